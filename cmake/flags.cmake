@@ -1,0 +1,28 @@
+# Flags for all our own code, as an interface target: link with cobre-flags. Not installed.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+# RelWithDebInfo is what we ship and test; asserts stay in.
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+
+option(COBRE_WERROR "warnings are errors" ON)
+set(COBRE_SANITIZE "" CACHE STRING "sanitizers, as after -fsanitize=; empty: none")
+
+add_library(cobre-flags INTERFACE)
+target_compile_options(cobre-flags INTERFACE
+    # The same bits everywhere: no contraction into fused operations, no reordering.
+    -ffp-contract=off -fno-fast-math
+    -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla
+    $<$<BOOL:${COBRE_WERROR}>:-Werror>)
+if(COBRE_SANITIZE)
+    set(sanitize -fsanitize=${COBRE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(cobre-flags INTERFACE ${sanitize})
+    target_link_options(cobre-flags INTERFACE ${sanitize})
+endif()

@@ -1,0 +1,24 @@
+# What `make install` puts where. All paths in the installed files are relative to the files themselves, so that the
+# tree can be moved, and staged with DESTDIR.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS cobre-shared cobre-static EXPORT cobre-targets)
+install(TARGETS cobre-cli)
+install(FILES include/cobre/comm.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cobre)
+install(FILES man/cobre.1 man/cobre-clean.1 man/cobre-info.1 man/cobre-run.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES man/cobre.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir}
+    OUTPUT_VARIABLE pc_libdir)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir}
+    OUTPUT_VARIABLE pc_includedir)
+configure_file(cmake/cobre.pc.in cobre.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cobre.pc DESTINATION ${pkgconfig_dir})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cobre)
+# Before 1.0 a minor version may break: accept only the same one.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cobre-config-version.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/cobre-config.cmake.in cobre-config.cmake @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cobre-config.cmake ${PROJECT_BINARY_DIR}/cobre-config-version.cmake DESTINATION ${package_dir})
+install(EXPORT cobre-targets NAMESPACE cobre:: DESTINATION ${package_dir})

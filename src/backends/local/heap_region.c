@@ -1,0 +1,64 @@
+/* heap_region.c: regions of backends without shared memory: each rank has a block of its own.
+ *
+ * Anonymous pages are promised freely and missed later, by a kill. So we look at what there is first, and then have the
+ * pages made while an error can still be returned. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "backend.h"
+
+enum { STEP = 64 << 20 }; /* look again after so many bytes: others take memory, too */
+
+static void touch(char *data, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(data, bytes, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
+    for (size_t at = 0; at < bytes; at += cb_page_size())
+        *(volatile char *)(data + at) = 0;
+}
+
+cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error) {
+    char need[32], have[32];
+    return cb_error(
+        comm, comm->backend, COBRE_ALLOCATION_FAILED,
+        &(struct cb_details){.operation = "region_create",
+                             .expected = asked,
+                             .actual = there,
+                             .os_error = os_error,
+                             .suggestion = "make the region smaller, free memory, or raise the memory limit "
+                                           "of the container or job"},
+        "the region needs %s, but %s of memory is free", cb_bytes_text(asked, need), cb_bytes_text(there, have));
+}
+
+cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region) {
+    size_t page = cb_page_size();
+    uint64_t there = cb_memory_free(-1);
+    if (region->bytes > there)
+        return cb_heap_region_refuse(comm, region->bytes, there, ENOMEM);
+    region->mapped = cb_round_up(region->bytes ? region->bytes : 1, page);
+    char *data = mmap(NULL, region->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED)
+        return cb_heap_region_refuse(comm, region->bytes, there, errno);
+    for (size_t done = 0; done < region->mapped; done += STEP) {
+        size_t left = region->mapped - done;
+        there = cb_memory_free(-1);
+        if (left > there) {
+            munmap(data, region->mapped);
+            return cb_heap_region_refuse(comm, region->bytes, done + there, ENOMEM);
+        }
+        touch(data + done, left < STEP ? left : STEP);
+    }
+    region->data = data;
+    return COBRE_OK;
+}
+
+cobre_status cb_heap_region_seal(cobre_region *region) {
+    mprotect(region->data, region->mapped, PROT_READ);
+    return COBRE_OK;
+}
+
+void cb_heap_region_free(cobre_region *region) {
+    munmap(region->data, region->mapped);
+}

@@ -1,0 +1,82 @@
+/* local.c: one process. Gather and reduce are the identity and copy send to recv; broadcast and barrier do nothing.
+ * Memory that a node shares is this process's own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+
+static cobre_status identity(const cb_call *call, size_t at) {
+    size_t size = cb_type_size(call->type), bytes = call->count * size;
+    char *to = (char *)call->recv + at * size;
+    if (bytes && to != call->send)
+        memmove(to, call->send, bytes);
+    return COBRE_OK;
+}
+
+cobre_status cb_local_open(const cb_options *options, cobre_comm **comm) {
+    *comm = calloc(1, sizeof **comm);
+    if (!*comm)
+        return cb_error(NULL, COBRE_LOCAL, COBRE_ALLOCATION_FAILED,
+                        &(struct cb_details){.operation = "open", .expected = sizeof **comm},
+                        "no memory for a communicator");
+    (*comm)->size = options ? options->size : 1;
+    (*comm)->node_size = 1;
+    return COBRE_OK;
+}
+
+void cb_local_free(cobre_comm *comm) {
+    free(comm);
+}
+
+void cb_local_abort(cobre_comm *comm, int code, const char *text) {
+    (void)comm, (void)code, (void)text;
+}
+
+cobre_status cb_local_split_local(cobre_comm *comm, const cb_call *call, cobre_comm **local) {
+    (void)comm, (void)call;
+    return cb_local_open(NULL, local);
+}
+
+cobre_status cb_local_barrier(cobre_comm *comm, const cb_call *call) {
+    (void)comm, (void)call;
+    return COBRE_OK;
+}
+
+cobre_status cb_local_broadcast(cobre_comm *comm, const cb_call *call) {
+    (void)comm, (void)call;
+    return COBRE_OK;
+}
+
+cobre_status cb_local_allreduce(cobre_comm *comm, const cb_call *call) {
+    (void)comm;
+    return identity(call, 0);
+}
+
+cobre_status cb_local_allgatherv(cobre_comm *comm, const cb_call *call) {
+    (void)comm;
+    return identity(call, call->displs[0]);
+}
+
+cobre_status cb_local_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region) {
+    (void)region; /* call->recv is its memory */
+    return cb_local_allgatherv(comm, call);
+}
+
+cobre_status cb_local_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region) {
+    (void)call;
+    return cb_heap_region_create(comm, region);
+}
+
+cobre_status cb_local_region_fence(cobre_region *region, const cb_call *call) {
+    (void)region, (void)call;
+    return COBRE_OK;
+}
+
+cobre_status cb_local_region_seal(cobre_region *region, const cb_call *call) {
+    (void)call;
+    return cb_heap_region_seal(region);
+}
+
+void cb_local_region_free(cobre_region *region) {
+    cb_heap_region_free(region);
+}

@@ -1,0 +1,242 @@
+/* collectives.c: the operations, as rounds of the slot protocol (shm.h).
+ *
+ * Let B be the bytes of a rank's part, C those of a bulk area, R the ranks. Costs are per rank.
+ *
+ *   barrier              1 round, no payload.
+ *   broadcast            max(1, B/C) rounds; the root copies chunk k + 1 in while the others copy chunk k out.
+ *   allgatherv           max(1, B/C) rounds, B of the largest part; copies its part in, R - 1 parts out.
+ *   allreduce, small     1 round: everyone folds all R operands in rank order. R*B read.
+ *   allreduce, large     by blocks of R slices, one round a block and one more: rank l folds slice l of all R operands,
+ * in rank order, and everyone reads the slices. B copied in, B read to fold, B copied out. allgatherv_region    2
+ * rounds: nobody writes before all have entered, nobody returns before all have written. Each rank copies its own part,
+ * once.
+ *
+ * Both ways to reduce give the same bits: each element is folded as x0 op x1 op ..., wherever that happens. */
+#include <string.h>
+
+#include "shm.h"
+
+enum {
+    FOLD_ALL = 16 << 10,  /* up to so many bytes everyone folds everything */
+    FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
+};
+
+static struct cb_shm_comm *shm(cobre_comm *comm) {
+    return (struct cb_shm_comm *)comm;
+}
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static size_t chunks_of(size_t bytes, size_t chunk) {
+    return bytes / chunk + (bytes % chunk != 0);
+}
+
+static void copy(void *to, const void *from, size_t bytes) {
+    if (bytes && to != from)
+        memcpy(to, from, bytes);
+}
+
+/* A byte of a buffer; an empty one may be NULL, which no offset may be added to. */
+static unsigned char *byte_of(const void *buffer, size_t at) {
+    return buffer ? (unsigned char *)(uintptr_t)buffer + at : NULL;
+}
+
+/* One round without a payload of its own: what was written into the next slot before is published with it. */
+static cobre_status round_trip(struct cb_shm_comm *comm, const cb_call *call) {
+    cb_shm_publish(comm, call);
+    return cb_shm_await_all(comm, call);
+}
+
+static cobre_status meet(struct cb_shm_comm *comm, const cb_call *call) {
+    cobre_status status = cb_shm_enter(comm, call);
+    return status ? status : round_trip(comm, call);
+}
+
+cobre_status cb_shm_barrier(cobre_comm *comm, const cb_call *call) {
+    return meet(shm(comm), call);
+}
+
+cobre_status cb_shm_region_fence(cobre_region *region, const cb_call *call) {
+    return meet(shm(region->comm), call);
+}
+
+cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
+    struct cb_shm_comm *comm = shm(base);
+    size_t bytes = call->count * cb_type_size(call->type), done = 0;
+    cobre_status status = cb_shm_enter(comm, call);
+    if (status)
+        return status;
+    do {
+        size_t now = least(bytes - done, comm->bulk_bytes);
+        if (base->rank == call->root)
+            copy(cb_shm_payload(comm, base->rank, comm->round + 1, now), byte_of(call->recv, done), now);
+        status = round_trip(comm, call);
+        if (status)
+            return status;
+        if (base->rank != call->root)
+            copy(byte_of(call->recv, done), cb_shm_payload(comm, call->root, comm->round, now), now);
+        done += now;
+    } while (done < bytes);
+    return COBRE_OK;
+}
+
+/* Chunk k of rank's part: its bytes, and where in recv it belongs. */
+static size_t chunk_of_part(const struct cb_shm_comm *comm, const cb_call *call, size_t rank, size_t k, size_t *at) {
+    size_t size = cb_type_size(call->type), part = call->counts[rank] * size, from = k * comm->bulk_bytes;
+    *at = call->displs[rank] * size + from;
+    return from < part ? least(part - from, comm->bulk_bytes) : 0;
+}
+
+/* Own chunk k into the next round's slot, and into its place in recv. */
+static void put_chunk(const struct cb_shm_comm *comm, const cb_call *call, size_t k) {
+    size_t at, me = comm->base.rank;
+    size_t bytes = chunk_of_part(comm, call, me, k, &at);
+    if (!bytes)
+        return;
+    const unsigned char *from = (const unsigned char *)call->send + k * comm->bulk_bytes;
+    copy(cb_shm_payload(comm, me, comm->round + 1, bytes), from, bytes);
+    copy((unsigned char *)call->recv + at, from, bytes);
+}
+
+static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, size_t k) {
+    for (size_t r = 0; r < comm->base.size; r++) {
+        size_t at, bytes = r == comm->base.rank ? 0 : chunk_of_part(comm, call, r, k, &at);
+        if (bytes)
+            copy((unsigned char *)call->recv + at, cb_shm_payload(comm, r, comm->round, bytes), bytes);
+    }
+}
+
+static size_t gather_rounds(const struct cb_shm_comm *comm, const cb_call *call) {
+    size_t largest = 0;
+    for (size_t r = 0; r < comm->base.size; r++)
+        largest = call->counts[r] > largest ? call->counts[r] : largest;
+    size_t rounds = chunks_of(largest * cb_type_size(call->type), comm->bulk_bytes);
+    return rounds ? rounds : 1;
+}
+
+cobre_status cb_shm_allgatherv(cobre_comm *base, const cb_call *call) {
+    struct cb_shm_comm *comm = shm(base);
+    size_t rounds = gather_rounds(comm, call);
+    cobre_status status = cb_shm_enter(comm, call);
+    if (status)
+        return status;
+    put_chunk(comm, call, 0);
+    for (size_t k = 0; k < rounds; k++) {
+        status = round_trip(comm, call);
+        if (status)
+            return status;
+        put_chunk(comm, call, k + 1);
+        take_chunks(comm, call, k);
+    }
+    return COBRE_OK;
+}
+
+/* recv = the fold of the payloads' bytes [from, from + bytes) in rank order. `total` tells where the payloads lie. */
+static void fold_payloads(const struct cb_shm_comm *comm, const cb_call *call, size_t total, size_t from, size_t bytes,
+                          unsigned char *to) {
+    size_t size = cb_type_size(call->type);
+    for (size_t done = 0; done < bytes; done += FOLD_BLOCK) {
+        size_t now = least(bytes - done, FOLD_BLOCK), at = from + done;
+        memcpy(to + done, cb_shm_payload(comm, 0, comm->round, total) + at, now);
+        for (size_t r = 1; r < comm->base.size; r++)
+            cb_fold(call->type, call->op, to + done, cb_shm_payload(comm, r, comm->round, total) + at, now / size);
+    }
+}
+
+static cobre_status reduce_at_once(struct cb_shm_comm *comm, const cb_call *call, size_t bytes) {
+    memcpy(cb_shm_payload(comm, comm->base.rank, comm->round + 1, bytes), call->send, bytes);
+    cobre_status status = round_trip(comm, call);
+    if (!status)
+        fold_payloads(comm, call, bytes, 0, bytes, call->recv);
+    return status;
+}
+
+/* How a large reduction is cut: blocks of R slices; a bulk area holds a block of operands and one slice of results. */
+struct cut {
+    size_t bytes, block, slice, blocks;
+};
+
+static struct cut cut_of(const struct cb_shm_comm *comm, size_t bytes) {
+    size_t ranks = comm->base.size;
+    size_t slice = comm->bulk_bytes / (ranks + 1) / CB_LINE * CB_LINE;
+    return (struct cut){
+        .bytes = bytes, .block = ranks * slice, .slice = slice, .blocks = chunks_of(bytes, ranks * slice)};
+}
+
+static size_t block_bytes(const struct cut *cut, size_t k) {
+    return k < cut->blocks ? least(cut->bytes - k * cut->block, cut->block) : 0;
+}
+
+/* Slice l of block k: its bytes, and where in the block it starts. A last, short block is shared out evenly as well. */
+static size_t slice_of(const struct cut *cut, size_t ranks, size_t k, size_t l, size_t *from) {
+    size_t block = block_bytes(cut, k);
+    size_t slice = cb_round_up(chunks_of(block, ranks), CB_LINE);
+    *from = least(l * slice, block);
+    return least(block - *from, slice);
+}
+
+static unsigned char *result_area(const struct cb_shm_comm *comm, const struct cut *cut, size_t rank, uint32_t round) {
+    return cb_shm_payload(comm, rank, round, SIZE_MAX) + cut->block;
+}
+
+static void put_operands(const struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {
+    size_t bytes = block_bytes(cut, k);
+    if (bytes)
+        memcpy(cb_shm_payload(comm, comm->base.rank, comm->round + 1, SIZE_MAX),
+               (const unsigned char *)call->send + k * cut->block, bytes);
+}
+
+static void fold_own_slice(const struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {
+    size_t from, me = comm->base.rank;
+    size_t bytes = slice_of(cut, comm->base.size, k, me, &from);
+    unsigned char *result = result_area(comm, cut, me, comm->round + 1);
+    fold_payloads(comm, call, SIZE_MAX, from, bytes, result);
+    copy((unsigned char *)call->recv + k * cut->block + from, result, bytes);
+}
+
+static void take_slices(const struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {
+    for (size_t r = 0; r < comm->base.size; r++) {
+        size_t from, bytes = slice_of(cut, comm->base.size, k, r, &from);
+        if (r != comm->base.rank)
+            copy((unsigned char *)call->recv + k * cut->block + from, result_area(comm, cut, r, comm->round), bytes);
+    }
+}
+
+/* Round k publishes operands k and results k - 1. In place is safe: recv is written only where all operands of that
+ * block have already been copied in. */
+static cobre_status reduce_by_slices(struct cb_shm_comm *comm, const cb_call *call, size_t bytes) {
+    struct cut cut = cut_of(comm, bytes);
+    put_operands(comm, call, &cut, 0);
+    for (size_t k = 0; k <= cut.blocks; k++) {
+        cobre_status status = round_trip(comm, call);
+        if (status)
+            return status;
+        if (k < cut.blocks)
+            fold_own_slice(comm, call, &cut, k);
+        put_operands(comm, call, &cut, k + 1);
+        if (k > 0)
+            take_slices(comm, call, &cut, k - 1);
+    }
+    return COBRE_OK;
+}
+
+cobre_status cb_shm_allreduce(cobre_comm *base, const cb_call *call) {
+    struct cb_shm_comm *comm = shm(base);
+    size_t bytes = call->count * cb_type_size(call->type);
+    cobre_status status = cb_shm_enter(comm, call);
+    if (status)
+        return status;
+    return bytes <= FOLD_ALL ? reduce_at_once(comm, call, bytes) : reduce_by_slices(comm, call, bytes);
+}
+
+cobre_status cb_shm_allgatherv_region(cobre_comm *base, const cb_call *call, cobre_region *region) {
+    struct cb_shm_comm *comm = shm(base);
+    size_t size = cb_type_size(call->type);
+    cobre_status status = meet(comm, call);
+    if (status)
+        return status;
+    copy((unsigned char *)region->data + call->displs[base->rank] * size, call->send, call->count * size);
+    return round_trip(comm, call);
+}

@@ -1,0 +1,137 @@
+/* liveness.c: who is alive.
+ *
+ * Each rank has a helper thread that holds a robust mutex in the rank's header and sleeps. When the process ends,
+ * however it ends, the kernel marks the mutex before it frees the process's memory: a rank with gigabytes is known to
+ * be dead in a millisecond. Ids of processes are not used: they differ between containers that share /dev/shm, and get
+ * reused. A rank that leaves in order says so in its state first. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shm.h"
+
+int cb_shm_init_alive(pthread_mutex_t *alive) {
+    pthread_mutexattr_t attributes;
+    int error = pthread_mutexattr_init(&attributes);
+    if (error)
+        return error;
+    error = pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    if (!error)
+        error = pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    if (!error)
+        error = pthread_mutex_init(alive, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return error;
+}
+
+/* A dead owner's mutex is left for good as not recoverable: the same answer for everyone who asks later. */
+static int try_lock(pthread_mutex_t *alive) {
+    int error = pthread_mutex_trylock(alive);
+    if (error == EOWNERDEAD)
+        pthread_mutex_unlock(alive);
+    return error == ENOTRECOVERABLE ? EOWNERDEAD : error;
+}
+
+/* Busy without a rank behind it is somebody who looks at this moment (cb_shm_state): try again for a while. */
+static int claim(struct cb_rank_header *rank) {
+    for (double deadline = cb_shm_now() + 1;;) {
+        int error = try_lock(&rank->alive);
+        if (error != EBUSY || atomic_load_explicit(&rank->state, memory_order_acquire) != CB_ABSENT ||
+            cb_shm_now() > deadline)
+            return error;
+        cb_shm_nap(1e-3);
+    }
+}
+
+static void *hold(void *argument) {
+    struct cb_job *job = argument;
+    struct cb_rank_header *rank = &job->ranks[job->rank];
+    job->claim_error = claim(rank);
+    int failed = job->claim_error;
+    sem_post(&job->answered);
+    if (failed)
+        return NULL;
+    while (sem_wait(&job->leave) != 0)
+        ;
+    pthread_mutex_unlock(&rank->alive);
+    return NULL;
+}
+
+/* Signals are for the program's threads, so the helper starts with all of them blocked. */
+static int start_helper(struct cb_job *job) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&job->helper, NULL, hold, job);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+int cb_shm_claim_rank(struct cb_job *job) {
+    sem_init(&job->answered, 0, 0);
+    sem_init(&job->leave, 0, 0);
+    int error = start_helper(job);
+    if (error)
+        return error;
+    while (sem_wait(&job->answered) != 0)
+        ;
+    if (job->claim_error)
+        pthread_join(job->helper, NULL);
+    return job->claim_error;
+}
+
+void cb_shm_release_rank(struct cb_job *job) {
+    uint32_t joined = CB_JOINED;
+    atomic_compare_exchange_strong_explicit(&job->ranks[job->rank].state, &joined, CB_LEFT, memory_order_release,
+                                            memory_order_relaxed);
+    sem_post(&job->leave);
+    pthread_join(job->helper, NULL);
+    sem_destroy(&job->answered);
+    sem_destroy(&job->leave);
+}
+
+/* A rank that has claimed but not yet joined can die, too; for one that has not claimed, trying takes the mutex for a
+ * moment, which claim() knows. */
+uint32_t cb_shm_state(struct cb_rank_header *rank) {
+    uint32_t state = atomic_load_explicit(&rank->state, memory_order_acquire);
+    if (state != CB_JOINED && state != CB_ABSENT)
+        return state;
+    int error = try_lock(&rank->alive);
+    if (error == 0)
+        pthread_mutex_unlock(&rank->alive);
+    if (error == EOWNERDEAD && atomic_compare_exchange_strong_explicit(&rank->state, &state, CB_DIED,
+                                                                       memory_order_acq_rel, memory_order_acquire))
+        return CB_DIED;
+    return atomic_load_explicit(&rank->state, memory_order_acquire);
+}
+
+static struct cb_job *jobs; /* of this process and, after a fork, of its parent */
+
+void cb_shm_register(struct cb_job *job) {
+    job->fork_generation = cb_fork_generation;
+    cb_shm_lock();
+    job->next = jobs;
+    jobs = job;
+    cb_shm_unlock();
+}
+
+void cb_shm_forget(struct cb_job *job) {
+    cb_shm_lock();
+    struct cb_job **link = &jobs;
+    while (*link && *link != job)
+        link = &(*link)->next;
+    if (*link)
+        *link = job->next;
+    cb_shm_unlock();
+}
+
+/* exit() without cobre_comm_free is leaving, not dying. A fork's child speaks only for jobs of its own. No lock: at
+ * this point a thread that holds it may never run again, and entries are only read. */
+__attribute__((destructor)) static void leave_at_exit(void) {
+    for (struct cb_job *job = jobs; job; job = job->next) {
+        uint32_t joined = CB_JOINED;
+        if (job->fork_generation == cb_fork_generation)
+            atomic_compare_exchange_strong(&job->ranks[job->rank].state, &joined, CB_LEFT);
+    }
+}

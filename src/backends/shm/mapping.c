@@ -1,0 +1,164 @@
+/* mapping.c: pages of the job's file: mapped once a process, reserved before use, given back.
+ *
+ * Several ranks of a job can live in one process, one a thread. They share a mapping, so that a race detector, which
+ * knows memory by its address, sees them meet. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "shm.h"
+
+/* Reserve in steps: others take memory meanwhile, and a signal undoes what fallocate did in one call. */
+enum { STEP = 64 << 20, SMALLEST_STEP = 1 << 20 };
+
+struct mapping {
+    struct mapping *next;
+    dev_t device;
+    ino_t inode;
+    off_t offset;
+    size_t bytes;
+    unsigned users;
+    unsigned fork_generation; /* a child of fork() does not use its parent's */
+    void *base;
+};
+
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static struct mapping *mappings;
+
+void cb_shm_lock(void) {
+    static unsigned generation;
+    if (generation != cb_fork_generation) { /* the guard may have been held at the moment of the fork */
+        guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+        generation = cb_fork_generation;
+    }
+    pthread_mutex_lock(&guard);
+}
+
+void cb_shm_unlock(void) {
+    pthread_mutex_unlock(&guard);
+}
+
+static struct mapping *find(const struct stat *file, off_t offset, size_t bytes) {
+    struct mapping *mapping = mappings;
+    while (mapping &&
+           !(mapping->inode == file->st_ino && mapping->device == file->st_dev && mapping->offset == offset &&
+             mapping->bytes == bytes && mapping->fork_generation == cb_fork_generation))
+        mapping = mapping->next;
+    return mapping;
+}
+
+static struct mapping *add(int fd, const struct stat *file, off_t offset, size_t bytes) {
+    struct mapping *mapping = malloc(sizeof *mapping);
+    if (!mapping)
+        return NULL;
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    if (base == MAP_FAILED) {
+        free(mapping);
+        return NULL;
+    }
+    *mapping = (struct mapping){.next = mappings,
+                                .device = file->st_dev,
+                                .inode = file->st_ino,
+                                .offset = offset,
+                                .bytes = bytes,
+                                .fork_generation = cb_fork_generation,
+                                .base = base};
+    mappings = mapping;
+    return mapping;
+}
+
+void *cb_shm_map(int fd, off_t offset, size_t bytes) {
+    struct stat file;
+    void *base = NULL;
+    if (fstat(fd, &file) != 0)
+        return NULL;
+    cb_shm_lock();
+    struct mapping *mapping = find(&file, offset, bytes);
+    if (!mapping)
+        mapping = add(fd, &file, offset, bytes);
+    if (mapping) {
+        mapping->users++;
+        base = mapping->base;
+    }
+    cb_shm_unlock();
+    return base;
+}
+
+void cb_shm_unmap(void *base, size_t bytes) {
+    cb_shm_lock();
+    struct mapping **link = &mappings;
+    while (*link && (*link)->base != base)
+        link = &(*link)->next;
+    struct mapping *mapping = *link;
+    if (mapping && --mapping->users == 0) {
+        *link = mapping->next;
+        free(mapping);
+        munmap(base, bytes);
+    }
+    cb_shm_unlock();
+}
+
+/* Growing a file beyond this limit (ulimit -f) is a deadly signal, not an error. */
+static bool beyond_file_limit(off_t end) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)end > limit.rlim_cur;
+}
+
+int cb_shm_reserve(int fd, off_t offset, size_t bytes) {
+    size_t step = STEP;
+    if (beyond_file_limit(offset + (off_t)bytes))
+        return EFBIG;
+    while (bytes) {
+        size_t now = bytes < step ? bytes : step;
+        if (bytes > cb_memory_free(fd))
+            return ENOSPC;
+        int error = posix_fallocate(fd, offset, (off_t)now);
+        if (error == EINTR) { /* a program with a fast timer: try less at a time */
+            step = step > SMALLEST_STEP ? step / 2 : step;
+            continue;
+        }
+        if (error)
+            return error;
+        offset += (off_t)now;
+        bytes -= now;
+    }
+    return 0;
+}
+
+void cb_shm_punch(int fd, off_t offset, size_t bytes) {
+#ifdef FALLOC_FL_PUNCH_HOLE
+    while (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, (off_t)bytes) != 0 && errno == EINTR)
+        ;
+#else
+    (void)fd, (void)offset, (void)bytes; /* the pages go with the file */
+#endif
+}
+
+cobre_status cb_shm_no_room(const cobre_comm *comm, const char *operation, uint64_t asked, uint64_t there,
+                            int os_error) {
+    char need[32], have[32];
+    if (os_error == EFBIG)
+        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED,
+                        &(struct cb_details){.operation = operation,
+                                             .expected = asked,
+                                             .actual = there,
+                                             .os_error = os_error,
+                                             .suggestion = "raise the limit of file sizes: ulimit -f unlimited"},
+                        "%s: %s of shared memory would make the job's file larger than its limit (ulimit -f)",
+                        operation, cb_bytes_text(asked, need));
+    return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED,
+                    &(struct cb_details){.operation = operation,
+                                         .expected = asked,
+                                         .actual = there,
+                                         .os_error = os_error,
+                                         .suggestion = "enlarge /dev/shm (docker run --shm-size=SIZE; mount -o "
+                                                       "remount,size=SIZE /dev/shm), raise the memory limit of the "
+                                                       "container or job, or ask for less"},
+                    "%s: %s of shared memory is needed, but %s can be had (/dev/shm, MemAvailable and cgroup limit "
+                    "considered)",
+                    operation, cb_bytes_text(asked, need), cb_bytes_text(there, have));
+}

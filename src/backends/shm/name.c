@@ -1,0 +1,203 @@
+/* name.c: the one name that a forming job has: given, found, removed.
+ *
+ * On Linux the file is built without a name (O_TMPFILE) and linked when it is complete, so that it is complete or
+ * absent. The portable path creates it under its name and stores the magic last.
+ *
+ * Two locks on the file, each a byte of it, owned by an open file and so dropped by the kernel at death:
+ *   ALIVE     held by rank 0 while the job forms. Others only test it, which disturbs nobody: free means stale.
+ *   REMOVING  held for a moment by who removes a stale name, while it checks that ALIVE is free and that the name still
+ *             leads to this file. So a new job's name is never removed by mistake. */
+#include "name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+cobre_status cb_shm_system_error(const char *what, const char *name) {
+    int error = errno;
+    return CB_JOIN_ERROR(error, "see that " CB_SHM_DIRECTORY " is mounted and can be written by this user",
+                         "shm: cannot %s %s%s: %s", what, CB_SHM_DIRECTORY, name, strerror(error));
+}
+
+void cb_shm_path(const char *name, char path[256]) {
+    snprintf(path, 256, CB_SHM_DIRECTORY "%s", name);
+}
+
+/* Does the name lead to the file behind fd? */
+static bool leads_to(const char *path, int fd) {
+    struct stat by_name, by_fd;
+    return lstat(path, &by_name) == 0 && fstat(fd, &by_fd) == 0 && by_name.st_ino == by_fd.st_ino &&
+           by_name.st_dev == by_fd.st_dev;
+}
+
+enum { ALIVE, REMOVING };
+
+static bool lock_byte(int fd, off_t which, short type) {
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = which, .l_len = 1};
+    int failed;
+    while ((failed = fcntl(fd, F_OFD_SETLK, &lock)) != 0 && errno == EINTR)
+        ;
+    return !failed;
+}
+
+/* REMOVING is held for microseconds, but its holder can be stopped: no wait is for ever. */
+static bool begin_removing(int fd) {
+    for (double end = cb_shm_now() + 1; !lock_byte(fd, REMOVING, F_WRLCK); cb_shm_nap(1e-4))
+        if (cb_shm_now() > end)
+            return false;
+    return true;
+}
+
+bool cb_shm_is_alive(int fd) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = ALIVE, .l_len = 1};
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static enum cb_finding look_at(int fd, struct cb_job_header *header) {
+    struct stat file;
+    if (fstat(fd, &file) != 0)
+        return CB_NOTHING;
+    if (file.st_uid != geteuid())
+        return CB_FOREIGN;
+    ssize_t got = S_ISREG(file.st_mode) ? pread(fd, header, sizeof *header, 0) : -1;
+    bool whole = got == (ssize_t)sizeof *header && header->magic == CB_SHM_MAGIC;
+#ifdef COBRE_SHM_PORTABLE
+    bool unfinished = got == 0 || (got == (ssize_t)sizeof *header && header->magic == 0);
+#else
+    bool unfinished = false;
+#endif
+    if (!whole && !unfinished)
+        return CB_STRANGE;
+    if (!cb_shm_is_alive(fd))
+        return CB_STALE;
+    if (!whole)
+        return CB_UNREADY;
+    return header->layout == CB_SHM_LAYOUT ? CB_LIVE : CB_OTHER_LAYOUT;
+}
+
+/* A name that went while we looked, because its job has formed, is nothing. */
+enum cb_finding cb_shm_find(const char *path, int *fd, struct cb_job_header *header) {
+    *fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (*fd < 0)
+        return errno == ENOENT ? CB_NOTHING : errno == EACCES || errno == EPERM ? CB_FOREIGN : CB_STRANGE;
+    enum cb_finding finding = look_at(*fd, header);
+    return leads_to(path, *fd) ? finding : CB_NOTHING;
+}
+
+void cb_shm_drop_name(const char *path, int fd) {
+    if (leads_to(path, fd))
+        unlink(path);
+}
+
+int cb_shm_remove_stale(const char *path, int fd) {
+    int removed = 0;
+    if (!begin_removing(fd))
+        return 0;
+    if (!cb_shm_is_alive(fd) && leads_to(path, fd))
+        removed = unlink(path) == 0 ? 1 : -1;
+    int error = errno;
+    lock_byte(fd, REMOVING, F_UNLCK);
+    errno = error;
+    return removed;
+}
+
+int cb_shm_clean(const char *name) {
+    char path[256];
+    struct cb_job_header header;
+    int fd, removed = 0;
+    cb_shm_path(name, path);
+    if (cb_shm_find(path, &fd, &header) == CB_STALE)
+        removed = cb_shm_remove_stale(path, fd);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return removed;
+}
+
+cobre_status cb_shm_refuse_name(enum cb_finding finding, const char *path, const struct cb_job_header *header) {
+    switch (finding) {
+    case CB_LIVE:
+        return CB_JOIN_ERROR(EEXIST, "choose another COBRE_SHM_NAME, or wait until that job has formed",
+                             "shm: %s belongs to a live job that is forming (pid %" PRId64 ")", path, header->creator);
+    case CB_FOREIGN:
+        return CB_JOIN_ERROR(EACCES, "choose another COBRE_SHM_NAME",
+                             "shm: %s belongs to another user; a segment must be the caller's own", path);
+    case CB_OTHER_LAYOUT:
+        return CB_JOIN_ERROR(EPROTO, "run all ranks with the same version of cobre",
+                             "shm: %s has layout %" PRIu32 ", this build uses %d", path, header->layout, CB_SHM_LAYOUT);
+    default:
+        return CB_JOIN_ERROR(EEXIST, "choose another COBRE_SHM_NAME, or remove that file if nobody needs it",
+                             "shm: %s exists, but is not a cobre segment", path);
+    }
+}
+
+/* The name is taken: removes a stale one, so that the caller can try again, or says why it cannot be had. */
+static cobre_status resolve_clash(const char *path) {
+    struct cb_job_header header = {0};
+    int fd;
+    enum cb_finding finding = cb_shm_find(path, &fd, &header);
+    cobre_status status = COBRE_OK;
+    if (finding == CB_STALE)
+        cb_shm_remove_stale(path, fd);
+    else if (finding != CB_NOTHING)
+        status = cb_shm_refuse_name(finding == CB_UNREADY ? CB_LIVE : finding, path, &header);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+#ifdef COBRE_SHM_PORTABLE
+cobre_status cb_shm_create_file(const char *name, int *fd) {
+    char path[256];
+    cb_shm_path(name, path);
+    for (;;) {
+        *fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (*fd >= 0) {
+            bool ours = begin_removing(*fd) && lock_byte(*fd, ALIVE, F_WRLCK) && leads_to(path, *fd);
+            lock_byte(*fd, REMOVING, F_UNLCK);
+            if (ours)
+                return COBRE_OK;
+            close(*fd); /* somebody took it for stale before it was locked */
+            continue;
+        }
+        if (errno != EEXIST)
+            return cb_shm_system_error("create", name);
+        cobre_status status = resolve_clash(path);
+        if (status)
+            return status;
+    }
+}
+
+cobre_status cb_shm_name_file(const char *name, int fd) {
+    (void)name, (void)fd;
+    return COBRE_OK;
+}
+#else
+cobre_status cb_shm_create_file(const char *name, int *fd) {
+    (void)name;
+    *fd = open(CB_SHM_DIRECTORY, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (*fd < 0)
+        return cb_shm_system_error("create a file in", "");
+    return lock_byte(*fd, ALIVE, F_WRLCK) ? COBRE_OK : cb_shm_system_error("lock a file in", "");
+}
+
+cobre_status cb_shm_name_file(const char *name, int fd) {
+    char path[256], link[64];
+    cb_shm_path(name, path);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    while (linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) != 0) {
+        if (errno != EEXIST)
+            return cb_shm_system_error("link (through /proc)", name);
+        cobre_status status = resolve_clash(path);
+        if (status)
+            return status;
+    }
+    return COBRE_OK;
+}
+#endif

@@ -1,0 +1,37 @@
+/* name.h: what join.c needs of name.c. */
+#ifndef COBRE_SHM_NAME_H
+#define COBRE_SHM_NAME_H
+
+#include "clean.h"
+#include "shm.h"
+
+/* What a name leads to: nothing; a segment that is being made; one of a live job that forms; one of a dead job;
+ * something of another user; something that is not a segment; a segment of another version. */
+enum cb_finding { CB_NOTHING, CB_UNREADY, CB_LIVE, CB_STALE, CB_FOREIGN, CB_STRANGE, CB_OTHER_LAYOUT };
+
+void cb_shm_path(const char *name, char path[256]);
+
+/* Opens the name and looks. *fd is -1 if it cannot be opened, otherwise the caller's. */
+enum cb_finding cb_shm_find(const char *path, int *fd, struct cb_job_header *header);
+
+/* Is the file's creator alive, as far as the system has noticed? For others than the creator. */
+bool cb_shm_is_alive(int fd);
+
+/* Removes the name if it leads to fd: by the creator; by others if the creator is dead (1: removed, 0: not, -1: errno).
+ */
+void cb_shm_drop_name(const char *path, int fd);
+int cb_shm_remove_stale(const char *path, int fd);
+
+/* A new file, locked: without a name where the system can do that. Then, when it is complete: its name. */
+cobre_status cb_shm_create_file(const char *name, int *fd);
+cobre_status cb_shm_name_file(const char *name, int fd);
+
+cobre_status cb_shm_refuse_name(enum cb_finding finding, const char *path, const struct cb_job_header *header);
+cobre_status cb_shm_system_error(const char *what, const char *name);
+
+#define CB_JOIN_ERROR(error, advice, ...)                                                                              \
+    cb_error(NULL, COBRE_SHM, COBRE_INITIALIZATION_FAILED,                                                             \
+             &(struct cb_details){.operation = "open", .subject = "shm", .os_error = error, .suggestion = advice},     \
+             __VA_ARGS__)
+
+#endif

@@ -1,0 +1,226 @@
+/* region.c: extents of the job's file: shared regions, and the arenas of further communicators.
+ *
+ * To make one: rank 0 looks whether there is room, takes an offset, and tells (round 1). Each rank maps the extent and
+ * reserves its slice of it, so that on a machine with several memory nodes the pages lie near the rank that claims that
+ * slice; then all tell how it went (round 2). If one of them failed, all let go. The last to let go punches the extent
+ * out of the file. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include "shm.h"
+
+/* What ranks tell each other while they make an extent. */
+struct notice {
+    uint64_t offset;
+    uint64_t there; /* bytes free, when error is set */
+    int32_t error;  /* errno, 0: done */
+};
+_Static_assert(sizeof(struct notice) <= CB_SMALL, "a notice fits a slot");
+
+static cobre_status exchange(struct cb_shm_comm *comm, const cb_call *call, const struct notice *mine) {
+    memcpy(cb_shm_payload(comm, comm->base.rank, comm->round + 1, sizeof *mine), mine, sizeof *mine);
+    cb_shm_publish(comm, call);
+    return cb_shm_await_all(comm, call);
+}
+
+static struct notice notice_of(const struct cb_shm_comm *comm, size_t rank) {
+    struct notice notice;
+    memcpy(&notice, cb_shm_payload(comm, rank, comm->round, sizeof notice), sizeof notice);
+    return notice;
+}
+
+/* The first rank's notice that tells of an error, or one that does not. */
+static struct notice worst_notice(const struct cb_shm_comm *comm) {
+    struct notice notice = {0};
+    for (size_t r = 0; r < comm->base.size && !notice.error; r++)
+        notice = notice_of(comm, r);
+    return notice;
+}
+
+#ifdef SYS_mbind
+/* The set of memory nodes, "0-1,4", as a mask. */
+static unsigned long memory_nodes(void) {
+    unsigned long mask = 0;
+    char text[256] = "";
+    FILE *file = fopen("/sys/devices/system/node/has_memory", "re");
+    if (!file)
+        return 0;
+    if (!fgets(text, sizeof text, file))
+        text[0] = '\0';
+    fclose(file);
+    for (char *at = text; *at >= '0' && *at <= '9'; at += *at == ',') {
+        unsigned long first = strtoul(at, &at, 10), last = *at == '-' ? strtoul(at + 1, &at, 10) : first;
+        for (unsigned long node = first; node <= last && node < 8 * sizeof mask; node++)
+            mask |= 1ul << node;
+    }
+    return mask;
+}
+#endif
+
+/* A wish, not a need: kernels and containers without NUMA refuse it, and the pages then lie as the slices. */
+static void interleave(void *base, size_t bytes) {
+#ifdef SYS_mbind
+    enum { MPOL_INTERLEAVE_POLICY = 3 };
+    unsigned long nodes = memory_nodes();
+    if (nodes)
+        syscall(SYS_mbind, base, bytes, MPOL_INTERLEAVE_POLICY, &nodes, 8 * sizeof nodes, 0);
+#else
+    (void)base, (void)bytes;
+#endif
+}
+
+/* Rank 0's part: room, an offset, and the header's page. */
+static struct notice place_extent(struct cb_shm_comm *comm, struct cb_extent *extent, bool interleaved) {
+    struct cb_job *job = comm->job;
+    struct notice notice = {.there = cb_memory_free(job->fd)};
+    if (extent->bytes > notice.there) {
+        notice.error = ENOSPC;
+        return notice;
+    }
+    notice.offset = atomic_fetch_add_explicit(&job->header->next_extent, extent->bytes, memory_order_relaxed);
+    extent->offset = (off_t)notice.offset;
+    notice.error = cb_shm_reserve(job->fd, extent->offset, cb_page_size());
+    if (notice.error)
+        return notice;
+    struct cb_extent_header *header = cb_shm_map(job->fd, extent->offset, extent->bytes);
+    if (!header) {
+        notice.error = errno;
+        return notice;
+    }
+    atomic_store_explicit(&header->attached, (uint32_t)comm->base.size, memory_order_relaxed);
+    extent->base = header;
+    if (interleaved)
+        interleave(header, extent->bytes);
+    return notice;
+}
+
+/* Every rank's part: the mapping, and the pages of its slice of the data; the header's page is there already. */
+static struct notice reserve_slice(struct cb_shm_comm *comm, struct cb_extent *extent) {
+    size_t page = cb_page_size(), pages = extent->bytes / page - 1, size = comm->base.size, rank = comm->base.rank;
+    size_t first = page + pages * rank / size * page, last = page + pages * (rank + 1) / size * page;
+    int fd = comm->job->fd;
+    struct notice notice = {0};
+    if (!extent->base)
+        extent->base = cb_shm_map(fd, extent->offset, extent->bytes);
+    if (!extent->base)
+        notice.error = errno ? errno : ENOMEM;
+    else
+        notice.error = cb_shm_reserve(fd, extent->offset + (off_t)first, last - first);
+    if (notice.error)
+        notice.there = cb_memory_free(fd);
+    return notice;
+}
+
+static cobre_status refuse(const struct cb_shm_comm *comm, const cb_call *call, const struct cb_extent *extent,
+                           const struct notice *notice) {
+    return cb_shm_no_room(&comm->base, cb_operation_name(call->print.operation), extent->bytes, notice->there,
+                          notice->error);
+}
+
+cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call, size_t bytes,
+                                  struct cb_extent *extent) {
+    size_t page = cb_page_size();
+    *extent = (struct cb_extent){.bytes = page + cb_round_up(bytes ? bytes : 1, page)};
+    struct notice notice = {0};
+    cobre_status status = cb_shm_enter(comm, call);
+    if (status)
+        return status;
+    if (comm->base.rank == 0)
+        notice = place_extent(comm, extent, call->print.flags & COBRE_REGION_INTERLEAVE);
+    status = exchange(comm, call, &notice);
+    if (status)
+        goto let_go;
+    notice = notice_of(comm, 0);
+    extent->offset = (off_t)notice.offset;
+    if (notice.error) {
+        status = refuse(comm, call, extent, &notice);
+        goto let_go;
+    }
+    notice = reserve_slice(comm, extent);
+    status = exchange(comm, call, &notice);
+    if (status)
+        goto let_go;
+    notice = worst_notice(comm);
+    if (!notice.error)
+        return COBRE_OK;
+    status = refuse(comm, call, extent, &notice);
+let_go:
+    if (extent->base)
+        cb_shm_unmap(extent->base, extent->bytes);
+    if (comm->base.rank == 0 && extent->offset)
+        cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
+    return status;
+}
+
+void cb_shm_extent_free(struct cb_shm_comm *comm, struct cb_extent *extent) {
+    if (!extent->base)
+        return;
+    struct cb_extent_header *header = extent->base;
+    bool last = atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1;
+    cb_shm_unmap(extent->base, extent->bytes);
+    if (last)
+        cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
+    extent->base = NULL;
+}
+
+static struct cb_extent extent_of(const cobre_region *region) {
+    size_t page = cb_page_size();
+    return (struct cb_extent){.base = (char *)region->data - page, .bytes = region->mapped, .offset = region->offset};
+}
+
+cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
+    struct cb_extent extent;
+    cobre_status status = cb_shm_extent_create((struct cb_shm_comm *)base, call, region->bytes, &extent);
+    if (status)
+        return status;
+    region->data = (char *)extent.base + cb_page_size();
+    region->mapped = extent.bytes;
+    region->offset = extent.offset;
+    return COBRE_OK;
+}
+
+/* The header's page stays writable: it counts who is still attached. */
+cobre_status cb_shm_region_seal(cobre_region *region, const cb_call *call) {
+    cobre_status status = cb_shm_region_fence(region, call);
+    if (!status)
+        mprotect(region->data, region->mapped - cb_page_size(), PROT_READ);
+    return status;
+}
+
+void cb_shm_region_free(cobre_region *region) {
+    struct cb_extent extent = extent_of(region);
+    cb_shm_extent_free((struct cb_shm_comm *)region->comm, &extent);
+}
+
+cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call, cobre_comm **local) {
+    struct cb_shm_comm *comm = (struct cb_shm_comm *)base;
+    struct cb_shm_comm *made = calloc(1, sizeof *made);
+    if (!made)
+        return cb_shm_no_room(base, "split_local", sizeof *made, 0, ENOMEM);
+    cobre_status status =
+        cb_shm_extent_create(comm, call, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &made->arena);
+    if (status) {
+        free(made);
+        return status;
+    }
+    made->base = (cobre_comm){
+        .backend = COBRE_SHM,
+        .rank = base->rank,
+        .size = base->size,
+        .node_rank = base->node_rank,
+        .node_size = base->node_size,
+    };
+    made->job = comm->job;
+    made->bulk_bytes = comm->bulk_bytes;
+    atomic_fetch_add_explicit(&comm->job->users, 1, memory_order_relaxed);
+    cb_shm_attach_arena(made, (char *)made->arena.base + cb_page_size());
+    *local = &made->base;
+    return COBRE_OK;
+}

@@ -1,0 +1,190 @@
+/* shm.h: the memory that the ranks of a node share, and who may write what in it.
+ *
+ *   file:   [ job header | rank headers | arena of the first communicator | extents: regions, arenas of further ones ]
+ *   arena:  [ arena header | doors, one a rank | slots, two a rank | bulk areas, two a rank ]
+ *
+ * The file has no name once the job has formed. Extents are added at its end, never reused, and punched out when the
+ * last rank has freed them, so that the file is sparse and its offsets never run out.
+ *
+ * THE SLOT PROTOCOL. Every collective is one or more rounds. In round n each rank writes its payload into its slot of
+ * parity n & 1, publishes it by storing n into the slot's word, and waits until every other rank's slot of that parity
+ * shows n. Then it reads the payloads.
+ *
+ * Two slots are enough. A rank writes the slot of round n + 2, which is that of round n, only after it has seen every
+ * rank publish n + 1; and a rank publishes n + 1 only when it has finished reading the payloads of n. So nobody still
+ * reads what is overwritten. For the same reason a word that is waited for shows n - 2 or n, never more: comparing for
+ * equality is right, and stays right when the 32-bit number wraps. All this holds only because every round waits for
+ * everyone, broadcast included.
+ *
+ * Pipelining needs no more: the payload of n + 1 may be written as soon as all have published n (they have finished
+ * reading n - 1), so beside reading n; only publishing n + 1 waits until n is read.
+ *
+ * Sleeping. A publisher stores its word, then reads its door's count of sleepers, both sequentially consistent; a
+ * sleeper raises the count (sequentially consistent), then lets the kernel compare the word and sleep. So either the
+ * publisher sees the sleeper and wakes it, or the sleeper sees the word. tests/unit/model_slots.c checks all of this
+ * exhaustively. */
+#ifndef COBRE_SHM_H
+#define COBRE_SHM_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "backend.h"
+
+enum {
+    CB_SHM_LAYOUT = 1, /* raised when anything below changes */
+    CB_SHM_MAX_RANKS = 4096,
+    CB_SHM_MAX_CPUS = 1024,
+    CB_LINE = 64,  /* what two cores pass between them */
+    CB_SMALL = 32, /* payload that travels in the slot's own line */
+};
+#define CB_SHM_MAGIC UINT64_C(0x31302d6572626f63) /* "cobre-01" */
+
+enum { CB_FORMING, CB_READY, CB_FAILED }; /* cb_job_header.phase */
+
+/* Written by rank 0 before the segment can be found, then constant, but for the atomics. */
+struct cb_job_header {
+    _Atomic uint64_t magic; /* stored last */
+    uint32_t layout, size;
+    uint64_t bulk_bytes;            /* of one bulk area */
+    uint64_t fixed_bytes;           /* headers and first arena */
+    int64_t creator;                /* pid of rank 0 */
+    _Atomic uint32_t phase;         /* FORMING until rank 0 stores another */
+    _Atomic uint32_t missing;       /* why FAILED: the rank that died, left or did not come; set before phase */
+    _Atomic uint32_t missing_state; /* and that rank's state */
+    _Atomic uint64_t next_extent;   /* file offset; taken by fetch_add */
+};
+
+enum { CB_ABSENT, CB_JOINED, CB_LEFT, CB_ABORTED, CB_DIED }; /* cb_rank_header.state */
+
+/* One a rank; written by that rank, but state becomes DIED by whoever finds it. */
+struct cb_rank_header {
+    alignas(2 * CB_LINE) pthread_mutex_t alive; /* robust; held by the rank's helper thread while it lives */
+    _Atomic uint32_t state;
+    int64_t pid;                         /* constant from JOINED on, like the next two */
+    uint32_t quota;                      /* cores that its cgroup allows */
+    uint64_t cpus[CB_SHM_MAX_CPUS / 64]; /* affinity */
+    int32_t abort_code;                  /* set before state becomes ABORTED */
+    char abort_text[256];
+};
+
+struct cb_arena_header {
+    alignas(2 * CB_LINE) _Atomic uint64_t failure; /* the first one, 0: none; set once, by compare-and-exchange */
+};
+
+struct cb_door {
+    alignas(2 * CB_LINE) _Atomic uint32_t sleepers; /* ranks that may be asleep on this rank's words */
+    _Atomic uint32_t left;                          /* set by this rank when it frees the communicator */
+};
+
+/* Written by its rank only, published by `round`. One line: a payload of up to CB_SMALL bytes costs one transfer. */
+struct cb_slot {
+    alignas(CB_LINE) _Atomic uint32_t round;
+    cb_fingerprint print;
+    unsigned char small[CB_SMALL];
+};
+_Static_assert(sizeof(struct cb_slot) == CB_LINE, "a slot is one line");
+
+/* An extent's first page. */
+struct cb_extent_header {
+    _Atomic uint32_t attached; /* ranks that have not freed it; set to size by rank 0 before others know of it */
+};
+
+struct cb_extent {
+    void *base;   /* the header's page, then the data */
+    size_t bytes; /* header included */
+    off_t offset;
+};
+
+/* This process's side of a job; shared by its communicators. */
+struct cb_job {
+    _Atomic unsigned users; /* communicators */
+    int fd;
+    size_t rank, size;
+    bool crowded; /* more ranks than cores: spinning would keep others from running */
+    struct cb_job_header *header;
+    struct cb_rank_header *ranks;
+    pthread_t helper;
+    sem_t answered, leave; /* the helper has claimed the rank or not; it shall let go */
+    int claim_error;
+    bool claimed;
+    unsigned fork_generation;
+    struct cb_job *next; /* list of this process's jobs */
+};
+
+struct cb_shm_comm {
+    cobre_comm base;
+    struct cb_job *job;
+    struct cb_extent arena; /* base NULL: the arena in the job's fixed part */
+    struct cb_arena_header *head;
+    struct cb_door *doors;
+    struct cb_slot *slots;
+    unsigned char *bulk;
+    size_t bulk_bytes;
+    uint32_t round;      /* last published */
+    uint64_t sequence;   /* collectives so far */
+    uint64_t late_wakes; /* sleeps that timed out though the word had changed */
+};
+
+/* mapping.c */
+void cb_shm_lock(void); /* of this process's lists */
+void cb_shm_unlock(void);
+void *cb_shm_map(int fd, off_t offset, size_t bytes);
+void cb_shm_unmap(void *base, size_t bytes);
+/* Makes the pages of [offset, offset + bytes); 0 or errno, ENOSPC or ENOMEM when there are too few. */
+int cb_shm_reserve(int fd, off_t offset, size_t bytes);
+void cb_shm_punch(int fd, off_t offset, size_t bytes);
+cobre_status cb_shm_no_room(const cobre_comm *comm, const char *operation, uint64_t asked, uint64_t there,
+                            int os_error);
+
+/* liveness.c */
+int cb_shm_init_alive(pthread_mutex_t *alive);
+int cb_shm_claim_rank(struct cb_job *job); /* 0, EBUSY: taken, EOWNERDEAD: who had it died; other errno */
+void cb_shm_release_rank(struct cb_job *job);
+uint32_t cb_shm_state(struct cb_rank_header *rank); /* its state now, DIED found out */
+void cb_shm_register(struct cb_job *job);           /* so that exit() counts as leaving */
+void cb_shm_forget(struct cb_job *job);
+
+/* join.c */
+size_t cb_shm_arena_bytes(size_t size, size_t bulk_bytes);
+void cb_shm_attach_arena(struct cb_shm_comm *comm, void *base);
+void cb_shm_release_job(struct cb_job *job);
+
+/* wait.c */
+double cb_shm_now(void);
+void cb_shm_nap(double seconds);
+void cb_shm_publish(struct cb_shm_comm *comm, const cb_call *call);
+cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call);
+void cb_shm_leave(struct cb_shm_comm *comm); /* the others' waits for this rank end */
+cobre_status cb_shm_broken(struct cb_shm_comm *comm, const cb_call *call);
+uint64_t cb_shm_late_wakes(const cobre_comm *comm);
+extern double cb_shm_sleep_slice; /* seconds between two looks at who died; tests make it longer */
+
+/* Starts a collective: numbers it, or fails if the communicator is broken. */
+static inline cobre_status cb_shm_enter(struct cb_shm_comm *comm, const cb_call *call) {
+    comm->sequence++;
+    if (atomic_load_explicit(&comm->head->failure, memory_order_acquire))
+        return cb_shm_broken(comm, call);
+    return COBRE_OK;
+}
+
+static inline struct cb_slot *cb_shm_slot(const struct cb_shm_comm *comm, size_t rank, uint32_t round) {
+    return &comm->slots[2 * rank + (round & 1)];
+}
+
+/* Where rank's payload of that round lies. */
+static inline unsigned char *cb_shm_payload(const struct cb_shm_comm *comm, size_t rank, uint32_t round, size_t bytes) {
+    if (bytes <= CB_SMALL)
+        return cb_shm_slot(comm, rank, round)->small;
+    return comm->bulk + (2 * rank + (round & 1)) * comm->bulk_bytes;
+}
+
+/* region.c */
+cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call, size_t bytes,
+                                  struct cb_extent *extent);
+void cb_shm_extent_free(struct cb_shm_comm *comm, struct cb_extent *extent);
+
+#endif

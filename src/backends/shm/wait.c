@@ -1,0 +1,293 @@
+/* wait.c: publishing a round, waiting for the others, and what ends a wait.
+ *
+ * A wait goes through three phases: spin while the ranks fit on the cores; yield for a bounded time, which lets the
+ * others run where they do not fit; then sleep on the word. The right loop around a sleep is always: look at the word,
+ * and only then at anything that could end the wait, because a published slot beats the death of its rank.
+ *
+ *     raise the door's sleepers; sleep while the word has the old value, at most one slice; lower it;
+ *     word reached?  -> done
+ *     failure set, rank gone, stalled, interrupted?  -> word reached after all?  -> done, else fail
+ *
+ * Raising the count after the look, or not handing the kernel the value that was seen, would lose a wake-up. */
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+#ifndef COBRE_SHM_PORTABLE
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include "shm.h"
+
+#define SPIN_SECONDS 50e-6
+#define YIELD_SECONDS 1e-3
+
+double cb_shm_sleep_slice = 0.05;
+
+double cb_shm_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static struct timespec timespec_of(double seconds) {
+    time_t whole = (time_t)seconds;
+    return (struct timespec){.tv_sec = whole, .tv_nsec = (long)((seconds - (double)whole) * 1e9)};
+}
+
+void cb_shm_nap(double seconds) {
+    struct timespec time = timespec_of(seconds);
+    nanosleep(&time, NULL);
+}
+
+uint64_t cb_shm_late_wakes(const cobre_comm *comm) {
+    return ((const struct cb_shm_comm *)comm)->late_wakes;
+}
+
+static inline void pause_core(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+static inline bool reached(const _Atomic uint32_t *word, uint32_t value) {
+    return atomic_load_explicit(word, memory_order_acquire) == value;
+}
+
+#ifdef COBRE_SHM_PORTABLE
+/* Timed sleeps: nobody has to be woken. Not a process-shared condition variable: glibc's hangs for ever once a sleeping
+ * waiter has been killed. */
+static void wake(_Atomic uint32_t *word) {
+    (void)word;
+}
+
+/* Naps of a tenth of what has been waited: late by a tenth at the most, and rare when the wait is long. */
+static void sleep_on(struct cb_shm_comm *comm, struct cb_door *door, _Atomic uint32_t *word, uint32_t value,
+                     double since) {
+    (void)comm, (void)door;
+    double now = cb_shm_now();
+    for (double end = now + cb_shm_sleep_slice; !reached(word, value) && now < end; now = cb_shm_now()) {
+        double nap = (now - since) / 10;
+        cb_shm_nap(nap < 50e-6 ? 50e-6 : nap > 5e-3 ? 5e-3 : nap);
+    }
+}
+#else
+static void wake(_Atomic uint32_t *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Until the word changes, a signal comes, or a slice of time has passed. */
+static void sleep_on(struct cb_shm_comm *comm, struct cb_door *door, _Atomic uint32_t *word, uint32_t value,
+                     double since) {
+    (void)since;
+    struct timespec slice = timespec_of(cb_shm_sleep_slice);
+    atomic_fetch_add_explicit(&door->sleepers, 1, memory_order_seq_cst);
+    uint32_t seen = atomic_load_explicit(word, memory_order_seq_cst);
+    if (seen != value && syscall(SYS_futex, word, FUTEX_WAIT, seen, &slice, NULL, 0) != 0 && errno == ETIMEDOUT)
+        comm->late_wakes += reached(word, value);
+    atomic_fetch_sub_explicit(&door->sleepers, 1, memory_order_relaxed);
+}
+#endif
+
+void cb_shm_publish(struct cb_shm_comm *comm, const cb_call *call) {
+    size_t me = comm->base.rank;
+    uint32_t round = ++comm->round;
+    struct cb_slot *slot = cb_shm_slot(comm, me, round);
+    slot->print = call->print;
+    atomic_store_explicit(&slot->round, round, memory_order_seq_cst);
+    if (atomic_load_explicit(&comm->doors[me].sleepers, memory_order_seq_cst))
+        wake(&slot->round);
+}
+
+void cb_shm_leave(struct cb_shm_comm *comm) {
+    atomic_store_explicit(&comm->doors[comm->base.rank].left, 1, memory_order_release);
+    for (uint32_t parity = 0; parity < 2; parity++)
+        wake(&cb_shm_slot(comm, comm->base.rank, parity)->round);
+}
+
+/* The first failure of a communicator in one word, so that no rank can die half-way through telling it. */
+static uint64_t failure_word(cobre_cause cause, cb_operation operation, size_t culprit, uint64_t sequence) {
+    return (uint64_t)cause << 56 | (uint64_t)operation << 48 | (uint64_t)culprit << 32 | (sequence & UINT32_MAX);
+}
+
+static cobre_cause failure_cause(uint64_t word) {
+    return (cobre_cause)(word >> 56);
+}
+
+static size_t failure_culprit(uint64_t word) {
+    return word >> 32 & 0xffff;
+}
+
+static const cb_fingerprint *print_of(const struct cb_shm_comm *comm, size_t rank) {
+    return &cb_shm_slot(comm, rank, comm->round)->print;
+}
+
+static bool same_call(const struct cb_shm_comm *comm, size_t a, size_t b) {
+    return memcmp(print_of(comm, a), print_of(comm, b), sizeof(cb_fingerprint)) == 0;
+}
+
+static size_t first_unlike_rank_0(const struct cb_shm_comm *comm) {
+    size_t r = 1;
+    while (r + 1 < comm->base.size && same_call(comm, 0, r))
+        r++;
+    return r;
+}
+
+/* All ranks see all slots, so all come to the same culprit: the first that differs from rank 0, or rank 0 if it stands
+ * alone against others that agree. */
+static size_t odd_one_out(const struct cb_shm_comm *comm) {
+    if (comm->base.size == 2)
+        return 1;
+    for (size_t r = 2; r < comm->base.size; r++)
+        if (!same_call(comm, 1, r))
+            return first_unlike_rank_0(comm);
+    return 0;
+}
+
+/* The failure behind the word, completed from places that no longer change once the word is set. */
+static cb_failure failure_of(const struct cb_shm_comm *comm, uint64_t word) {
+    size_t culprit = failure_culprit(word);
+    const struct cb_rank_header *rank = &comm->job->ranks[culprit];
+    cb_failure failure = {.cause = failure_cause(word), .culprit = (uint32_t)culprit, .pid = rank->pid};
+    if (failure.cause == COBRE_CAUSE_MISMATCH) {
+        failure.rank_b = (uint32_t)first_unlike_rank_0(comm);
+        failure.call_a = *print_of(comm, 0);
+        failure.call_b = *print_of(comm, failure.rank_b);
+    }
+    if (failure.cause == COBRE_CAUSE_ABORTED) {
+        failure.code = rank->abort_code;
+        memcpy(failure.text, rank->abort_text, sizeof failure.text);
+    }
+    return failure;
+}
+
+cobre_status cb_shm_broken(struct cb_shm_comm *comm, const cb_call *call) {
+    cb_failure failure = failure_of(comm, atomic_load_explicit(&comm->head->failure, memory_order_acquire));
+    return cb_report_failure(&comm->base, (cb_operation)call->print.operation, comm->sequence, &failure);
+}
+
+/* Records a failure, unless another came first, and wakes everyone: they must not wait out their slice. */
+static cobre_status fail(struct cb_shm_comm *comm, const cb_call *call, cobre_cause cause, size_t culprit) {
+    uint64_t none = 0, word = failure_word(cause, (cb_operation)call->print.operation, culprit, comm->sequence);
+    atomic_compare_exchange_strong_explicit(&comm->head->failure, &none, word, memory_order_acq_rel,
+                                            memory_order_acquire);
+    for (size_t slot = 0; slot < 2 * comm->base.size; slot++)
+        wake(&comm->slots[slot].round);
+    return cb_shm_broken(comm, call);
+}
+
+static cobre_cause why_gone(const struct cb_shm_comm *comm, size_t r) {
+    switch (cb_shm_state(&comm->job->ranks[r])) {
+    case CB_ABORTED: return COBRE_CAUSE_ABORTED;
+    case CB_DIED: return COBRE_CAUSE_PEER_DIED;
+    case CB_LEFT: return COBRE_CAUSE_PEER_LEFT;
+    default:
+        return atomic_load_explicit(&comm->doors[r].left, memory_order_acquire) ? COBRE_CAUSE_PEER_LEFT
+                                                                                : COBRE_CAUSE_NONE;
+    }
+}
+
+static bool round_is_complete(const struct cb_shm_comm *comm) {
+    for (size_t r = 0; r < comm->base.size; r++)
+        if (!reached(&cb_shm_slot(comm, r, comm->round)->round, comm->round))
+            return false;
+    return true;
+}
+
+/* Is somebody gone without whom this round cannot end? A rank that is gone may have published it and waited for
+ * another, like us, or may have seen it complete and left in order. So look at the ranks first and at the slots again
+ * after that: if one is still missing then, the one that is gone cannot have got further than this round. Who aborted
+ * or died comes before who left: the first may be why the second left. */
+static cobre_cause find_gone(const struct cb_shm_comm *comm, size_t *culprit) {
+    cobre_cause worst = COBRE_CAUSE_NONE;
+    for (size_t r = 0; r < comm->base.size; r++) {
+        cobre_cause cause = r == comm->base.rank ? COBRE_CAUSE_NONE : why_gone(comm, r);
+        if (cause == COBRE_CAUSE_NONE)
+            continue;
+        if (worst == COBRE_CAUSE_NONE || (worst == COBRE_CAUSE_PEER_LEFT && cause != COBRE_CAUSE_PEER_LEFT) ||
+            (cause == COBRE_CAUSE_ABORTED && worst != COBRE_CAUSE_ABORTED)) {
+            worst = cause;
+            *culprit = r;
+        }
+    }
+    return worst != COBRE_CAUSE_NONE && round_is_complete(comm) ? COBRE_CAUSE_NONE : worst;
+}
+
+static bool spin(const _Atomic uint32_t *word, uint32_t value) {
+    double end = 0;
+    do {
+        for (int i = 0; i < 64; i++) {
+            if (reached(word, value))
+                return true;
+            pause_core();
+        }
+        end = end > 0 ? end : cb_shm_now() + SPIN_SECONDS;
+    } while (cb_shm_now() < end);
+    return false;
+}
+
+static bool yield_for_a_while(const _Atomic uint32_t *word, uint32_t value) {
+    double end = cb_shm_now() + YIELD_SECONDS;
+    do {
+        for (int i = 0; i < 8; i++) {
+            sched_yield();
+            if (reached(word, value))
+                return true;
+        }
+    } while (cb_shm_now() < end);
+    return false;
+}
+
+/* The slow part of a wait for rank r: asleep, with looks at what could end it. */
+static cobre_status sleep_until(struct cb_shm_comm *comm, const cb_call *call, size_t r) {
+    struct cb_slot *slot = cb_shm_slot(comm, r, comm->round);
+    const cobre_comm *base = &comm->base;
+    double start = cb_shm_now();
+    for (;;) {
+        size_t culprit = 0;
+        cobre_cause gone = find_gone(comm, &culprit);
+        if (reached(&slot->round, comm->round))
+            return COBRE_OK;
+        if (atomic_load_explicit(&comm->head->failure, memory_order_acquire))
+            return cb_shm_broken(comm, call);
+        if (gone)
+            return fail(comm, call, gone, culprit);
+        if (base->interrupted && base->interrupted(base->interrupted_arg))
+            return fail(comm, call, COBRE_CAUSE_INTERRUPTED, base->rank);
+        if (base->stall_secs > 0 && cb_shm_now() - start > base->stall_secs)
+            return fail(comm, call, COBRE_CAUSE_STALLED, r);
+        sleep_on(comm, &comm->doors[r], &slot->round, comm->round, start);
+    }
+}
+
+static cobre_status await(struct cb_shm_comm *comm, const cb_call *call, size_t r) {
+    const _Atomic uint32_t *word = &cb_shm_slot(comm, r, comm->round)->round;
+    if (reached(word, comm->round))
+        return COBRE_OK;
+    if (!comm->job->crowded && spin(word, comm->round))
+        return COBRE_OK;
+    if (yield_for_a_while(word, comm->round))
+        return COBRE_OK;
+    return sleep_until(comm, call, r);
+}
+
+/* Waits until every rank has published this round, and checks that all made the same call. */
+cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call) {
+    bool same = true;
+    for (size_t r = 0; r < comm->base.size; r++) {
+        if (r == comm->base.rank)
+            continue;
+        cobre_status status = await(comm, call, r);
+        if (status)
+            return status;
+        same &= memcmp(&cb_shm_slot(comm, r, comm->round)->print, &call->print, sizeof call->print) == 0;
+    }
+    if (same)
+        return COBRE_OK;
+    return fail(comm, call, COBRE_CAUSE_MISMATCH, odd_one_out(comm));
+}

@@ -1,0 +1,181 @@
+/* control.c: failures, as each rank learns and tells them.
+ *
+ * Whoever finds one tells rank 0's watcher, which decides which was the first and tells everybody; a rank that reported
+ * waits a moment for that word, so that all name the same cause. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tcp.h"
+
+void cb_control_send(int fd, uint8_t tag, const cb_failure *failure) {
+    unsigned char frame[CB_HEADER_BYTES + CB_FAILURE_BYTES];
+    size_t bytes = failure ? CB_FAILURE_BYTES : 0;
+    cb_pack_header(&(cb_header){.length = bytes, .tag = tag}, frame);
+    if (failure)
+        cb_pack_failure(failure, frame + CB_HEADER_BYTES);
+    /* Two such frames a life always fit the buffer; where they do not, the other side is gone. */
+    send(fd, frame, CB_HEADER_BYTES + bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Bytes that the frame in the inbox has in all, as far as is known; 0: it is nonsense. */
+static size_t frame_bytes(const struct cb_inbox *inbox, cb_header *header) {
+    if (inbox->got < CB_HEADER_BYTES)
+        return CB_HEADER_BYTES;
+    if (!cb_parse_header(inbox->bytes, header))
+        return 0;
+    size_t payload = header->tag == CB_TAG_FAILED ? CB_FAILURE_BYTES : 0;
+    return header->tag >= CB_TAG_LEFT && header->length == payload ? CB_HEADER_BYTES + payload : 0;
+}
+
+int cb_control_receive(int fd, struct cb_inbox *inbox, size_t ranks, cb_failure *failure) {
+    for (;;) {
+        cb_header header = {0};
+        size_t whole = frame_bytes(inbox, &header);
+        if (whole == 0)
+            return -1;
+        if (inbox->got == whole) {
+            inbox->got = 0;
+            if (header.tag == CB_TAG_FAILED && !cb_parse_failure(inbox->bytes + CB_HEADER_BYTES, ranks, failure))
+                return -1;
+            return header.tag;
+        }
+        ssize_t got = recv(fd, inbox->bytes + inbox->got, whole - inbox->got, MSG_DONTWAIT);
+        if (got > 0)
+            inbox->got += (size_t)got;
+        else if (got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
+            return -1;
+        else if (errno != EINTR)
+            return 0;
+    }
+}
+
+static void break_with(struct cb_tcp_comm *comm, const cb_failure *failure) {
+    if (comm->failure.cause != COBRE_CAUSE_NONE)
+        return;
+    comm->failure = *failure;
+    comm->failure.pid = comm->pids[failure->culprit];
+}
+
+static void break_by_death(struct cb_tcp_comm *comm, size_t rank) {
+    break_with(comm, &(cb_failure){.cause = COBRE_CAUSE_PEER_DIED, .culprit = (uint32_t)rank});
+}
+
+static void read_control(struct cb_tcp_comm *comm) {
+    cb_failure failure;
+    for (;;) {
+        switch (cb_control_receive(comm->control, &comm->inbox, comm->base.size, &failure)) {
+        case CB_TAG_LEFT: comm->coordinator_left = true; break;
+        case CB_TAG_FAILED: break_with(comm, &failure); break;
+        case 0: return;
+        default:
+            comm->alarm = -1; /* no more news */
+            if (!comm->coordinator_left)
+                break_by_death(comm, 0);
+            return;
+        }
+    }
+}
+
+bool cb_tcp_alarm(struct cb_tcp_comm *comm) {
+    cb_failure failure;
+    if (comm->watch) {
+        if (cb_watch_failure(comm->watch, &failure))
+            comm->failure = failure;
+    } else if (comm->alarm >= 0) {
+        read_control(comm);
+    }
+    return comm->failure.cause != COBRE_CAUSE_NONE;
+}
+
+cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call) {
+    return cb_report_failure(&comm->base, (cb_operation)call->print.operation, comm->sequence, &comm->failure);
+}
+
+/* Waits a moment for rank 0's word. */
+static bool await_word(struct cb_tcp_comm *comm, double seconds) {
+    for (double until = cb_tcp_now() + seconds; !cb_tcp_alarm(comm) && comm->alarm >= 0;) {
+        struct pollfd wait = {.fd = comm->alarm, .events = POLLIN};
+        double left = until - cb_tcp_now();
+        if (left <= 0)
+            break;
+        poll(&wait, 1, (int)(left * 1e3) + 1);
+    }
+    return comm->failure.cause != COBRE_CAUSE_NONE;
+}
+
+cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb_failure *failure) {
+    if (comm->watch) {
+        comm->failure = *failure;
+        cb_watch_fail(comm->watch, &comm->failure);
+    } else {
+        cb_control_send(comm->control, CB_TAG_FAILED, failure);
+        if (!await_word(comm, 1))
+            break_with(comm, failure);
+    }
+    return cb_tcp_broken(comm, call);
+}
+
+/* A connection ended that was still needed. Its rank left in order, or died; the control connections know. */
+cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer) {
+    cobre_cause cause = COBRE_CAUSE_PEER_DIED;
+    if (comm->watch) {
+        if (cb_watch_has_left(comm->watch, peer))
+            cause = COBRE_CAUSE_PEER_LEFT;
+    } else if (await_word(comm, peer ? 2 : 0.5)) {
+        return cb_tcp_broken(comm, call);
+    } else if (peer == 0 && comm->coordinator_left) {
+        cause = COBRE_CAUSE_PEER_LEFT;
+    }
+    return cb_tcp_fail(comm, call, &(cb_failure){.cause = cause, .culprit = (uint32_t)peer});
+}
+
+void cb_tcp_say_leave(struct cb_tcp_comm *comm) {
+    if (comm->watch)
+        cb_watch_say_leave(comm->watch);
+    else if (comm->control >= 0)
+        cb_control_send(comm->control, CB_TAG_LEFT, NULL);
+}
+
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; /* of the list */
+static struct cb_tcp_comm *open_comms;
+
+/* A child of fork() lets go of its parent's connections: they must end when the parent does. */
+static void let_go_after_fork(void) {
+    guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (struct cb_tcp_comm *comm = open_comms; comm; comm = comm->next_open)
+        cb_tcp_close(comm);
+    open_comms = NULL;
+}
+
+static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, let_go_after_fork);
+}
+
+void cb_tcp_remember(struct cb_tcp_comm *comm) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&guard);
+    comm->next_open = open_comms;
+    open_comms = comm;
+    pthread_mutex_unlock(&guard);
+}
+
+void cb_tcp_forget(struct cb_tcp_comm *comm) {
+    pthread_mutex_lock(&guard);
+    struct cb_tcp_comm **link = &open_comms;
+    while (*link && *link != comm)
+        link = &(*link)->next_open;
+    if (*link)
+        *link = comm->next_open;
+    pthread_mutex_unlock(&guard);
+}
+
+/* exit() without cobre_comm_free is leaving, not dying. */
+__attribute__((destructor)) static void leave_at_exit(void) {
+    for (struct cb_tcp_comm *comm = open_comms; comm; comm = comm->next_open)
+        cb_tcp_say_leave(comm);
+}

@@ -1,0 +1,271 @@
+/* coordinator.c: rank 0 gathers the job: a data and a control connection of every other rank, then the table for all.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tcp.h"
+
+struct gathering {
+    struct cb_tcp_comm *comm;
+    const cb_options *options;
+    struct cb_door_keeper *keeper;
+    cb_address *addresses; /* by rank */
+    int listeners[CB_MAX_LISTENERS];
+    size_t listener_count, missing; /* missing: connections */
+    unsigned char job[CB_JOB_ID];
+    uint16_t port;
+};
+
+static cobre_status refuse_port(const cb_options *options, const char *host, int error) {
+    char advice[200];
+    snprintf(advice, sizeof advice, "%s",
+             error == EADDRINUSE ? "choose another COBRE_TCP_PORT, or end the program that uses this one"
+             : error < 0         ? "set COBRE_TCP_BIND to a name or address of this host"
+                         : "set COBRE_TCP_BIND to an address of this host and COBRE_TCP_PORT to a port above 1023");
+    return CB_TCP_ERROR(error > 0 ? error : 0, advice, "tcp: rank 0 cannot listen on %s port %u: %s", host,
+                        options->tcp_port, error < 0 ? gai_strerror(error) : strerror(error));
+}
+
+static void listen_more(struct gathering *gathering, const char *host, int *error) {
+    gathering->listener_count +=
+        cb_net_listen(host, gathering->port, gathering->listeners + gathering->listener_count, &gathering->port, error);
+}
+
+static bool is_loopback(const char *host) {
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+/* Without a token only this machine can be trusted. */
+static cobre_status open_listeners(struct gathering *gathering) {
+    const cb_options *options = gathering->options;
+    bool beyond = options->tcp_token[0] || options->tcp_open;
+    int error = 0;
+    gathering->port = options->tcp_port;
+    if (options->tcp_listen_fd >= 0) {
+        gathering->listeners[gathering->listener_count++] = options->tcp_listen_fd;
+        return COBRE_OK;
+    }
+    if (options->tcp_bind && !beyond && !is_loopback(options->tcp_bind))
+        return CB_TCP_ERROR(
+            0, "set COBRE_TCP_TOKEN to the same secret on all ranks, or COBRE_TCP_OPEN=1 to trust the network",
+            "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token", options->tcp_bind);
+    if (options->tcp_bind || beyond) {
+        listen_more(gathering, options->tcp_bind, &error);
+    } else {
+        listen_more(gathering, "127.0.0.1", &error);
+        int no_matter = 0;
+        if (gathering->listener_count < CB_MAX_LISTENERS && gathering->listener_count)
+            listen_more(gathering, "::1", &no_matter);
+    }
+    if (gathering->listener_count)
+        return COBRE_OK;
+    return refuse_port(options, options->tcp_bind ? options->tcp_bind : beyond ? "all addresses" : "127.0.0.1", error);
+}
+
+/* Where the guest can be reached for its ring link: where it comes from, at the port that it told. */
+static cb_address address_of(const struct cb_guest *guest) {
+    struct sockaddr_storage from;
+    socklen_t length = sizeof from;
+    cb_address address = {.port = guest->hello.port};
+    if (guest->hello.port == 0 || getpeername(guest->fd, (struct sockaddr *)&from, &length) != 0)
+        return address;
+    if (from.ss_family == AF_INET) {
+        address.family = 4;
+        memcpy(address.bytes, &((struct sockaddr_in *)&from)->sin_addr, 4);
+    } else if (from.ss_family == AF_INET6) {
+        address.family = 6;
+        memcpy(address.bytes, &((struct sockaddr_in6 *)&from)->sin6_addr, 16);
+    }
+    return address;
+}
+
+static unsigned judge(const struct gathering *gathering, const cb_hello *hello) {
+    const struct cb_tcp_comm *comm = gathering->comm;
+    if (hello->size != comm->base.size)
+        return CB_REFUSED_SIZE;
+    if (hello->rank == 0 || hello->rank >= comm->base.size)
+        return CB_REFUSED_RANK_RANGE;
+    switch (hello->kind) {
+    case CB_DATA: return comm->data[hello->rank] >= 0 ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
+    case CB_CONTROL:
+        if (sodium_memcmp(hello->job, gathering->job, CB_JOB_ID) != 0 || comm->data[hello->rank] < 0)
+            return CB_REFUSED_JOB;
+        return comm->controls[hello->rank] >= 0 ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
+    default: return CB_REFUSED_KIND;
+    }
+}
+
+static void seat(struct gathering *gathering, struct cb_guest *guest) {
+    struct cb_tcp_comm *comm = gathering->comm;
+    size_t rank = guest->hello.rank;
+    if (!cb_keeper_answer(gathering->keeper, guest, CB_NOT_REFUSED))
+        return;
+    gathering->missing--;
+    if (guest->hello.kind == CB_DATA) {
+        comm->data[rank] = guest->fd;
+        comm->pids[rank] = guest->hello.pid;
+        gathering->addresses[rank] = address_of(guest);
+    } else {
+        comm->controls[rank] = guest->fd;
+        cb_net_for_control(guest->fd, comm->timeout);
+    }
+}
+
+/* The first rank that came and went again, 0 if none did. */
+static size_t find_deserter(const struct cb_tcp_comm *comm) {
+    char byte;
+    for (size_t r = 1; r < comm->base.size; r++) {
+        int fds[] = {comm->data[r], comm->controls[r]};
+        for (size_t i = 0; i < 2; i++) {
+            ssize_t got = fds[i] < 0 ? -1 : recv(fds[i], &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+            if (fds[i] >= 0 && (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)))
+                return r;
+        }
+    }
+    return 0;
+}
+
+static size_t first_missing(const struct cb_tcp_comm *comm) {
+    size_t r = 1;
+    while (r + 1 < comm->base.size && comm->data[r] >= 0 && comm->controls[r] >= 0)
+        r++;
+    return r;
+}
+
+/* Says it here, and to those who are in. */
+static cobre_status give_up(struct gathering *gathering, size_t culprit, int error, const char *how) {
+    struct cb_tcp_comm *comm = gathering->comm;
+    cb_failure failure = {.cause = COBRE_CAUSE_TRANSPORT, .culprit = (uint32_t)culprit, .code = error};
+    snprintf(failure.text, sizeof failure.text, "rank %zu of %zu %s", culprit, comm->base.size, how);
+    for (size_t r = 1; r < comm->base.size; r++)
+        if (comm->controls[r] >= 0)
+            cb_control_send(comm->controls[r], CB_TAG_FAILED, &failure);
+    return CB_TCP_ERROR(
+        error,
+        "start all ranks with the same COBRE_TCP_SIZE and token, and with COBRE_TCP_COORDINATOR leading to "
+        "this host; COBRE_TCP_TIMEOUT_SECS sets the longest wait",
+        "tcp: %s%s", failure.text, cb_keeper_notes(gathering->keeper));
+}
+
+static cobre_status gather(struct gathering *gathering) {
+    struct cb_tcp_comm *comm = gathering->comm;
+    double deadline = cb_tcp_now() + gathering->options->join_timeout_secs;
+    while (gathering->missing) {
+        struct cb_guest guest;
+        double now = cb_tcp_now();
+        if (now > deadline)
+            return give_up(gathering, first_missing(comm), ETIMEDOUT, "did not come in time");
+        if (cb_tcp_interrupted(gathering->options))
+            return give_up(gathering, first_missing(comm), EINTR, "was still missing when rank 0 was interrupted");
+        size_t gone = find_deserter(comm);
+        if (gone)
+            return give_up(gathering, gone, ECONNABORTED, "died while the job formed");
+        if (!cb_keeper_next(gathering->keeper, now + 0.05 < deadline ? now + 0.05 : deadline, &guest))
+            continue;
+        unsigned refusal = judge(gathering, &guest.hello);
+        if (!refusal) {
+            seat(gathering, &guest);
+            continue;
+        }
+        cb_keeper_answer(gathering->keeper, &guest, refusal);
+        /* It knew the token, so it is one of ours, and the job cannot be what was meant. */
+        if (refusal == CB_REFUSED_SIZE && gathering->options->tcp_token[0])
+            return give_up(gathering, guest.hello.rank < comm->base.size ? guest.hello.rank : 0, EINVAL,
+                           "was told another number of ranks");
+    }
+    return COBRE_OK;
+}
+
+/* The host of a connection as text; this host's own connections have the same address at both ends. */
+static void host_of(int fd, char *text, size_t len) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    char own[64];
+    cb_net_peer_text(fd, text, len);
+    if (getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
+        getnameinfo((struct sockaddr *)&address, length, own, sizeof own, NULL, 0, NI_NUMERICHOST) == 0 &&
+        strcmp(own, text) == 0)
+        snprintf(text, len, "here");
+}
+
+/* How many ranks run on each rank's host. */
+static void count_neighbours(const struct cb_tcp_comm *comm, uint32_t *neighbours) {
+    size_t size = comm->base.size;
+    char(*hosts)[64] = calloc(size, sizeof *hosts);
+    if (!hosts)
+        return;
+    snprintf(hosts[0], sizeof hosts[0], "here");
+    for (size_t r = 1; r < size; r++)
+        host_of(comm->data[r], hosts[r], sizeof hosts[r]);
+    for (size_t r = 0; r < size; r++)
+        for (size_t s = 0; s < size; s++)
+            neighbours[r] += strcmp(hosts[r], hosts[s]) == 0;
+    free(hosts);
+}
+
+static bool send_tables(struct gathering *gathering, const uint32_t *neighbours) {
+    struct cb_tcp_comm *comm = gathering->comm;
+    size_t size = comm->base.size, bytes = cb_table_bytes(size);
+    unsigned char *frame = malloc(CB_HEADER_BYTES + bytes);
+    bool sent = frame != NULL;
+    for (size_t r = 1; r < size && sent; r++) {
+        cb_table table = {.neighbours = neighbours[r]};
+        if (r + 1 < size)
+            table.successor = gathering->addresses[r + 1];
+        cb_pack_header(&(cb_header){.length = bytes, .tag = CB_TAG_TABLE}, frame);
+        cb_pack_table(&table, comm->pids, size, frame + CB_HEADER_BYTES);
+        sent = cb_net_send(comm->data[r], frame, CB_HEADER_BYTES + bytes,
+                           cb_tcp_now() + gathering->options->join_timeout_secs);
+    }
+    free(frame);
+    return sent;
+}
+
+static cobre_status tell(struct gathering *gathering) {
+    struct cb_tcp_comm *comm = gathering->comm;
+    uint32_t *neighbours = calloc(comm->base.size, sizeof *neighbours);
+    if (!neighbours)
+        return CB_TCP_ERROR(ENOMEM, "free memory", "tcp: rank 0 is out of memory");
+    count_neighbours(comm, neighbours);
+    comm->crowded = neighbours[0] > cb_usable_cores();
+    bool sent = send_tables(gathering, neighbours);
+    free(neighbours);
+    size_t gone = sent ? 0 : find_deserter(comm);
+    if (!sent)
+        return give_up(gathering, gone ? gone : first_missing(comm), ECONNABORTED, "died while the job formed");
+    comm->watch = cb_watch_start(comm->base.size, comm->controls, comm->pids, &comm->alarm);
+    if (!comm->watch)
+        return CB_TCP_ERROR(EAGAIN, "raise the limit of processes (ulimit -u)", "tcp: cannot start the watcher thread");
+    return COBRE_OK;
+}
+
+cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options) {
+    struct gathering gathering = {.comm = comm, .options = options, .missing = 2 * (comm->base.size - 1)};
+    comm->pids[0] = getpid();
+    randombytes_buf(gathering.job, CB_JOB_ID);
+    cobre_status status = open_listeners(&gathering);
+    gathering.addresses = calloc(comm->base.size, sizeof *gathering.addresses);
+    gathering.keeper = cb_keeper_open(gathering.listeners, gathering.listener_count, options->tcp_token,
+                                      comm->base.size, gathering.job);
+    if (!status && (!gathering.addresses || !gathering.keeper))
+        status = CB_TCP_ERROR(ENOMEM, "free memory", "tcp: rank 0 is out of memory");
+    if (!status)
+        status = gather(&gathering);
+    if (!status)
+        status = tell(&gathering);
+    if (gathering.keeper)
+        cb_keeper_close(gathering.keeper);
+    for (size_t i = 0; i < gathering.listener_count; i++)
+        close(gathering.listeners[i]);
+    free(gathering.addresses);
+    comm->next = comm->base.size > 1 ? comm->data[1] : -1;
+    comm->previous = comm->base.size > 1 ? comm->data[comm->base.size - 1] : -1;
+    return status;
+}

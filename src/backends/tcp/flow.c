@@ -1,0 +1,187 @@
+/* flow.c: the loop that moves bytes, and the only place where a collective waits.
+ *
+ * Each turn moves what can be moved, straight from and into the caller's memory, then lets the operation look at what
+ * came (advance). When nothing moves it looks again for a moment, if the ranks fit on the cores, and then sleeps in
+ * poll, with the alarm among the descriptors. What has arrived beats a failure: the alarm is looked at only when
+ * nothing moves. */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "tcp.h"
+
+enum { PIECES_AT_ONCE = 16, SLICE_MS = 50 };
+#define SPIN_SECONDS 50e-6
+
+double cb_tcp_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void cb_flow_start(struct cb_flow *flow, int fd, bool out, size_t peer, struct cb_piece *pieces, size_t count) {
+    *flow = (struct cb_flow){.fd = fd, .out = out, .peer = peer, .pieces = pieces, .count = count};
+    for (size_t i = 0; i < count; i++)
+        flow->total += pieces[i].bytes;
+    flow->ready = flow->total;
+}
+
+/* The next bytes that may move, as a vector. */
+static size_t gather_ready(const struct cb_flow *flow, struct iovec vector[PIECES_AT_ONCE]) {
+    size_t left = flow->ready - flow->done, used = 0, at = flow->at;
+    for (size_t i = flow->piece; i < flow->count && left && used < PIECES_AT_ONCE; i++, at = 0) {
+        size_t bytes = flow->pieces[i].bytes - at;
+        bytes = bytes < left ? bytes : left;
+        if (!bytes)
+            continue;
+        vector[used++] = (struct iovec){(char *)flow->pieces[i].base + at, bytes};
+        left -= bytes;
+    }
+    return used;
+}
+
+static void step(struct cb_flow *flow, size_t moved) {
+    flow->done += moved;
+    while (flow->piece < flow->count && moved >= flow->pieces[flow->piece].bytes - flow->at) {
+        moved -= flow->pieces[flow->piece++].bytes - flow->at;
+        flow->at = 0;
+    }
+    flow->at += moved;
+}
+
+/* Moves what the connection takes: bytes, 0: nothing now, -1: the connection is gone. */
+static ssize_t move(struct cb_flow *flow) {
+    struct iovec vector[PIECES_AT_ONCE];
+    struct msghdr message = {.msg_iov = vector, .msg_iovlen = gather_ready(flow, vector)};
+    ssize_t moved;
+    do {
+        moved = flow->out ? sendmsg(flow->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT)
+                          : recvmsg(flow->fd, &message, MSG_DONTWAIT);
+    } while (moved < 0 && errno == EINTR);
+    if (moved > 0) {
+        step(flow, (size_t)moved);
+        return moved;
+    }
+    return moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) ? 0 : -1;
+}
+
+struct run {
+    struct cb_tcp_comm *comm;
+    const cb_call *call;
+    struct cb_flow *flows;
+    size_t count;
+    struct pollfd *polls; /* the alarm's is the last */
+    double since;         /* the last progress */
+};
+
+enum { MOVED, NOTHING_MOVED, FINISHED, LOST };
+
+/* One look at every flow. */
+static int turn(struct run *run, size_t *lost) {
+    bool moved = false, finished = true;
+    for (size_t i = 0; i < run->count; i++) {
+        struct cb_flow *flow = &run->flows[i];
+        if (flow->done < flow->ready) {
+            ssize_t bytes = move(flow);
+            if (bytes < 0) {
+                *lost = flow->peer;
+                return LOST;
+            }
+            moved |= bytes > 0;
+        }
+        finished &= flow->done == flow->total;
+    }
+    return finished ? FINISHED : moved ? MOVED : NOTHING_MOVED;
+}
+
+static void sleep_a_slice(struct run *run) {
+    for (size_t i = 0; i < run->count; i++) {
+        const struct cb_flow *flow = &run->flows[i];
+        run->polls[i] =
+            (struct pollfd){.fd = flow->done < flow->ready ? flow->fd : -1, .events = flow->out ? POLLOUT : POLLIN};
+    }
+    run->polls[run->count] = (struct pollfd){.fd = run->comm->alarm, .events = POLLIN};
+    if (poll(run->polls, (nfds_t)run->count + 1, SLICE_MS) < 0)
+        run->polls[run->count].revents = 0; /* a signal: look at everything again */
+}
+
+/* The rank that we have waited for longest: one that has still to send, if there is any. */
+static size_t whom_we_wait_for(const struct run *run) {
+    size_t peer = 0;
+    for (size_t i = run->count; i-- > 0;)
+        if (run->flows[i].done < run->flows[i].ready && (!run->flows[i].out || !peer))
+            peer = run->flows[i].peer;
+    return peer;
+}
+
+/* A worker cannot tell whom rank 0 waits for, so it gives rank 0 time to say so. */
+static bool has_stalled(const struct run *run) {
+    const cobre_comm *base = &run->comm->base;
+    double limit = base->stall_secs + (base->rank ? 1 : 0);
+    return base->stall_secs > 0 && cb_tcp_now() - run->since > limit;
+}
+
+static cobre_status look_around(struct run *run) {
+    struct cb_tcp_comm *comm = run->comm;
+    const cobre_comm *base = &comm->base;
+    if (run->polls[run->count].revents && cb_tcp_alarm(comm))
+        return cb_tcp_broken(comm, run->call);
+    if (base->interrupted && base->interrupted(base->interrupted_arg))
+        return cb_tcp_fail(comm, run->call,
+                           &(cb_failure){.cause = COBRE_CAUSE_INTERRUPTED, .culprit = (uint32_t)base->rank});
+    if (has_stalled(run))
+        return cb_tcp_fail(comm, run->call,
+                           &(cb_failure){.cause = COBRE_CAUSE_STALLED, .culprit = (uint32_t)whom_we_wait_for(run)});
+    return COBRE_OK;
+}
+
+static cobre_status loop(struct run *run, cb_advance *advance, void *context) {
+    double spin_until = 0;
+    for (;;) {
+        size_t lost = 0;
+        int result = turn(run, &lost);
+        if (advance && (result == MOVED || result == FINISHED))
+            advance(context);
+        if (result == FINISHED)
+            return COBRE_OK;
+        if (result == LOST)
+            return cb_tcp_lost(run->comm, run->call, lost);
+        if (result == MOVED) {
+            spin_until = 0;
+            run->since = cb_tcp_now();
+            continue;
+        }
+        double now = cb_tcp_now();
+        if (spin_until == 0)
+            spin_until = now + (run->comm->crowded ? 0 : SPIN_SECONDS);
+        if (now < spin_until)
+            continue;
+        sleep_a_slice(run);
+        cobre_status status = look_around(run);
+        if (status)
+            return status;
+    }
+}
+
+cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct cb_flow *flows, size_t count,
+                         cb_advance *advance, void *context) {
+    struct pollfd few[9];
+    struct run run = {.comm = comm, .call = call, .flows = flows, .count = count, .polls = few, .since = cb_tcp_now()};
+    if (count + 1 > sizeof few / sizeof *few)
+        run.polls = malloc((count + 1) * sizeof *run.polls);
+    if (!run.polls)
+        return cb_tcp_fail(comm, call,
+                           &(cb_failure){.cause = COBRE_CAUSE_TRANSPORT,
+                                         .culprit = (uint32_t)comm->base.rank,
+                                         .code = ENOMEM,
+                                         .text = "out of memory"});
+    cobre_status status = loop(&run, advance, context);
+    if (run.polls != few)
+        free(run.polls);
+    return status;
+}

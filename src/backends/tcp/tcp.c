@@ -1,0 +1,233 @@
+/* tcp.c: the tcp backend's side of backend.h: opening, leaving, and which way an operation travels. */
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tcp.h"
+
+static struct cb_tcp_comm *tcp(cobre_comm *comm) {
+    return (struct cb_tcp_comm *)comm;
+}
+
+bool cb_tcp_interrupted(const cb_options *options) {
+    return options->interrupted && options->interrupted(options->interrupted_arg);
+}
+
+static void close_one(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void cb_tcp_close(struct cb_tcp_comm *comm) {
+    if (comm->base.rank && comm->data && comm->next != comm->data[0])
+        close_one(&comm->next);
+    if (comm->base.rank && comm->data && comm->previous != comm->data[0])
+        close_one(&comm->previous);
+    close_one(&comm->control);
+    for (size_t r = 0; r < comm->base.size && comm->data && comm->controls; r++) {
+        close_one(&comm->controls[r]);
+        close_one(&comm->data[r]);
+    }
+}
+
+static void release(struct cb_tcp_comm *comm) {
+    if (comm->watch)
+        cb_watch_stop(comm->watch);
+    cb_tcp_close(comm);
+    free(comm->data);
+    free(comm->controls);
+    free(comm->pids);
+    free(comm->frames.heads);
+    free(comm->frames.flows);
+    free(comm->frames.pieces);
+    free(comm->frames.prints);
+    free(comm->frames.payloads);
+    free(comm);
+}
+
+/* Only rank 0 has operands of all ranks to stage; the others have one neighbour's, or the pair's. */
+static bool allocate(struct cb_tcp_comm *comm) {
+    size_t size = comm->base.size, stages = comm->base.rank == 0 ? size : 1;
+    struct cb_frames *frames = &comm->frames;
+    comm->data = malloc(size * sizeof *comm->data);
+    comm->controls = malloc(size * sizeof *comm->controls);
+    for (size_t r = 0; r < size && comm->data && comm->controls; r++)
+        comm->data[r] = comm->controls[r] = -1;
+    comm->pids = calloc(size, sizeof *comm->pids);
+    frames->heads = calloc(size + 1, sizeof *frames->heads);
+    frames->flows = calloc(size + 1, sizeof *frames->flows);
+    frames->pieces = calloc(3 * size + 4, sizeof *frames->pieces);
+    frames->prints = calloc(size, sizeof *frames->prints);
+    frames->payloads = malloc(stages * (size_t)CB_TCP_STAGE);
+    return comm->data && comm->controls && comm->pids && frames->heads && frames->flows && frames->pieces &&
+           frames->prints && frames->payloads;
+}
+
+/* All ranks use the ring, or none; this is also the moment when everybody knows that everybody is in. */
+static cobre_status agree_on_ring(struct cb_tcp_comm *comm) {
+    uint8_t mine = comm->next >= 0 && comm->previous >= 0, all = 0;
+    cb_call call = {
+        .print = {.operation = CB_ALLREDUCE, .type = COBRE_U8, .op = COBRE_MIN, .count = 1},
+        .type = COBRE_U8,
+        .op = COBRE_MIN,
+        .count = 1,
+        .send = &mine,
+        .recv = &all,
+    };
+    cobre_status status = comm->base.size > 1 ? cb_star_allreduce(comm, &call) : COBRE_OK;
+    const char *star_only = getenv("COBRE_TEST_TCP_STAR");
+    comm->ring = all && !(star_only && *star_only);
+    if (status == COBRE_OK)
+        return status;
+    char why[sizeof comm->base.broken];
+    snprintf(why, sizeof why, "%s", comm->base.broken);
+    return CB_TCP_ERROR(ECONNABORTED, "look at that rank's output; start all ranks again",
+                        "tcp: the job broke while it formed: %s", why);
+}
+
+cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {
+    struct cb_tcp_comm *comm = calloc(1, sizeof *comm);
+    if (!comm || sodium_init() < 0) {
+        free(comm);
+        return CB_TCP_ERROR(ENOMEM, "free memory", "tcp: out of memory, or no source of random numbers");
+    }
+    comm->base.backend = COBRE_TCP;
+    comm->base.rank = options->rank;
+    comm->base.size = options->size;
+    comm->base.node_size = 1;
+    comm->control = comm->alarm = comm->next = comm->previous = -1;
+    comm->timeout = options->join_timeout_secs;
+    cobre_status status;
+    if (!allocate(comm))
+        status =
+            CB_TCP_ERROR(ENOMEM, "free memory, or use fewer ranks", "tcp: out of memory for %zu ranks", options->size);
+    else
+        status = options->rank == 0 ? cb_tcp_coordinate(comm, options) : cb_tcp_work(comm, options);
+    if (!status)
+        status = agree_on_ring(comm);
+    if (status) {
+        release(comm);
+        return status;
+    }
+    cb_tcp_remember(comm);
+    *result = &comm->base;
+    return COBRE_OK;
+}
+
+void cb_tcp_free(cobre_comm *base) {
+    cb_tcp_forget(tcp(base));
+    cb_tcp_say_leave(tcp(base));
+    release(tcp(base));
+}
+
+void cb_tcp_abort(cobre_comm *base, int code, const char *text) {
+    struct cb_tcp_comm *comm = tcp(base);
+    cb_failure failure = {.cause = COBRE_CAUSE_ABORTED, .culprit = (uint32_t)base->rank, .code = code};
+    snprintf(failure.text, sizeof failure.text, "%s", text);
+    if (comm->watch)
+        cb_watch_fail(comm->watch, &failure);
+    else
+        cb_control_send(comm->control, CB_TAG_FAILED, &failure);
+}
+
+/* Starts a collective: numbers it, or fails if the communicator is broken. What failed elsewhere since the last one is
+ * seen here for rank 0, whose watcher knows; the others find it when they wait. */
+static cobre_status enter(struct cb_tcp_comm *comm, const cb_call *call) {
+    comm->sequence++;
+    if (comm->failure.cause != COBRE_CAUSE_NONE || (comm->watch && cb_tcp_alarm(comm)))
+        return cb_tcp_broken(comm, call);
+    return COBRE_OK;
+}
+
+typedef cobre_status way(struct cb_tcp_comm *comm, const cb_call *call);
+
+/* Small ones through the star. Large ones meet there first, then take the ring, or the hub where there is none. */
+static cobre_status travel(cobre_comm *base, const cb_call *call, bool small, way *star, way *ring, way *hub) {
+    struct cb_tcp_comm *comm = tcp(base);
+    cobre_status status = enter(comm, call);
+    if (status)
+        return status;
+    if (small)
+        return star(comm, call);
+    status = cb_star_meet(comm, call);
+    return status ? status : comm->ring ? ring(comm, call) : hub(comm, call);
+}
+
+cobre_status cb_tcp_barrier(cobre_comm *base, const cb_call *call) {
+    if (base->size == 1)
+        return enter(tcp(base), call);
+    return travel(base, call, true, cb_star_meet, NULL, NULL);
+}
+
+cobre_status cb_tcp_broadcast(cobre_comm *base, const cb_call *call) {
+    if (base->size == 1)
+        return enter(tcp(base), call);
+    bool small = base->size == 2 || cb_bytes_of(call, call->count) <= CB_TCP_SMALL;
+    return travel(base, call, small, cb_star_broadcast, cb_ring_broadcast, cb_hub_broadcast);
+}
+
+static cobre_status copy_alone(cobre_comm *base, const cb_call *call, struct cb_piece to) {
+    if (to.bytes && to.base != call->send)
+        memcpy(to.base, call->send, to.bytes);
+    return enter(tcp(base), call);
+}
+
+cobre_status cb_tcp_allreduce(cobre_comm *base, const cb_call *call) {
+    if (base->size == 1)
+        return copy_alone(base, call, (struct cb_piece){call->recv, cb_bytes_of(call, call->count)});
+    bool small = cb_bytes_of(call, call->count) <= CB_TCP_SMALL;
+    return travel(base, call, small, cb_star_allreduce, cb_ring_allreduce, cb_hub_allreduce);
+}
+
+cobre_status cb_tcp_allgatherv(cobre_comm *base, const cb_call *call) {
+    if (base->size == 1)
+        return copy_alone(base, call, cb_part_of(call, 0));
+    bool small = base->size == 2 || cb_bytes_of(call, (size_t)call->print.count) <= CB_TCP_SMALL;
+    return travel(base, call, small, cb_star_allgatherv, cb_ring_allgatherv, cb_hub_allgatherv);
+}
+
+cobre_status cb_tcp_allgatherv_region(cobre_comm *base, const cb_call *call, cobre_region *region) {
+    (void)region; /* call->recv is its memory, this rank's own */
+    return cb_tcp_allgatherv(base, call);
+}
+
+cobre_status cb_tcp_split_local(cobre_comm *base, const cb_call *call, cobre_comm **local) {
+    cobre_status status = cb_tcp_barrier(base, call);
+    return status ? status : cb_local_open(NULL, local);
+}
+
+/* Each rank makes its own block; whether all could is agreed on, so that all have one or none. */
+cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
+    uint64_t short_of = 0, worst = 0;
+    cobre_status made = cb_heap_region_create(base, region);
+    if (made)
+        short_of = UINT64_MAX - cobre_last_error()->actual;
+    cb_call vote = {
+        .print = call->print, .type = COBRE_U64, .op = COBRE_MAX, .count = 1, .send = &short_of, .recv = &worst};
+    cobre_status status = cb_tcp_allreduce(base, &vote);
+    if (!status && !worst)
+        return COBRE_OK;
+    if (!made)
+        cb_heap_region_free(region);
+    if (status)
+        return status;
+    return made ? made : cb_heap_region_refuse(base, region->bytes, UINT64_MAX - worst, ENOMEM);
+}
+
+cobre_status cb_tcp_region_fence(cobre_region *region, const cb_call *call) {
+    (void)region, (void)call;
+    return COBRE_OK;
+}
+
+cobre_status cb_tcp_region_seal(cobre_region *region, const cb_call *call) {
+    (void)call;
+    return cb_heap_region_seal(region);
+}
+
+void cb_tcp_region_free(cobre_region *region) {
+    cb_heap_region_free(region);
+}

@@ -1,0 +1,169 @@
+/* tcp.h: one rank's connections, and how a collective moves bytes over them.
+ *
+ *   data      star: every other rank has one to rank 0. Frames of small operations, and the fingerprints of large ones.
+ *   ring      rank r has one to rank r + 1; those that touch rank 0 are the data connections, so that only R - 2 more
+ * are made. Large operations stream over it, both ways at once. control   star: a second one to rank 0, where a thread
+ * watches them all. Carries "I leave", "it failed", and, by its end, a death. Never fills, so that a live rank that
+ * does not read is never taken for a dead host.
+ *
+ * Everything a collective does is a set of FLOWS: consecutive pieces of the caller's memory that go out to, or come in
+ * from, one connection, of which a growing part is ready to move. One loop (flow.c) runs them all: non-blocking, full
+ * duplex, with an eye on the alarm descriptor, which tells of failures elsewhere. */
+#ifndef COBRE_TCP_H
+#define COBRE_TCP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "wire.h"
+
+struct cb_piece {
+    void *base;
+    size_t bytes;
+};
+
+struct cb_flow {
+    int fd;
+    bool out;
+    size_t peer; /* the rank at the other end */
+    struct cb_piece *pieces;
+    size_t count;              /* of pieces */
+    size_t ready, done, total; /* bytes: may move, have moved, in all; done <= ready <= total */
+    size_t piece, at;          /* the next byte */
+};
+
+/* Called after each progress, to fold what came in and raise `ready` of what depends on it. */
+typedef void cb_advance(void *context);
+
+/* What has come of a frame on a control connection. */
+struct cb_inbox {
+    unsigned char bytes[CB_HEADER_BYTES + CB_FAILURE_BYTES];
+    size_t got;
+};
+
+enum {
+    CB_TCP_SMALL = 32 << 10,  /* bytes of a rank's payload that go through the star, in one frame each way */
+    CB_TCP_STAGE = 256 << 10, /* bytes that are staged to be folded */
+};
+
+/* Room for the frames of one operation; entries by rank. */
+struct cb_frames {
+    unsigned char (*heads)[CB_HEADER_BYTES]; /* that come in; [own rank], [size]: ours, that go out */
+    struct cb_flow *flows;
+    struct cb_piece *pieces; /* out: a head and one a rank; in: a head and a payload for each rank */
+    cb_fingerprint *prints;  /* of what came in */
+    unsigned char *payloads; /* CB_TCP_STAGE each: operands to be folded */
+};
+
+struct cb_watch; /* rank 0's thread: watch.c */
+
+struct cb_tcp_comm {
+    cobre_comm base;
+    int *data;             /* by rank; rank 0 has all but its own, the others have [0] only; -1: none */
+    int control;           /* not on rank 0 */
+    int *controls;         /* rank 0, by rank: the watcher's */
+    struct cb_inbox inbox; /* of control */
+    int alarm;             /* becomes readable when something failed; -1 when there is no news to come */
+    int next, previous;    /* ring; -1: none */
+    bool ring;             /* all links of the ring could be made */
+    bool crowded;          /* more ranks on this host than cores, as far as we know */
+    bool coordinator_left;
+    uint64_t sequence;
+    struct cb_frames frames;
+    int64_t *pids;
+    struct cb_watch *watch;
+    cb_failure failure; /* cause NONE: not broken */
+    double timeout;
+    struct cb_tcp_comm *next_open; /* this process's list, for exit() and fork() */
+};
+
+/* flow.c */
+void cb_flow_start(struct cb_flow *flow, int fd, bool out, size_t peer, struct cb_piece *pieces, size_t count);
+cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct cb_flow *flows, size_t count,
+                         cb_advance *advance, void *context);
+double cb_tcp_now(void);
+
+/* control.c: what broke, said once for all ranks. */
+cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb_failure *failure);
+cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer); /* its connection ended */
+bool cb_tcp_alarm(struct cb_tcp_comm *comm); /* reads the alarm; true when the communicator is broken now */
+cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call);
+void cb_tcp_say_leave(struct cb_tcp_comm *comm);
+void cb_tcp_remember(struct cb_tcp_comm *comm); /* so that exit() counts as leaving */
+void cb_tcp_forget(struct cb_tcp_comm *comm);
+
+void cb_control_send(int fd, uint8_t tag, const cb_failure *failure);
+/* The next frame's tag, with *failure filled for FAILED; 0: nothing more now; -1: the connection ended, or nonsense
+ * came. */
+int cb_control_receive(int fd, struct cb_inbox *inbox, size_t ranks, cb_failure *failure);
+
+/* watch.c, rank 0 */
+struct cb_watch *cb_watch_start(size_t size, int *controls, const int64_t *pids, int *alarm);
+/* Makes this the failure of the job, unless there is one already; *failure becomes the one that counts. */
+void cb_watch_fail(struct cb_watch *watch, cb_failure *failure);
+bool cb_watch_failure(struct cb_watch *watch, cb_failure *failure);
+/* A rank's data connection ended: waits a moment for what its control connection says; true if it left in order. */
+bool cb_watch_has_left(struct cb_watch *watch, size_t rank);
+void cb_watch_say_leave(struct cb_watch *watch);
+void cb_watch_stop(struct cb_watch *watch);
+
+/* accept.c: connections that come in, strangers among them. */
+struct cb_guest {
+    int fd;
+    cb_hello hello;
+};
+struct cb_door_keeper;
+struct cb_door_keeper *cb_keeper_open(const int *listeners, size_t count, const char *token, size_t size,
+                                      const unsigned char job[CB_JOB_ID]);
+/* The next authenticated guest, or false when until (a time) has come or something wants the caller's attention. */
+bool cb_keeper_next(struct cb_door_keeper *keeper, double until, struct cb_guest *guest);
+/* Answers a guest: in (with our proof), or out with a reason. Closes what is refused. */
+bool cb_keeper_answer(struct cb_door_keeper *keeper, struct cb_guest *guest, unsigned refusal);
+/* Who was turned away, as text for an error; "" if nobody. */
+const char *cb_keeper_notes(const struct cb_door_keeper *keeper);
+void cb_keeper_close(struct cb_door_keeper *keeper);
+
+/* net.c: sockets */
+enum { CB_MAX_LISTENERS = 4 };
+size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *bound, int *error);
+int cb_net_connect(const char *host, uint16_t port, double until, int *error); /* one try; -1 */
+bool cb_net_send(int fd, const void *bytes, size_t count, double until);
+bool cb_net_receive(int fd, void *bytes, size_t count, double until);
+void cb_net_for_data(int fd);
+void cb_net_for_control(int fd, double timeout);
+void cb_net_peer_text(int fd, char *text, size_t len);
+
+/* coordinator.c, worker.c: make the connections of a communicator whose rank, size and arrays are there. */
+cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options);
+cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options);
+bool cb_tcp_interrupted(const cb_options *options);
+void cb_tcp_close(struct cb_tcp_comm *comm); /* all connections */
+
+#define CB_TCP_ERROR(error, advice, ...)                                                                               \
+    cb_error(NULL, COBRE_TCP, COBRE_INITIALIZATION_FAILED,                                                             \
+             &(struct cb_details){.operation = "open", .subject = "tcp", .os_error = error, .suggestion = advice},     \
+             __VA_ARGS__)
+
+/* star.c, hub.c, ring.c */
+static inline size_t cb_bytes_of(const cb_call *call, size_t count) {
+    return count * cb_type_size(call->type);
+}
+/* Rank's part of recv; recv may be NULL when all parts are empty. */
+static inline struct cb_piece cb_part_of(const cb_call *call, size_t rank) {
+    size_t bytes = cb_bytes_of(call, call->counts[rank]);
+    return (struct cb_piece){bytes ? (unsigned char *)call->recv + cb_bytes_of(call, call->displs[rank]) : NULL, bytes};
+}
+cobre_status cb_star_meet(struct cb_tcp_comm *comm, const cb_call *call); /* all have entered, with the same call */
+cobre_status cb_star_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
+cobre_status cb_star_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
+cobre_status cb_star_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
+/* The same for large payloads, after cb_star_meet, where there is no ring. */
+cobre_status cb_hub_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
+cobre_status cb_hub_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
+cobre_status cb_hub_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
+/* And over the ring. */
+cobre_status cb_ring_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
+cobre_status cb_ring_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
+cobre_status cb_ring_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
+
+#endif

@@ -1,0 +1,182 @@
+/* watch.c: rank 0's watcher: one thread, asleep in poll, that owns the control connections.
+ *
+ * It is the one place where failures meet: the first that arrives is the job's, and goes out to every rank, its
+ * reporter included, whatever rank 0 itself computes at the time. A control connection that ends without "I leave" is a
+ * death. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tcp.h"
+
+struct cb_watch {
+    pthread_t thread;
+    pthread_mutex_t guard; /* of everything below */
+    pthread_cond_t news;
+    size_t size;
+    int *controls; /* by rank; -1: ended */
+    const int64_t *pids;
+    struct cb_inbox *inboxes;
+    bool *left;
+    bool stopping;
+    cb_failure failure;
+    int alarm[2], wake[2]; /* pipes: to rank 0's waits, to the thread */
+};
+
+static void send_to_all(struct cb_watch *watch, uint8_t tag, const cb_failure *failure) {
+    for (size_t r = 1; r < watch->size; r++)
+        if (watch->controls[r] >= 0)
+            cb_control_send(watch->controls[r], tag, failure);
+}
+
+static void poke(int fd) {
+    ssize_t written = write(fd, "", 1);
+    (void)written; /* a full pipe has been poked already */
+}
+
+/* guard is held. */
+static void record(struct cb_watch *watch, const cb_failure *failure) {
+    if (watch->failure.cause != COBRE_CAUSE_NONE)
+        return;
+    watch->failure = *failure;
+    watch->failure.pid = watch->pids[failure->culprit];
+    send_to_all(watch, CB_TAG_FAILED, &watch->failure);
+    poke(watch->alarm[1]);
+}
+
+static void end_control(struct cb_watch *watch, size_t rank) {
+    close(watch->controls[rank]);
+    watch->controls[rank] = -1;
+    if (!watch->left[rank] && !watch->stopping)
+        record(watch, &(cb_failure){.cause = COBRE_CAUSE_PEER_DIED, .culprit = (uint32_t)rank});
+    pthread_cond_broadcast(&watch->news);
+}
+
+static void read_control(struct cb_watch *watch, size_t rank) {
+    cb_failure failure;
+    for (;;) {
+        switch (cb_control_receive(watch->controls[rank], &watch->inboxes[rank], watch->size, &failure)) {
+        case CB_TAG_LEFT:
+            watch->left[rank] = true;
+            pthread_cond_broadcast(&watch->news);
+            break;
+        case CB_TAG_FAILED: record(watch, &failure); break;
+        case 0: return;
+        default: end_control(watch, rank); return;
+        }
+    }
+}
+
+static void *run(void *argument) {
+    struct cb_watch *watch = argument;
+    struct pollfd *polls = calloc(watch->size, sizeof *polls); /* entry 0: the wake pipe */
+    bool stop = polls == NULL;
+    while (!stop) {
+        polls[0] = (struct pollfd){.fd = watch->wake[0], .events = POLLIN};
+        for (size_t r = 1; r < watch->size; r++)
+            polls[r] = (struct pollfd){.fd = watch->controls[r], .events = POLLIN};
+        if (poll(polls, (nfds_t)watch->size, -1) < 0)
+            continue;
+        pthread_mutex_lock(&watch->guard);
+        for (size_t r = 1; r < watch->size; r++)
+            if (polls[r].revents)
+                read_control(watch, r);
+        stop = watch->stopping;
+        pthread_mutex_unlock(&watch->guard);
+    }
+    free(polls);
+    return NULL;
+}
+
+static int start_thread(struct cb_watch *watch) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&watch->thread, NULL, run, watch);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+static void release(struct cb_watch *watch) {
+    int fds[] = {watch->alarm[0], watch->alarm[1], watch->wake[0], watch->wake[1]};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    free(watch->inboxes);
+    free(watch->left);
+    free(watch);
+}
+
+struct cb_watch *cb_watch_start(size_t size, int *controls, const int64_t *pids, int *alarm) {
+    struct cb_watch *watch = calloc(1, sizeof *watch);
+    if (!watch)
+        return NULL;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&watch->guard, NULL);
+    pthread_cond_init(&watch->news, &attributes);
+    pthread_condattr_destroy(&attributes);
+    watch->size = size;
+    watch->controls = controls;
+    watch->pids = pids;
+    watch->inboxes = calloc(size, sizeof *watch->inboxes);
+    watch->left = calloc(size, sizeof *watch->left);
+    watch->alarm[0] = watch->alarm[1] = watch->wake[0] = watch->wake[1] = -1;
+    if (!watch->inboxes || !watch->left || pipe2(watch->alarm, O_CLOEXEC | O_NONBLOCK) != 0 ||
+        pipe2(watch->wake, O_CLOEXEC | O_NONBLOCK) != 0 || start_thread(watch) != 0) {
+        release(watch);
+        return NULL;
+    }
+    *alarm = watch->alarm[0];
+    return watch;
+}
+
+void cb_watch_fail(struct cb_watch *watch, cb_failure *failure) {
+    pthread_mutex_lock(&watch->guard);
+    record(watch, failure);
+    *failure = watch->failure;
+    pthread_mutex_unlock(&watch->guard);
+}
+
+bool cb_watch_failure(struct cb_watch *watch, cb_failure *failure) {
+    pthread_mutex_lock(&watch->guard);
+    *failure = watch->failure;
+    pthread_mutex_unlock(&watch->guard);
+    return failure->cause != COBRE_CAUSE_NONE;
+}
+
+bool cb_watch_has_left(struct cb_watch *watch, size_t rank) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += 2;
+    pthread_mutex_lock(&watch->guard);
+    while (!watch->left[rank] && watch->controls[rank] >= 0 && watch->failure.cause == COBRE_CAUSE_NONE)
+        if (pthread_cond_timedwait(&watch->news, &watch->guard, &until) != 0)
+            break;
+    bool left = watch->left[rank];
+    pthread_mutex_unlock(&watch->guard);
+    return left;
+}
+
+/* Also called at exit(), when the guard may be held by a thread that never runs again. */
+void cb_watch_say_leave(struct cb_watch *watch) {
+    bool locked = pthread_mutex_trylock(&watch->guard) == 0;
+    send_to_all(watch, CB_TAG_LEFT, NULL);
+    if (locked)
+        pthread_mutex_unlock(&watch->guard);
+}
+
+void cb_watch_stop(struct cb_watch *watch) {
+    pthread_mutex_lock(&watch->guard);
+    watch->stopping = true;
+    pthread_mutex_unlock(&watch->guard);
+    poke(watch->wake[1]);
+    pthread_join(watch->thread, NULL);
+    pthread_cond_destroy(&watch->news);
+    pthread_mutex_destroy(&watch->guard);
+    release(watch);
+}

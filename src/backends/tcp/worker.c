@@ -1,0 +1,271 @@
+/* worker.c: how every rank but 0 joins: a data connection, a control connection, the table, and its links of the ring.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tcp.h"
+
+#define TRY_SECONDS 3.0   /* for one address; another may answer */
+#define RING_SECONDS 10.0 /* for a link; where it cannot be made, everything goes over the star */
+
+struct joining {
+    struct cb_tcp_comm *comm;
+    const cb_options *options;
+    double deadline;
+    unsigned char job[CB_JOB_ID];
+    int listener; /* for the ring link of rank - 1; -1: none */
+    uint16_t listener_port;
+};
+
+/* What became of a handshake. */
+enum { WELCOME, REFUSED, CLOSED, NOT_COBRE, IMPOSTOR };
+
+static int read_reply(int fd, double until, cb_reply *reply) {
+    unsigned char bytes[CB_REPLY_BYTES];
+    if (!cb_net_receive(fd, bytes, sizeof bytes, until))
+        return CLOSED;
+    if (!cb_parse_reply(bytes, reply))
+        return NOT_COBRE;
+    return reply->type == CB_REFUSAL ? REFUSED : WELCOME;
+}
+
+/* Both sides prove the token; job is filled on CB_DATA. */
+static int shake_hands(const struct joining *joining, int fd, uint8_t kind, double until, cb_reply *reply) {
+    unsigned char bytes[CB_HELLO_BYTES], proof[CB_PROOF];
+    const cobre_comm *base = &joining->comm->base;
+    cb_hello hello = {
+        .version = CB_WIRE_VERSION,
+        .byte_order = cb_native_byte_order(),
+        .size_bytes = sizeof(size_t),
+        .kind = kind,
+        .rank = (uint32_t)base->rank,
+        .size = (uint32_t)base->size,
+        .port = kind == CB_DATA ? joining->listener_port : 0,
+        .pid = (uint32_t)getpid(),
+    };
+    randombytes_buf(hello.nonce, CB_NONCE);
+    memcpy(hello.job, joining->job, CB_JOB_ID);
+    cb_pack_hello(&hello, bytes);
+    if (!cb_net_send(fd, bytes, sizeof bytes, until))
+        return CLOSED;
+    int result = read_reply(fd, until, reply);
+    if (result != WELCOME || reply->type != CB_CHALLENGE)
+        return result == WELCOME ? NOT_COBRE : result;
+    unsigned char nonce[CB_NONCE];
+    memcpy(nonce, reply->secret, CB_NONCE);
+    cb_make_proof(joining->options->tcp_token, "connects", bytes, nonce, proof);
+    if (!cb_net_send(fd, proof, sizeof proof, until))
+        return CLOSED;
+    result = read_reply(fd, until, reply);
+    if (result != WELCOME || reply->type != CB_WELCOME)
+        return result == WELCOME ? NOT_COBRE : result;
+    cb_make_proof(joining->options->tcp_token, "accepts", bytes, nonce, proof);
+    return sodium_memcmp(proof, reply->secret, CB_PROOF) == 0 ? WELCOME : IMPOSTOR;
+}
+
+static cobre_status refused(const struct joining *joining, const cb_reply *reply) {
+    const cb_options *options = joining->options;
+    static const char *const advice[] = {
+        [CB_REFUSED_VERSION] = "run the same version of cobre on all hosts",
+        [CB_REFUSED_BYTE_ORDER] = "run all ranks on machines of one kind",
+        [CB_REFUSED_TYPE_SIZES] = "run all ranks on machines of one kind",
+        [CB_REFUSED_TOKEN] = "give all ranks the same COBRE_TCP_TOKEN or COBRE_TCP_TOKEN_FILE",
+        [CB_REFUSED_SIZE] = "give all ranks the same COBRE_TCP_SIZE",
+        [CB_REFUSED_RANK_RANGE] = "give each process a COBRE_TCP_RANK below COBRE_TCP_SIZE; rank 0 is the coordinator",
+        [CB_REFUSED_RANK_TAKEN] = "give each process its own COBRE_TCP_RANK",
+        [CB_REFUSED_JOB] = "choose another COBRE_TCP_PORT for each job",
+        [CB_REFUSED_KIND] = "run the same version of cobre on all hosts",
+    };
+    bool known = reply->reason && reply->reason < sizeof advice / sizeof *advice;
+    return CB_TCP_ERROR(ECONNREFUSED, known ? advice[reply->reason] : "look at rank 0's message",
+                        "tcp: the coordinator at %s port %u refused rank %zu: %s (it has %u ranks, protocol %u)",
+                        options->tcp_coordinator, options->tcp_port, joining->comm->base.rank,
+                        cb_refusal_text(reply->reason), reply->number, reply->version);
+}
+
+static cobre_status not_the_coordinator(const struct joining *joining, int result) {
+    const cb_options *options = joining->options;
+    if (result == IMPOSTOR)
+        return CB_TCP_ERROR(EPROTO, "give all ranks the same token; see who listens there",
+                            "tcp: what answers at %s port %u does not know this job's token", options->tcp_coordinator,
+                            options->tcp_port);
+    return CB_TCP_ERROR(EPROTO, "choose another COBRE_TCP_PORT, or see that COBRE_TCP_COORDINATOR leads to rank 0",
+                        "tcp: what answers at %s port %u is not a cobre coordinator", options->tcp_coordinator,
+                        options->tcp_port);
+}
+
+static cobre_status never_reached(const struct joining *joining, int error) {
+    const cb_options *options = joining->options;
+    return CB_TCP_ERROR(
+        error > 0 ? error : 0,
+        "see that rank 0 runs and listens there (COBRE_TCP_COORDINATOR, COBRE_TCP_PORT; without a token it "
+        "listens on loopback only), and that no firewall is between",
+        "tcp: rank %zu could not reach the coordinator at %s port %u within %g s: %s", joining->comm->base.rank,
+        options->tcp_coordinator, options->tcp_port, options->join_timeout_secs,
+        error < 0 ? gai_strerror(error) : strerror(error));
+}
+
+/* Listens where the coordinator's connection leaves this host: the others reach us there. */
+static void open_ring_listener(struct joining *joining, int fd) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    char host[64];
+    int error = 0, listeners[CB_MAX_LISTENERS];
+    if (joining->listener >= 0 || joining->comm->base.rank < 2 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) != 0 ||
+        getnameinfo((struct sockaddr *)&address, length, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
+        return;
+    if (cb_net_listen(host, 0, listeners, &joining->listener_port, &error))
+        joining->listener = listeners[0];
+}
+
+/* A connection of that kind. The coordinator may not be there yet, or may have taken us for a stranger when too many
+ * stood at its door: both mean to try again. */
+static cobre_status connect_as(struct joining *joining, uint8_t kind, int *connection) {
+    const cb_options *options = joining->options;
+    int error = ETIMEDOUT;
+    for (struct timespec nap = {.tv_nsec = 2000000};; nanosleep(&nap, NULL)) {
+        cb_reply reply;
+        double until = cb_tcp_now() + TRY_SECONDS;
+        int fd = cb_net_connect(options->tcp_coordinator, options->tcp_port,
+                                until < joining->deadline ? until : joining->deadline, &error);
+        if (fd >= 0) {
+            cb_net_for_data(fd);
+            if (kind == CB_DATA)
+                open_ring_listener(joining, fd);
+            int result = shake_hands(joining, fd, kind, joining->deadline, &reply);
+            if (result == WELCOME) {
+                memcpy(joining->job, reply.job, CB_JOB_ID);
+                *connection = fd;
+                return COBRE_OK;
+            }
+            close(fd);
+            if (result == REFUSED)
+                return refused(joining, &reply);
+            if (result != CLOSED)
+                return not_the_coordinator(joining, result);
+            error = ECONNRESET;
+        }
+        if (error == EAI_NONAME || cb_tcp_now() > joining->deadline || cb_tcp_interrupted(options))
+            return never_reached(joining, error);
+        nap.tv_nsec = nap.tv_nsec < 100000000 ? nap.tv_nsec * 3 / 2 : nap.tv_nsec;
+    }
+}
+
+/* The coordinator gave up; its last word, if there is one, says why. */
+static cobre_status did_not_form(struct joining *joining) {
+    struct cb_tcp_comm *comm = joining->comm;
+    cb_failure failure;
+    int tag = comm->control < 0 ? -1 : cb_control_receive(comm->control, &comm->inbox, comm->base.size, &failure);
+    if (tag == CB_TAG_FAILED)
+        return CB_TCP_ERROR(failure.code, "look at that rank's output; start all ranks again", "tcp: %s", failure.text);
+    if (cb_tcp_interrupted(joining->options))
+        return CB_TCP_ERROR(EINTR, "the program's interrupted hook asked for this",
+                            "tcp: rank %zu was interrupted while it waited for the others", comm->base.rank);
+    if (cb_tcp_now() > joining->deadline)
+        return CB_TCP_ERROR(ETIMEDOUT, "start all ranks; COBRE_TCP_TIMEOUT_SECS sets the longest wait",
+                            "tcp: rank %zu has joined, but the job of %zu did not form in time", comm->base.rank,
+                            comm->base.size);
+    return CB_TCP_ERROR(ECONNABORTED, "look at rank 0's output; start all ranks again",
+                        "tcp: rank 0 of %zu died while the job formed", comm->base.size);
+}
+
+/* Waits for bytes of the table, with an eye on the program's wish to stop. */
+static bool receive_patiently(struct joining *joining, void *bytes, size_t count) {
+    struct pollfd wait = {.fd = joining->comm->data[0], .events = POLLIN};
+    double deadline = joining->deadline + 2; /* rank 0's own deadline comes first, and brings a better message */
+    while (poll(&wait, 1, 50) <= 0)
+        if (cb_tcp_now() > deadline || cb_tcp_interrupted(joining->options))
+            return false;
+    return cb_net_receive(joining->comm->data[0], bytes, count, deadline);
+}
+
+static cobre_status receive_table(struct joining *joining, cb_table *table) {
+    struct cb_tcp_comm *comm = joining->comm;
+    unsigned char head[CB_HEADER_BYTES];
+    cb_header header;
+    size_t bytes = cb_table_bytes(comm->base.size);
+    unsigned char *body = malloc(bytes);
+    bool good = body && receive_patiently(joining, head, sizeof head) && cb_parse_header(head, &header) &&
+                header.tag == CB_TAG_TABLE && header.length == bytes && receive_patiently(joining, body, bytes);
+    if (good)
+        cb_parse_table(body, comm->base.size, table, comm->pids);
+    free(body);
+    return good ? COBRE_OK : did_not_form(joining);
+}
+
+static int connect_ring(const struct joining *joining, const cb_address *to) {
+    char host[64];
+    cb_reply reply;
+    int error;
+    double until = cb_tcp_now() + RING_SECONDS;
+    if (to->family == 0 || !inet_ntop(to->family == 4 ? AF_INET : AF_INET6, to->bytes, host, sizeof host))
+        return -1;
+    int fd = cb_net_connect(host, to->port, until, &error);
+    if (fd < 0)
+        return -1;
+    cb_net_for_data(fd);
+    if (shake_hands(joining, fd, CB_RING, until, &reply) == WELCOME)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int accept_ring(const struct joining *joining) {
+    const cobre_comm *base = &joining->comm->base;
+    double until = cb_tcp_now() + 2 * RING_SECONDS;
+    struct cb_guest guest = {.fd = -1};
+    struct cb_door_keeper *keeper =
+        cb_keeper_open(&joining->listener, 1, joining->options->tcp_token, base->size, joining->job);
+    while (keeper && guest.fd < 0 && cb_keeper_next(keeper, until, &guest)) {
+        const cb_hello *hello = &guest.hello;
+        unsigned refusal = hello->kind != CB_RING                                       ? CB_REFUSED_KIND
+                           : sodium_memcmp(hello->job, joining->job, CB_JOB_ID) != 0    ? CB_REFUSED_JOB
+                           : hello->rank + 1 != base->rank || hello->size != base->size ? CB_REFUSED_RANK_RANGE
+                                                                                        : CB_NOT_REFUSED;
+        cb_keeper_answer(keeper, &guest, refusal);
+    }
+    if (keeper)
+        cb_keeper_close(keeper);
+    return guest.fd;
+}
+
+/* Rank r connects to r + 1, which has been listening since before it said hello; the last rank's successor is rank 0.
+ */
+static void link_ring(struct joining *joining, const cb_table *table) {
+    struct cb_tcp_comm *comm = joining->comm;
+    size_t rank = comm->base.rank;
+    comm->next = rank + 1 < comm->base.size ? connect_ring(joining, &table->successor) : comm->data[0];
+    comm->previous = rank == 1 ? comm->data[0] : joining->listener >= 0 ? accept_ring(joining) : -1;
+}
+
+cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
+    struct joining joining = {
+        .comm = comm, .options = options, .deadline = cb_tcp_now() + options->join_timeout_secs, .listener = -1};
+    cb_table table = {0};
+    cobre_status status = connect_as(&joining, CB_DATA, &comm->data[0]);
+    if (!status)
+        status = connect_as(&joining, CB_CONTROL, &comm->control);
+    if (!status) {
+        cb_net_for_control(comm->control, comm->timeout);
+        status = receive_table(&joining, &table);
+    }
+    if (!status) {
+        comm->alarm = comm->control;
+        comm->crowded = table.neighbours > cb_usable_cores();
+        link_ring(&joining, &table);
+    }
+    if (joining.listener >= 0)
+        close(joining.listener);
+    return status;
+}

@@ -1,0 +1,118 @@
+/* clean.c: `cobre clean`. */
+#include "clean.h"
+#include "cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char cb_clean_help[] = "usage: cobre clean [--dry-run]\n"
+                             "\n"
+                             "Removes the names that your killed jobs have left in " CB_SHM_DIRECTORY ". Jobs that run, and\n"
+                             "files that are not cobre's, are never touched. See cobre-clean(1).\n"
+                             "\n"
+                             "  --dry-run   only say what would be removed\n";
+
+enum { NAME_SIZE = 240 };
+
+/* Where a segment is built under its name (no O_TMPFILE), one that was never finished starts with zeros, as many a
+ * stranger's file does. Only the launcher's own names tell them apart. */
+static bool may_be_ours(int directory, const char *name) {
+    char start[8] = {0};
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    ssize_t count = read(fd, start, sizeof start);
+    close(fd);
+    return strncmp(name, "cobre-", 6) == 0 || (count > 0 && memcmp(start, (const char[8]){0}, sizeof start) != 0);
+}
+
+static bool is_candidate(int directory, const char *name) {
+    struct stat file;
+    return strlen(name) < NAME_SIZE - 1 && fstatat(directory, name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(file.st_mode) && file.st_uid == geteuid() && may_be_ours(directory, name);
+}
+
+/* Removes a second name of the same file instead: all the checks are made, and the first name stays. */
+static int rehearse(int directory, const char *name) {
+    char trial[64];
+    snprintf(trial, sizeof trial, "/cobre-clean-%ld", (long)getpid());
+    if (linkat(directory, name, directory, trial + 1, 0) < 0)
+        return errno == ENOENT ? 0 : -1;
+    int result = cb_segment_clean(trial);
+    if (result != 1)
+        unlinkat(directory, trial + 1, 0);
+    return result;
+}
+
+static int clean_one(int directory, const char *name, bool dry_run) {
+    char path[NAME_SIZE];
+    if (dry_run)
+        return rehearse(directory, name);
+    snprintf(path, sizeof path, "/%s", name);
+    return cb_segment_clean(path);
+}
+
+static int clean_all(DIR *listing, bool dry_run) {
+    size_t removed = 0, failed = 0;
+    const struct dirent *entry;
+    while ((entry = readdir(listing))) {
+        int directory = dirfd(listing);
+        if (!is_candidate(directory, entry->d_name))
+            continue;
+        int result = clean_one(directory, entry->d_name, dry_run);
+        if (result < 0)
+            fprintf(stderr, "cobre clean: " CB_SHM_DIRECTORY "/%s: %s\n", entry->d_name, strerror(errno));
+        else if (result > 0)
+            printf("%s " CB_SHM_DIRECTORY "/%s\n", dry_run ? "would remove" : "removed", entry->d_name);
+        failed += result < 0;
+        removed += result > 0;
+    }
+    if (removed)
+        printf("%zu stale segment%s%s\n", removed, removed == 1 ? "" : "s", dry_run ? "" : " removed");
+    else if (!failed)
+        printf("nothing to clean\n");
+    return failed ? 1 : 0;
+}
+
+static int clean_directory(bool dry_run) {
+    DIR *listing = opendir(CB_SHM_DIRECTORY);
+    if (!listing && errno == ENOENT) {
+        printf("nothing to clean\n");
+        return 0;
+    }
+    if (!listing) {
+        fprintf(stderr, "cobre clean: " CB_SHM_DIRECTORY ": %s\n", strerror(errno));
+        return 1;
+    }
+    int code = clean_all(listing, dry_run);
+    closedir(listing);
+    return code;
+}
+
+int cb_command_clean(int argc, char **argv) {
+    static const struct option long_options[] = {
+        {.name = "dry-run", .has_arg = no_argument, .val = 'd'},
+        {.name = "help", .has_arg = no_argument, .val = 'h'},
+        {.name = NULL},
+    };
+    bool dry_run = false;
+    opterr = 0;
+    int found;
+    while ((found = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
+        if (found == 'h') {
+            fputs(cb_clean_help, stdout);
+            return 0;
+        }
+        if (found != 'd')
+            return cb_option_error("clean", found, argv);
+        dry_run = true;
+    }
+    if (optind < argc)
+        return cb_usage_error("clean", "'%s' is one word too many", argv[optind]);
+    return clean_directory(dry_run);
+}

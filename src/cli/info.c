@@ -1,0 +1,154 @@
+/* info.c: `cobre info`. */
+#include "cli.h"
+#include "clean.h"
+#include "select.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+const char cb_info_help[] = "usage: cobre info [--json]\n"
+                            "\n"
+                            "Shows the version, the backends of this build, which one a program started here would use and\n"
+                            "why, what the others lack, and the cores and memory there are. See cobre-info(1).\n";
+
+/* In the order in which `auto` tries them. */
+static const cobre_backend backends[] = {COBRE_MPI, COBRE_TCP, COBRE_SHM, COBRE_LOCAL};
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+struct facts {
+    bool chosen; /* otherwise the choice fails, with cobre_last_error() */
+    cobre_backend backend;
+    char why[BACKENDS][512];
+    size_t usable_cores;
+    long online_cores;
+    bool has_shm;
+    uint64_t shm_free, shm_total, reservable;
+};
+
+static void measure_memory(struct facts *facts) {
+    int fd = open(CB_SHM_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct statvfs shm;
+    facts->has_shm = fd >= 0 && fstatvfs(fd, &shm) == 0;
+    if (facts->has_shm) {
+        facts->shm_free = (uint64_t)shm.f_bavail * shm.f_frsize;
+        facts->shm_total = (uint64_t)shm.f_blocks * shm.f_frsize;
+    }
+    facts->reservable = cb_memory_free(fd);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void gather(struct facts *facts) {
+    for (size_t i = 0; i < BACKENDS; i++)
+        cb_explain(backends[i], facts->why[i], sizeof facts->why[i]);
+    facts->usable_cores = cb_usable_cores();
+    facts->online_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    measure_memory(facts);
+    cb_options options;
+    facts->chosen = cb_select(NULL, &options) == COBRE_OK; /* last: nothing may follow on its error */
+    facts->backend = facts->chosen ? options.backend : COBRE_AUTO;
+}
+
+static void print_memory(const struct facts *facts) {
+    char text[32];
+    if (facts->has_shm) {
+        printf(CB_SHM_DIRECTORY ": %s free", cb_bytes_text(facts->shm_free, text));
+        printf(" of %s\n", cb_bytes_text(facts->shm_total, text));
+    } else {
+        printf(CB_SHM_DIRECTORY ": not there\n");
+    }
+    printf("shared memory that can be reserved: %s\n", cb_bytes_text(facts->reservable, text));
+}
+
+static void print_text(const struct facts *facts) {
+    printf("cobre %s\n", cobre_version());
+    printf("backends in this build: %s\n", cb_built_in_list());
+    if (facts->chosen) {
+        printf("a program started here uses: %s\n", cobre_backend_name(facts->backend));
+    } else {
+        printf("a program started here fails: %s\n", cobre_last_error()->message);
+        if (cobre_last_error()->suggestion[0])
+            printf("  suggestion: %s\n", cobre_last_error()->suggestion);
+    }
+    for (size_t i = 0; i < BACKENDS; i++)
+        printf("%c %-5s %s\n", facts->chosen && backends[i] == facts->backend ? '*' : ' ',
+               cobre_backend_name(backends[i]), facts->why[i]);
+    printf("cores: %zu usable, %ld online\n", facts->usable_cores, facts->online_cores);
+    print_memory(facts);
+}
+
+static void print_member(const char *name, const char *value) {
+    printf("  \"%s\": ", name);
+    cb_json_write(stdout, value);
+    printf(",\n");
+}
+
+static void print_backends(const struct facts *facts) {
+    printf("  \"backends\": [\n");
+    for (size_t i = 0; i < BACKENDS; i++) {
+        printf("    {\"name\": \"%s\", \"built_in\": %s, \"chosen\": %s, \"why\": ", cobre_backend_name(backends[i]),
+               cb_built_in(backends[i]) ? "true" : "false",
+               facts->chosen && backends[i] == facts->backend ? "true" : "false");
+        cb_json_write(stdout, facts->why[i]);
+        printf("}%s\n", i + 1 < BACKENDS ? "," : "");
+    }
+    printf("  ],\n");
+}
+
+static void print_choice(const struct facts *facts) {
+    if (facts->chosen) {
+        print_member("chosen", cobre_backend_name(facts->backend));
+        printf("  \"error\": null,\n");
+        return;
+    }
+    char error[8192];
+    cobre_error_json(cobre_last_error(), error, sizeof error);
+    printf("  \"chosen\": null,\n  \"error\": %s,\n", error);
+}
+
+static void print_json(const struct facts *facts) {
+    printf("{\n");
+    print_member("version", cobre_version());
+    print_choice(facts);
+    print_backends(facts);
+    printf("  \"cores\": {\"usable\": %zu, \"online\": %ld},\n", facts->usable_cores, facts->online_cores);
+    if (facts->has_shm)
+        printf("  \"shm\": {\"directory\": \"" CB_SHM_DIRECTORY "\", \"free_bytes\": %" PRIu64 ", \"total_bytes\": %" PRIu64
+               "},\n",
+               facts->shm_free, facts->shm_total);
+    else
+        printf("  \"shm\": null,\n");
+    printf("  \"reservable_bytes\": %" PRIu64 "\n}\n", facts->reservable);
+}
+
+int cb_command_info(int argc, char **argv) {
+    static const struct option long_options[] = {
+        {.name = "json", .has_arg = no_argument, .val = 'j'},
+        {.name = "help", .has_arg = no_argument, .val = 'h'},
+        {.name = NULL},
+    };
+    bool json = false;
+    opterr = 0;
+    int found;
+    while ((found = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
+        if (found == 'h') {
+            fputs(cb_info_help, stdout);
+            return 0;
+        }
+        if (found != 'j')
+            return cb_option_error("info", found, argv);
+        json = true;
+    }
+    if (optind < argc)
+        return cb_usage_error("info", "'%s' is one word too many", argv[optind]);
+    static struct facts facts;
+    gather(&facts);
+    if (json)
+        print_json(&facts);
+    else
+        print_text(&facts);
+    return 0;
+}

@@ -1,0 +1,160 @@
+/* backend.h: what a backend sees of the core, and what the core needs of a backend.
+ *
+ * comm.c checks the arguments, describes the call in a cb_call and switches to cb_<backend>_<operation>. A backend
+ * embeds struct cobre_comm as the first member of its own communicator. */
+#ifndef COBRE_BACKEND_H
+#define COBRE_BACKEND_H
+
+#include <stdint.h>
+
+#include "backends.def"
+#include "cobre/comm.h"
+
+/* X(code, name): everything that ranks do together, and so must agree on. */
+#define CB_OPERATION_MAP(X)                                                                                            \
+    X(BARRIER, "barrier")                                                                                              \
+    X(BROADCAST, "broadcast")                                                                                          \
+    X(ALLREDUCE, "allreduce")                                                                                          \
+    X(ALLGATHERV, "allgatherv")                                                                                        \
+    X(ALLGATHERV_REGION, "allgatherv_region")                                                                          \
+    X(REGION_CREATE, "region_create")                                                                                  \
+    X(REGION_FENCE, "region_fence")                                                                                    \
+    X(REGION_SEAL, "region_seal")                                                                                      \
+    X(SPLIT_LOCAL, "split_local")
+
+typedef enum {
+    CB_NO_OPERATION,
+#define CB_OPERATION_ENUM(code, name) CB_##code,
+    CB_OPERATION_MAP(CB_OPERATION_ENUM)
+#undef CB_OPERATION_ENUM
+} cb_operation;
+
+/* What the ranks must agree on. Equal calls have equal bytes. */
+typedef struct {
+    uint8_t operation, type, op, flags;
+    uint32_t root;
+    uint64_t count;  /* allgatherv: of all parts together */
+    uint64_t detail; /* hash of counts (and displs, for a region); number of the region */
+} cb_fingerprint;
+
+/* One checked call. Fields that an operation does not use are 0. */
+typedef struct {
+    cb_fingerprint print;
+    cobre_type type;
+    cobre_op op;
+    size_t root, count; /* count: elements of this rank's send (allgatherv) or of the whole (others) */
+    const void *send;
+    void *recv; /* broadcast: the buffer */
+    const size_t *counts, *displs;
+} cb_call;
+
+struct cobre_comm {
+    uint32_t magic;           /* CB_COMM_MAGIC while open */
+    unsigned fork_generation; /* cb_fork_generation at open: another value means that we are a fork's child */
+    cobre_backend backend;
+    size_t rank, size, node_rank, node_size;
+    size_t regions;        /* not yet freed */
+    uint64_t regions_made; /* numbers them; the same on all ranks */
+    double stall_secs;     /* 0: none */
+    int (*interrupted)(void *);
+    void *interrupted_arg;
+    char broken[768]; /* text of the first failure, once it has been reported */
+};
+
+struct cobre_region {
+    uint32_t magic;
+    cobre_comm *comm;
+    cobre_type type;
+    unsigned flags;
+    size_t count, bytes; /* bytes: of the data, not rounded */
+    uint64_t number;
+    bool sealed;
+    void *data;     /* page-aligned */
+    size_t mapped;  /* bytes of the mapping that holds data */
+    int64_t offset; /* shm: of that mapping in the job's file */
+};
+
+/* A config with its defaults filled in and its numbers checked. */
+typedef struct {
+    cobre_backend backend;
+    size_t rank, size;
+    const char *shm_name;
+    const char *tcp_coordinator, *tcp_bind;
+    char tcp_token[512]; /* "": none */
+    uint16_t tcp_port;
+    bool tcp_open;
+    int tcp_listen_fd; /* from the launcher; -1: none */
+    double join_timeout_secs, stall_secs;
+    int (*interrupted)(void *);
+    void *interrupted_arg;
+} cb_options;
+
+/* What each backend implements. All return COBRE_OK or the status of an error that they have set. */
+#define CB_DECLARE(NAME, name, ...)                                                                                    \
+    cobre_status cb_##name##_open(const cb_options *options, cobre_comm **comm);                                       \
+    void cb_##name##_free(cobre_comm *comm);                                                                           \
+    void cb_##name##_abort(cobre_comm *comm, int code, const char *text); /* returns; the core ends the process */     \
+    cobre_status cb_##name##_split_local(cobre_comm *comm, const cb_call *call, cobre_comm **local);                   \
+    cobre_status cb_##name##_barrier(cobre_comm *comm, const cb_call *call);                                           \
+    cobre_status cb_##name##_broadcast(cobre_comm *comm, const cb_call *call);                                         \
+    cobre_status cb_##name##_allreduce(cobre_comm *comm, const cb_call *call);                                         \
+    cobre_status cb_##name##_allgatherv(cobre_comm *comm, const cb_call *call);                                        \
+    cobre_status cb_##name##_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region);           \
+    cobre_status cb_##name##_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region);               \
+    cobre_status cb_##name##_region_fence(cobre_region *region, const cb_call *call);                                  \
+    cobre_status cb_##name##_region_seal(cobre_region *region, const cb_call *call);                                   \
+    void cb_##name##_region_free(cobre_region *region);
+CB_BACKENDS(CB_DECLARE, )
+#undef CB_DECLARE
+
+/* Regions of backends without shared memory (heap_region.c). */
+cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region);
+cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error);
+cobre_status cb_heap_region_seal(cobre_region *region);
+void cb_heap_region_free(cobre_region *region);
+
+/* types.c */
+size_t cb_type_size(cobre_type type);
+const char *cb_op_name(cobre_op op);
+/* acc[i] = acc[i] op x[i] as spec'd in comm.h; NaN results are canonical. */
+void cb_fold(cobre_type type, cobre_op op, void *acc, const void *x, size_t count);
+
+/* error.c: each sets this thread's last error and returns its status. */
+struct cb_details {
+    cobre_cause cause;
+    const char *operation;
+    uint64_t sequence;
+    size_t culprit; /* ignored unless cause is set */
+    int64_t culprit_pid;
+    int os_error, mpi_error;
+    uint64_t expected, actual;
+    const char *subject, *list;
+    const char *suggestion;
+};
+cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
+                      const struct cb_details *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* failure.c: why a communicator broke. The same for all its ranks. */
+typedef struct {
+    cobre_cause cause;
+    uint32_t culprit;
+    int32_t code;            /* aborted: the exit code; transport: errno */
+    int64_t pid;             /* of the culprit */
+    uint32_t rank_a, rank_b; /* mismatch: who made which call */
+    cb_fingerprint call_a, call_b;
+    char text[256]; /* aborted, transport */
+} cb_failure;
+cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_t sequence, const cb_failure *failure);
+const char *cb_operation_name(unsigned operation);
+/* Writes "allreduce(sum, f64, count 4)" into text. */
+void cb_describe(const cb_fingerprint *print, char *text, size_t len);
+
+/* limits.c: what this process may use. */
+size_t cb_usable_cores(void);    /* by affinity, cut by the cgroup's quota; at least 1 */
+uint64_t cb_memory_free(int fd); /* bytes that can be reserved now; fd >= 0: in the file system of fd */
+size_t cb_page_size(void);
+size_t cb_round_up(size_t value, size_t to);
+const char *cb_bytes_text(uint64_t bytes, char text[32]); /* "1.5 GiB" */
+
+extern unsigned cb_fork_generation;
+#endif

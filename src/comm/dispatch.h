@@ -1,0 +1,59 @@
+/* dispatch.h: from a checked call to its backend: a switch, no table of function pointers.
+ *
+ * With one backend in the build the switch folds to a direct call, and what that backend does not do leaves no
+ * instruction behind: in that build the checks of operations that do nothing are for debugging only. */
+#ifndef COBRE_DISPATCH_H
+#define COBRE_DISPATCH_H
+
+#include "backend.h"
+
+#define CB_COUNT_ONE(NAME, name, ...) +1
+enum { CB_BACKEND_COUNT = 0 CB_BACKENDS(CB_COUNT_ONE, ) };
+
+/* Are calls checked that do nothing on local: barrier, broadcast? */
+#ifdef NDEBUG
+enum { CB_CHECK_NO_OPS = CB_BACKEND_COUNT > 1 };
+#else
+enum { CB_CHECK_NO_OPS = 1 };
+#endif
+
+#define CB_ARM(NAME, name, function, ...)                                                                              \
+    case COBRE_##NAME:                                                                                                 \
+        return cb_##name##_##function(__VA_ARGS__);
+#define CB_DISPATCH(comm, function, ...)                                                                               \
+    switch ((int)cb_backend_of(comm)) {                                                                                \
+        CB_BACKENDS(CB_ARM, function, __VA_ARGS__)                                                                     \
+    default: return cb_bad_handle(comm, #function);                                                                    \
+    }
+
+static inline cobre_backend cb_backend_of(const cobre_comm *comm) {
+    return CB_BACKEND_COUNT == 1 ? COBRE_LOCAL : comm->backend;
+}
+
+static inline size_t cb_size_of(const cobre_comm *comm) {
+    return CB_BACKEND_COUNT == 1 ? 1 : comm->size;
+}
+
+enum { CB_COMM_MAGIC = 0xc0b4ec01, CB_REGION_MAGIC = 0xc0b4e4e6 };
+
+/* Says why the handle cannot be used. */
+cobre_status cb_bad_handle(const cobre_comm *comm, const char *operation);
+
+static inline cobre_status cb_check_handle(const cobre_comm *comm, const char *operation) {
+    if (!comm || comm->magic != CB_COMM_MAGIC || comm->fork_generation != cb_fork_generation)
+        return cb_bad_handle(comm, operation);
+    return COBRE_OK;
+}
+
+/* The checks of allgatherv, which serve allgatherv_region as well; on success *total holds the sum of counts. */
+cobre_status cb_check_gather(const cobre_comm *comm, const char *operation, const cb_call *call, size_t recv_count,
+                             size_t *total);
+
+/* The bytes of n numbers, stirred; equal lists have equal hashes. */
+uint64_t cb_hash_counts(uint64_t seed, const size_t *counts, size_t n);
+
+#define CB_INVALID(comm, what, which, advice, ...)                                                                     \
+    cb_error(comm, cb_backend_of(comm), COBRE_INVALID_ARGUMENT,                                                        \
+             &(struct cb_details){.operation = what, .subject = which, .suggestion = advice}, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,270 @@
+/* error.c: this thread's last error, as a struct, as JSON, and as a line to the launcher. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "select.h"
+
+static _Thread_local cobre_error last = {.rank = COBRE_NO_RANK, .culprit = COBRE_NO_RANK};
+
+const cobre_error *cobre_last_error(void) {
+    return &last;
+}
+
+const char *cobre_status_name(cobre_status status) {
+    switch (status) {
+#define STATUS_NAME(code, name, text)                                                                                  \
+    case COBRE_##code: return name;
+        COBRE_STATUS_MAP(STATUS_NAME)
+#undef STATUS_NAME
+    }
+    return "?";
+}
+
+const char *cobre_cause_name(cobre_cause cause) {
+    switch (cause) {
+#define CAUSE_NAME(code, name)                                                                                         \
+    case COBRE_CAUSE_##code: return name;
+        COBRE_CAUSE_MAP(CAUSE_NAME)
+#undef CAUSE_NAME
+    }
+    return "?";
+}
+
+const char *cb_operation_name(unsigned operation) {
+    switch (operation) {
+#define OPERATION_NAME(code, name)                                                                                     \
+    case CB_##code: return name;
+        CB_OPERATION_MAP(OPERATION_NAME)
+#undef OPERATION_NAME
+    default: return "?";
+    }
+}
+
+void cb_describe(const cb_fingerprint *print, char *text, size_t len) {
+    const char *name = cb_operation_name(print->operation);
+    const char *type = cobre_type_name((cobre_type)print->type);
+    uint64_t count = print->count;
+    switch (print->operation) {
+    case CB_BROADCAST:
+        snprintf(text, len, "%s(%s, count %" PRIu64 ", root %" PRIu32 ")", name, type, count, print->root);
+        break;
+    case CB_ALLREDUCE:
+        snprintf(text, len, "%s(%s, %s, count %" PRIu64 ")", name, cb_op_name((cobre_op)print->op), type, count);
+        break;
+    case CB_ALLGATHERV:
+        snprintf(text, len, "%s(%s, %" PRIu64 " elements in all, counts #%08" PRIx32 ")", name, type, count,
+                 (uint32_t)print->detail);
+        break;
+    case CB_ALLGATHERV_REGION:
+        snprintf(text, len, "%s(%s, %" PRIu64 " elements in all, region, counts and displs #%08" PRIx32 ")", name, type,
+                 count, (uint32_t)print->detail);
+        break;
+    case CB_REGION_CREATE:
+        snprintf(text, len, "%s(%s, count %" PRIu64 ", flags %u)", name, type, count, print->flags);
+        break;
+    case CB_REGION_FENCE:
+    case CB_REGION_SEAL: snprintf(text, len, "%s(region %" PRIu64 ")", name, print->detail); break;
+    default: snprintf(text, len, "%s()", name);
+    }
+}
+
+/* The pipe to the launcher, -1 if there is none. It must not reach programs that this one starts. */
+static int launcher_pipe = -1;
+
+static void find_launcher_pipe(void) {
+    const char *value = getenv(CB_ENV_ERROR_FD);
+    char *end = NULL;
+    long fd = value && *value ? strtol(value, &end, 10) : -1;
+    struct stat status;
+    if (fd < 3 || fd > INT_MAX || *end || fstat((int)fd, &status) != 0 || !S_ISFIFO(status.st_mode))
+        return;
+    fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+    launcher_pipe = (int)fd;
+}
+
+/* One write of one line: whole or not at all, because it is shorter than PIPE_BUF and the pipe does not block. A full
+ * pipe loses the line, which is right: an error must not wait for its reader. */
+static void tell_launcher(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_launcher_pipe);
+    if (launcher_pipe < 0)
+        return;
+    char line[4096];
+    size_t length = cobre_error_json(&last, line, sizeof line - 1);
+    if (length >= sizeof line - 1)
+        return;
+    line[length] = '\n';
+    ssize_t written = write(launcher_pipe, line, length + 1);
+    (void)written;
+}
+
+cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
+                      const struct cb_details *details, const char *format, ...) {
+    int saved_errno = errno;
+    last = (cobre_error){
+        .status = status,
+        .cause = details->cause,
+        .backend = backend,
+        .sequence = details->sequence,
+        .rank = comm ? comm->rank : COBRE_NO_RANK,
+        .culprit = details->cause ? details->culprit : COBRE_NO_RANK,
+        .culprit_pid = details->culprit_pid,
+        .os_error = details->os_error,
+        .mpi_error = details->mpi_error,
+        .expected = details->expected,
+        .actual = details->actual,
+    };
+    snprintf(last.operation, sizeof last.operation, "%s", details->operation ? details->operation : "");
+    snprintf(last.subject, sizeof last.subject, "%s", details->subject ? details->subject : "");
+    snprintf(last.list, sizeof last.list, "%s", details->list ? details->list : "");
+    snprintf(last.suggestion, sizeof last.suggestion, "%s", details->suggestion ? details->suggestion : "");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last.message, sizeof last.message, format, arguments);
+    va_end(arguments);
+    tell_launcher();
+    errno = saved_errno;
+    return status;
+}
+
+/* Text that grows in a fixed buffer; length counts what a larger one would hold. */
+struct json {
+    char *text;
+    size_t size, length;
+    bool first; /* no comma yet in this object */
+};
+
+static void put_char(struct json *json, char c) {
+    if (json->length + 1 < json->size)
+        json->text[json->length] = c;
+    json->length++;
+}
+
+static void put_raw(struct json *json, const char *text) {
+    while (*text)
+        put_char(json, *text++);
+}
+
+/* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON
+ * must stay JSON. */
+static size_t utf8_length(const unsigned char *text) {
+    size_t length = text[0] < 0x80 ? 1 : (text[0] & 0xe0) == 0xc0 ? 2 : (text[0] & 0xf0) == 0xe0 ? 3 : 4;
+    if (text[0] >= 0x80 && (text[0] < 0xc2 || text[0] > 0xf4))
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    bool surrogate_or_overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+                                 (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f);
+    return surrogate_or_overlong ? 0 : length;
+}
+
+static void put_string(struct json *json, const char *text) {
+    put_char(json, '"');
+    while (*text) {
+        unsigned char c = (unsigned char)*text;
+        size_t length = utf8_length((const unsigned char *)text);
+        if (length == 0) {
+            put_raw(json, "\\ufffd");
+            length = 1;
+        } else if (c < 0x20 || c == 0x7f) {
+            char escape[8];
+            snprintf(escape, sizeof escape, "\\u%04x", c);
+            put_raw(json, escape);
+        } else {
+            if (c == '"' || c == '\\')
+                put_char(json, '\\');
+            for (size_t i = 0; i < length; i++)
+                put_char(json, text[i]);
+        }
+        text += length;
+    }
+    put_char(json, '"');
+}
+
+static void put_key(struct json *json, const char *key) {
+    if (!json->first)
+        put_raw(json, ", ");
+    json->first = false;
+    put_string(json, key);
+    put_raw(json, ": ");
+}
+
+static void put_text(struct json *json, const char *key, const char *value) {
+    if (!*value)
+        return;
+    put_key(json, key);
+    put_string(json, value);
+}
+
+static void put_number(struct json *json, const char *key, uint64_t value) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, value);
+    put_key(json, key);
+    put_raw(json, digits);
+}
+
+static void put_sizes(struct json *json, const cobre_error *error) {
+    static const char *const names[][2] = {
+        [COBRE_INVALID_BUFFER_SIZE] = {"expected", "actual"},
+        [COBRE_INVALID_ROOT] = {"size", "root"},
+        [COBRE_ALLOCATION_FAILED] = {"bytes_asked", "bytes_available"},
+    };
+    size_t kind = (size_t)error->status;
+    if (kind >= sizeof names / sizeof *names || !names[kind][0])
+        return;
+    put_number(json, names[kind][0], error->expected);
+    put_number(json, names[kind][1], error->actual);
+}
+
+static void put_context(struct json *json, const cobre_error *error) {
+    put_text(json, "operation", error->operation);
+    if (error->backend != COBRE_AUTO)
+        put_text(json, "backend", cobre_backend_name(error->backend));
+    if (error->rank != COBRE_NO_RANK)
+        put_number(json, "rank", error->rank);
+    if (error->status == COBRE_COLLECTIVE_FAILED) {
+        put_text(json, "cause", cobre_cause_name(error->cause));
+        put_number(json, "sequence", error->sequence);
+        put_number(json, "mpi_error", (uint64_t)(unsigned)error->mpi_error);
+    }
+    if (error->culprit != COBRE_NO_RANK)
+        put_number(json, "culprit", error->culprit);
+    if (error->culprit_pid > 0)
+        put_number(json, "culprit_pid", (uint64_t)error->culprit_pid);
+    if (error->os_error)
+        put_number(json, "os_error", (uint64_t)(unsigned)error->os_error);
+    put_sizes(json, error);
+    put_text(json, "subject", error->subject);
+    put_text(json, "list", error->list);
+}
+
+size_t cobre_error_json(const cobre_error *error, char *buf, size_t len) {
+    struct json json = {.text = buf, .size = len, .first = true};
+    put_char(&json, '{');
+    put_key(&json, "kind");
+    put_string(&json, cobre_status_name(error->status));
+    put_key(&json, "message");
+    put_string(&json, error->message);
+    put_key(&json, "context");
+    put_char(&json, '{');
+    json.first = true;
+    put_context(&json, error);
+    put_char(&json, '}');
+    json.first = false;
+    put_key(&json, "suggestion");
+    put_string(&json, error->suggestion);
+    put_char(&json, '}');
+    if (len)
+        buf[json.length < len ? json.length : len - 1] = '\0';
+    return json.length;
+}

@@ -1,0 +1,67 @@
+/* failure.c: the first failure of a communicator, in words; the same words on every backend. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "backend.h"
+
+static const char *advice_for(cobre_cause cause) {
+    switch (cause) {
+    case COBRE_CAUSE_PEER_DIED:
+        return "look at that rank's output and exit status (`cobre run` prints them; a SIGKILL is often the "
+               "out-of-memory killer); free the communicator and start the job again";
+    case COBRE_CAUSE_PEER_LEFT: return "make all ranks call the same collectives before any of them frees or exits";
+    case COBRE_CAUSE_MISMATCH: return "make all ranks call the same operation with the same type, count, op and root";
+    case COBRE_CAUSE_STALLED:
+        return "raise or unset the stall limit (COBRE_STALL_SECS), or see why that rank takes so long";
+    case COBRE_CAUSE_INTERRUPTED: return "the program's interrupted hook asked for this; start the job again";
+    case COBRE_CAUSE_ABORTED: return "that rank's program ended the job on purpose; its text says why";
+    default: return "look at the system's message, and start the job again";
+    }
+}
+
+static void describe_mismatch(const cb_failure *failure, char *text, size_t len) {
+    const cb_fingerprint *a = &failure->call_a, *b = &failure->call_b;
+    char one[128], two[128];
+    cb_describe(a, one, sizeof one);
+    cb_describe(b, two, sizeof two);
+    bool only_split_differs =
+        a->operation == b->operation && a->type == b->type && a->count == b->count && a->detail != b->detail;
+    snprintf(text, len, "the ranks made different calls: rank %" PRIu32 " %s, rank %" PRIu32 " %s%s", failure->rank_a,
+             one, failure->rank_b, two, only_split_differs ? " (the same total, but another split)" : "");
+}
+
+static void describe(const cb_failure *failure, char *text, size_t len) {
+    char who[64];
+    snprintf(who, sizeof who, "rank %" PRIu32 " (pid %" PRId64 ")", failure->culprit, failure->pid);
+    switch (failure->cause) {
+    case COBRE_CAUSE_PEER_DIED: snprintf(text, len, "%s died", who); break;
+    case COBRE_CAUSE_PEER_LEFT: snprintf(text, len, "%s left: it freed the communicator or exited", who); break;
+    case COBRE_CAUSE_MISMATCH: describe_mismatch(failure, text, len); break;
+    case COBRE_CAUSE_STALLED: snprintf(text, len, "%s had not come when the stall limit was over", who); break;
+    case COBRE_CAUSE_INTERRUPTED: snprintf(text, len, "the call was interrupted on %s", who); break;
+    case COBRE_CAUSE_ABORTED:
+        snprintf(text, len, "%s aborted with code %" PRId32 ": %s", who, failure->code, failure->text);
+        break;
+    default: snprintf(text, len, "%s: %s", who, failure->text);
+    }
+}
+
+cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_t sequence, const cb_failure *failure) {
+    const char *name = cb_operation_name(operation);
+    struct cb_details details = {
+        .cause = failure->cause,
+        .operation = name,
+        .sequence = sequence,
+        .culprit = failure->culprit,
+        .culprit_pid = failure->pid,
+        .os_error = failure->cause == COBRE_CAUSE_TRANSPORT ? failure->code : 0,
+        .suggestion = advice_for(failure->cause),
+    };
+    if (comm->broken[0])
+        return cb_error(comm, comm->backend, COBRE_COLLECTIVE_FAILED, &details,
+                        "%s #%" PRIu64 ": the communicator is broken since %s", name, sequence, comm->broken);
+    char text[sizeof comm->broken - 64];
+    describe(failure, text, sizeof text);
+    snprintf(comm->broken, sizeof comm->broken, "%s #%" PRIu64 ": %s", name, sequence, text);
+    return cb_error(comm, comm->backend, COBRE_COLLECTIVE_FAILED, &details, "%s", comm->broken);
+}

@@ -1,0 +1,189 @@
+/* region.c: memory that the ranks of a node share: checks, who may write what, and the way to the backend. */
+#include <stdlib.h>
+
+#include "dispatch.h"
+
+/* The communicator of an open region, or an error. */
+static cobre_status check_region(const cobre_region *region, const char *operation) {
+    if (!region || region->magic != CB_REGION_MAGIC)
+        return cb_error(NULL, COBRE_AUTO, COBRE_INVALID_ARGUMENT,
+                        &(struct cb_details){.operation = operation,
+                                             .subject = "region",
+                                             .suggestion = "use a region between its create and its free"},
+                        "%s: this is not an open region", operation);
+    return cb_check_handle(region->comm, operation);
+}
+
+static cobre_status create_in_backend(cobre_comm *comm, const cb_call *call, cobre_region *region) {
+    CB_DISPATCH(comm, region_create, comm, call, region)
+}
+
+static cobre_status check_create(const cobre_comm *comm, size_t count, cobre_type type, unsigned flags,
+                                 cobre_region *const *region) {
+    size_t size = cb_type_size(type);
+    if (!region)
+        return CB_INVALID(comm, "region_create", "region", "pass &region",
+                          "region_create: the place for the result is NULL");
+    if (!size)
+        return CB_INVALID(comm, "region_create", "type", "use one of COBRE_U8 ... COBRE_F64",
+                          "region_create: %d is not an element type", (int)type);
+    if (flags & ~(unsigned)COBRE_REGION_INTERLEAVE)
+        return CB_INVALID(comm, "region_create", "flags", "use 0 or COBRE_REGION_INTERLEAVE",
+                          "region_create: flags %#x are not known", flags);
+    if (count > PTRDIFF_MAX / size)
+        return cb_error(comm, cb_backend_of(comm), COBRE_INVALID_BUFFER_SIZE,
+                        &(struct cb_details){.operation = "region_create",
+                                             .expected = PTRDIFF_MAX / size,
+                                             .actual = count,
+                                             .suggestion = "make the region smaller"},
+                        "region_create: %zu elements are more than memory can hold", count);
+    return COBRE_OK;
+}
+
+cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type, unsigned flags,
+                                 cobre_region **region) {
+    cobre_status status = cb_check_handle(comm, "region_create");
+    if (!status)
+        status = check_create(comm, count, type, flags, region);
+    if (status)
+        return status;
+    *region = NULL;
+    cobre_region *made = calloc(1, sizeof *made);
+    if (!made)
+        return cb_error(comm, cb_backend_of(comm), COBRE_ALLOCATION_FAILED,
+                        &(struct cb_details){.operation = "region_create", .expected = sizeof *made},
+                        "region_create: no memory for a handle");
+    *made = (cobre_region){
+        .magic = CB_REGION_MAGIC,
+        .comm = comm,
+        .type = type,
+        .flags = flags,
+        .count = count,
+        .bytes = count * cb_type_size(type),
+        .number = comm->regions_made + 1,
+    };
+    cb_call call = {
+        .print = {.operation = CB_REGION_CREATE, .type = (uint8_t)type, .flags = (uint8_t)flags, .count = count},
+        .type = type,
+        .count = count,
+    };
+    status = create_in_backend(comm, &call, made);
+    if (status) {
+        free(made);
+        return status;
+    }
+    comm->regions++;
+    comm->regions_made++;
+    *region = made;
+    return COBRE_OK;
+}
+
+const void *cobre_region_data(const cobre_region *region) {
+    return region ? region->data : NULL;
+}
+
+size_t cobre_region_count(const cobre_region *region) {
+    return region ? region->count : 0;
+}
+
+void *cobre_region_data_mut(cobre_region *region) {
+    return region && !region->sealed && cobre_is_leader(region->comm) ? region->data : NULL;
+}
+
+void *cobre_region_claim(cobre_region *region, size_t first, size_t count) {
+    if (check_region(region, "region_claim"))
+        return NULL;
+    if (region->sealed) {
+        CB_INVALID(region->comm, "region_claim", "region", "write before the seal, or do not seal",
+                   "region_claim: the region is sealed");
+        return NULL;
+    }
+    if (count > region->count || first > region->count - count) {
+        CB_INVALID(region->comm, "region_claim", "first", "claim within the region's count",
+                   "region_claim: [%zu, %zu + %zu) is outside the region, which has %zu elements", first, first, count,
+                   region->count);
+        return NULL;
+    }
+    return (char *)region->data + first * cb_type_size(region->type);
+}
+
+/* A call that the ranks make on a region together. */
+static cb_call region_call(const cobre_region *region, cb_operation operation) {
+    return (cb_call){.print = {.operation = (uint8_t)operation, .detail = region->number}};
+}
+
+cobre_status cobre_region_fence(cobre_region *region) {
+    cobre_status status = check_region(region, "region_fence");
+    if (status)
+        return status;
+    cb_call call = region_call(region, CB_REGION_FENCE);
+    CB_DISPATCH(region->comm, region_fence, region, &call)
+}
+
+static cobre_status seal_in_backend(cobre_region *region,
+                                    const cb_call *call){CB_DISPATCH(region->comm, region_seal, region, call)}
+
+cobre_status cobre_region_seal(cobre_region *region) {
+    cobre_status status = check_region(region, "region_seal");
+    if (status)
+        return status;
+    cb_call call = region_call(region, CB_REGION_SEAL);
+    status = seal_in_backend(region, &call);
+    region->sealed |= status == COBRE_OK;
+    return status;
+}
+
+static void free_in_backend(cobre_region *region) {
+    switch ((int)cb_backend_of(region->comm)) {
+#define FREE_ARM(NAME, name, ...)                                                                                      \
+    case COBRE_##NAME: cb_##name##_region_free(region); break;
+        CB_BACKENDS(FREE_ARM, )
+#undef FREE_ARM
+    }
+}
+
+cobre_status cobre_region_free(cobre_region **region) {
+    if (!region || !*region)
+        return COBRE_OK;
+    cobre_status status = check_region(*region, "region_free");
+    if (status)
+        return status;
+    (*region)->comm->regions--;
+    (*region)->magic = 0;
+    free_in_backend(*region);
+    free(*region);
+    *region = NULL;
+    return COBRE_OK;
+}
+
+cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *send, size_t send_count, cobre_region *region,
+                                     const size_t *counts, const size_t *displs) {
+    cobre_status status = cb_check_handle(comm, "allgatherv_region");
+    if (!status)
+        status = check_region(region, "allgatherv_region");
+    if (status)
+        return status;
+    if (region->comm != comm)
+        return CB_INVALID(comm, "allgatherv_region", "region", "create the region on the communicator of the call",
+                          "allgatherv_region: the region belongs to another communicator");
+    if (region->sealed)
+        return CB_INVALID(comm, "allgatherv_region", "region", "gather before the seal, or do not seal",
+                          "allgatherv_region: the region is sealed");
+    cb_call call = {.type = region->type,
+                    .count = send_count,
+                    .send = send,
+                    .recv = region->data,
+                    .counts = counts,
+                    .displs = displs};
+    size_t total;
+    status = cb_check_gather(comm, "allgatherv_region", &call, region->count, &total);
+    if (status)
+        return status;
+    if (cb_backend_of(comm) != COBRE_LOCAL)
+        call.print = (cb_fingerprint){
+            .operation = CB_ALLGATHERV_REGION,
+            .type = (uint8_t)region->type,
+            .count = total,
+            .detail = cb_hash_counts(cb_hash_counts(region->number, counts, comm->size), displs, comm->size)};
+    CB_DISPATCH(comm, allgatherv_region, comm, &call, region)
+}

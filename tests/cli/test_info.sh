@@ -1,0 +1,117 @@
+#!/bin/bash
+# test_info.sh COBRE HELPERS: cobre info and cobre clean.
+# They look at all of /dev/shm: where that can be done, this test has one of its own.
+if [ -z "${COBRE_TEST_OWN_SHM-}" ] && unshare -m true 2>/dev/null; then
+    export COBRE_TEST_OWN_SHM=1
+    exec unshare -m bash -c 'mount -t tmpfs -o size=256m tmpfs /dev/shm && exec "$0" "$@"' "$0" "$@"
+fi
+. "$(dirname "$0")/lib.sh"
+
+valid_json() {
+    if command -v jq >/dev/null; then
+        jq -e . <"$1" >/dev/null
+    elif command -v python3 >/dev/null; then
+        python3 -m json.tool "$1" >/dev/null
+    else
+        echo "  no jq or python3: JSON not checked"
+    fi || fail "not JSON: $(cat "$1")"
+}
+
+case_info() {
+    cobre info
+    code_is 0
+    out_has "backends in this build: local"
+    out_has "uses: local"
+    for backend in mpi tcp shm local; do
+        grep -qE "^[* ] $backend +[^ ]" "$scratch/out" || fail "nothing about $backend"
+    done
+    grep -qE '^cores: [1-9][0-9]* usable, [1-9][0-9]* online$' "$scratch/out" || fail "no cores"
+    grep -qE '^/dev/shm: .* free of ' "$scratch/out" || fail "no /dev/shm"
+    grep -qE 'can be reserved: [0-9]' "$scratch/out" || fail "no memory"
+}
+
+case_info_json() {
+    cobre info --json
+    code_is 0
+    valid_json "$scratch/out"
+    out_has '"chosen": "local"'
+    out_has '"error": null'
+    out_has '"free_bytes": '
+}
+
+case_info_in_a_rank() {
+    cobre run -n 2 "$cobre" info
+    code_is 0
+    [ "$(grep -c 'uses: shm' "$scratch/out")" = 2 ] || fail "$(cat "$scratch/out")"
+}
+
+case_info_when_the_choice_fails() {
+    COBRE_COMM_BACKEND=pigeon cobre info
+    code_is 0
+    out_has "fails: "
+    out_has "suggestion: "
+    COBRE_COMM_BACKEND=$(printf 'x"\\\377\001') cobre info --json
+    code_is 0
+    valid_json "$scratch/out"
+    out_has '"chosen": null'
+    out_has '"kind": "InvalidBackend"'
+    COBRE_SHM_NAME=$(printf '/a"\377\n') cobre info --json
+    code_is 0
+    valid_json "$scratch/out"
+}
+
+case_info_bad_options() {
+    cobre info --xml
+    code_is 2
+    err_has "cobre info: there is no option --xml"
+    cobre info now
+    code_is 2
+    cobre clean --force
+    code_is 2
+    err_has "cobre clean: "
+    cobre clean all
+    code_is 2
+}
+
+case_output_that_cannot_be_written() {
+    [ -e /dev/full ] || return
+    env "$mark" "$cobre" info >/dev/full 2>"$scratch/err"
+    code=$?
+    code_is 1
+    err_has "No space left"
+}
+
+case_clean_nothing() {
+    cobre clean
+    code_is 0
+    [ -z "${COBRE_TEST_OWN_SHM-}" ] || out_is "nothing to clean"
+}
+
+# A job that is killed while it forms, with nobody left to remove its name.
+case_clean_stale() {
+    local name=/cobre-test-clean-$$ pid
+    env "$mark" COBRE_COMM_BACKEND=shm COBRE_SHM_NAME=$name COBRE_SHM_RANK=0 COBRE_SHM_SIZE=2 "$helpers/rank" hello &
+    pid=$!
+    wait_for exists "/dev/shm$name" || fail "no segment"
+    cobre clean
+    code_is 0
+    exists "/dev/shm$name" || fail "the segment of a live job was removed"
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    echo "not ours" >"/dev/shm/cobre-foreign-$$"
+    cobre clean --dry-run
+    code_is 0
+    out_has "would remove /dev/shm$name"
+    exists "/dev/shm$name" || fail "--dry-run removed it"
+    [ -z "${COBRE_TEST_OWN_SHM-}" ] || [ "$(ls /dev/shm | wc -l)" = 2 ] || fail "--dry-run left $(ls /dev/shm)"
+    cobre clean
+    code_is 0
+    out_has "removed /dev/shm$name"
+    gone "/dev/shm$name" || fail "it is still there"
+    exists "/dev/shm/cobre-foreign-$$" || fail "a file that is not cobre's was removed"
+    rm -f "/dev/shm/cobre-foreign-$$"
+    cobre clean
+    [ -z "${COBRE_TEST_OWN_SHM-}" ] || out_is "nothing to clean"
+}
+
+run_cases

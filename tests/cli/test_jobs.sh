@@ -1,0 +1,124 @@
+#!/bin/bash
+# test_jobs.sh COBRE HELPERS: cobre run with programs that use libcobre (HELPERS/rank), over shm.
+. "$(dirname "$0")/lib.sh"
+export scratch helpers
+rank=$helpers/rank
+case $("$cobre" info) in *"build: local, shm"* | *"build: "*shm*) ;; *) echo "no shm in this build" && exit 77 ;; esac
+
+no_segment() { # NAME as the ranks had it
+    [ -n "$1" ] || fail "no name"
+    gone "/dev/shm$1" || fail "/dev/shm$1 is left"
+}
+
+case_hello() {
+    local n
+    for n in 1 2 5 16; do
+        cobre run -n $n "$rank" hello
+        code_is 0
+        [ "$(sort -V "$scratch/out")" = "$(seq -f "rank %g of $n" 0 $((n - 1)))" ] || fail "$(cat "$scratch/out")"
+    done
+}
+
+case_more_ranks_than_cores() {
+    cobre run -n 64 "$rank" hello
+    code_is 0
+    [ "$(grep -c 'of 64' "$scratch/out")" = 64 ] || fail "$(cat "$scratch/out")"
+}
+
+case_inside_a_batch_job() {
+    SLURM_PROCID=0 SLURM_NTASKS=1 PMI_RANK=0 PMI_SIZE=1 cobre run -n 2 "$rank" hello
+    code_is 0
+}
+
+case_local() {
+    cobre run -n 2 --backend local "$rank" hello
+    code_is 0
+    out_is "rank 0 of 1
+rank 0 of 1"
+}
+
+case_nested() {
+    cobre run -n 2 "$cobre" run -n 3 "$rank" hello
+    code_is 0
+    [ "$(grep -c 'of 3' "$scratch/out")" = 6 ] || fail "$(cat "$scratch/out")"
+}
+
+dies() { # dies HOW CODE TEXT...
+    local how=$1 expected=$2 victim=2
+    shift 2
+    cobre run -n 4 "$rank" die $victim "$how"
+    code_is "$expected"
+    err_has "rank $victim of 4"
+    for text in "$@"; do err_has "$text"; done
+}
+
+case_killed() { for _ in 1 2 3 4 5; do dies kill 137 "killed by SIGKILL" "reported: "; done; }
+case_killed_with_much_memory() { dies big 137 "killed by SIGKILL" "reported: "; }
+case_crashed() { (ulimit -c 0; dies segv 139 "killed by SIGSEGV"; exit $case_failed) || case_failed=1; }
+case_exited() { dies 42 42 "exit code 42"; }
+case_aborted() { dies abort 7 "exit code 7" "the test wants it"; }
+
+case_left() {
+    cobre run -n 4 "$rank" die 2 left
+    code_is 1
+    err_has "rank 2 had ended with exit code 0"
+}
+
+case_mismatch() {
+    cobre run -n 2 "$rank" mismatch
+    code_is 1
+    err_has "its last error: "
+    err_has "suggestion: "
+    err_has barrier
+    err_has allreduce
+}
+
+case_wrong_argument() {
+    cobre run -n 3 "$rank" wrong 1
+    code_is 5
+    err_has "rank 1 of 3"
+    err_has "its last error: "
+    err_has "99"
+}
+
+# Rank 1 stays outside, so that the job has a name for as long as we need.
+forming='echo $COBRE_SHM_NAME >$scratch/name; test $COBRE_SHM_RANK != 0 || exec $helpers/rank hello;'
+
+wait_for_name() {
+    wait_for lines_are "$scratch/name" 1 || fail "not started"
+    segment=$(head -n 1 "$scratch/name")
+    wait_for exists "/dev/shm$segment" || fail "no segment"
+}
+
+case_failure_while_the_job_forms() {
+    cobre run -n 2 sh -c "$forming until [ -e /dev/shm\$COBRE_SHM_NAME ]; do sleep 0.01; done; exit 3"
+    code_is 3
+    err_has "rank 1 of 2"
+    no_segment "$(head -n 1 "$scratch/name")"
+}
+
+case_all_killed_while_the_job_forms() {
+    start run -n 2 sh -c "$forming exec sleep 600"
+    wait_for_name
+    kill -9 "$launcher"
+    wait "$launcher" 2>/dev/null
+    wait_for all_gone || fail "processes are left"
+    no_segment "$segment"
+}
+
+case_interrupted_while_the_job_forms() {
+    start run -n 2 sh -c "$forming exec sleep 600"
+    wait_for_name
+    kill -TERM "$launcher"
+    finish
+    code_is 143
+    no_segment "$segment"
+}
+
+case_no_name_after_the_job_has_formed() {
+    cobre run -n 3 sh -c 'echo $COBRE_SHM_NAME >$scratch/name; exec $helpers/rank die 1 kill'
+    code_is 137
+    no_segment "$(cat "$scratch/name")"
+}
+
+run_cases

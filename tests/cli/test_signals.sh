@@ -1,0 +1,237 @@
+#!/bin/bash
+# test_signals.sh COBRE HELPERS: signals, kills, and that nothing is left.
+. "$(dirname "$0")/lib.sh"
+set -m # background jobs with default signals, each in a process group of its own
+export scratch
+
+# A rank that says that it is ready and then waits; with a child and a grandchild.
+waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/pid-$COBRE_SHM_RANK.new
+    mv $scratch/pid-$COBRE_SHM_RANK.new $scratch/pid-$COBRE_SHM_RANK; while :; do wait; done'
+
+ready() { # ready RANKS: waits until all have said so
+    local rank
+    for rank in $(seq 0 $(($1 - 1))); do
+        wait_for exists "$scratch/pid-$rank" || fail "rank $rank did not start"
+    done
+}
+
+kill_launcher() { # kill_launcher PID-OR-GROUP: at once, and without the shell's remark about it
+    kill -9 -- "$1"
+    wait "$launcher" 2>/dev/null
+}
+
+rank_pid() { cat "$scratch/pid-$1"; }
+
+case_kill_of_one_rank() {
+    start run -n 4 sh -c "$waiting"
+    ready 4
+    kill -9 "$(rank_pid 2)"
+    finish
+    code_is 137
+    err_has "rank 2 of 4"
+    err_has SIGKILL
+}
+
+case_crash_of_one_rank() {
+    (
+        ulimit -c 0
+        cobre run -n 3 sh -c 'test $COBRE_SHM_RANK != 1 || kill -SEGV $$; exec sleep 600'
+        code_is 139
+        err_has "killed by SIGSEGV (signal 11)"
+        exit $case_failed
+    ) || case_failed=1
+}
+
+case_kill_of_the_launcher() {
+    start run -n 4 sh -c "$waiting"
+    ready 4
+    [ "$(marked | wc -l)" -ge 18 ] || fail "expected 4 ranks with 3 descendants each, launcher and guard"
+    kill_launcher "$launcher"
+    wait_for all_gone || fail "processes are left"
+}
+
+case_kill_of_the_launcher_with_ranks_that_ignore_signals() {
+    start run -n 2 sh -c "trap '' TERM HUP INT; $waiting"
+    ready 2
+    kill_launcher "$launcher"
+    wait_for all_gone || fail "processes are left"
+}
+
+case_kill_of_the_launcher_group() {
+    start run -n 2 sh -c "$waiting"
+    ready 2
+    kill_launcher "-$launcher"
+    wait_for all_gone || fail "processes are left"
+}
+
+case_kill_of_the_outer_launcher() {
+    start run -n 2 sh -c 'export outer=$COBRE_SHM_RANK; exec '"$cobre"' run -n 2 sh -c "echo \$\$ >\$scratch/pid-\$((2 * outer + COBRE_SHM_RANK)); sleep 600"'
+    ready 4
+    kill_launcher "$launcher"
+    wait_for all_gone || fail "processes are left"
+}
+
+case_kill_of_the_launcher_while_it_starts_ranks() {
+    local i
+    for i in $(seq 1 20); do
+        start run -n 40 sh -c 'echo x >>$scratch/started-'"$i"'; exec sleep 600'
+        wait_for lines_are "$scratch/started-$i" $((i * 2 - 1)) || fail "not started"
+        kill_launcher "$launcher"
+        wait_for all_gone || fail "processes are left"
+    done
+}
+
+case_guard_does_not_hold_our_output() {
+    mkfifo "$scratch/fifo"
+    env "$mark" "$cobre" run -n 2 sh -c "$waiting" >"$scratch/fifo" 2>&1 &
+    launcher=$!
+    exec 8<"$scratch/fifo"
+    ready 2
+    kill_launcher "$launcher"
+    timeout 20 cat <&8 >/dev/null || fail "no EOF"
+    exec 8<&-
+}
+
+passed_on() { # passed_on SIGNAL NUMBER: kills ranks that do not catch it, with the right exit code
+    rm -f "$scratch"/pid-*
+    start run -n 3 sh -c "$waiting"
+    ready 3
+    kill "-$1" "$launcher"
+    finish
+    code_is $((128 + $2))
+    err_has "SIG$1 was passed on"
+    err_lacks "failed first"
+    wait_for all_gone || fail "processes are left"
+}
+
+case_ending_signals_are_passed_on() {
+    passed_on INT 2
+    passed_on TERM 15
+    passed_on HUP 1
+}
+
+case_ranks_may_handle_a_signal() {
+    local signal
+    for signal in INT TERM HUP USR1 USR2; do
+        rm -f "$scratch"/pid-*
+        start run -n 3 sh -c "trap 'echo \$COBRE_SHM_RANK; kill \$(jobs -p) 2>/dev/null; exit 0' $signal; $waiting"
+        ready 3
+        kill "-$signal" "$launcher"
+        finish
+        code_is 0
+        [ "$(sort "$scratch/out" | paste -sd' ')" = "0 1 2" ] || fail "$signal reached: $(cat "$scratch/out")"
+    done
+}
+
+case_own_code_after_a_signal() {
+    start run -n 2 sh -c "trap 'exit 33' TERM; $waiting"
+    ready 2
+    kill -TERM "$launcher"
+    finish
+    code_is 33
+}
+
+case_a_later_failure_is_not_the_users() {
+    start run -n 2 sh -c "trap '' INT; $waiting"
+    ready 2
+    kill -INT "$launcher"
+    kill -SEGV "$(rank_pid 1)"
+    finish
+    code_is 139
+    err_has "rank 1 of 2"
+}
+
+case_nohup() {
+    (
+        trap '' HUP
+        start run -n 1 sh -c "$waiting"
+        ready 1
+        kill -HUP "$launcher"
+        kill -TERM "$launcher"
+        finish
+        code_is 143
+        exit $case_failed
+    ) || case_failed=1
+}
+
+case_stop_and_continue() {
+    start run -n 2 sh -c "$waiting"
+    ready 2
+    kill -TSTP "$launcher"
+    wait_for state_is "$(rank_pid 0)" T || fail "rank 0 runs on"
+    wait_for state_is "$(rank_pid 1)" T || fail "rank 1 runs on"
+    wait_for state_is "$launcher" T || fail "the launcher runs on"
+    kill -CONT "$launcher"
+    wait_for state_is "$(rank_pid 0)" S || fail "rank 0 stays stopped"
+    wait_for state_is "$(rank_pid 1)" S || fail "rank 1 stays stopped"
+    kill -TERM "$launcher"
+    finish
+    code_is 143
+}
+
+# Without a shell that could continue it, a job must not stop.
+case_stop_without_job_control() {
+    local pid
+    setsid env "$mark" "$cobre" run -n 1 sh -c 'echo $PPID >$scratch/pid-0; until [ -e $scratch/go ]; do sleep 0.02; done' &
+    launcher=$!
+    ready 1
+    pid=$(rank_pid 0)
+    kill -TSTP "$pid"
+    touch "$scratch/go"
+    wait_for ended "$pid" || fail "it stays stopped"
+    finish
+}
+
+case_stopped_launcher_is_killed() {
+    start run -n 2 sh -c "$waiting"
+    ready 2
+    kill -STOP "$launcher"
+    wait_for state_is "$launcher" T || fail "the launcher runs on"
+    kill_launcher "$launcher"
+    wait_for all_gone || fail "processes are left"
+}
+
+# The rest needs a terminal: `script` makes one.
+
+in_terminal() { # in_terminal COMMAND: $code, output in $scratch/out; what to type is our standard input
+    env "$mark" timeout --foreground 60 script -qec "$1" /dev/null >"$scratch/out" 2>&1
+    code=$?
+}
+
+if command -v script >/dev/null; then
+    case_terminal_input() {
+        in_terminal "$cobre run -n 3 sh -c 'read line && echo rank \$COBRE_SHM_RANK got \$line; true'" \
+            < <(printf 'hello\n')
+        code_is 0
+        grep -q 'rank 0 got hello' "$scratch/out" || fail "$(cat "$scratch/out")"
+        ! grep -q 'rank [12] got' "$scratch/out" || fail "$(cat "$scratch/out")"
+    }
+
+    case_terminal_end_of_input() {
+        in_terminal "$cobre run -n 2 sh -c 'wc -l'" < <(printf 'one\ntwo\n\004')
+        code_is 0
+        tr -d '\r' <"$scratch/out" | grep -qx 2 || fail "$(cat "$scratch/out")"
+    }
+
+    case_terminal_interrupt() {
+        in_terminal "$cobre run -n 2 sh -c '$waiting'; code=\$?; touch $scratch/done; exit \$code" \
+            < <(wait_for exists "$scratch/pid-1" && printf '\003' && wait_for exists "$scratch/done")
+        code_is 130
+    }
+
+    case_terminal_tostop() {
+        in_terminal "stty tostop; $cobre run -n 2 echo visible" </dev/null
+        code_is 0
+        [ "$(grep -c visible "$scratch/out")" = 2 ] || fail "$(cat "$scratch/out")"
+    }
+
+    # In the background the launcher must neither be stopped for reading the terminal nor spin.
+    case_terminal_background() {
+        in_terminal "bash -c 'set -m; $cobre run -n 2 sleep 1 & wait \$!; echo code \$?'" </dev/null
+        grep -q 'code 0' "$scratch/out" || fail "$(cat "$scratch/out")"
+    }
+else
+    echo "no script(1): the terminal is not tested"
+fi
+
+run_cases

@@ -1,0 +1,86 @@
+/* barrier: seen through the board, memory that cobre knows nothing of. */
+#include "checked.h"
+#include "tables.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Plain stores before, plain loads after: the barrier alone orders them. */
+static void barrier_write_before_read(kit *k) {
+    for (uint64_t round = 1; round <= kit_times(2000); round++) {
+        for (size_t i = 0; i < 8; i++)
+            k->board->cell[k->rank].value[i] = round * 1000 + 10 * k->rank + i;
+        CHECK_OK(cobre_barrier(k->comm));
+        for (size_t r = 0; r < k->size; r++)
+            for (size_t i = 0; i < 8; i++)
+                CHECK_EQ(k->board->cell[r].value[i], round * 1000 + 10 * r + i);
+        CHECK_OK(cobre_barrier(k->comm));
+    }
+}
+
+static void barrier_repeated(kit *k) {
+    for (size_t i = 0; i < kit_times(10000); i++)
+        CHECK_OK(cobre_barrier(k->comm));
+}
+
+/* After collective n everybody has entered n, and nobody is behind n + 1, because we have not entered it. */
+static void check_entered(const kit *k, uint64_t n) {
+    uint64_t entered = atomic_load(&k->board->entered);
+    CHECK(entered >= n * k->size);
+    CHECK(entered <= n * k->size + k->size - 1);
+}
+
+/* Ranks of changing speed: the fast one of a round must not fall through the next barrier. */
+static void barrier_no_fall_through(kit *k) {
+    uint64_t state = k->seed + 77 * k->rank, rounds = kit_times(4000);
+    for (uint64_t n = 1; n <= rounds; n++) {
+        for (size_t slow = kit_below(&state, 4) ? 0 : kit_below(&state, 20); slow > 0; slow--)
+            sched_yield();
+        atomic_fetch_add(&k->board->entered, 1);
+        CHECK_OK(cobre_barrier(k->comm));
+        check_entered(k, n);
+    }
+}
+
+/* The same for every collective, the root's broadcast and those that carry nothing included. */
+static void collectives_wait_for_all(kit *k) {
+    enum { LARGE = 50000 };
+    size_t counts[KIT_MAX_RANKS], displs[KIT_MAX_RANKS], none[KIT_MAX_RANKS] = {0};
+    uint64_t rounds = kit_times(2000), gathered[KIT_MAX_RANKS], value = 0, sum;
+    double *large = kit_alloc(k, 2 * LARGE * sizeof *large);
+    memset(large, 0, 2 * LARGE * sizeof *large);
+    for (size_t r = 0; r < k->size; r++) {
+        counts[r] = 1;
+        displs[r] = r;
+    }
+    for (uint64_t n = 1; n <= rounds; n++) {
+        size_t root = n / 8 % k->size;
+        kit_note(k, "collective %llu", (unsigned long long)n);
+        atomic_fetch_add(&k->board->entered, 1);
+        switch (n % 8) {
+        case 0: CHECK_OK(cobre_barrier(k->comm)); break;
+        case 1: CHECK_OK(cobre_broadcast_t(k->comm, &value, 1, root)); break;
+        case 2: CHECK_OK(cobre_allreduce_t(k->comm, &n, &sum, 1, COBRE_SUM)); break;
+        case 3: CHECK_OK(cobre_allgatherv_t(k->comm, &n, 1, gathered, k->size, counts, displs)); break;
+        case 4: CHECK_OK(cobre_broadcast_t(k->comm, large, LARGE, root)); break;
+        case 5: CHECK_OK(cobre_broadcast(k->comm, NULL, 0, COBRE_U8, root)); break;
+        case 6: CHECK_OK(cobre_allgatherv(k->comm, NULL, 0, NULL, 0, none, none, COBRE_U8)); break;
+        default: CHECK_OK(cobre_allreduce_t(k->comm, large, large + LARGE, LARGE, COBRE_SUM));
+        }
+        check_entered(k, n);
+    }
+    free(large);
+}
+
+/* One rank: there is nobody to wait for. */
+static void barrier_no_op(kit *k) {
+    CHECK_EQ(k->size, 1);
+    for (size_t i = 0; i < kit_times(1000000); i++)
+        CHECK_OK(cobre_barrier(k->comm));
+}
+
+const kit_case barrier_cases[] = {
+    KIT_CASE(barrier_write_before_read), KIT_CASE(barrier_repeated), KIT_CASE(barrier_no_fall_through),
+    KIT_CASE(collectives_wait_for_all),  KIT_CASE(barrier_no_op),    KIT_END,
+};

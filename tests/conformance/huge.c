@@ -1,0 +1,90 @@
+/* Payloads over 4 GiB and more than 2^31 elements, in little memory.
+ *
+ * A buffer is one small file mapped again and again, one mapping behind the other: 4 GiB of addresses, a few MiB of
+ * pages. What is sent repeats with that period, so a receiver that writes each copy over the last one ends up with one
+ * period of it, if every byte came to its place. The period divides no power of two, so a length or an offset cut to 32
+ * bits puts other bytes there, or none. */
+#include "checked.h"
+#include "tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PERIOD = 4097 * 4096 };
+#define FOUR_GIB ((size_t)1 << 32)
+
+static uint8_t *map_periodic(const kit *k, size_t bytes) {
+    int fd = memfd_create("cobre-test-huge", MFD_CLOEXEC);
+    CHECK(fd >= 0 && ftruncate(fd, PERIOD) == 0);
+    size_t room = (bytes + PERIOD - 1) / PERIOD * PERIOD;
+    uint8_t *data = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(data != MAP_FAILED);
+    for (size_t at = 0; at < room; at += PERIOD)
+        CHECK(mmap(data + at, PERIOD, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
+    close(fd);
+    return data;
+}
+
+static void unmap_periodic(void *data, size_t bytes) {
+    munmap(data, (bytes + PERIOD - 1) / PERIOD * PERIOD);
+}
+
+static void broadcast_over_4gib(kit *k) {
+    if (KIT_SANITIZED)
+        SKIP("too slow with sanitizers");
+    size_t bytes = FOUR_GIB + 12345;
+    uint8_t *buf = map_periodic(k, bytes), *expected = kit_alloc(k, PERIOD);
+    reference_fill(expected, COBRE_U8, 0, PERIOD, k->seed);
+    if (k->rank == 0)
+        memcpy(buf, expected, PERIOD);
+    CHECK_OK(cobre_broadcast(k->comm, buf, bytes, COBRE_U8, 0));
+    CHECK(memcmp(buf, expected, PERIOD) == 0);
+    unmap_periodic(buf, bytes);
+    free(expected);
+}
+
+/* One rank has nearly all of it; each part starts at a place of its own in the period. */
+static void allgatherv_over_4gib(kit *k) {
+    if (KIT_SANITIZED)
+        SKIP("too slow with sanitizers");
+    layout l = {.extent = 0};
+    for (size_t r = 0; r < k->size; r++)
+        l.counts[r] = r + 1 == k->size ? FOUR_GIB + 777 : 1000003;
+    layout_place(k, &l, 0, 0);
+    size_t mine = l.counts[k->rank];
+    uint8_t *recv = map_periodic(k, l.extent), *send = map_periodic(k, mine), *expected = kit_alloc(k, PERIOD);
+    reference_fill(expected, COBRE_U8, 0, PERIOD, k->seed);
+    size_t shift = l.displs[k->rank] % PERIOD; /* send[i] is expected[(displs + i) % PERIOD] */
+    memcpy(send, expected + shift, PERIOD - shift);
+    memcpy(send + PERIOD - shift, expected, shift);
+    CHECK_OK(cobre_allgatherv(k->comm, send, mine, recv, l.extent, l.counts, l.displs, COBRE_U8));
+    CHECK(memcmp(recv, expected, PERIOD) == 0);
+    unmap_periodic(send, mine);
+    unmap_periodic(recv, l.extent);
+    free(expected);
+}
+
+static void allreduce_over_2g_elements(kit *k) {
+    if (KIT_SANITIZED)
+        SKIP("too slow with sanitizers");
+    size_t count = ((size_t)1 << 31) + 54321;
+    uint8_t *send = map_periodic(k, count), *recv = map_periodic(k, count);
+    uint8_t *expected = kit_alloc(k, PERIOD), *work = kit_alloc(k, PERIOD);
+    reference_fill(send, COBRE_U8, 0, PERIOD, reference_sequence(k->seed, k->rank));
+    reference_reduce(expected, work, COBRE_U8, COBRE_SUM, 0, PERIOD, k->seed, k->size);
+    CHECK_OK(cobre_allreduce(k->comm, send, count, recv, count, COBRE_U8, COBRE_SUM));
+    CHECK(memcmp(recv, expected, PERIOD) == 0);
+    unmap_periodic(send, count);
+    unmap_periodic(recv, count);
+    free(expected);
+    free(work);
+}
+
+const kit_case huge_cases[] = {
+    KIT_CASE(broadcast_over_4gib),
+    KIT_CASE(allgatherv_over_4gib),
+    KIT_CASE(allreduce_over_2g_elements),
+    KIT_END,
+};

@@ -1,0 +1,352 @@
+#include "harness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(report) <= 4096, "a report is written whole");
+
+self_t self;
+
+static job *jobs[8]; /* those that have processes, for the end of a case that fails */
+
+static void kill_group(pid_t pid) {
+    if (pid > 0)
+        kill(-pid, SIGKILL);
+}
+
+static void print_log(const job *j) {
+    fprintf(stderr, "job %s, %zu ranks:\n", j->name, j->size);
+    for (size_t i = j->logged > 60 ? j->logged - 60 : 0; i < j->logged; i++) {
+        const report *r = &j->log[i];
+        fprintf(stderr, "  %12.6f rank %zu: %s", r->time, r->rank, r->event);
+        if (r->number)
+            fprintf(stderr, " %" PRIu64, r->number);
+        if (r->status)
+            fprintf(stderr, ", %s (%s), culprit %zd: %s", cobre_status_name(r->status), cobre_cause_name(r->cause),
+                    (ssize_t)r->culprit, r->message);
+        fputc('\n', stderr);
+    }
+    for (size_t r = 0; r < j->size; r++)
+        if (j->rank[r].pid)
+            fprintf(stderr, "  rank %zu: pid %d, %s, wait status %#x\n", r, (int)j->rank[r].pid,
+                    j->rank[r].killed  ? "killed by the case"
+                    : j->rank[r].ended ? "ended"
+                                       : "running",
+                    (unsigned)j->rank[r].status);
+}
+
+static void remove_names(const char *prefix) {
+    DIR *directory = opendir("/dev/shm");
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            unlinkat(dirfd(directory), entry->d_name, 0);
+    if (directory)
+        closedir(directory);
+}
+
+static void drain(job *j);
+
+_Noreturn void fail_case(const char *file, int line, const char *format, ...) {
+    char text[1024], prefix[64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (self.j) {
+        fprintf(stderr, "%s:%d: rank %zu of %zu: not so: %s\n", file, line, self.rank, self.size, text);
+        _exit(1);
+    }
+    fprintf(stderr, "%s:%d: not so: %s\n(seed %" PRIu64 ", time %.6f)\n", file, line, text, *chance(), kit_seconds());
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+        if (jobs[i]) {
+            drain(jobs[i]);
+            print_log(jobs[i]);
+            for (size_t r = 0; r < jobs[i]->size; r++)
+                kill_group(jobs[i]->rank[r].pid);
+        }
+    snprintf(prefix, sizeof prefix, "cobre-fault-%d-", (int)getpid());
+    remove_names(prefix);
+    exit(1);
+}
+
+void must_be_ok(const char *file, int line, const char *text, cobre_status status) {
+    if (status)
+        fail_case(file, line, "%s: %s: %s", text, cobre_status_name(status), cobre_last_error()->message);
+}
+
+_Noreturn void skip_case(const char *why) {
+    printf("skipped: %s\n", why);
+    exit(KIT_SKIP);
+}
+
+uint64_t *chance(void) {
+    static uint64_t state;
+    const char *seed = getenv("COBRE_TEST_SEED");
+    if (!state)
+        state = seed ? strtoull(seed, NULL, 0) : (uint64_t)(kit_seconds() * 1e6) ^ (uint64_t)getpid() << 40;
+    return &state;
+}
+
+void set_aside(double seconds) {
+    double end = kit_seconds() + seconds, left;
+    while ((left = end - kit_seconds()) > 0)
+        usleep((useconds_t)(1e6 * left));
+}
+
+bool name_exists(const char *name) {
+    char path[128];
+    snprintf(path, sizeof path, "/dev/shm%s", name);
+    return access(path, F_OK) == 0;
+}
+
+/* ---- Starting ---- */
+
+void make_job(job *j, size_t size) {
+    static unsigned number;
+    *j = (job){.size = size};
+    snprintf(j->name, sizeof j->name, "/cobre-fault-%d-%u", (int)getpid(), ++number);
+    MUST(size <= MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
+    fcntl(j->pipe[0], F_SETFL, O_NONBLOCK);
+    size_t free_entry = 0;
+    while (free_entry + 1 < sizeof jobs / sizeof *jobs && jobs[free_entry])
+        free_entry++;
+    jobs[free_entry] = j;
+}
+
+static int order_pipe;
+
+void start_rank(job *j, size_t rank, void (*body)(void)) {
+    int ends[2];
+    MUST(pipe2(ends, O_CLOEXEC) == 0);
+    pid_t parent = getpid(), pid = fork();
+    MUST(pid >= 0);
+    if (pid > 0) {
+        setpgid(pid, pid); /* here and there, so that nobody has to wait for it */
+        close(ends[0]);
+        j->rank[rank].pid = pid;
+        j->rank[rank].orders = ends[1];
+        return;
+    }
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    close(ends[1]);
+    order_pipe = ends[0];
+    self = (self_t){.j = j, .rank = rank, .size = j->size};
+    body();
+    exit(0);
+}
+
+void start_job(job *j, size_t size, void (*body)(void)) {
+    make_job(j, size);
+    for (size_t r = 0; r < size; r++)
+        start_rank(j, r, body);
+}
+
+/* ---- Watching ---- */
+
+static void drain(job *j) {
+    for (;;) {
+        if (j->logged == j->room) {
+            j->room = j->room ? 2 * j->room : 32;
+            j->log = realloc(j->log, j->room * sizeof *j->log);
+            if (!j->log)
+                abort();
+        }
+        ssize_t got = read(j->pipe[0], &j->log[j->logged], sizeof(report));
+        if (got != (ssize_t)sizeof(report))
+            return;
+        j->logged++;
+    }
+}
+
+static void look_for_ends(job *j) {
+    for (size_t r = 0; r < j->size; r++)
+        if (j->rank[r].pid && !j->rank[r].ended)
+            j->rank[r].ended = waitpid(j->rank[r].pid, &j->rank[r].status, WNOHANG) == j->rank[r].pid;
+}
+
+static const report *next(job *j, size_t rank, const char *event) {
+    for (size_t i = j->rank[rank].seen; i < j->logged; i++)
+        if (j->log[i].rank == rank && strcmp(j->log[i].event, event) == 0) {
+            j->rank[rank].seen = i + 1;
+            return &j->log[i];
+        }
+    return NULL;
+}
+
+const report *await(job *j, size_t rank, const char *event) {
+    for (double deadline = kit_seconds() + DEADLINE;;) {
+        bool over = j->rank[rank].ended || kit_seconds() > deadline;
+        drain(j); /* after the look at `ended`: what a rank reported before its end is there */
+        const report *found = next(j, rank, event);
+        if (found)
+            return found;
+        MUST_SAY(!over, "rank %zu reports \"%s\" within the deadline and before its end", rank, event);
+        struct pollfd polled = {.fd = j->pipe[0], .events = POLLIN};
+        poll(&polled, 1, 20);
+        look_for_ends(j);
+    }
+}
+
+void await_all(job *j, const char *event) {
+    for (size_t r = 0; r < j->size; r++)
+        await(j, r, event);
+}
+
+bool has_reported(job *j, size_t rank, const char *event) {
+    drain(j);
+    for (size_t i = 0; i < j->logged; i++)
+        if (j->log[i].rank == rank && strcmp(j->log[i].event, event) == 0)
+            return true;
+    return false;
+}
+
+void order(job *j, size_t rank, char what) {
+    MUST(write(j->rank[rank].orders, &what, 1) == 1);
+}
+
+void order_all(job *j, char what) {
+    for (size_t r = 0; r < j->size; r++)
+        order(j, r, what);
+}
+
+double kill_rank(job *j, size_t rank) {
+    double now = kit_seconds();
+    MUST(kill(j->rank[rank].pid, SIGKILL) == 0);
+    j->rank[rank].killed = true;
+    return now;
+}
+
+int await_end(job *j, size_t rank) {
+    for (double deadline = kit_seconds() + DEADLINE; !j->rank[rank].ended; look_for_ends(j)) {
+        MUST_SAY(kit_seconds() < deadline, "rank %zu ends within the deadline", rank);
+        struct pollfd polled = {.fd = j->pipe[0], .events = POLLIN};
+        poll(&polled, 1, 1);
+        drain(j);
+    }
+    return j->rank[rank].status;
+}
+
+static bool group_is_empty(pid_t group) {
+    double deadline = kit_seconds() + DEADLINE;
+    while (kill(-group, 0) == 0 && kit_seconds() < deadline) {
+        while (waitpid(-group, NULL, WNOHANG) > 0)
+            ;
+        usleep(500);
+    }
+    return kill(-group, 0) != 0;
+}
+
+void end_job(job *j) {
+    for (size_t r = 0; r < j->size; r++)
+        if (j->rank[r].pid) {
+            int status = await_end(j, r);
+            MUST_SAY(j->rank[r].killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0),
+                     "rank %zu ends with exit code 0, not with wait status %#x", r, (unsigned)status);
+        }
+    for (size_t r = 0; r < j->size; r++)
+        if (j->rank[r].pid) {
+            MUST_SAY(group_is_empty(j->rank[r].pid), "rank %zu leaves no process behind", r);
+            close(j->rank[r].orders);
+        }
+    MUST_SAY(!name_exists(j->name), "%s is gone", j->name);
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+        if (jobs[i] == j)
+            jobs[i] = NULL;
+    close(j->pipe[0]);
+    close(j->pipe[1]);
+    free(j->log);
+    *j = (job){0};
+}
+
+void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t culprit, double since) {
+    (void)j;
+    MUST_SAY(r->status == COBRE_COLLECTIVE_FAILED, "rank %zu, %s: CollectiveFailed, not %s", r->rank, r->event,
+             cobre_status_name(r->status));
+    MUST_SAY(r->cause == cause && r->culprit == culprit, "rank %zu, %s: \"%s\" by rank %zu, not \"%s\" by rank %zu: %s",
+             r->rank, r->event, cobre_cause_name(cause), culprit, cobre_cause_name(r->cause), r->culprit, r->message);
+    MUST_SAY(r->time >= since, "rank %zu fails after the deed, not %.6f s before", r->rank, since - r->time);
+    MUST_SAY(r->time - since <= PROMISE, "rank %zu fails within %g s, not %.6f s", r->rank, PROMISE, r->time - since);
+}
+
+/* ---- A rank's side ---- */
+
+static void send_report(report *r, const char *event) {
+    r->time = kit_seconds();
+    r->rank = self.rank;
+    snprintf(r->event, sizeof r->event, "%s", event);
+    if (write(self.j->pipe[1], r, sizeof *r) != (ssize_t)sizeof *r)
+        _exit(1);
+}
+
+void say(const char *event, uint64_t number) {
+    send_report(&(report){.number = number}, event);
+}
+
+cobre_status tell(const char *event, cobre_status status) {
+    report r = {.status = status, .culprit = COBRE_NO_RANK};
+    if (status) {
+        const cobre_error *error = cobre_last_error();
+        r.cause = error->cause;
+        r.culprit = error->culprit;
+        r.expected = error->expected;
+        r.actual = error->actual;
+        snprintf(r.message, sizeof r.message, "%s", error->message);
+        snprintf(r.suggestion, sizeof r.suggestion, "%s", error->suggestion);
+        MUST(error->status == status && error->message[0] && error->suggestion[0]);
+    }
+    send_report(&r, event);
+    return status;
+}
+
+char await_order(void) {
+    char what = 0;
+    while (read(order_pipe, &what, 1) < 0 && errno == EINTR)
+        ;
+    return what;
+}
+
+static bool inside_asked;
+
+static int notice_inside(void *argument) {
+    (void)argument;
+    if (inside_asked) {
+        inside_asked = false;
+        say("inside", 0);
+    }
+    return 0;
+}
+
+void report_inside(void) {
+    inside_asked = true;
+}
+
+cobre_config rank_config(void) {
+    return (cobre_config){.struct_size = sizeof(cobre_config),
+                          .backend = COBRE_SHM,
+                          .rank = self.rank,
+                          .size = self.size,
+                          .shm_name = self.j->name,
+                          .join_timeout_secs = DEADLINE,
+                          .interrupted = notice_inside};
+}
+
+cobre_comm *open_rank(void) {
+    cobre_config config = rank_config();
+    cobre_comm *comm;
+    MUST_OK(cobre_comm_open(&config, &comm));
+    return comm;
+}

@@ -1,0 +1,115 @@
+/* harness.h: real processes that die, freeze and err on purpose, and a parent that watches them.
+ *
+ * A case is a function of the parent. It starts ranks, each a forked process that runs a body. A rank reports what it
+ * does through a pipe, with the time; the parent waits for reports, never for time to pass, and sends orders of one
+ * letter back. Whether a rank is blocked inside a call is no guess: the communicator's `interrupted` hook, which is
+ * asked only there, reports it.
+ *
+ * A check that fails ends the whole case: a rank that fails ends with exit code 1, which the parent takes for a
+ * failure, and the parent prints all reports, kills everybody and exits with 1. */
+#ifndef COBRE_FAULT_HARNESS_H
+#define COBRE_FAULT_HARNESS_H
+
+#include "kit.h"
+
+#include <sys/types.h>
+
+#define MAX_RANKS 16
+#define PROMISE                                                                                                        \
+    (KIT_SANITIZED ? 0.3 : 0.1) /* seconds from a death to every survivor's error; sanitizers slow all down */
+#define DEADLINE (KIT_SANITIZED ? 90.0 : 30.0) /* for everything else */
+
+#define MUST(condition) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, "%s", #condition))
+#define MUST_SAY(condition, ...) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, __VA_ARGS__))
+#define NEVER(...) fail_case(__FILE__, __LINE__, __VA_ARGS__)
+#define MUST_OK(call) must_be_ok(__FILE__, __LINE__, #call, (call))
+
+_Noreturn void fail_case(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void must_be_ok(const char *file, int line, const char *text, cobre_status status);
+_Noreturn void skip_case(const char *why);
+
+typedef struct {
+    double time; /* monotonic: one clock for all processes */
+    size_t rank;
+    char event[20];
+    cobre_status status; /* this and the next ones: of a call that tell() was given */
+    cobre_cause cause;
+    size_t culprit;
+    uint64_t expected, actual;
+    uint64_t number; /* for the case to use */
+    char message[1024];
+    char suggestion[512];
+} report;
+
+typedef struct {
+    char name[64]; /* of the segment, with '/' */
+    size_t size;
+    struct {
+        pid_t pid; /* 0: not started */
+        int orders;
+        bool ended, killed;
+        int status;
+        size_t seen; /* reports that await() has gone past */
+    } rank[MAX_RANKS];
+    int pipe[2];
+    report *log;
+    size_t logged, room;
+} job;
+
+/* ---- The parent's side ---- */
+
+/* A job without processes, then its ranks one by one; or all of them at once. */
+void make_job(job *j, size_t size);
+void start_rank(job *j, size_t rank, void (*body)(void));
+void start_job(job *j, size_t size, void (*body)(void));
+
+/* The next report of this event by this rank; others in between are passed over. Fails at the deadline, and as soon as
+ * the rank has ended without it. */
+const report *await(job *j, size_t rank, const char *event);
+void await_all(job *j, const char *event);
+bool has_reported(job *j, size_t rank, const char *event); /* ever; does not wait */
+
+void order(job *j, size_t rank, char what);
+void order_all(job *j, char what);
+
+double kill_rank(job *j, size_t rank); /* SIGKILL; the time just before */
+int await_end(job *j, size_t rank);    /* its wait status */
+
+/* Waits until all ranks have ended, which those that nobody killed must do by themselves with exit code 0; then neither
+ * a process nor a name of the job may be left. */
+void end_job(job *j);
+
+/* The report of a collective that failed because of `culprit`, not before `since` and within the promise. */
+void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t culprit, double since);
+
+bool name_exists(const char *name);
+uint64_t *chance(void);         /* state for kit_random, another one in each run; printed when a case fails */
+void set_aside(double seconds); /* sleep: only for what happens at random moments, or must not happen for a while */
+
+/* ---- A rank's side ---- */
+
+typedef struct {
+    job *j; /* NULL: this process is not a rank */
+    size_t rank, size;
+} self_t;
+extern self_t self;
+
+cobre_config rank_config(void); /* shm; its hook reports "inside" once after each report_inside() */
+cobre_comm *open_rank(void);    /* with that config; must succeed */
+void report_inside(void);
+void say(const char *event, uint64_t number);
+cobre_status tell(const char *event, cobre_status status); /* with the last error, if it is one; returns status */
+char await_order(void);
+
+/* ---- Cases ---- */
+
+typedef struct {
+    const char *name;
+    void (*run)(void);
+    bool alone; /* measures time or the whole machine: nothing else may run beside it */
+} fault_case;
+
+extern const fault_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], mismatch_cases[],
+    space_cases[], cycle_cases[], process_cases[];
+
+#endif

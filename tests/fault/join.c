@@ -1,0 +1,225 @@
+/* join.c: deaths while a job forms. The survivors must say who is missing, and the name must not stay. */
+#include "harness.h"
+
+#include "clean.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct {
+    double timeout[MAX_RANKS]; /* 0: the harness's */
+    bool large_rank_0;
+} plan;
+
+static void touch_memory(size_t bytes) {
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MUST(memory != MAP_FAILED);
+    for (size_t i = 0; i < bytes; i += 4096)
+        memory[i] = 1;
+}
+
+/* Joins; "inside" is reported while it waits. If it gets in, a collective must work or name who died. */
+static void join(void) {
+    cobre_config config = rank_config();
+    cobre_comm *comm;
+    if (plan.timeout[self.rank] > 0)
+        config.join_timeout_secs = plan.timeout[self.rank];
+    if (self.rank == 0 && plan.large_rank_0)
+        touch_memory((size_t)1 << 30);
+    report_inside();
+    if (tell("opened", cobre_comm_open(&config, &comm)) == COBRE_OK) {
+        tell("barrier", cobre_barrier(comm));
+        MUST_OK(cobre_comm_free(&comm));
+    }
+    MUST(comm == NULL);
+}
+
+/* Rank 0's segment is complete once it waits; a rank that is started later and waits has joined. */
+static void start_and_join(job *j, size_t rank) {
+    start_rank(j, rank, join);
+    await(j, rank, "inside");
+}
+
+static void must_name(const report *r, size_t rank) {
+    char text[32];
+    snprintf(text, sizeof text, "rank %zu ", rank);
+    MUST_SAY(r->status == COBRE_INITIALIZATION_FAILED, "InitializationFailed on rank %zu, not %s", r->rank,
+             cobre_status_name(r->status));
+    MUST_SAY(strstr(r->message, text) != NULL, "rank %zu's error names rank %zu: %s", r->rank, rank, r->message);
+}
+
+static void set_timeouts(double seconds) {
+    for (size_t r = 0; r < MAX_RANKS; r++)
+        plan.timeout[r] = seconds;
+}
+
+/* Rank 2 of 3 never comes. */
+static void join_absent(void) {
+    for (size_t patient = 0; patient < 2; patient++) { /* which of the two waits longer must not matter */
+        job j;
+        set_timeouts(0.4);
+        plan.timeout[patient] = 3;
+        make_job(&j, 3);
+        start_and_join(&j, 0);
+        start_and_join(&j, 1);
+        const report *first = await(&j, 1 - patient, "opened");
+        must_name(first, 2);
+        MUST(await(&j, patient, "opened")->status == COBRE_INITIALIZATION_FAILED);
+        MUST_SAY(strlen(first->suggestion) > 0, "there is a suggestion");
+        end_job(&j);
+    }
+}
+
+/* Rank 0 never comes: the others say so. */
+static void join_without_rank_0(void) {
+    job j;
+    set_timeouts(0.3);
+    make_job(&j, 3);
+    start_rank(&j, 1, join);
+    start_rank(&j, 2, join);
+    for (size_t r = 1; r < 3; r++)
+        must_name(await(&j, r, "opened"), 0);
+    end_job(&j);
+}
+
+/* One of those that have come dies while the last has not come yet: nobody waits for the timeout. */
+static void kill_joined(size_t size, size_t victim, size_t absent) {
+    job j;
+    make_job(&j, size);
+    for (size_t r = 0; r < size; r++)
+        if (r != absent)
+            start_and_join(&j, r);
+    MUST(name_exists(j.name));
+    double since = kill_rank(&j, victim);
+    for (size_t r = 0; r < size; r++)
+        if (r != victim && r != absent) {
+            const report *opened = await(&j, r, "opened");
+            must_name(opened, victim);
+            MUST_SAY(opened->time - since < 2, "rank %zu knows it soon, not after %.3f s", r, opened->time - since);
+        }
+    end_job(&j);
+}
+
+static void join_kill_of_joined(void) {
+    set_timeouts(0);
+    kill_joined(3, 1, 2);
+    kill_joined(4, 2, 3);
+}
+
+static void join_kill_behind_an_absent_rank(void) {
+    set_timeouts(8);
+    kill_joined(3, 2, 1);
+}
+
+static void join_kill_of_rank_0(void) {
+    set_timeouts(0);
+    kill_joined(3, 0, 2);
+    kill_joined(4, 0, 1);
+    for (size_t i = 0; i < 20; i++)
+        kill_joined(3, 0, 1 + i % 2);
+}
+
+/* It takes the kernel long to free so much, and until then the lock of the segment is held. */
+static void join_kill_of_large_rank_0(void) {
+    set_timeouts(0);
+    plan.large_rank_0 = true;
+    kill_joined(3, 0, 2);
+    kill_joined(3, 0, 1);
+}
+
+/* Leaves the name of a job that is dead. */
+static void leave_name(job *j) {
+    make_job(j, 3);
+    start_and_join(j, 0);
+    start_and_join(j, 1);
+    for (size_t r = 0; r < 2; r++) /* frozen first: neither may see the other's death and clean up */
+        MUST(kill(j->rank[r].pid, SIGSTOP) == 0);
+    for (size_t r = 0; r < 2; r++)
+        kill_rank(j, r);
+    for (size_t r = 0; r < 2; r++)
+        await_end(j, r);
+    MUST(name_exists(j->name));
+}
+
+static void join_after_all_were_killed(void) {
+    set_timeouts(0);
+    for (size_t i = 0; i < 10; i++) {
+        job dead, next;
+        leave_name(&dead);
+        make_job(&next, 2);
+        snprintf(next.name, sizeof next.name, "%s", dead.name);
+        size_t first = i % 2; /* creator or joiner finds it first */
+        start_rank(&next, first, join);
+        start_rank(&next, 1 - first, join);
+        for (size_t r = 0; r < 2; r++) {
+            MUST(await(&next, r, "opened")->status == COBRE_OK);
+            MUST(await(&next, r, "barrier")->status == COBRE_OK);
+        }
+        end_job(&next);
+        end_job(&dead);
+    }
+}
+
+static void join_clean(void) {
+    set_timeouts(0);
+    job dead, live;
+    leave_name(&dead);
+    MUST(cb_shm_clean(dead.name) == 1);
+    MUST(!name_exists(dead.name));
+    MUST(cb_shm_clean(dead.name) == 0);
+    end_job(&dead);
+
+    make_job(&live, 2);
+    start_and_join(&live, 0);
+    MUST(cb_shm_clean(live.name) == 0 && name_exists(live.name));
+    start_rank(&live, 1, join);
+    for (size_t r = 0; r < 2; r++)
+        MUST(await(&live, r, "barrier")->status == COBRE_OK);
+    end_job(&live);
+}
+
+/* A name must be gone when at least one joiner lived on; who gets in although the victim died must see it there. */
+static void join_random_kills(void) {
+    size_t formed = 0, times = KIT_SANITIZED ? 40 : 100;
+    set_timeouts(KIT_SANITIZED ? 0.5 : 0.15);
+    for (size_t i = 0; i < times; i++) {
+        job j;
+        size_t victim = i % 3;
+        start_job(&j, 3, join);
+        set_aside(1e-6 * (double)kit_below(chance(), i % 2 || KIT_SANITIZED ? 12000 : 3000));
+        double since = kill_rank(&j, victim);
+        for (size_t r = 0; r < 3; r++) {
+            if (r == victim)
+                continue;
+            const report *opened = await(&j, r, "opened");
+            MUST(opened->status == COBRE_OK || opened->status == COBRE_INITIALIZATION_FAILED);
+            if (opened->status)
+                continue;
+            formed++;
+            const report *barrier = await(&j, r, "barrier");
+            if (barrier->status) /* else the victim had been through the barrier as well */
+                must_have_failed(&j, barrier,
+                                 has_reported(&j, victim, "barrier") ? COBRE_CAUSE_PEER_LEFT : COBRE_CAUSE_PEER_DIED,
+                                 victim, since > opened->time ? since : opened->time);
+        }
+        end_job(&j);
+    }
+    printf("%zu of %zu survivors got in\n", formed, 2 * times);
+}
+
+const fault_case join_cases[] = {
+    {"join_absent", join_absent, false},
+    {"join_without_rank_0", join_without_rank_0, false},
+    {"join_kill_of_joined", join_kill_of_joined, false},
+    {"join_kill_behind_an_absent_rank", join_kill_behind_an_absent_rank, false},
+    {"join_kill_of_rank_0", join_kill_of_rank_0, false},
+    {"join_kill_of_large_rank_0", join_kill_of_large_rank_0, false},
+    {"join_after_all_were_killed", join_after_all_were_killed, false},
+    {"join_clean", join_clean, false},
+    {"join_random_kills", join_random_kills, true},
+    {0},
+};

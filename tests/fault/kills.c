@@ -1,0 +1,195 @@
+/* kills.c: SIGKILL at random moments, and of ranks that make it hard to see. */
+#include "operations.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct {
+    uint64_t seed;
+    cobre_status (*work)(tools *t, uint64_t *state);
+    void (*before)(void); /* called by the victim, NULL: nothing */
+    size_t victim;
+} plan;
+
+/* Works until something fails, then tries again, then cleans up. */
+static void work_until_failure(void) {
+    uint64_t state = plan.seed;
+    tools t = equip();
+    if (self.rank == plan.victim && plan.before)
+        plan.before();
+    MUST_OK(cobre_barrier(t.comm));
+    say("ready", (uint64_t)getpid());
+    while (plan.work(&t, &state) == COBRE_OK)
+        ;
+    tell("failed", cobre_last_error()->status);
+    tell("again", cobre_barrier(t.comm));
+    put_away(&t);
+}
+
+static double worst; /* seconds from a kill to a survivor's error */
+
+static void check_survivors(job *j, double since) {
+    for (size_t r = 0; r < j->size; r++) {
+        if (r == plan.victim)
+            continue;
+        const report *failed = await(j, r, "failed");
+        must_have_failed(j, failed, COBRE_CAUSE_PEER_DIED, plan.victim, since);
+        worst = failed->time - since > worst ? failed->time - since : worst;
+        must_have_failed(j, await(j, r, "again"), COBRE_CAUSE_PEER_DIED, plan.victim, failed->time);
+    }
+}
+
+static void kill_after(size_t size, double seconds) {
+    job j;
+    start_job(&j, size, work_until_failure);
+    await_all(&j, "ready");
+    set_aside(seconds);
+    for (size_t r = 0; r < size; r++)
+        MUST_SAY(!has_reported(&j, r, "failed"), "nobody fails before the kill");
+    check_survivors(&j, kill_rank(&j, plan.victim));
+    end_job(&j);
+}
+
+static double moment(double up_to) {
+    return up_to * 1e-6 * (double)kit_below(chance(), 1000001);
+}
+
+static void random_kills(void) {
+    size_t kills = KIT_SANITIZED ? 60 : 200;
+    plan.work = mixed_collectives;
+    for (size_t i = 0; i < kills; i++) {
+        plan.seed = kit_random(chance());
+        plan.victim = i % 4;
+        kill_after(4, moment(0.02));
+    }
+    printf("%zu kills; the slowest survivor knew after %.1f ms\n", kills, 1e3 * worst);
+}
+
+/* Many rounds: most kills fall into the middle of the operation. */
+static cobre_status long_operations(tools *t, uint64_t *state) {
+    static const char *const wanted[] = {"allreduce_large", "allgatherv_large", "broadcast_large"};
+    const char *name = wanted[kit_below(state, 3)];
+    for (size_t o = 0; o < operation_count; o++)
+        if (strcmp(operations[o].name, name) == 0)
+            return operations[o].call(t);
+    NEVER("no operation %s", name);
+}
+
+static void kills_in_large_operations(void) {
+    plan.work = long_operations;
+    for (size_t i = 0; i < kit_times(40); i++) {
+        plan.seed = kit_random(chance());
+        plan.victim = i % 3;
+        kill_after(3, moment(0.02));
+    }
+    printf("the slowest survivor knew after %.1f ms\n", 1e3 * worst);
+}
+
+static void take_4_gib(void) {
+    size_t bytes = (size_t)4 << 30;
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MUST(memory != MAP_FAILED);
+    for (size_t i = 0; i < bytes; i += 4096)
+        memory[i] = 1;
+}
+
+static uint64_t memory_available(void) {
+    unsigned long long kilobytes = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    MUST(file);
+    while (fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu", &kilobytes) != 1)
+        ;
+    fclose(file);
+    return 1024 * kilobytes;
+}
+
+static void kill_of_a_large_rank(void) {
+    if (memory_available() < (uint64_t)6 << 30)
+        skip_case("less than 6 GiB of memory");
+    plan.work = mixed_collectives;
+    plan.before = take_4_gib;
+    for (size_t i = 0; i < 2; i++) {
+        plan.victim = i;
+        kill_after(2, moment(0.02));
+    }
+    printf("the slowest survivor knew after %.1f ms\n", 1e3 * worst);
+}
+
+/* The child keeps the descriptors, the mapping and a copy of everything, and sleeps. */
+static void leave_a_child(void) {
+    pid_t child = fork();
+    MUST(child >= 0);
+    while (child == 0)
+        pause();
+    say("child", (uint64_t)child);
+}
+
+static void kill_of_a_parent(void) {
+    plan.work = mixed_collectives;
+    plan.before = leave_a_child;
+    for (size_t i = 0; i < 6; i++) {
+        job j;
+        plan.seed = kit_random(chance());
+        plan.victim = i % 3;
+        start_job(&j, 3, work_until_failure);
+        pid_t child = (pid_t)await(&j, plan.victim, "child")->number;
+        await_all(&j, "ready");
+        set_aside(moment(0.02));
+        check_survivors(&j, kill_rank(&j, plan.victim));
+        MUST(kill(child, 0) == 0); /* it lived through all of this */
+        kill(child, SIGKILL);
+        end_job(&j);
+    }
+}
+
+/* A launcher and its ranks, which we adopt when they are dead. */
+static job inner;
+
+static void be_launcher(void) {
+    job *outer = self.j;
+    self.j = NULL;
+    inner = (job){.size = 3, .pipe = {outer->pipe[0], outer->pipe[1]}};
+    snprintf(inner.name, sizeof inner.name, "%s", outer->name);
+    for (size_t r = 0; r < inner.size; r++)
+        start_rank(&inner, r, work_until_failure);
+    for (;;)
+        pause();
+}
+
+static void kill_of_everybody(void) {
+    plan.work = mixed_collectives;
+    plan.victim = MAX_RANKS;
+    for (size_t i = 0; i < 10; i++) {
+        job j;
+        plan.seed = kit_random(chance());
+        make_job(&j, 3);
+        start_rank(&j, 0, be_launcher);
+        pid_t ranks[3];
+        for (size_t r = 0; r < 3; r++)
+            ranks[r] = (pid_t)await(&j, r, "ready")->number;
+        set_aside(moment(0.01));
+        MUST(!name_exists(j.name)); /* it has formed, so it has no name to leave */
+        kill_rank(&j, 0);
+        for (size_t r = 0; r < 3; r++)
+            kill(ranks[r], SIGKILL);
+        await_end(&j, 0);
+        while (waitpid(-1, NULL, 0) > 0)
+            ;
+        end_job(&j);
+    }
+}
+
+const fault_case kill_cases[] = {
+    {"random_kills", random_kills, true},
+    {"kills_in_large_operations", kills_in_large_operations, true},
+    {"kill_of_a_large_rank", kill_of_a_large_rank, true},
+    {"kill_of_a_parent", kill_of_a_parent, true},
+    {"kill_of_everybody", kill_of_everybody, false},
+    {0},
+};

@@ -1,0 +1,207 @@
+/* processes.c: what else programs do with processes: fork, exec, and ranks as threads that die together. */
+#include "harness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static cobre_status sum_ranks(cobre_comm *comm) {
+    uint64_t mine = self.rank + 1, sum = 0;
+    cobre_status status = cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM);
+    MUST(status || sum == self.size * (self.size + 1) / 2);
+    return status;
+}
+
+static void must_end_well(pid_t child) {
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        MUST(errno == EINTR);
+    MUST_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with 0, not with wait status %#x",
+             (unsigned)status);
+}
+
+static void must_be_invalid(cobre_comm *comm, cobre_region *region) {
+    double x = 0, y;
+    size_t counts[MAX_RANKS] = {0}, displs[MAX_RANKS] = {0};
+    cobre_comm *handle = comm, *local;
+    cobre_region *region_handle = region, *made;
+    MUST(cobre_barrier(comm) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_last_error()->status == COBRE_INVALID_COMMUNICATOR && strstr(cobre_last_error()->message, "fork"));
+    MUST(cobre_broadcast(comm, &x, 1, COBRE_F64, 0) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_allreduce(comm, &x, 1, &y, 1, COBRE_F64, COBRE_SUM) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_allgatherv(comm, &x, 0, &y, 1, counts, displs, COBRE_F64) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_allgatherv_region(comm, &x, 0, region, counts, displs) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_split_local(comm, &local) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_region_create(comm, 1, COBRE_F64, 0, &made) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_region_fence(region) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_region_seal(region) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_region_free(&region_handle) == COBRE_INVALID_COMMUNICATOR);
+    MUST(cobre_comm_free(&handle) == COBRE_INVALID_COMMUNICATOR);
+}
+
+/* A job of its own, of one rank, while the parent's goes on. */
+static void open_in_child(void) {
+    cobre_config config = rank_config();
+    char name[96];
+    cobre_comm *comm;
+    cobre_region *region;
+    snprintf(name, sizeof name, "%s-child-%zu", self.j->name, self.rank);
+    config.shm_name = name;
+    config.rank = 0;
+    config.size = 1;
+    MUST_OK(cobre_comm_open(&config, &comm));
+    MUST_OK(cobre_barrier(comm));
+    MUST_OK(cobre_region_create(comm, 1000, COBRE_F64, 0, &region));
+    MUST_OK(cobre_region_free(&region));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void fork_and_go_on(void) {
+    cobre_comm *comm = open_rank();
+    cobre_region *region;
+    MUST_OK(cobre_region_create(comm, 100, COBRE_F64, 0, &region));
+    for (int way = 0; way < 3; way++) {
+        fflush(NULL);
+        pid_t child = fork();
+        MUST(child >= 0);
+        if (child == 0) {
+            must_be_invalid(comm, region);
+            if (way == 0)
+                open_in_child();
+            if (way == 2)
+                _exit(0);
+            exit(0); /* runs what runs at exit, and must not count as the parent's leaving */
+        }
+        MUST_OK(sum_ranks(comm));
+        must_end_well(child);
+        if ((size_t)way == self.rank)
+            set_aside(0.1); /* the others fall asleep, and then look whether this rank is still there */
+        for (int i = 0; i < 100; i++)
+            MUST_OK(sum_ranks(comm));
+    }
+    MUST_OK(cobre_region_fence(region));
+    MUST_OK(cobre_region_free(&region));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void fork_of_a_rank(void) {
+    job j;
+    start_job(&j, 3, fork_and_go_on);
+    end_job(&j);
+}
+
+/* A program that a rank starts inherits nothing of the job. */
+static void exec_a_program(void) {
+    cobre_comm *comm = open_rank();
+    pid_t child = fork();
+    MUST(child >= 0);
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c",
+              "for f in /proc/$$/fd/*; do readlink $f; done | grep -q /dev/shm && exit 1; exit 0", (char *)NULL);
+        _exit(2);
+    }
+    must_end_well(child);
+    MUST_OK(sum_ranks(comm));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void exec_of_a_rank(void) {
+    job j;
+    start_job(&j, 2, exec_a_program);
+    end_job(&j);
+}
+
+/* Signals are for the program's own threads. */
+static void look_at_threads(void) {
+    static const int wanted[] = {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD};
+    cobre_comm *comm = open_rank();
+    DIR *tasks = opendir("/proc/self/task");
+    MUST(tasks);
+    size_t others = 0;
+    for (struct dirent *entry; (entry = readdir(tasks));) {
+        unsigned long long blocked = 0;
+        char path[300], line[256];
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid())
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+        FILE *file = fopen(path, "r");
+        MUST(file);
+        while (fgets(line, sizeof line, file) && sscanf(line, "SigBlk: %llx", &blocked) != 1)
+            ;
+        fclose(file);
+        others++;
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+            MUST_SAY(blocked >> (wanted[i] - 1) & 1, "the helper blocks signal %d", wanted[i]);
+    }
+    closedir(tasks);
+    MUST_SAY(others == 1, "one helper thread, not %zu", others);
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void helper_thread(void) {
+    job j;
+    start_job(&j, 2, look_at_threads);
+    end_job(&j);
+}
+
+/* ---- Two ranks in one process ---- */
+
+static void *be_second_thread(void *argument) {
+    cobre_config config = rank_config();
+    cobre_comm *comm;
+    (void)argument;
+    config.rank = self.rank + 1;
+    MUST_OK(cobre_comm_open(&config, &comm));
+    while (cobre_barrier(comm) == COBRE_OK)
+        ;
+    NEVER("the victim's second rank failed, instead of dying with it");
+}
+
+/* Ranks 0 and 1 are threads of one process, 2 is a process. */
+static void be_two_ranks(void) {
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, be_second_thread, NULL) == 0);
+    cobre_comm *comm = open_rank();
+    for (size_t i = 0; cobre_barrier(comm) == COBRE_OK; i++)
+        if (i == 10)
+            say("ready", 0);
+    NEVER("the victim's first rank failed");
+}
+
+static void be_survivor(void) {
+    cobre_comm *comm = open_rank();
+    while (cobre_barrier(comm) == COBRE_OK)
+        ;
+    tell("failed", cobre_last_error()->status);
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void kill_of_two_ranks_in_one_process(void) {
+    for (size_t i = 0; i < 10; i++) {
+        job j;
+        make_job(&j, 3);
+        start_rank(&j, 0, be_two_ranks);
+        start_rank(&j, 2, be_survivor);
+        await(&j, 0, "ready");
+        double since = kill_rank(&j, 0);
+        const report *failed = await(&j, 2, "failed");
+        MUST(failed->culprit == 0 || failed->culprit == 1);
+        must_have_failed(&j, failed, COBRE_CAUSE_PEER_DIED, failed->culprit, since);
+        end_job(&j);
+    }
+}
+
+const fault_case process_cases[] = {
+    {"fork_of_a_rank", fork_of_a_rank, false},
+    {"exec_of_a_rank", exec_of_a_rank, false},
+    {"helper_thread", helper_thread, false},
+    {"kill_of_two_ranks_in_one_process", kill_of_two_ranks_in_one_process, true},
+    {0},
+};

@@ -1,0 +1,270 @@
+/* space.c: a /dev/shm that is too small, full, or just large enough, and what the segment takes of it.
+ *
+ * Each case mounts a small tmpfs over /dev/shm, in a mount namespace of its own. A page that is not there when it is
+ * written is a SIGBUS, which ends a rank with a status that the harness does not forgive. */
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static double join_timeout;
+
+static void mount_small(const char *size) {
+    char options[64];
+    snprintf(options, sizeof options, "size=%s,mode=1777", size);
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", "/dev/shm", "tmpfs", 0, options) != 0)
+        skip_case("no right to mount");
+}
+
+static uint64_t bytes_free(void) {
+    struct statvfs fs;
+    MUST(statvfs("/dev/shm", &fs) == 0);
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+static void use_all_paths(cobre_comm *comm) {
+    enum { N = 300 * 1000 };
+    size_t counts[MAX_RANKS], displs[MAX_RANKS];
+    double *send = calloc(N, sizeof *send), *recv = calloc(N * self.size, sizeof *recv);
+    MUST(send && recv);
+    for (size_t r = 0; r < self.size; r++) {
+        counts[r] = N;
+        displs[r] = r * N;
+    }
+    send[N - 1] = 1;
+    MUST_OK(cobre_allreduce(comm, send, N, recv, N, COBRE_F64, COBRE_SUM));
+    MUST(recv[N - 1] == (double)self.size);
+    MUST_OK(cobre_allgatherv(comm, send, N, recv, N * self.size, counts, displs, COBRE_F64));
+    MUST(recv[N * self.size - 1] == 1);
+    free(send);
+    free(recv);
+}
+
+static void try_to_open(void) {
+    cobre_config config = rank_config();
+    cobre_comm *comm;
+    config.join_timeout_secs = join_timeout;
+    if (tell("opened", cobre_comm_open(&config, &comm)))
+        return;
+    use_all_paths(comm);
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void must_lack_space(const report *r, uint64_t at_least) {
+    MUST_SAY(r->status == COBRE_ALLOCATION_FAILED, "rank %zu: AllocationFailed, not %s: %s", r->rank,
+             cobre_status_name(r->status), r->message);
+    MUST_SAY(r->expected > r->actual && r->expected >= at_least, "asked for %llu, more than the %llu there are",
+             (unsigned long long)r->expected, (unsigned long long)r->actual);
+    MUST(strstr(r->suggestion, "/dev/shm"));
+}
+
+static void no_space_to_open(void) {
+    mount_small("256k");
+    for (size_t i = 0; i < 3; i++) {
+        job j;
+        join_timeout = 0.5;
+        start_job(&j, 2, try_to_open);
+        must_lack_space(await(&j, 0, "opened"), 256 << 10);
+        MUST(await(&j, 1, "opened")->status == COBRE_INITIALIZATION_FAILED);
+        end_job(&j);
+        MUST(bytes_free() == 256 << 10); /* nothing stays reserved */
+    }
+}
+
+static void little_space_to_open(void) {
+    static const struct {
+        const char *size;
+        size_t ranks;
+    } rooms[] = {{"1m", 2}, {"8m", 2}, {"8m", 8}, {"64m", 8}, {"64m", 16}};
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        job j;
+        mount_small(rooms[i].size);
+        join_timeout = DEADLINE;
+        start_job(&j, rooms[i].ranks, try_to_open);
+        for (size_t r = 0; r < j.size; r++)
+            MUST(await(&j, r, "opened")->status == COBRE_OK);
+        end_job(&j);
+    }
+}
+
+/* Bytes of the region that the ranks make next; memory that they share with the parent. */
+static size_t *wanted;
+
+static void make_regions(void) {
+    cobre_comm *comm = open_rank();
+    say("ready", 0);
+    while (await_order() == 'r') {
+        cobre_region *region;
+        if (tell("made", cobre_region_create(comm, *wanted, COBRE_U8, 0, &region)) == COBRE_OK) {
+            char *mine = cobre_region_claim(region, *wanted * self.rank / self.size, *wanted / self.size);
+            MUST(mine);
+            memset(mine, 1 + (int)self.rank, *wanted / self.size); /* every byte: here SIGBUS would come */
+            MUST_OK(cobre_region_fence(region));
+        }
+        use_all_paths(comm); /* with or without, the communicator works on */
+        MUST_OK(cobre_region_free(&region));
+        MUST_OK(cobre_barrier(comm));
+        say("done", 0);
+    }
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void make_region(job *j, size_t bytes, bool fits) {
+    uint64_t before = bytes_free();
+    *wanted = bytes;
+    order_all(j, 'r');
+    for (size_t r = 0; r < j->size; r++) {
+        const report *made = await(j, r, "made");
+        if (fits)
+            MUST_SAY(made->status == COBRE_OK, "%zu of %llu bytes can be had: %s", bytes, (unsigned long long)before,
+                     made->message);
+        else
+            must_lack_space(made, bytes);
+    }
+    await_all(j, "done");
+    MUST_SAY(bytes_free() == before, "all of it is given back: %llu of %llu bytes", (unsigned long long)bytes_free(),
+             (unsigned long long)before);
+}
+
+static void write_filler(const char *path, uint64_t bytes) {
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    MUST(fd >= 0 && posix_fallocate(fd, 0, (off_t)bytes) == 0);
+    close(fd);
+}
+
+static void regions_in(const char *size, size_t ranks) {
+    job j;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    mount_small(size);
+    start_job(&j, ranks, make_regions);
+    await_all(&j, "ready");
+    uint64_t room = bytes_free();
+    make_region(&j, 10 * room, false);
+    make_region(&j, (size_t)1 << 50, false);
+    make_region(&j, room + 1, false);
+    make_region(&j, room / 2, true);
+    for (size_t i = 0; i < 5; i++)
+        make_region(&j, room - page, true); /* one page tells who is still attached; not one more is needed */
+    make_region(&j, room - page + 1, false);
+    write_filler("/dev/shm/somebody", room - 10 * page); /* it fills up after the job has formed */
+    make_region(&j, room / 2, false);
+    make_region(&j, 9 * page, true);
+    make_region(&j, 10 * page, false);
+    MUST(unlink("/dev/shm/somebody") == 0);
+    make_region(&j, room / 2, true);
+    order_all(&j, 'e');
+    end_job(&j);
+}
+
+static void no_space_for_region(void) {
+    wanted = mmap(NULL, sizeof *wanted, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    MUST(wanted != MAP_FAILED);
+    regions_in("8m", 1);
+    regions_in("8m", 2);
+    regions_in("64m", 3);
+}
+
+/* ---- What the segment takes ---- */
+
+/* The job's unnamed file: its size and what it occupies. */
+static void find_segment(off_t *size, blkcnt_t *blocks) {
+    size_t found = 0;
+    for (int fd = 3; fd < 256; fd++) {
+        char link[64], target[256] = "";
+        struct stat file;
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        if (readlink(link, target, sizeof target - 1) > 0 && strncmp(target, "/dev/shm/", 9) == 0 &&
+            strstr(target, "(deleted)") && fstat(fd, &file) == 0) {
+            found++;
+            *size = file.st_size;
+            *blocks = file.st_blocks;
+            MUST((file.st_mode & 0777) == 0600 && file.st_nlink == 0);
+        }
+    }
+    MUST_SAY(found == 1, "one unnamed segment, not %zu", found);
+}
+
+static void measure_segment(void) {
+    enum { N = 8 << 20 }; /* doubles: 64 MiB */
+    size_t count = KIT_SANITIZED ? N / 8 : N;
+    size_t counts[2] = {count, count}, displs[2] = {0, count};
+    off_t size, size_after;
+    blkcnt_t blocks, blocks_after;
+    cobre_comm *comm = open_rank();
+    double *send = calloc(count, sizeof *send), *recv = calloc(2 * count, sizeof *recv);
+    MUST(send && recv);
+    MUST_OK(cobre_barrier(comm));
+    find_segment(&size, &blocks);
+    MUST_OK(cobre_allreduce(comm, send, count, recv, count, COBRE_F64, COBRE_SUM));
+    MUST_OK(cobre_allgatherv(comm, send, count, recv, 2 * count, counts, displs, COBRE_F64));
+    MUST_OK(cobre_broadcast(comm, recv, 2 * count, COBRE_F64, 1));
+    find_segment(&size_after, &blocks_after);
+    MUST(size == size_after && blocks == blocks_after);
+    MUST_SAY(512 * blocks >= size, "every page is reserved: %lld of %lld bytes", 512ll * blocks, (long long)size);
+    say("size", (uint64_t)size);
+    MUST_OK(cobre_comm_free(&comm));
+    free(send);
+    free(recv);
+}
+
+static void segment_size(void) {
+    job j;
+    start_job(&j, 2, measure_segment);
+    printf("the segment of 2 ranks has %llu bytes\n", (unsigned long long)await(&j, 0, "size")->number);
+    end_job(&j);
+}
+
+/* One rank alone cannot reserve its slice, here by its limit of file sizes: nobody gets the region, and all of it is
+ * given back. */
+static void fail_alone(void) {
+    struct rlimit normal, small;
+    off_t size;
+    blkcnt_t before, after;
+    cobre_region *region;
+    cobre_comm *comm = open_rank();
+    signal(SIGXFSZ, SIG_IGN);
+    MUST(getrlimit(RLIMIT_FSIZE, &normal) == 0);
+    find_segment(&size, &before);
+    small = (struct rlimit){.rlim_cur = (rlim_t)size + (1 << 20), .rlim_max = normal.rlim_max};
+    if (self.rank == 1)
+        MUST(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+    MUST(region == NULL);
+    MUST_OK(cobre_barrier(comm));
+    find_segment(&size, &after);
+    MUST_SAY(after == before, "all is given back: %lld blocks, before %lld", (long long)after, (long long)before);
+    MUST(setrlimit(RLIMIT_FSIZE, &normal) == 0);
+    MUST_OK(cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+    use_all_paths(comm);
+    MUST_OK(cobre_region_free(&region));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void region_fails_on_one_rank(void) {
+    job j;
+    start_job(&j, 2, fail_alone);
+    for (size_t r = 0; r < 2; r++)
+        MUST(await(&j, r, "made")->status == COBRE_ALLOCATION_FAILED);
+    end_job(&j);
+}
+
+const fault_case space_cases[] = {
+    {"no_space_to_open", no_space_to_open, false},
+    {"little_space_to_open", little_space_to_open, false},
+    {"no_space_for_region", no_space_for_region, false},
+    {"segment_size", segment_size, false},
+    {"region_fails_on_one_rank", region_fails_on_one_rank, false},
+    {0},
+};

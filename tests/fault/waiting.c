@@ -1,0 +1,399 @@
+/* waiting.c: what may end a wait and what may not: a frozen rank, the stall limit, the hook, an abort; and what it
+ * costs. */
+#include "operations.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    size_t away; /* the rank that stays away, freezes, or aborts */
+    double stall_secs;
+    int (*hook)(void *);
+    bool armed;     /* the hook may stop the call */
+    bool computing; /* the others are not in a call when it happens */
+} plan;
+
+static cobre_comm *open_as_planned(void) {
+    cobre_config config = rank_config();
+    cobre_comm *comm;
+    config.stall_secs = plan.stall_secs;
+    if (plan.hook)
+        config.interrupted = plan.hook;
+    MUST_OK(cobre_comm_open(&config, &comm));
+    return comm;
+}
+
+static cobre_status sum_ranks(cobre_comm *comm) {
+    uint64_t mine = self.rank + 1, sum = 0;
+    cobre_status status = cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM);
+    MUST(status || sum == self.size * (self.size + 1) / 2);
+    return status;
+}
+
+/* Everybody but one goes on at once. */
+static void wait_for_one(void) {
+    cobre_comm *comm = open_as_planned();
+    MUST_OK(cobre_barrier(comm));
+    say("ready", 0);
+    if (self.rank == plan.away)
+        await_order();
+    report_inside();
+    tell("returned", sum_ranks(comm));
+    tell("again", sum_ranks(comm));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void await_waiters(job *j) {
+    for (size_t r = 0; r < j->size; r++)
+        if (r != plan.away)
+            await(j, r, "inside");
+}
+
+static void must_succeed(job *j) {
+    for (size_t r = 0; r < j->size; r++) {
+        MUST(await(j, r, "returned")->status == COBRE_OK);
+        MUST(await(j, r, "again")->status == COBRE_OK);
+    }
+    end_job(j);
+}
+
+static void nobody_returns_for(job *j, double seconds) {
+    double end = kit_seconds() + seconds;
+    do {
+        set_aside(0.05);
+        for (size_t r = 0; r < j->size; r++)
+            MUST_SAY(!has_reported(j, r, "returned"), "rank %zu goes on waiting", r);
+    } while (kit_seconds() < end);
+}
+
+/* Frozen outside of a call, in a sleep inside of one, and as rank 0. */
+static void frozen_rank(void) {
+    for (size_t away = 0; away < 3; away += 2) {
+        job j;
+        plan.away = away;
+        start_job(&j, 3, wait_for_one);
+        await_all(&j, "ready");
+        await_waiters(&j);
+        MUST(kill(j.rank[away].pid, SIGSTOP) == 0);
+        nobody_returns_for(&j, 1.5);
+        order(&j, away, 'g');
+        MUST(kill(j.rank[away].pid, SIGCONT) == 0);
+        must_succeed(&j);
+
+        start_job(&j, 3, wait_for_one);
+        await_all(&j, "ready");
+        await_waiters(&j);
+        size_t sleeper = away ? 0 : 1; /* this one waits inside */
+        MUST(kill(j.rank[sleeper].pid, SIGSTOP) == 0);
+        order(&j, away, 'g');
+        size_t third = 3 - away - sleeper; /* its "again" needs the frozen one */
+        MUST(await(&j, third, "returned")->status == COBRE_OK);
+        set_aside(1.0);
+        MUST(!has_reported(&j, third, "again"));
+        MUST(kill(j.rank[sleeper].pid, SIGCONT) == 0);
+        j.rank[third].seen = 0;
+        must_succeed(&j);
+    }
+}
+
+static void stall_limit(void) {
+    plan.stall_secs = 0.3;
+    for (plan.away = 0; plan.away < 3; plan.away++) {
+        job j;
+        start_job(&j, 3, wait_for_one);
+        await_all(&j, "ready");
+        double start = kit_seconds();
+        for (size_t r = 0; r < 3; r++) {
+            if (r == plan.away)
+                continue;
+            const report *returned = await(&j, r, "returned");
+            must_have_failed(&j, returned, COBRE_CAUSE_STALLED, plan.away, returned->time);
+            MUST(returned->time - start > 0.2 && returned->time - start < 5);
+        }
+        order(&j, plan.away, 'g'); /* who comes too late hears the same */
+        const report *late = await(&j, plan.away, "returned");
+        must_have_failed(&j, late, COBRE_CAUSE_STALLED, plan.away, late->time);
+        end_job(&j);
+    }
+}
+
+static void no_stall_limit(void) {
+    job j;
+    plan.away = 1;
+    start_job(&j, 3, wait_for_one);
+    await_all(&j, "ready");
+    await_waiters(&j);
+    nobody_returns_for(&j, 2);
+    order(&j, 1, 'g');
+    must_succeed(&j);
+}
+
+/* ---- The hook ---- */
+
+static volatile sig_atomic_t asked, signalled;
+static double asked_at;
+
+static int stop_rank_1(void *argument) {
+    (void)argument;
+    asked += plan.armed;
+    return self.rank == 1 && asked > 4;
+}
+
+static void wait_until_stopped(void) {
+    plan.armed = false; /* while it joins */
+    cobre_comm *comm = open_as_planned();
+    plan.armed = true;
+    MUST_OK(cobre_barrier(comm));
+    say("ready", 0);
+    if (self.rank == plan.away)
+        await_order();
+    tell("returned", sum_ranks(comm));
+    tell("again", sum_ranks(comm));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void interrupted(void) {
+    job j;
+    plan.hook = stop_rank_1;
+    plan.away = 0;
+    start_job(&j, 3, wait_until_stopped);
+    await_all(&j, "ready");
+    const report *first = await(&j, 1, "returned");
+    must_have_failed(&j, first, COBRE_CAUSE_INTERRUPTED, 1, first->time);
+    must_have_failed(&j, await(&j, 2, "returned"), COBRE_CAUSE_INTERRUPTED, 1, first->time - PROMISE / 2);
+    order(&j, 0, 'g');
+    const report *late = await(&j, 0, "returned");
+    must_have_failed(&j, late, COBRE_CAUSE_INTERRUPTED, 1, late->time);
+    for (size_t r = 0; r < 3; r++) {
+        const report *again = await(&j, r, "again");
+        must_have_failed(&j, again, COBRE_CAUSE_INTERRUPTED, 1, again->time);
+    }
+    end_job(&j);
+}
+
+static int stop_at_once(void *argument) {
+    (void)argument;
+    return ++asked > 3;
+}
+
+static void join_until_stopped(void) {
+    cobre_config config = rank_config();
+    cobre_comm *comm;
+    config.interrupted = stop_at_once;
+    tell("opened", cobre_comm_open(&config, &comm));
+    MUST(comm == NULL);
+}
+
+static void interrupted_join(void) {
+    for (size_t rank = 0; rank < 2; rank++) {
+        job j;
+        make_job(&j, 2);
+        start_rank(&j, rank, join_until_stopped);
+        const report *opened = await(&j, rank, "opened");
+        MUST(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "interrupted"));
+        end_job(&j);
+    }
+}
+
+static int count_questions(void *argument) {
+    (void)argument;
+    asked++;
+    asked_at = kit_seconds();
+    return 0;
+}
+
+static void ask_and_count(void) {
+    cobre_comm *comm = open_as_planned();
+    MUST_OK(cobre_barrier(comm));
+    say("ready", 0);
+    if (self.rank == 1)
+        await_order();
+    asked = 0;
+    double start = kit_seconds();
+    MUST_OK(cobre_barrier(comm));
+    double waited = kit_seconds() - start;
+    say("asked", (uint64_t)asked);
+    say("tenths", (uint64_t)(10 * waited));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void hook_is_asked_often(void) {
+    job j;
+    plan.hook = count_questions;
+    start_job(&j, 2, ask_and_count);
+    await_all(&j, "ready");
+    set_aside(1.05);
+    order(&j, 1, 'g');
+    uint64_t times = await(&j, 0, "asked")->number, tenths = await(&j, 0, "tenths")->number;
+    MUST(tenths >= 10);
+    MUST_SAY(times >= 9 && times + 1 >= tenths, "the hook is asked every 100 ms, not %d times in %d tenths", (int)times,
+             (int)tenths);
+    end_job(&j);
+}
+
+static void on_signal(int number) {
+    (void)number;
+    signalled = 1;
+}
+
+/* A signal comes, the next question must come soon after it, so that a program can stop on it. */
+static int answer_signals(void *argument) {
+    (void)argument;
+    if (signalled) {
+        signalled = 0;
+        say("asked", 0);
+    }
+    return 0;
+}
+
+static void wait_with_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR1, &action, NULL);
+    wait_for_one();
+}
+
+static void signal_asks_hook(void) {
+    job j;
+    enum { TIMES = 21 };
+    size_t soon = 0;
+    plan.hook = answer_signals;
+    plan.away = 1;
+    start_job(&j, 2, wait_with_signals);
+    await_all(&j, "ready");
+    set_aside(0.05); /* let it fall asleep; if it has not yet, the first question comes even sooner */
+    for (int i = 0; i < TIMES; i++) {
+        set_aside(0.001 + 1e-6 * (double)kit_below(chance(), 20000));
+        double sent = kit_seconds();
+        MUST(kill(j.rank[0].pid, SIGUSR1) == 0);
+        double took = await(&j, 0, "asked")->time - sent;
+        MUST_SAY(took < 0.1 + PROMISE, "the hook is asked within 100 ms, not %.3f s", took);
+        soon += took < 0.01;
+    }
+#ifndef COBRE_SHM_PORTABLE
+    MUST_SAY(soon > TIMES / 2, "a signal ends the sleep: only %zu of %d questions came soon", soon, TIMES);
+#endif
+    order(&j, 1, 'g');
+    must_succeed(&j);
+}
+
+/* ---- Abort ---- */
+
+static void abort_or_wait(void) {
+    cobre_comm *comm = open_as_planned();
+    MUST_OK(cobre_barrier(comm));
+    say("ready", 0);
+    if (self.rank == plan.away) {
+        await_order();
+        cobre_abort(comm, 7, "the reservoir \"A\" is empty");
+    }
+    if (plan.computing)
+        await_order();
+    report_inside();
+    tell("returned", sum_ranks(comm));
+    tell("again", cobre_barrier(comm));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void abort_run(size_t size, size_t away, bool computing) {
+    job j;
+    plan.away = away;
+    plan.computing = computing;
+    start_job(&j, size, abort_or_wait);
+    await_all(&j, "ready");
+    if (!computing)
+        await_waiters(&j);
+    double since = kit_seconds();
+    order(&j, away, 'a');
+    int status = await_end(&j, away);
+    MUST_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 7, "exit code 7, not wait status %#x", (unsigned)status);
+    j.rank[away].killed = true; /* its end is checked */
+    if (computing)
+        since = kit_seconds();
+    for (size_t r = 0; r < size; r++) {
+        if (r == away)
+            continue;
+        if (computing)
+            order(&j, r, 'g');
+        const report *returned = await(&j, r, "returned");
+        must_have_failed(&j, returned, COBRE_CAUSE_ABORTED, away, computing ? returned->time : since);
+        MUST_SAY(strstr(returned->message, "the reservoir \"A\" is empty"), "the text is there: %s", returned->message);
+        MUST(strstr(returned->message, "7"));
+        const report *again = await(&j, r, "again");
+        must_have_failed(&j, again, COBRE_CAUSE_ABORTED, away, again->time);
+    }
+    end_job(&j);
+}
+
+static void abort_with_text(void) {
+    for (size_t size = 2; size <= 4; size++) {
+        abort_run(size, 0, false);
+        abort_run(size, size - 1, false);
+        abort_run(size, size - 1, true);
+        abort_run(size, 0, true);
+    }
+}
+
+/* ---- Cost ---- */
+
+static double cpu_seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void wait_and_measure(void) {
+    cobre_comm *comm = open_as_planned();
+    MUST_OK(cobre_barrier(comm));
+    say("ready", 0);
+    if (self.rank == 1)
+        await_order();
+    double before = cpu_seconds();
+    MUST_OK(cobre_barrier(comm));
+    say("used", (uint64_t)(1e6 * (cpu_seconds() - before)));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void idle_wait(void) {
+    job j;
+    start_job(&j, 2, wait_and_measure);
+    await_all(&j, "ready");
+    set_aside(5);
+    order(&j, 1, 'g');
+    double used = 1e-6 * (double)await(&j, 0, "used")->number;
+    printf("waiting for 5 s took %.1f ms of CPU time\n", 1e3 * used);
+    MUST_SAY(used < (KIT_SANITIZED ? 0.15 : 0.05), "less than 1 %% of the time, not %.3f s", used);
+    end_job(&j);
+}
+
+static void work_a_while(void) {
+    uint64_t state = 42;
+    tools t = equip();
+    for (size_t i = 0; i < kit_times(150); i++)
+        MUST_OK(mixed_collectives(&t, &state));
+    put_away(&t);
+}
+
+static void sixteen_ranks(void) {
+    job j;
+    start_job(&j, 16, work_a_while);
+    end_job(&j);
+}
+
+const fault_case waiting_cases[] = {
+    {"frozen_rank", frozen_rank, false},
+    {"stall_limit", stall_limit, true},
+    {"no_stall_limit", no_stall_limit, false},
+    {"interrupted", interrupted, true},
+    {"interrupted_join", interrupted_join, false},
+    {"hook_is_asked_often", hook_is_asked_often, true},
+    {"signal_asks_hook", signal_asks_hook, true},
+    {"abort_with_text", abort_with_text, true},
+    {"idle_wait", idle_wait, true},
+    {"sixteen_ranks", sixteen_ranks, false},
+    {0},
+};

@@ -1,0 +1,135 @@
+#!/bin/bash
+# run.sh SOURCE_DIR: installs into a temporary place and uses what is there as a stranger would: a C and a C++ program,
+# by pkg-config and by CMake, shared and static, alone and under `cobre run`.
+set -euo pipefail
+
+source_dir=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+# must_fail WHAT COMMAND...: with the output shown when it does not.
+must_fail() {
+    local what=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        cat "$work/log"
+        fail "$what"
+    fi
+}
+
+# ---- Install: PREFIX and DESTDIR, through the front door ----
+
+env -u MAKEFLAGS -u MAKELEVEL make -C "$source_dir" install PREFIX=/opt/cobre DESTDIR="$work/stage" >"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "make install"; }
+prefix=$work/stage/opt/cobre
+for file in bin/cobre include/cobre/comm.h lib/libcobre.a lib/libcobre.so lib/libcobre.so.0 lib/pkgconfig/cobre.pc \
+    lib/cmake/cobre/cobre-config.cmake share/man/man1/cobre.1 share/man/man1/cobre-run.1 share/man/man1/cobre-info.1 \
+    share/man/man7/cobre.7; do
+    [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+if grep -rIl -e "$source_dir" "$work/stage"; then
+    fail "the files above name the source directory"
+fi
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+export PATH=$prefix/bin:$PATH
+
+# ---- The library's face ----
+
+readelf -d "$prefix/lib/libcobre.so" | grep -q 'SONAME.*\[libcobre\.so\.0\]' || fail "SONAME"
+exported=$(nm -D --defined-only "$prefix/lib/libcobre.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }')
+grep -qx cobre_comm_open <<<"$exported" || fail "cobre_comm_open is not exported"
+if grep -v '^cobre_' <<<"$exported"; then
+    fail "the symbols above are exported"
+fi
+declared=$(grep -oP '^COBRE_API [^(]*?\K\w+(?=\()' "$prefix/include/cobre/comm.h" | sort)
+diff <(sort <<<"$exported") - <<<"$declared" || fail "exported (<) and declared (>) functions differ"
+[ "$(pkg-config --modversion cobre)" = "$(cobre --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')" ] || fail "versions differ"
+
+# ---- The header, strictly ----
+
+strict=(-pedantic-errors -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only "-I$prefix/include")
+c_compilers=("gcc -std=c11" "clang -std=c11")
+cxx_compilers=("g++ -std=c++17" "clang++ -std=c++17")
+
+# compile COMPILER STATEMENTS: of a function that has a communicator and buffers of several types.
+compile() {
+    local language=c
+    [[ $1 == *++* ]] && language=c++
+    $1 -x $language "${strict[@]}" - <<-END
+	#include <cobre/comm.h>
+	struct unknown { int x; };
+	cobre_status f(cobre_comm *comm, double *d, const double *cd, float *f32, long *l, unsigned long *ul, long long *ll,
+	      unsigned long long *ull, unsigned char *u8, struct unknown *u, const size_t *n, cobre_region **region);
+	cobre_status f(cobre_comm *comm, double *d, const double *cd, float *f32, long *l, unsigned long *ul, long long *ll,
+	      unsigned long long *ull, unsigned char *u8, struct unknown *u, const size_t *n, cobre_region **region) {
+	    (void)comm, (void)d, (void)cd, (void)f32, (void)l, (void)ul, (void)ll, (void)ull, (void)u8, (void)u, (void)n,
+	        (void)region;
+	    $2
+	    return COBRE_OK;
+	}
+END
+}
+
+right=(
+    'return cobre_allreduce_t(comm, cd, d, 1, COBRE_SUM);'
+    'return cobre_allreduce_t(comm, d, d, 1, COBRE_SUM);'
+    'return cobre_allreduce_t(comm, l, l, 1, COBRE_MIN);'
+    'return cobre_allreduce_t(comm, ul, ul, 1, COBRE_MIN);'
+    'return cobre_allreduce_t(comm, ll, ll, 1, COBRE_MAX);'
+    'return cobre_allreduce_t(comm, ull, ull, 1, COBRE_MAX);'
+    'return cobre_broadcast_t(comm, u8, 1, 0);'
+    'return cobre_allgatherv_t(comm, cd, 1, d, 1, n, n);'
+    'return cobre_region_create_t(comm, 1, float, 0, region);')
+wrong=(
+    'return cobre_allreduce_t(comm, f32, d, 1, COBRE_SUM);'
+    'return cobre_allreduce_t(comm, d, cd, 1, COBRE_SUM);'
+    'return cobre_allreduce_t(comm, u, u, 1, COBRE_SUM);'
+    'return cobre_broadcast_t(comm, u, 1, 0);'
+    'return cobre_broadcast_t(comm, cd, 1, 0);'
+    'return cobre_allgatherv_t(comm, f32, 1, d, 1, n, n);'
+    'return cobre_region_create_t(comm, 1, struct unknown, 0, region);')
+for compiler in "${c_compilers[@]}" "${cxx_compilers[@]}"; do
+    for statement in "${right[@]}"; do
+        compile "$compiler" "$statement" || fail "$compiler: $statement"
+    done
+    for statement in "${wrong[@]}"; do
+        must_fail "$compiler takes: $statement" compile "$compiler" "$statement"
+    done
+done
+
+# ---- Programs, outside the tree ----
+
+mkdir "$work/user"
+cd "$work/user"
+cp "$source_dir"/tests/install/{program.c,CMakeLists.txt} .
+cp program.c program.cc
+
+warnings=(-pedantic-errors -Wall -Wextra -Werror)
+for language in c cc; do
+    compiler=(gcc -std=c11)
+    [ $language = cc ] && compiler=(g++ -std=c++17)
+    "${compiler[@]}" "${warnings[@]}" program.$language -o pc-shared-$language $(pkg-config --cflags --libs cobre)
+    "${compiler[@]}" "${warnings[@]}" -static program.$language -o pc-static-$language \
+        $(pkg-config --static --cflags --libs cobre)
+done
+cmake -S . -B . -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 && cmake --build . >>"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "find_package(cobre)"; }
+
+for program in {pc-,}{shared,static}-{c,cc}; do
+    linked=static
+    if readelf -d $program | grep -q 'NEEDED.*libcobre\.so\.0'; then
+        linked=shared
+    fi
+    [[ $program == *$linked* ]] || fail "$program: linked $linked"
+    export LD_LIBRARY_PATH=$prefix/lib
+    [[ $program == pc-shared* ]] || unset LD_LIBRARY_PATH
+    ./$program | grep -q 'rank 0 of 1$' || fail "$program, alone"
+    [ "$(cobre run -n 2 ./$program | grep -o 'rank.*' | sort)" = $'rank 0 of 2\nrank 1 of 2' ] ||
+        fail "$program, as two ranks"
+done
+echo "installed library: all ways of use work"

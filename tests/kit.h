@@ -1,0 +1,115 @@
+/* kit.h: what a test case sees.
+ *
+ * A case is `static void name(kit *k)`, written once and run on every rank of every backend. It is listed in the table
+ * at the end of its file, and with its rank counts and backends in tests/testlist. The communicator is open when the
+ * case starts and is freed, with a check, when it returns.
+ *
+ * A check that fails ends the whole process at once: the other ranks see a dead peer or are killed at the deadline, so
+ * nobody hangs, in a job of processes and in one of threads. */
+#ifndef COBRE_TEST_KIT_H
+#define COBRE_TEST_KIT_H
+
+#include "cobre/comm.h"
+
+#include <stdatomic.h>
+
+#define KIT_MAX_RANKS 64
+#define KIT_SKIP 77 /* exit code */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KIT_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define KIT_SANITIZED 1
+#endif
+#endif
+#ifndef KIT_SANITIZED
+#define KIT_SANITIZED 0
+#endif
+
+/* Memory that all ranks of the job share without the help of cobre; zero at the start. Between processes it is a file
+ * of the runner's, between threads one mapping, so that TSan sees who orders the accesses to `cell`. */
+typedef struct {
+    char note[KIT_MAX_RANKS][128]; /* written by its rank, read by the runner at the deadline */
+    _Atomic uint64_t entered;      /* for the case to use, as is cell */
+    struct {
+        uint64_t value[8]; /* a cache line each */
+    } cell[KIT_MAX_RANKS];
+} kit_board;
+
+typedef struct {
+    cobre_comm *comm;
+    size_t rank, size;
+    cobre_backend backend;
+    bool threads;  /* the ranks are threads of this process */
+    uint64_t seed; /* the same on all ranks */
+    kit_board *board;
+    char *note;          /* this rank's on the board */
+    const char *skipped; /* why, if the case does not apply */
+} kit;
+
+typedef struct {
+    const char *name;
+    void (*run)(kit *k);
+} kit_case;
+
+/* A table ends with an entry without a name. */
+#define KIT_CASE(function)                                                                                             \
+    { .name = #function, .run = function }
+#define KIT_END                                                                                                        \
+    { .name = NULL, .run = NULL }
+
+/* All tables, NULL at the end: each test program defines its own. */
+extern const kit_case *const kit_tables[];
+
+/* All of these use the caller's `k`. */
+#define CHECK(condition) ((condition) ? (void)0 : kit_fail(k, __FILE__, __LINE__, "CHECK(%s)", #condition))
+#define CHECK_EQ(actual, expected)                                                                                     \
+    kit_check_eq(k, __FILE__, __LINE__, #actual " == " #expected, (uint64_t)(actual), (uint64_t)(expected))
+#define CHECK_STATUS(call, status) kit_check_status(k, __FILE__, __LINE__, #call, (call), (status))
+#define CHECK_OK(call) CHECK_STATUS(call, COBRE_OK)
+
+/* Leaves a case that does not apply here. All ranks must decide alike. */
+#define SKIP(why)                                                                                                      \
+    do {                                                                                                               \
+        k->skipped = (why);                                                                                            \
+        return;                                                                                                        \
+    } while (0)
+
+_Noreturn void kit_fail(const kit *k, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void kit_check_eq(const kit *k, const char *file, int line, const char *text, uint64_t actual, uint64_t expected);
+void kit_check_status(const kit *k, const char *file, int line, const char *text, cobre_status actual,
+                      cobre_status expected);
+
+/* What this rank is about to do; shown when a check fails and at the deadline. */
+void kit_note(const kit *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* malloc that fails the case, NULL for 0 bytes. Exact, so that ASan sees an overrun of one byte. */
+void *kit_alloc(const kit *k, size_t bytes);
+
+/* Numbers that depend on *state alone, from 0 to below - 1. */
+uint64_t kit_random(uint64_t *state);
+size_t kit_below(uint64_t *state, size_t below);
+
+/* n, or less where sanitizers make everything slow. */
+size_t kit_times(size_t n);
+
+double kit_seconds(void); /* monotonic */
+
+/* The kit of another communicator of the same rank: checks and notes go on as this rank's. */
+kit kit_on(const kit *k, cobre_comm *comm);
+
+/* Runs body in a forked child, which ends with exit code 0 unless a check fails, and returns its wait status. */
+int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument);
+
+/* What this process holds now. Blocks: of 512 bytes in the unnamed files of /dev/shm that it has open. Not statvfs:
+ * other jobs use /dev/shm too. */
+typedef struct {
+    size_t descriptors, mappings, shm_blocks;
+} kit_usage;
+kit_usage kit_count_usage(const kit *k);
+
+uint64_t kit_memory_total(const kit *k); /* bytes of the machine */
+
+#endif

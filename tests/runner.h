@@ -1,0 +1,47 @@
+/* runner.h: one run of a case, between the side that starts the ranks (job.c) and the rank itself (runner.c). */
+#ifndef COBRE_TEST_RUNNER_H
+#define COBRE_TEST_RUNNER_H
+
+#include "kit.h"
+
+#include <sys/types.h>
+
+typedef struct {
+    pid_t pid;
+    int output; /* read end of its standard output and error, -1 after its end */
+    bool ended;
+    int status; /* as from waitpid, once ended */
+    char *text; /* the first part of what it printed */
+    size_t text_len;
+} process;
+
+typedef struct {
+    const kit_case *test;
+    const char *backend;
+    size_t ranks;
+    bool threads; /* all ranks in one process */
+    uint64_t seed;
+    char name[64]; /* everything of this job that has a name starts with it; no '/' */
+    int board_fd;
+    kit_board *board;
+    process process[KIT_MAX_RANKS];
+    size_t processes; /* as many as ranks, or 1 that holds them all */
+    process *first_failure;
+} job;
+
+/* A place where a case can run. `environment` says to a rank, before it starts, where its job is. */
+typedef struct {
+    const char *backend;
+    cobre_backend id;
+    void (*environment)(const job *j, size_t rank);
+    size_t max_ranks;
+    bool threads; /* can have all its ranks in one process */
+} world;
+const world *find_world(const char *backend);
+
+/* Starts the ranks, waits, cleans up and reports. Returns the runner's exit code. */
+int run_job(job *j);
+
+_Noreturn void give_up(const char *what); /* with errno's text */
+
+#endif
