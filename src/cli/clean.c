@@ -10,12 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char cb_clean_help[] = "usage: cobre clean [--dry-run]\n"
-                             "\n"
-                             "Removes the names that your killed jobs have left in " CB_SHM_DIRECTORY ". Jobs that run, and\n"
-                             "files that are not cobre's, are never touched. See cobre-clean(1).\n"
-                             "\n"
-                             "  --dry-run   only say what would be removed\n";
+const char cb_clean_help[] =
+    "usage: cobre clean [--dry-run]\n"
+    "\n"
+    "Removes the names that your killed jobs have left in " CB_SHM_DIRECTORY ". Jobs that run, and\n"
+    "files that are not cobre's, are never touched. See cobre-clean(1).\n"
+    "\n"
+    "  --dry-run   only say what would be removed\n";
 
 enum { NAME_SIZE = 240 };
 

@@ -38,8 +38,8 @@ static void local_set(const struct job *job, size_t rank) {
 
 static const struct transport {
     cobre_backend backend;
-    bool (*prepare)(struct job *job);                   /* once, before the guard and the ranks; false: see errno */
-    void (*set)(const struct job *job, size_t rank);    /* in each rank, before exec */
+    bool (*prepare)(struct job *job);                /* once, before the guard and the ranks; false: see errno */
+    void (*set)(const struct job *job, size_t rank); /* in each rank, before exec */
 } transports[] = {
     {.backend = COBRE_SHM, .prepare = shm_prepare, .set = shm_set},
     {.backend = COBRE_LOCAL, .prepare = local_prepare, .set = local_set},

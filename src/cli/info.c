@@ -1,6 +1,6 @@
 /* info.c: `cobre info`. */
-#include "cli.h"
 #include "clean.h"
+#include "cli.h"
 #include "select.h"
 
 #include <fcntl.h>
@@ -9,10 +9,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-const char cb_info_help[] = "usage: cobre info [--json]\n"
-                            "\n"
-                            "Shows the version, the backends of this build, which one a program started here would use and\n"
-                            "why, what the others lack, and the cores and memory there are. See cobre-info(1).\n";
+const char cb_info_help[] =
+    "usage: cobre info [--json]\n"
+    "\n"
+    "Shows the version, the backends of this build, which one a program started here would use and\n"
+    "why, what the others lack, and the cores and memory there are. See cobre-info(1).\n";
 
 /* In the order in which `auto` tries them. */
 static const cobre_backend backends[] = {COBRE_MPI, COBRE_TCP, COBRE_SHM, COBRE_LOCAL};
@@ -116,8 +117,8 @@ static void print_json(const struct facts *facts) {
     print_backends(facts);
     printf("  \"cores\": {\"usable\": %zu, \"online\": %ld},\n", facts->usable_cores, facts->online_cores);
     if (facts->has_shm)
-        printf("  \"shm\": {\"directory\": \"" CB_SHM_DIRECTORY "\", \"free_bytes\": %" PRIu64 ", \"total_bytes\": %" PRIu64
-               "},\n",
+        printf("  \"shm\": {\"directory\": \"" CB_SHM_DIRECTORY "\", \"free_bytes\": %" PRIu64
+               ", \"total_bytes\": %" PRIu64 "},\n",
                facts->shm_free, facts->shm_total);
     else
         printf("  \"shm\": null,\n");

@@ -41,17 +41,17 @@ struct stream {
 /* How far the end of a failed job has come. Each stage includes the ones before it. */
 enum stage { RUNNING, FAILING, TERMINATING, KILLING };
 
-/* One rank. `pid` is also its process group; it stays ours, and cannot be given to a stranger, until the end of the job,
- * because the leader is looked at with WNOWAIT and reaped only after the group has been killed. */
+/* One rank. `pid` is also its process group; it stays ours, and cannot be given to a stranger, until the end of the
+ * job, because the leader is looked at with WNOWAIT and reaped only after the group has been killed. */
 struct rank {
-    pid_t pid;            /* 0: not started (start.c) */
-    bool ended;           /* from here to seen_in: run.c */
-    int how, status;      /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal */
-    unsigned sweep;       /* number of the look at the children that found its end: ends in one look have no order */
-    enum stage seen_in;   /* stage of the job before that look */
-    int error_fd;         /* read end of its error pipe; -1: closed */
-    struct text line;     /* what has come of the error line now arriving */
-    struct text error;    /* the last complete one, with a 0 at the end; length 0: none */
+    pid_t pid;          /* 0: not started (start.c) */
+    bool ended;         /* from here to seen_in: run.c */
+    int how, status;    /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal */
+    unsigned sweep;     /* number of the look at the children that found its end: ends in one look have no order */
+    enum stage seen_in; /* stage of the job before that look */
+    int error_fd;       /* read end of its error pipe; -1: closed */
+    struct text line;   /* what has come of the error line now arriving */
+    struct text error;  /* the last complete one, with a 0 at the end; length 0: none */
     struct stream out, err;
 };
 
@@ -61,13 +61,13 @@ struct job {
     size_t started, running;
     unsigned sweeps;
     enum stage stage;
-    int64_t deadline;     /* of the stage, in ms of the monotonic clock */
-    int passed_signal;    /* the first SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
-    char segment[64];     /* shm: its name; empty otherwise */
+    int64_t deadline;  /* of the stage, in ms of the monotonic clock */
+    int passed_signal; /* the first SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
+    char segment[64];  /* shm: its name; empty otherwise */
     pid_t guard;
-    int guard_fd;         /* the only write end of the guard's pipe */
+    int guard_fd;          /* the only write end of the guard's pipe */
     int input_fd, null_fd; /* standard input of rank 0; of the others */
-    struct rlimit files;  /* the limit we were started with, which the ranks get back */
+    struct rlimit files;   /* the limit we were started with, which the ranks get back */
 };
 
 /* options.c: -1 when the job should run, otherwise the exit code. */
@@ -94,8 +94,8 @@ void cb_signals_restore(bool terminal_output); /* in a rank: what we were starte
 int cb_signals_fd(void);                       /* readable when one has come */
 void cb_signals_clear(void);
 bool cb_signal_take(int signal);
-int cb_signal_take_passed(void);               /* the next one to pass on; 0: none */
-void cb_signal_stop_self(void);                /* returns when continued */
+int cb_signal_take_passed(void); /* the next one to pass on; 0: none */
+void cb_signal_stop_self(void);  /* returns when continued */
 const char *cb_signal_name(int signal);
 
 /* output.c: lines of the ranks, labelled, whole. */
@@ -106,7 +106,7 @@ void cb_stream_init(struct stream *stream, size_t rank, int number, int fd, int 
 bool cb_stream_wanted(const struct stream *stream); /* there is room for what it has to say */
 bool cb_stream_read(struct stream *stream);         /* false: nothing more for now */
 void cb_stream_end(struct stream *stream);
-int cb_sink_fd(int number);                         /* -1: nothing to write */
+int cb_sink_fd(int number); /* -1: nothing to write */
 void cb_sink_write(int number);
 void cb_output_close(void);
 

@@ -7,7 +7,7 @@
 /* Length of the UTF-8 character at text, 0 when it is none. Surrogates and overlong forms are none. */
 static size_t utf8_length(const unsigned char *text) {
     static const struct {
-        unsigned char first, last;   /* of the first byte */
+        unsigned char first, last; /* of the first byte */
         unsigned char second_first, second_last;
         size_t length;
     } forms[] = {

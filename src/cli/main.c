@@ -10,11 +10,17 @@ static const struct command {
     const char *name, *summary, *help;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {.name = "run", .summary = "start the ranks of a program on this machine", .help = cb_run_help,
+    {.name = "run",
+     .summary = "start the ranks of a program on this machine",
+     .help = cb_run_help,
      .run = cb_command_run},
-    {.name = "info", .summary = "show what this build has and which backend would be used", .help = cb_info_help,
+    {.name = "info",
+     .summary = "show what this build has and which backend would be used",
+     .help = cb_info_help,
      .run = cb_command_info},
-    {.name = "clean", .summary = "remove what killed jobs have left in shared memory", .help = cb_clean_help,
+    {.name = "clean",
+     .summary = "remove what killed jobs have left in shared memory",
+     .help = cb_clean_help,
      .run = cb_command_clean},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -50,7 +50,8 @@ static int parse_backend(const char *name, cobre_backend *backend) {
         if (strcmp(name, cobre_backend_name(*backend)) == 0)
             break;
     if (*backend > COBRE_MPI)
-        return cb_usage_error("run", "--backend %s: no backend has this name; 'cobre info' shows which there are", name);
+        return cb_usage_error("run", "--backend %s: no backend has this name; 'cobre info' shows which there are",
+                              name);
     if (*backend == COBRE_MPI)
         return cb_usage_error("run", "--backend mpi: the ranks of an MPI job are started by that MPI's mpiexec");
     if (!cb_built_in(*backend) || !cb_environment_has(*backend))
@@ -60,18 +61,13 @@ static int parse_backend(const char *name, cobre_backend *backend) {
 
 static int parse_option(int found, char **argv, struct run_options *options) {
     switch (found) {
-    case 'n':
-        return parse_size(optarg, &options->size);
-    case OPTION_BACKEND:
-        return parse_backend(optarg, &options->backend);
-    case OPTION_LABEL:
-        options->label = true;
-        return 0;
+    case 'n': return parse_size(optarg, &options->size);
+    case OPTION_BACKEND: return parse_backend(optarg, &options->backend);
+    case OPTION_LABEL: options->label = true; return 0;
     case OPTION_LOG_DIR:
         options->log_dir = optarg;
         return *optarg ? 0 : cb_usage_error("run", "--log-dir: the name of a directory is missing");
-    default:
-        return cb_option_error("run", found, argv);
+    default: return cb_option_error("run", found, argv);
     }
 }
 

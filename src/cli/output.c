@@ -1,10 +1,10 @@
 /* output.c: the ranks' output, line by line.
  *
- * Each output of each rank has a pipe. Bytes collect in the stream until a line is whole; then it goes, with its label, to
- * the queue of our own output (the sink). Sinks are written only as far as they take it without blocking, so that a stuck
- * reader of our output never keeps signals from the ranks; while a sink's queue is long, its streams are not read, and
- * the ranks wait as they would on any full pipe. When both our outputs are one terminal or file they share one sink:
- * otherwise a line of one could land inside a line of the other. */
+ * Each output of each rank has a pipe. Bytes collect in the stream until a line is whole; then it goes, with its label,
+ * to the queue of our own output (the sink). Sinks are written only as far as they take it without blocking, so that a
+ * stuck reader of our output never keeps signals from the ranks; while a sink's queue is long, its streams are not
+ * read, and the ranks wait as they would on any full pipe. When both our outputs are one terminal or file they share
+ * one sink: otherwise a line of one could land inside a line of the other. */
 #include "job.h"
 
 #include <errno.h>
@@ -162,8 +162,7 @@ void cb_sink_write(int number) {
     struct pollfd ready = {.fd = sink->fd, .events = POLLOUT};
     while (sink->written < sink->queue.length && poll(&ready, 1, 0) > 0) {
         size_t count = sink->queue.length - sink->written;
-        ssize_t written =
-            write(sink->fd, sink->queue.data + sink->written, count < WRITE_SIZE ? count : WRITE_SIZE);
+        ssize_t written = write(sink->fd, sink->queue.data + sink->written, count < WRITE_SIZE ? count : WRITE_SIZE);
         if (written < 0 && (errno == EAGAIN || errno == EINTR))
             break;
         sink->broken = written < 0;

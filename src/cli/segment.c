@@ -1,6 +1,6 @@
 /* segment.c: the one name that a forming shm job has. */
-#include "cli.h"
 #include "clean.h"
+#include "cli.h"
 
 #include <limits.h>
 #include <time.h>

@@ -111,19 +111,16 @@ void cb_signal_stop_self(void) {
     handle(SIGTSTP, note);
 }
 
-#define NAMES(X)                                                                                                       \
-    X(SIGHUP) X(SIGINT) X(SIGQUIT) X(SIGILL) X(SIGTRAP) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGKILL) X(SIGUSR1)           \
-    X(SIGSEGV) X(SIGUSR2) X(SIGPIPE) X(SIGALRM) X(SIGTERM) X(SIGCHLD) X(SIGCONT) X(SIGSTOP) X(SIGTSTP) X(SIGTTIN)      \
-    X(SIGTTOU) X(SIGURG) X(SIGXCPU) X(SIGXFSZ) X(SIGVTALRM) X(SIGPROF) X(SIGWINCH) X(SIGIO) X(SIGSYS)
-
 const char *cb_signal_name(int signal) {
-    switch (signal) {
-#define NAME(code)                                                                                                     \
-    case code:                                                                                                         \
-        return #code;
-        NAMES(NAME)
-#undef NAME
-    default:
-        return "a signal";
-    }
+    static const char *const names[NSIG] = {
+        [SIGHUP] = "SIGHUP",       [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT",   [SIGILL] = "SIGILL",
+        [SIGTRAP] = "SIGTRAP",     [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",     [SIGFPE] = "SIGFPE",
+        [SIGKILL] = "SIGKILL",     [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV",   [SIGUSR2] = "SIGUSR2",
+        [SIGPIPE] = "SIGPIPE",     [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM",   [SIGCHLD] = "SIGCHLD",
+        [SIGCONT] = "SIGCONT",     [SIGSTOP] = "SIGSTOP", [SIGTSTP] = "SIGTSTP",   [SIGTTIN] = "SIGTTIN",
+        [SIGTTOU] = "SIGTTOU",     [SIGURG] = "SIGURG",   [SIGXCPU] = "SIGXCPU",   [SIGXFSZ] = "SIGXFSZ",
+        [SIGVTALRM] = "SIGVTALRM", [SIGPROF] = "SIGPROF", [SIGWINCH] = "SIGWINCH", [SIGIO] = "SIGIO",
+        [SIGSYS] = "SIGSYS",
+    };
+    return signal > 0 && signal < NSIG && names[signal] ? names[signal] : "a signal";
 }

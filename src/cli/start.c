@@ -102,7 +102,8 @@ static int explain_exec(const char *program, int error) {
         return CB_EXIT_NOT_FOUND;
     }
     if (error == ENOENT)
-        fprintf(stderr, "cobre run: %s: cannot be run: the interpreter or loader that it names is not there\n", program);
+        fprintf(stderr, "cobre run: %s: cannot be run: the interpreter or loader that it names is not there\n",
+                program);
     else if (there && S_ISDIR(file.st_mode))
         fprintf(stderr, "cobre run: %s: is a directory\n", program);
     else

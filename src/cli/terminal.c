@@ -1,5 +1,5 @@
-/* terminal.c: the keyboard of rank 0. Its process group is not the terminal's, so reading the terminal itself would stop
- * it (SIGTTIN); the launcher reads and passes on. */
+/* terminal.c: the keyboard of rank 0. Its process group is not the terminal's, so reading the terminal itself would
+ * stop it (SIGTTIN); the launcher reads and passes on. */
 #include "job.h"
 
 #include <errno.h>

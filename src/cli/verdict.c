@@ -1,13 +1,13 @@
 /* verdict.c: who failed first, and what to tell the user.
  *
- * The order in which ends are seen is not the order of cause and effect: a rank with much memory that is killed becomes a
- * zombie long after the others have noticed its death and given up, and one look at the children may find several ends.
- * So:
- *   1. Start from the end that was seen first. Of those seen in one look: one killed by a signal before one that exited,
- *      one that blames nobody before one that blames another rank, then the lowest rank.
- *   2. Follow the blame. A rank's last error names a culprit. If that rank failed too, and not by a signal of ours, it is
- *      the better answer; ask its error in turn. Two ranks that blame each other (a mismatched call) leave it at 1.
- * A culprit that did not fail (it left with exit code 0, or it stalled and lives) stays in the error's text only. */
+ * The order in which ends are seen is not the order of cause and effect: a rank with much memory that is killed becomes
+ * a zombie long after the others have noticed its death and given up, and one look at the children may find several
+ * ends. So:
+ *   1. Start from the end that was seen first. Of those seen in one look: one killed by a signal before one that
+ * exited, one that blames nobody before one that blames another rank, then the lowest rank.
+ *   2. Follow the blame. A rank's last error names a culprit. If that rank failed too, and not by a signal of ours, it
+ * is the better answer; ask its error in turn. Two ranks that blame each other (a mismatched call) leave it at 1. A
+ * culprit that did not fail (it left with exit code 0, or it stalled and lives) stays in the error's text only. */
 #include "job.h"
 
 #include <string.h>
@@ -35,16 +35,15 @@ static const struct rank *blamed(const struct job *job, const struct rank *rank)
     return other == rank ? NULL : other;
 }
 
-/* Whether the failure of a culprit can have been the cause. After our SIGTERM an exit says little, unless the error says
- * that the rank was dead by then. */
+/* Whether the failure of a culprit can have been the cause. After our SIGTERM an exit says little, unless the error
+ * says that the rank was dead by then. */
 static bool failed_before(const struct rank *culprit, const struct rank *accuser) {
     if (!failed(culprit) || stopped_by_us(culprit))
         return false;
     char cause[32];
-    return culprit->seen_in < TERMINATING ||
-           (cb_json_string(accuser->error.data, 2, "cause", cause, sizeof cause) &&
-            (strcmp(cause, cobre_cause_name(COBRE_CAUSE_PEER_DIED)) == 0 ||
-             strcmp(cause, cobre_cause_name(COBRE_CAUSE_ABORTED)) == 0));
+    return culprit->seen_in < TERMINATING || (cb_json_string(accuser->error.data, 2, "cause", cause, sizeof cause) &&
+                                              (strcmp(cause, cobre_cause_name(COBRE_CAUSE_PEER_DIED)) == 0 ||
+                                               strcmp(cause, cobre_cause_name(COBRE_CAUSE_ABORTED)) == 0));
 }
 
 static bool seen_before(const struct job *job, const struct rank *a, const struct rank *b) {

@@ -23,7 +23,8 @@ static int report(void) {
 static void end(const char *how) {
     if (strcmp(how, "big") == 0) {
         size_t bytes = (size_t)512 << 20;
-        char *memory = malloc(bytes);
+        static char *memory;
+        memory = malloc(bytes);
         if (memory)
             memset(memory, 1, bytes);
         how = "kill";
@@ -52,16 +53,19 @@ static int die(size_t rank, const char *how) {
 
 static int mismatch(void) {
     double one = 1;
-    cobre_status status =
-        cobre_rank(comm) == 0 ? cobre_barrier(comm) : cobre_allreduce_t(comm, &one, &one, 1, COBRE_SUM);
+    cobre_status status;
+    if (cobre_rank(comm) == 0)
+        status = cobre_barrier(comm);
+    else
+        status = cobre_allreduce(comm, &one, 1, &one, 1, COBRE_F64, COBRE_SUM);
     return status == COBRE_OK ? 0 : report();
 }
 
 static int wrong(size_t rank) {
     double one = 1;
-    if (cobre_rank(comm) == rank && cobre_broadcast_t(comm, &one, 1, (size_t)99) != COBRE_OK)
+    if (cobre_rank(comm) == rank && cobre_broadcast(comm, &one, 1, COBRE_F64, 99) != COBRE_OK)
         return 5;
-    return cobre_broadcast_t(comm, &one, 1, (size_t)0) == COBRE_OK ? 0 : report();
+    return cobre_broadcast(comm, &one, 1, COBRE_F64, 0) == COBRE_OK ? 0 : report();
 }
 
 static int hello(void) {
@@ -74,10 +78,15 @@ int main(int argc, char **argv) {
     size_t rank = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     if (cobre_comm_open(NULL, &comm) != COBRE_OK)
         return report();
-    int code = strcmp(what, "die") == 0 && argc > 3 ? die(rank, argv[3])
-               : strcmp(what, "mismatch") == 0      ? mismatch()
-               : strcmp(what, "wrong") == 0         ? wrong(rank)
-                                                    : hello();
+    int code;
+    if (strcmp(what, "die") == 0 && argc > 3)
+        code = die(rank, argv[3]);
+    else if (strcmp(what, "mismatch") == 0)
+        code = mismatch();
+    else if (strcmp(what, "wrong") == 0)
+        code = wrong(rank);
+    else
+        code = hello();
     cobre_comm_free(&comm);
     return code;
 }

@@ -124,10 +124,12 @@ case_others_that_ignore_sigterm_are_killed() {
 
 case_others_that_are_stopped_by_a_signal_end_too() {
     export scratch
-    cobre run -n 2 bash -c 'if [ $COBRE_SHM_RANK = 0 ]; then echo $$ >$scratch/pid; kill -STOP $$; fi
+    cobre run -n 2 bash -c 'if [ $COBRE_SHM_RANK = 0 ]; then trap "touch $scratch/told; exit 1" TERM
+            echo $$ >$scratch/pid; kill -STOP $$; fi
         until grep -qs "T (stopped)" /proc/$(cat $scratch/pid)/status; do sleep 0.02; done 2>/dev/null; exit 4'
     code_is 4
     err_has "rank 1 of 2"
+    exists "$scratch/told" || fail "it was killed without a word"
 }
 
 case_not_found() {
