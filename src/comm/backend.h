@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+#include <pthread.h>
+#include <time.h>
+
 #include "backends.def"
 #include "cobre/comm.h"
 
@@ -144,6 +147,10 @@ typedef struct {
     cb_fingerprint call_a, call_b;
     char text[256]; /* aborted, transport */
 } cb_failure;
+/* Fills in who differs from whom, from the calls that each of `size` ranks made. The culprit is the first rank unlike
+ * rank 0, or rank 0 if it stands alone against others that agree: whoever sees all calls comes to the same one. */
+void cb_find_mismatch(cb_failure *failure, size_t size, const cb_fingerprint *(*call_of)(const void *comm, size_t rank),
+                      const void *comm);
 cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_t sequence, const cb_failure *failure);
 const char *cb_operation_name(unsigned operation);
 /* Writes "allreduce(sum, f64, count 4)" into text. */
@@ -152,6 +159,12 @@ void cb_describe(const cb_fingerprint *print, char *text, size_t len);
 /* limits.c: what this process may use. */
 size_t cb_usable_cores(void);    /* by affinity, cut by the cgroup's quota; at least 1 */
 uint64_t cb_memory_free(int fd); /* bytes that can be reserved now; fd >= 0: in the file system of fd */
+
+/* os.c */
+double cb_now(void); /* seconds of the monotonic clock */
+struct timespec cb_timespec(double seconds);
+void cb_nap(double seconds);
+int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 size_t cb_page_size(void);
 size_t cb_round_up(size_t value, size_t to);
 const char *cb_bytes_text(uint64_t bytes, char text[32]); /* "1.5 GiB" */

@@ -1,8 +1,26 @@
 /* failure.c: the first failure of a communicator, in words; the same words on every backend. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backend.h"
+
+void cb_find_mismatch(cb_failure *failure, size_t size, const cb_fingerprint *(*call_of)(const void *comm, size_t rank),
+                      const void *comm) {
+    const cb_fingerprint *zero = call_of(comm, 0), *one = call_of(comm, 1);
+    size_t unlike = 1;
+    bool zero_alone = size > 2;
+    while (unlike + 1 < size && memcmp(zero, call_of(comm, unlike), sizeof *zero) == 0)
+        unlike++;
+    for (size_t r = 2; r < size; r++)
+        zero_alone &= memcmp(one, call_of(comm, r), sizeof *one) == 0;
+    failure->cause = COBRE_CAUSE_MISMATCH;
+    failure->culprit = zero_alone ? 0 : (uint32_t)unlike;
+    failure->rank_a = 0;
+    failure->rank_b = (uint32_t)unlike;
+    failure->call_a = *zero;
+    failure->call_b = *call_of(comm, unlike);
+}
 
 static const char *advice_for(cobre_cause cause) {
     switch (cause) {

@@ -190,24 +190,3 @@ uint64_t cb_memory_free(int fd) {
     }
     return available;
 }
-
-size_t cb_page_size(void) {
-    long size = sysconf(_SC_PAGESIZE);
-    return size > 0 ? (size_t)size : 4096;
-}
-
-size_t cb_round_up(size_t value, size_t to) {
-    return (value + to - 1) / to * to;
-}
-
-const char *cb_bytes_text(uint64_t bytes, char text[32]) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    size_t unit = 0;
-    double value = (double)bytes;
-    while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
-        value /= 1024;
-        unit++;
-    }
-    snprintf(text, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-    return text;
-}

@@ -170,9 +170,9 @@ struct patience {
 static bool wait_more(struct patience *patience) {
     const cb_options *options = patience->options;
     patience->interrupted = options->interrupted && options->interrupted(options->interrupted_arg);
-    if (patience->interrupted || cb_shm_now() > patience->deadline)
+    if (patience->interrupted || cb_now() > patience->deadline)
         return false;
-    cb_shm_nap(patience->nap);
+    cb_nap(patience->nap);
     patience->nap = patience->nap < 0.005 ? 1.5 * patience->nap : 0.005;
     return true;
 }
@@ -266,12 +266,12 @@ static cobre_status await_ranks(struct cb_job *job, struct patience *patience) {
 static void remove_dead_name(const struct cb_job *job, const struct patience *patience) {
     char path[256];
     struct stat file;
-    double end = cb_shm_now() + 5;
+    double end = cb_now() + 5;
     cb_shm_path(patience->options->shm_name, path);
-    while (fstat(job->fd, &file) == 0 && file.st_nlink > 0 && cb_shm_now() < end) {
+    while (fstat(job->fd, &file) == 0 && file.st_nlink > 0 && cb_now() < end) {
         if (!cb_shm_is_alive(job->fd))
             cb_shm_remove_stale(path, job->fd);
-        cb_shm_nap(1e-3);
+        cb_nap(1e-3);
     }
 }
 
@@ -344,8 +344,7 @@ static cobre_status join(const cb_options *options, struct cb_job **result) {
     if (!job)
         return cb_shm_no_room(NULL, "open", sizeof *job, 0, ENOMEM);
     *job = (struct cb_job){.users = 1, .fd = -1, .rank = options->rank, .size = options->size};
-    struct patience patience = {
-        .options = options, .deadline = cb_shm_now() + options->join_timeout_secs, .nap = 50e-6};
+    struct patience patience = {.options = options, .deadline = cb_now() + options->join_timeout_secs, .nap = 50e-6};
     cobre_status status = job->rank == 0 ? lead(job, &patience) : follow(job, &patience);
     if (status) {
         cb_shm_release_job(job);

@@ -5,7 +5,6 @@
  * be dead in a millisecond. Ids of processes are not used: they differ between containers that share /dev/shm, and get
  * reused. A rank that leaves in order says so in its state first. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,12 +34,12 @@ static int try_lock(pthread_mutex_t *alive) {
 
 /* Busy without a rank behind it is somebody who looks at this moment (cb_shm_state): try again for a while. */
 static int claim(struct cb_rank_header *rank) {
-    for (double deadline = cb_shm_now() + 1;;) {
+    for (double deadline = cb_now() + 1;;) {
         int error = try_lock(&rank->alive);
         if (error != EBUSY || atomic_load_explicit(&rank->state, memory_order_acquire) != CB_ABSENT ||
-            cb_shm_now() > deadline)
+            cb_now() > deadline)
             return error;
-        cb_shm_nap(1e-3);
+        cb_nap(1e-3);
     }
 }
 
@@ -58,20 +57,10 @@ static void *hold(void *argument) {
     return NULL;
 }
 
-/* Signals are for the program's threads, so the helper starts with all of them blocked. */
-static int start_helper(struct cb_job *job) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&job->helper, NULL, hold, job);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 int cb_shm_claim_rank(struct cb_job *job) {
     sem_init(&job->answered, 0, 0);
     sem_init(&job->leave, 0, 0);
-    int error = start_helper(job);
+    int error = cb_start_thread(&job->helper, hold, job);
     if (error)
         return error;
     while (sem_wait(&job->answered) != 0)

@@ -47,8 +47,8 @@ static bool lock_byte(int fd, off_t which, short type) {
 
 /* REMOVING is held for microseconds, but its holder can be stopped: no wait is for ever. */
 static bool begin_removing(int fd) {
-    for (double end = cb_shm_now() + 1; !lock_byte(fd, REMOVING, F_WRLCK); cb_shm_nap(1e-4))
-        if (cb_shm_now() > end)
+    for (double end = cb_now() + 1; !lock_byte(fd, REMOVING, F_WRLCK); cb_nap(1e-4))
+        if (cb_now() > end)
             return false;
     return true;
 }

@@ -154,8 +154,6 @@ void cb_shm_attach_arena(struct cb_shm_comm *comm, void *base);
 void cb_shm_release_job(struct cb_job *job);
 
 /* wait.c */
-double cb_shm_now(void);
-void cb_shm_nap(double seconds);
 void cb_shm_publish(struct cb_shm_comm *comm, const cb_call *call);
 cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call);
 void cb_shm_leave(struct cb_shm_comm *comm); /* the others' waits for this rank end */

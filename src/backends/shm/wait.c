@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 #ifndef COBRE_SHM_PORTABLE
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -26,22 +25,6 @@
 #define YIELD_SECONDS 1e-3
 
 double cb_shm_sleep_slice = 0.05;
-
-double cb_shm_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static struct timespec timespec_of(double seconds) {
-    time_t whole = (time_t)seconds;
-    return (struct timespec){.tv_sec = whole, .tv_nsec = (long)((seconds - (double)whole) * 1e9)};
-}
-
-void cb_shm_nap(double seconds) {
-    struct timespec time = timespec_of(seconds);
-    nanosleep(&time, NULL);
-}
 
 uint64_t cb_shm_late_wakes(const cobre_comm *comm) {
     return ((const struct cb_shm_comm *)comm)->late_wakes;
@@ -70,10 +53,10 @@ static void wake(_Atomic uint32_t *word) {
 static void sleep_on(struct cb_shm_comm *comm, struct cb_door *door, _Atomic uint32_t *word, uint32_t value,
                      double since) {
     (void)comm, (void)door;
-    double now = cb_shm_now();
-    for (double end = now + cb_shm_sleep_slice; !reached(word, value) && now < end; now = cb_shm_now()) {
+    double now = cb_now();
+    for (double end = now + cb_shm_sleep_slice; !reached(word, value) && now < end; now = cb_now()) {
         double nap = (now - since) / 10;
-        cb_shm_nap(nap < 50e-6 ? 50e-6 : nap > 5e-3 ? 5e-3 : nap);
+        cb_nap(nap < 50e-6 ? 50e-6 : nap > 5e-3 ? 5e-3 : nap);
     }
 }
 #else
@@ -85,7 +68,7 @@ static void wake(_Atomic uint32_t *word) {
 static void sleep_on(struct cb_shm_comm *comm, struct cb_door *door, _Atomic uint32_t *word, uint32_t value,
                      double since) {
     (void)since;
-    struct timespec slice = timespec_of(cb_shm_sleep_slice);
+    struct timespec slice = cb_timespec(cb_shm_sleep_slice);
     atomic_fetch_add_explicit(&door->sleepers, 1, memory_order_seq_cst);
     uint32_t seen = atomic_load_explicit(word, memory_order_seq_cst);
     if (seen != value && syscall(SYS_futex, word, FUTEX_WAIT, seen, &slice, NULL, 0) != 0 && errno == ETIMEDOUT)
@@ -123,30 +106,9 @@ static size_t failure_culprit(uint64_t word) {
     return word >> 32 & 0xffff;
 }
 
-static const cb_fingerprint *print_of(const struct cb_shm_comm *comm, size_t rank) {
-    return &cb_shm_slot(comm, rank, comm->round)->print;
-}
-
-static bool same_call(const struct cb_shm_comm *comm, size_t a, size_t b) {
-    return memcmp(print_of(comm, a), print_of(comm, b), sizeof(cb_fingerprint)) == 0;
-}
-
-static size_t first_unlike_rank_0(const struct cb_shm_comm *comm) {
-    size_t r = 1;
-    while (r + 1 < comm->base.size && same_call(comm, 0, r))
-        r++;
-    return r;
-}
-
-/* All ranks see all slots, so all come to the same culprit: the first that differs from rank 0, or rank 0 if it stands
- * alone against others that agree. */
-static size_t odd_one_out(const struct cb_shm_comm *comm) {
-    if (comm->base.size == 2)
-        return 1;
-    for (size_t r = 2; r < comm->base.size; r++)
-        if (!same_call(comm, 1, r))
-            return first_unlike_rank_0(comm);
-    return 0;
+static const cb_fingerprint *call_of(const void *comm, size_t rank) {
+    const struct cb_shm_comm *shm = comm;
+    return &cb_shm_slot(shm, rank, shm->round)->print;
 }
 
 /* The failure behind the word, completed from places that no longer change once the word is set. */
@@ -154,11 +116,8 @@ static cb_failure failure_of(const struct cb_shm_comm *comm, uint64_t word) {
     size_t culprit = failure_culprit(word);
     const struct cb_rank_header *rank = &comm->job->ranks[culprit];
     cb_failure failure = {.cause = failure_cause(word), .culprit = (uint32_t)culprit, .pid = rank->pid};
-    if (failure.cause == COBRE_CAUSE_MISMATCH) {
-        failure.rank_b = (uint32_t)first_unlike_rank_0(comm);
-        failure.call_a = *print_of(comm, 0);
-        failure.call_b = *print_of(comm, failure.rank_b);
-    }
+    if (failure.cause == COBRE_CAUSE_MISMATCH)
+        cb_find_mismatch(&failure, comm->base.size, call_of, comm);
     if (failure.cause == COBRE_CAUSE_ABORTED) {
         failure.code = rank->abort_code;
         memcpy(failure.text, rank->abort_text, sizeof failure.text);
@@ -226,20 +185,20 @@ static bool spin(const _Atomic uint32_t *word, uint32_t value) {
                 return true;
             pause_core();
         }
-        end = end > 0 ? end : cb_shm_now() + SPIN_SECONDS;
-    } while (cb_shm_now() < end);
+        end = end > 0 ? end : cb_now() + SPIN_SECONDS;
+    } while (cb_now() < end);
     return false;
 }
 
 static bool yield_for_a_while(const _Atomic uint32_t *word, uint32_t value) {
-    double end = cb_shm_now() + YIELD_SECONDS;
+    double end = cb_now() + YIELD_SECONDS;
     do {
         for (int i = 0; i < 8; i++) {
             sched_yield();
             if (reached(word, value))
                 return true;
         }
-    } while (cb_shm_now() < end);
+    } while (cb_now() < end);
     return false;
 }
 
@@ -247,7 +206,7 @@ static bool yield_for_a_while(const _Atomic uint32_t *word, uint32_t value) {
 static cobre_status sleep_until(struct cb_shm_comm *comm, const cb_call *call, size_t r) {
     struct cb_slot *slot = cb_shm_slot(comm, r, comm->round);
     const cobre_comm *base = &comm->base;
-    double start = cb_shm_now();
+    double start = cb_now();
     for (;;) {
         size_t culprit = 0;
         cobre_cause gone = find_gone(comm, &culprit);
@@ -259,7 +218,7 @@ static cobre_status sleep_until(struct cb_shm_comm *comm, const cb_call *call, s
             return fail(comm, call, gone, culprit);
         if (base->interrupted && base->interrupted(base->interrupted_arg))
             return fail(comm, call, COBRE_CAUSE_INTERRUPTED, base->rank);
-        if (base->stall_secs > 0 && cb_shm_now() - start > base->stall_secs)
+        if (base->stall_secs > 0 && cb_now() - start > base->stall_secs)
             return fail(comm, call, COBRE_CAUSE_STALLED, r);
         sleep_on(comm, &comm->doors[r], &slot->round, comm->round, start);
     }
@@ -289,5 +248,7 @@ cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call) {
     }
     if (same)
         return COBRE_OK;
-    return fail(comm, call, COBRE_CAUSE_MISMATCH, odd_one_out(comm));
+    cb_failure mismatch;
+    cb_find_mismatch(&mismatch, comm->base.size, call_of, comm);
+    return fail(comm, call, COBRE_CAUSE_MISMATCH, mismatch.culprit);
 }

@@ -101,7 +101,7 @@ static void admit_one(struct cb_door_keeper *keeper, int fd) {
         if (keeper->strangers[i].fd < 0 || keeper->strangers[i].since < place->since)
             place = &keeper->strangers[i];
     dismiss(place);
-    *place = (struct stranger){.fd = fd, .since = cb_tcp_now()};
+    *place = (struct stranger){.fd = fd, .since = cb_now()};
     cb_net_for_data(fd);
 }
 
@@ -176,11 +176,11 @@ static void wait_at_the_door(struct cb_door_keeper *keeper, double until, struct
         polls[count++] = (struct pollfd){.fd = keeper->listeners[i], .events = POLLIN};
     for (size_t i = 0; i < AT_THE_DOOR; i++) {
         struct stranger *stranger = &keeper->strangers[i];
-        if (stranger->fd >= 0 && cb_tcp_now() - stranger->since > HANDSHAKE_SECONDS)
+        if (stranger->fd >= 0 && cb_now() - stranger->since > HANDSHAKE_SECONDS)
             dismiss(stranger);
         polls[count++] = (struct pollfd){.fd = stranger->fd, .events = POLLIN};
     }
-    double left = until - cb_tcp_now();
+    double left = until - cb_now();
     if (poll(polls, (nfds_t)count, left > 0 ? (int)(left * 1e3) + 1 : 0) < 0)
         memset(polls, 0, count * sizeof *polls);
 }
@@ -201,7 +201,7 @@ bool cb_keeper_next(struct cb_door_keeper *keeper, double until, struct cb_guest
         for (size_t i = 0; i < keeper->listener_count; i++)
             if (polls[i].revents)
                 admit(keeper, keeper->listeners[i]);
-    } while (cb_tcp_now() < until);
+    } while (cb_now() < until);
     return false;
 }
 

@@ -97,9 +97,9 @@ cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call) {
 
 /* Waits a moment for rank 0's word. */
 static bool await_word(struct cb_tcp_comm *comm, double seconds) {
-    for (double until = cb_tcp_now() + seconds; !cb_tcp_alarm(comm) && comm->alarm >= 0;) {
+    for (double until = cb_now() + seconds; !cb_tcp_alarm(comm) && comm->alarm >= 0;) {
         struct pollfd wait = {.fd = comm->alarm, .events = POLLIN};
-        double left = until - cb_tcp_now();
+        double left = until - cb_now();
         if (left <= 0)
             break;
         poll(&wait, 1, (int)(left * 1e3) + 1);

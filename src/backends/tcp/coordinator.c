@@ -156,10 +156,10 @@ static cobre_status give_up(struct gathering *gathering, size_t culprit, int err
 
 static cobre_status gather(struct gathering *gathering) {
     struct cb_tcp_comm *comm = gathering->comm;
-    double deadline = cb_tcp_now() + gathering->options->join_timeout_secs;
+    double deadline = cb_now() + gathering->options->join_timeout_secs;
     while (gathering->missing) {
         struct cb_guest guest;
-        double now = cb_tcp_now();
+        double now = cb_now();
         if (now > deadline)
             return give_up(gathering, first_missing(comm), ETIMEDOUT, "did not come in time");
         if (cb_tcp_interrupted(gathering->options))
@@ -222,7 +222,7 @@ static bool send_tables(struct gathering *gathering, const uint32_t *neighbours)
         cb_pack_header(&(cb_header){.length = bytes, .tag = CB_TAG_TABLE}, frame);
         cb_pack_table(&table, comm->pids, size, frame + CB_HEADER_BYTES);
         sent = cb_net_send(comm->data[r], frame, CB_HEADER_BYTES + bytes,
-                           cb_tcp_now() + gathering->options->join_timeout_secs);
+                           cb_now() + gathering->options->join_timeout_secs);
     }
     free(frame);
     return sent;

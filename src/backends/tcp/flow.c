@@ -11,18 +11,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "tcp.h"
 
 enum { PIECES_AT_ONCE = 16, SLICE_MS = 50 };
 #define SPIN_SECONDS 50e-6
-
-double cb_tcp_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void cb_flow_start(struct cb_flow *flow, int fd, bool out, size_t peer, struct cb_piece *pieces, size_t count) {
     *flow = (struct cb_flow){.fd = fd, .out = out, .peer = peer, .pieces = pieces, .count = count};
@@ -123,7 +116,7 @@ static size_t whom_we_wait_for(const struct run *run) {
 static bool has_stalled(const struct run *run) {
     const cobre_comm *base = &run->comm->base;
     double limit = base->stall_secs + (base->rank ? 1 : 0);
-    return base->stall_secs > 0 && cb_tcp_now() - run->since > limit;
+    return base->stall_secs > 0 && cb_now() - run->since > limit;
 }
 
 static cobre_status look_around(struct run *run) {
@@ -153,10 +146,10 @@ static cobre_status loop(struct run *run, cb_advance *advance, void *context) {
             return cb_tcp_lost(run->comm, run->call, lost);
         if (result == MOVED) {
             spin_until = 0;
-            run->since = cb_tcp_now();
+            run->since = cb_now();
             continue;
         }
-        double now = cb_tcp_now();
+        double now = cb_now();
         if (spin_until == 0)
             spin_until = now + (run->comm->crowded ? 0 : SPIN_SECONDS);
         if (now < spin_until)
@@ -171,7 +164,7 @@ static cobre_status loop(struct run *run, cb_advance *advance, void *context) {
 cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct cb_flow *flows, size_t count,
                          cb_advance *advance, void *context) {
     struct pollfd few[9];
-    struct run run = {.comm = comm, .call = call, .flows = flows, .count = count, .polls = few, .since = cb_tcp_now()};
+    struct run run = {.comm = comm, .call = call, .flows = flows, .count = count, .polls = few, .since = cb_now()};
     if (count + 1 > sizeof few / sizeof *few)
         run.polls = malloc((count + 1) * sizeof *run.polls);
     if (!run.polls)

@@ -79,7 +79,7 @@ size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *
 static bool await_event(int fd, short events, double until) {
     struct pollfd wait = {.fd = fd, .events = events};
     for (;;) {
-        double left = until - cb_tcp_now();
+        double left = until - cb_now();
         int result = poll(&wait, 1, left > 0 ? (int)(left * 1e3) + 1 : 0);
         if (result > 0 || (result == 0 && left <= 0))
             return result > 0;

@@ -55,22 +55,16 @@ static void check_heads(void *context) {
             check_head(star, &star->in[i]);
 }
 
-/* The ranks' calls, as rank 0 knows all of them and a pair each other's. */
+/* Rank 0 knows all calls, the ranks of a pair each other's. */
+static const cb_fingerprint *call_of(const void *comm, size_t rank) {
+    return &((const struct cb_tcp_comm *)comm)->frames.prints[rank];
+}
+
 static cobre_status mismatch(struct star *star) {
     struct cb_tcp_comm *comm = star->comm;
-    cb_fingerprint *prints = comm->frames.prints;
-    size_t size = comm->base.size, unlike = 1, odd;
-    prints[comm->base.rank] = star->call->print;
-    while (unlike + 1 < size && memcmp(&prints[0], &prints[unlike], sizeof *prints) == 0)
-        unlike++;
-    odd = size == 2 ? 1 : 0;
-    for (size_t r = 2; r < size && odd == 0; r++)
-        odd = memcmp(&prints[1], &prints[r], sizeof *prints) == 0 ? 0 : unlike;
-    cb_failure failure = {.cause = COBRE_CAUSE_MISMATCH,
-                          .culprit = (uint32_t)odd,
-                          .rank_b = (uint32_t)unlike,
-                          .call_a = prints[0],
-                          .call_b = prints[unlike]};
+    cb_failure failure = {0};
+    comm->frames.prints[comm->base.rank] = star->call->print;
+    cb_find_mismatch(&failure, comm->base.size, call_of, comm);
     return cb_tcp_fail(comm, star->call, &failure);
 }
 

@@ -81,7 +81,6 @@ struct cb_tcp_comm {
 void cb_flow_start(struct cb_flow *flow, int fd, bool out, size_t peer, struct cb_piece *pieces, size_t count);
 cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct cb_flow *flows, size_t count,
                          cb_advance *advance, void *context);
-double cb_tcp_now(void);
 
 /* control.c: what broke, said once for all ranks. */
 cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb_failure *failure);

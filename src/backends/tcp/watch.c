@@ -5,7 +5,6 @@
  * death. */
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,15 +90,6 @@ static void *run(void *argument) {
     return NULL;
 }
 
-static int start_thread(struct cb_watch *watch) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&watch->thread, NULL, run, watch);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 static void release(struct cb_watch *watch) {
     int fds[] = {watch->alarm[0], watch->alarm[1], watch->wake[0], watch->wake[1]};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
@@ -127,7 +117,7 @@ struct cb_watch *cb_watch_start(size_t size, int *controls, const int64_t *pids,
     watch->left = calloc(size, sizeof *watch->left);
     watch->alarm[0] = watch->alarm[1] = watch->wake[0] = watch->wake[1] = -1;
     if (!watch->inboxes || !watch->left || pipe2(watch->alarm, O_CLOEXEC | O_NONBLOCK) != 0 ||
-        pipe2(watch->wake, O_CLOEXEC | O_NONBLOCK) != 0 || start_thread(watch) != 0) {
+        pipe2(watch->wake, O_CLOEXEC | O_NONBLOCK) != 0 || cb_start_thread(&watch->thread, run, watch) != 0) {
         release(watch);
         return NULL;
     }

@@ -136,7 +136,7 @@ static cobre_status connect_as(struct joining *joining, uint8_t kind, int *conne
     int error = ETIMEDOUT;
     for (struct timespec nap = {.tv_nsec = 2000000};; nanosleep(&nap, NULL)) {
         cb_reply reply;
-        double until = cb_tcp_now() + TRY_SECONDS;
+        double until = cb_now() + TRY_SECONDS;
         int fd = cb_net_connect(options->tcp_coordinator, options->tcp_port,
                                 until < joining->deadline ? until : joining->deadline, &error);
         if (fd >= 0) {
@@ -156,7 +156,7 @@ static cobre_status connect_as(struct joining *joining, uint8_t kind, int *conne
                 return not_the_coordinator(joining, result);
             error = ECONNRESET;
         }
-        if (error == EAI_NONAME || cb_tcp_now() > joining->deadline || cb_tcp_interrupted(options))
+        if (error == EAI_NONAME || cb_now() > joining->deadline || cb_tcp_interrupted(options))
             return never_reached(joining, error);
         nap.tv_nsec = nap.tv_nsec < 100000000 ? nap.tv_nsec * 3 / 2 : nap.tv_nsec;
     }
@@ -172,7 +172,7 @@ static cobre_status did_not_form(struct joining *joining) {
     if (cb_tcp_interrupted(joining->options))
         return CB_TCP_ERROR(EINTR, "the program's interrupted hook asked for this",
                             "tcp: rank %zu was interrupted while it waited for the others", comm->base.rank);
-    if (cb_tcp_now() > joining->deadline)
+    if (cb_now() > joining->deadline)
         return CB_TCP_ERROR(ETIMEDOUT, "start all ranks; COBRE_TCP_TIMEOUT_SECS sets the longest wait",
                             "tcp: rank %zu has joined, but the job of %zu did not form in time", comm->base.rank,
                             comm->base.size);
@@ -185,7 +185,7 @@ static bool receive_patiently(struct joining *joining, void *bytes, size_t count
     struct pollfd wait = {.fd = joining->comm->data[0], .events = POLLIN};
     double deadline = joining->deadline + 2; /* rank 0's own deadline comes first, and brings a better message */
     while (poll(&wait, 1, 50) <= 0)
-        if (cb_tcp_now() > deadline || cb_tcp_interrupted(joining->options))
+        if (cb_now() > deadline || cb_tcp_interrupted(joining->options))
             return false;
     return cb_net_receive(joining->comm->data[0], bytes, count, deadline);
 }
@@ -208,7 +208,7 @@ static int connect_ring(const struct joining *joining, const cb_address *to) {
     char host[64];
     cb_reply reply;
     int error;
-    double until = cb_tcp_now() + RING_SECONDS;
+    double until = cb_now() + RING_SECONDS;
     if (to->family == 0 || !inet_ntop(to->family == 4 ? AF_INET : AF_INET6, to->bytes, host, sizeof host))
         return -1;
     int fd = cb_net_connect(host, to->port, until, &error);
@@ -223,7 +223,7 @@ static int connect_ring(const struct joining *joining, const cb_address *to) {
 
 static int accept_ring(const struct joining *joining) {
     const cobre_comm *base = &joining->comm->base;
-    double until = cb_tcp_now() + 2 * RING_SECONDS;
+    double until = cb_now() + 2 * RING_SECONDS;
     struct cb_guest guest = {.fd = -1};
     struct cb_door_keeper *keeper =
         cb_keeper_open(&joining->listener, 1, joining->options->tcp_token, base->size, joining->job);
@@ -251,7 +251,7 @@ static void link_ring(struct joining *joining, const cb_table *table) {
 
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
     struct joining joining = {
-        .comm = comm, .options = options, .deadline = cb_tcp_now() + options->join_timeout_secs, .listener = -1};
+        .comm = comm, .options = options, .deadline = cb_now() + options->join_timeout_secs, .listener = -1};
     cb_table table = {0};
     cobre_status status = connect_as(&joining, CB_DATA, &comm->data[0]);
     if (!status)

@@ -1,0 +1,410 @@
+/* test_wire.c: every message of docs/wire.md, byte for byte.
+ *
+ * The bytes are written by hand from the document, not taken from the code: where a test fails, one of the two is
+ * wrong. The proofs were computed with Python's hmac and hashlib from the same bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "wire.h"
+
+/* Hex digits, blanks ignored, 'text' for characters; returns how many bytes there are. */
+static size_t bytes_of(const char *hex, unsigned char *bytes) {
+    size_t count = 0;
+    while (*hex) {
+        if (*hex == ' ') {
+            hex++;
+        } else if (*hex == '\'') {
+            for (hex++; *hex != '\''; hex++)
+                bytes[count++] = (unsigned char)*hex;
+            hex++;
+        } else {
+            char pair[3] = {hex[0], hex[1], '\0'};
+            bytes[count++] = (unsigned char)strtoul(pair, NULL, 16);
+            hex += 2;
+        }
+    }
+    return count;
+}
+
+#define CHECK_BYTES(actual, length, hex)                                                                               \
+    do {                                                                                                               \
+        unsigned char expected_[1024];                                                                                 \
+        assert_int_equal(bytes_of(hex, expected_), (length));                                                          \
+        assert_memory_equal(actual, expected_, (length));                                                              \
+    } while (0)
+
+#define NONCE "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
+#define CHALLENGE "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f"
+#define JOB "e0e1e2e3e4e5e6e7e8e9eaebecedeeef"
+
+/* Offsets as in the document:   0 magic  8 ver 10 11 12 13     16 rank  20 size  24   26   28 pid */
+#define HELLO "'cobretcp' 0001 01 08 02 000000 00010203 00040506 9c41 0000 0000beef " NONCE JOB
+
+static cb_hello some_hello(void) {
+    cb_hello hello = {.version = 1,
+                      .byte_order = 1,
+                      .size_bytes = 8,
+                      .kind = CB_CONTROL,
+                      .rank = 0x10203,
+                      .size = 0x40506,
+                      .port = 40001,
+                      .pid = 0xbeef};
+    bytes_of(NONCE, hello.nonce);
+    bytes_of(JOB, hello.job);
+    return hello;
+}
+
+static void hello_bytes(void **state) {
+    (void)state;
+    unsigned char bytes[CB_HELLO_BYTES];
+    cb_hello hello = some_hello();
+    assert_int_equal(CB_HELLO_BYTES, 80);
+    cb_pack_hello(&hello, bytes);
+    CHECK_BYTES(bytes, 80, HELLO);
+}
+
+static void hello_fields(void **state) {
+    (void)state;
+    unsigned char bytes[CB_HELLO_BYTES];
+    cb_hello hello, expected = some_hello();
+    bytes_of(HELLO, bytes);
+    cb_parse_hello(bytes, &hello);
+    assert_int_equal(hello.version, 1);
+    assert_int_equal(hello.byte_order, 1);
+    assert_int_equal(hello.size_bytes, 8);
+    assert_int_equal(hello.kind, 2);
+    assert_int_equal(hello.rank, 0x10203);
+    assert_int_equal(hello.size, 0x40506);
+    assert_int_equal(hello.port, 40001);
+    assert_int_equal(hello.pid, 0xbeef);
+    assert_memory_equal(hello.nonce, expected.nonce, sizeof hello.nonce);
+    assert_memory_equal(hello.job, expected.job, sizeof hello.job);
+}
+
+/* A hello with this byte at this place; the rest fits this machine. */
+static int verdict_with(size_t at, unsigned char byte) {
+    unsigned char bytes[CB_HELLO_BYTES];
+    cb_hello hello;
+    bytes_of(HELLO, bytes);
+    bytes[10] = cb_native_byte_order();
+    bytes[11] = sizeof(size_t);
+    bytes[at] = byte;
+    return cb_parse_hello(bytes, &hello);
+}
+
+static void hello_refusals(void **state) {
+    (void)state;
+    unsigned char other_order = cb_native_byte_order() == 1 ? 2 : 1;
+    assert_int_equal(verdict_with(0, 'c'), 0);
+    for (size_t at = 0; at < 8; at++)
+        assert_int_equal(verdict_with(at, 'X'), -1);
+    assert_int_equal(verdict_with(8, 1), 1);  /* version 257 */
+    assert_int_equal(verdict_with(9, 2), 1);  /* version 2 */
+    assert_int_equal(verdict_with(9, 0), 1);  /* version 0 */
+    assert_int_equal(verdict_with(10, 0), 2); /* byte order */
+    assert_int_equal(verdict_with(10, other_order), 2);
+    assert_int_equal(verdict_with(10, 3), 2);
+    assert_int_equal(verdict_with(11, sizeof(size_t) == 8 ? 4 : 8), 3); /* type sizes */
+    assert_int_equal(verdict_with(11, 0), 3);
+    for (unsigned kind = 0; kind < 256; kind += 15) /* read, not judged */
+        assert_int_equal(verdict_with(12, (unsigned char)kind), 0);
+}
+
+/* The version comes first: what another version means by the other bytes is not known. */
+static void version_is_judged_first(void **state) {
+    (void)state;
+    unsigned char bytes[CB_HELLO_BYTES] = "cobretcp";
+    cb_hello hello;
+    memset(bytes + 8, 0xff, sizeof bytes - 8);
+    assert_int_equal(cb_parse_hello(bytes, &hello), 1);
+    assert_int_equal(hello.version, 0xffff);
+}
+
+static void hello_beginnings(void **state) {
+    (void)state;
+    unsigned char bytes[CB_HELLO_BYTES];
+    bytes_of(HELLO, bytes);
+    for (size_t count = 0; count <= sizeof bytes; count++)
+        assert_true(cb_may_be_hello(bytes, count));
+    for (size_t at = 0; at < 8; at++) {
+        bytes[at] ^= 0x20;
+        assert_true(cb_may_be_hello(bytes, at));
+        for (size_t count = at + 1; count <= sizeof bytes; count++)
+            assert_false(cb_may_be_hello(bytes, count));
+        bytes[at] ^= 0x20;
+    }
+    assert_false(cb_may_be_hello((const unsigned char *)"GET / HTTP/1.1", 3));
+}
+
+/* The byte order of this machine as the document numbers it, found another way. */
+static void native_byte_order(void **state) {
+    (void)state;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    assert_int_equal(cb_native_byte_order(), 1);
+#else
+    assert_int_equal(cb_native_byte_order(), 2);
+#endif
+}
+
+#define NO_JOB "00000000000000000000000000000000"
+#define NO_SECRET NO_JOB NO_JOB
+
+static void reply_bytes(void **state) {
+    (void)state;
+    unsigned char bytes[CB_REPLY_BYTES];
+    cb_reply challenge = {.type = CB_CHALLENGE, .version = 1},
+             welcome = {.type = CB_WELCOME, .version = 1, .number = 16},
+             refusal = {.type = CB_REFUSAL, .reason = CB_REFUSED_SIZE, .version = 0x102, .number = 0xa0b0c0d};
+    assert_int_equal(CB_REPLY_BYTES, 64);
+    bytes_of(CHALLENGE, challenge.secret);
+    cb_pack_reply(&challenge, bytes);
+    CHECK_BYTES(bytes, 64, "'cobretcp' 01 00 0001 00000000 " CHALLENGE NO_JOB);
+    bytes_of(NONCE, welcome.secret);
+    bytes_of(JOB, welcome.job);
+    cb_pack_reply(&welcome, bytes);
+    CHECK_BYTES(bytes, 64, "'cobretcp' 02 00 0001 00000010 " NONCE JOB);
+    cb_pack_reply(&refusal, bytes);
+    CHECK_BYTES(bytes, 64, "'cobretcp' 03 05 0102 0a0b0c0d " NO_SECRET NO_JOB);
+}
+
+static void reply_fields(void **state) {
+    (void)state;
+    unsigned char bytes[CB_REPLY_BYTES], secret[CB_PROOF], job[CB_JOB_ID];
+    cb_reply reply;
+    bytes_of("'cobretcp' 02 09 0102 0a0b0c0d " NONCE JOB, bytes);
+    bytes_of(NONCE, secret);
+    bytes_of(JOB, job);
+    assert_true(cb_parse_reply(bytes, &reply));
+    assert_int_equal(reply.type, 2);
+    assert_int_equal(reply.reason, 9);
+    assert_int_equal(reply.version, 0x102);
+    assert_int_equal(reply.number, 0xa0b0c0d);
+    assert_memory_equal(reply.secret, secret, sizeof secret);
+    assert_memory_equal(reply.job, job, sizeof job);
+    for (unsigned type = 0; type < 256; type++) {
+        bytes[8] = (unsigned char)type;
+        assert_int_equal(cb_parse_reply(bytes, &reply), type >= 1 && type <= 3);
+    }
+    bytes[8] = 1;
+    bytes[7] = 'P';
+    assert_false(cb_parse_reply(bytes, &reply));
+}
+
+/* The numbers of the document's list. */
+static void refusal_reasons(void **state) {
+    (void)state;
+    static const char *const words[] = {NULL,    "version", "byte order",  "type sizes", "token", "number of ranks",
+                                        "range", "taken",   "another job", "kind"};
+    for (unsigned reason = 1; reason < sizeof words / sizeof *words; reason++)
+        assert_non_null(strstr(cb_refusal_text(reason), words[reason]));
+    assert_string_equal(cb_refusal_text(0), cb_refusal_text(10));
+    assert_true(cb_refusal_text(255)[0]);
+}
+
+#define PRINT "04 07 02 01 01020304 1112131415161718 2122232425262728"
+
+static const cb_fingerprint print = {.operation = CB_ALLGATHERV,
+                                     .type = COBRE_F64,
+                                     .op = COBRE_MIN,
+                                     .flags = 1,
+                                     .root = 0x1020304,
+                                     .count = UINT64_C(0x1112131415161718),
+                                     .detail = UINT64_C(0x2122232425262728)};
+
+static void header_bytes(void **state) {
+    (void)state;
+    unsigned char bytes[CB_HEADER_BYTES];
+    cb_header header = {.length = UINT64_C(0x100000002),
+                        .tag = CB_TAG_RESULT,
+                        .sequence = UINT64_C(0x3132333435363738),
+                        .print = print};
+    assert_int_equal(CB_HEADER_BYTES, 48);
+    cb_pack_header(&header, bytes);
+    CHECK_BYTES(bytes, 48, "0000000100000002 02 00000000000000 3132333435363738 " PRINT);
+}
+
+static void header_fields(void **state) {
+    (void)state;
+    unsigned char bytes[CB_HEADER_BYTES];
+    cb_header header;
+    bytes_of("0000000100000002 02 00000000000000 3132333435363738 " PRINT, bytes);
+    assert_true(cb_parse_header(bytes, &header));
+    assert_int_equal(header.length, UINT64_C(0x100000002));
+    assert_int_equal(header.sequence, UINT64_C(0x3132333435363738));
+    assert_memory_equal(&header.print, &print, sizeof print);
+    for (unsigned tag = 0; tag < 256; tag++) {
+        bytes[8] = (unsigned char)tag;
+        assert_int_equal(cb_parse_header(bytes, &header), tag >= 1 && tag <= 5);
+    }
+    bytes[8] = 1;
+    for (size_t at = 9; at < 16; at++) {
+        bytes[at] = 1;
+        assert_false(cb_parse_header(bytes, &header));
+        bytes[at] = 0;
+    }
+    assert_true(cb_parse_header(bytes, &header));
+}
+
+/* The numbers of the document, by name. */
+static void numbers(void **state) {
+    (void)state;
+    static const char *const operations[] = {"barrier",      "broadcast",         "allreduce",
+                                             "allgatherv",   "allgatherv_region", "region_create",
+                                             "region_fence", "region_seal",       "split_local"};
+    static const char *const types[] = {"u8", "i32", "u32", "i64", "u64", "f32", "f64"};
+    for (unsigned i = 0; i < sizeof operations / sizeof *operations; i++)
+        assert_string_equal(cb_operation_name(i + 1), operations[i]);
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        assert_string_equal(cobre_type_name((cobre_type)(i + 1)), types[i]);
+    assert_int_equal(COBRE_SUM, 1);
+    assert_int_equal(COBRE_MIN, 2);
+    assert_int_equal(COBRE_MAX, 3);
+    static const int tags[] = {CB_TAG_CALL, CB_TAG_RESULT, CB_TAG_TABLE, CB_TAG_LEFT, CB_TAG_FAILED};
+    static const int kinds[] = {CB_DATA, CB_CONTROL, CB_RING};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(tags[i], i + 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(kinds[i], i + 1);
+    static const cobre_cause causes[] = {COBRE_CAUSE_PEER_DIED, COBRE_CAUSE_PEER_LEFT,   COBRE_CAUSE_MISMATCH,
+                                         COBRE_CAUSE_STALLED,   COBRE_CAUSE_INTERRUPTED, COBRE_CAUSE_ABORTED,
+                                         COBRE_CAUSE_TRANSPORT};
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(causes[i], i + 1);
+}
+
+#define OTHER "03 01 03 00 00000000 0000000000000001 0000000000000000"
+#define FAILED_HEAD                                                                                                    \
+    "00000003 00000002 ffffffff 00000000 0000000000001267 00000000 00000002 " PRINT OTHER " 0000000000000000"
+
+static cb_failure some_failure(void) {
+    return (cb_failure){.cause = COBRE_CAUSE_MISMATCH,
+                        .culprit = 2,
+                        .code = -1,
+                        .pid = 4711,
+                        .rank_b = 2,
+                        .call_a = print,
+                        .call_b = {.operation = CB_ALLREDUCE, .type = COBRE_U8, .op = COBRE_MAX, .count = 1},
+                        .text = "why"};
+}
+
+static void failure_bytes(void **state) {
+    (void)state;
+    unsigned char bytes[CB_FAILURE_BYTES], zeros[256] = {0};
+    cb_failure failure = some_failure();
+    assert_int_equal(CB_FAILURE_BYTES, 344);
+    cb_pack_failure(&failure, bytes);
+    CHECK_BYTES(bytes, 88, FAILED_HEAD);
+    assert_memory_equal(bytes + 88, "why", 3);
+    assert_memory_equal(bytes + 91, zeros, 253);
+}
+
+static void failure_fields(void **state) {
+    (void)state;
+    unsigned char bytes[CB_FAILURE_BYTES];
+    cb_failure failure, expected = some_failure();
+    assert_int_equal(bytes_of(FAILED_HEAD, bytes), 88);
+    memset(bytes + 88, 'x', 256); /* a text without an end gets one */
+    assert_true(cb_parse_failure(bytes, 3, &failure));
+    assert_int_equal(failure.cause, COBRE_CAUSE_MISMATCH);
+    assert_int_equal(failure.culprit, 2);
+    assert_int_equal(failure.code, -1);
+    assert_int_equal(failure.pid, 4711);
+    assert_int_equal(failure.rank_a, 0);
+    assert_int_equal(failure.rank_b, 2);
+    assert_memory_equal(&failure.call_a, &expected.call_a, sizeof print);
+    assert_memory_equal(&failure.call_b, &expected.call_b, sizeof print);
+    assert_int_equal(strlen(failure.text), 255);
+}
+
+static bool failure_with(size_t at, unsigned char byte, size_t ranks) {
+    unsigned char bytes[CB_FAILURE_BYTES] = {0};
+    cb_failure failure;
+    bytes_of(FAILED_HEAD, bytes);
+    bytes[at] = byte;
+    return cb_parse_failure(bytes, ranks, &failure);
+}
+
+static void failure_refusals(void **state) {
+    (void)state;
+    for (unsigned cause = 0; cause < 256; cause++)
+        assert_int_equal(failure_with(3, (unsigned char)cause, 3), cause >= 1 && cause <= 7);
+    assert_false(failure_with(0, 1, 3));  /* cause 2^24 + 3 */
+    assert_false(failure_with(7, 3, 3));  /* culprit */
+    assert_false(failure_with(4, 1, 3));  /* culprit, high byte */
+    assert_false(failure_with(27, 3, 3)); /* first rank */
+    assert_false(failure_with(31, 3, 3)); /* second rank */
+    assert_false(failure_with(31, 2, 2));
+    assert_true(failure_with(31, 3, 4));
+}
+
+#define TABLE "00000004 06 00 9c41 000102030405060708090a0b0c0d0e0f 0000000000001267 ffffffffffffffff 0000000100000000"
+
+static void table_bytes(void **state) {
+    (void)state;
+    unsigned char bytes[48], expected[48];
+    static const int64_t pids[] = {4711, -1, INT64_C(1) << 32};
+    cb_table table = {.neighbours = 4, .successor = {.family = 6, .port = 40001}}, parsed;
+    int64_t back[3];
+    for (unsigned char i = 0; i < 16; i++)
+        table.successor.bytes[i] = i;
+    assert_int_equal(cb_table_bytes(3), 48);
+    cb_pack_table(&table, pids, 3, bytes);
+    CHECK_BYTES(bytes, 48, TABLE);
+    bytes_of(TABLE, expected);
+    cb_parse_table(expected, 3, &parsed, back);
+    assert_int_equal(parsed.neighbours, 4);
+    assert_int_equal(parsed.successor.family, 6);
+    assert_int_equal(parsed.successor.port, 40001);
+    assert_memory_equal(parsed.successor.bytes, table.successor.bytes, 16);
+    assert_memory_equal(back, pids, sizeof pids);
+}
+
+static void proofs(void **state) {
+    (void)state;
+    static const struct {
+        const char *token, *role, *proof;
+    } known[] = {
+        {"", "connects", "38da6f68a2f16286d4ad3d0dab9c5ae47f76710bd1b00c380c09eca59f9fee5e"},
+        {"", "accepts", "f130907db3f016fc278cf95f25d49abe88d1c3234fbdec9ccf64864ef0ef6807"},
+        {"correct horse battery staple", "connects",
+         "5b39655cdaf16b9756ccd350dd6c6879bf5f03406d908a088f8f7ff25d51e3c4"},
+        {"correct horse battery staple", "accepts", "5e150f2ef255b8ad9dd82463a0d09b0e5a2c52e298197fcbeb3b849ff3399ff5"},
+    };
+    unsigned char hello[CB_HELLO_BYTES], nonce[CB_NONCE], proof[CB_PROOF], other[CB_PROOF];
+    bytes_of(HELLO, hello);
+    bytes_of(CHALLENGE, nonce);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        cb_make_proof(known[i].token, known[i].role, hello, nonce, proof);
+        CHECK_BYTES(proof, 32, known[i].proof);
+    }
+    /* Every byte of the hello and of the challenge counts. */
+    for (size_t at = 0; at < sizeof hello + sizeof nonce; at++) {
+        unsigned char *byte = at < sizeof hello ? &hello[at] : &nonce[at - sizeof hello];
+        *byte ^= 1;
+        cb_make_proof(known[3].token, "accepts", hello, nonce, other);
+        assert_memory_not_equal(other, proof, sizeof proof);
+        *byte ^= 1;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hello_bytes),      cmocka_unit_test(hello_fields),
+        cmocka_unit_test(hello_refusals),   cmocka_unit_test(version_is_judged_first),
+        cmocka_unit_test(hello_beginnings), cmocka_unit_test(native_byte_order),
+        cmocka_unit_test(reply_bytes),      cmocka_unit_test(reply_fields),
+        cmocka_unit_test(refusal_reasons),  cmocka_unit_test(header_bytes),
+        cmocka_unit_test(header_fields),    cmocka_unit_test(numbers),
+        cmocka_unit_test(failure_bytes),    cmocka_unit_test(failure_fields),
+        cmocka_unit_test(failure_refusals), cmocka_unit_test(table_bytes),
+        cmocka_unit_test(proofs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
