@@ -125,7 +125,8 @@ cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t p
     if (comm->watch) {
         if (cb_watch_has_left(comm->watch, peer))
             cause = COBRE_CAUSE_PEER_LEFT;
-    } else if (await_word(comm, peer ? 2 : 0.5)) {
+    } else if (await_word(comm,
+                          peer ? comm->timeout + 1 : 0.5)) { /* a host that is gone ends control within the timeout */
         return cb_tcp_broken(comm, call);
     } else if (peer == 0 && comm->coordinator_left) {
         cause = COBRE_CAUSE_PEER_LEFT;

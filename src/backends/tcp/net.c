@@ -12,6 +12,8 @@
 
 #include "tcp.h"
 
+#define TRY_SECONDS 3.0 /* for one address; another of the same name may answer */
+
 static struct addrinfo *resolve(const char *host, uint16_t port, int flags, int *error) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV}, *found = NULL;
     char service[8];
@@ -106,11 +108,12 @@ static int connect_to(const struct addrinfo *address, double until) {
     return -1;
 }
 
-int cb_net_connect(const char *host, uint16_t port, double until, int *error) {
+int cb_net_connect(const char *host, uint16_t port, double deadline, int *error) {
     int fd = -1;
     struct addrinfo *found = resolve(host, port, 0, error);
     for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
-        fd = connect_to(at, until);
+        double until = cb_now() + TRY_SECONDS;
+        fd = connect_to(at, until < deadline ? until : deadline);
         *error = fd < 0 ? errno : 0;
     }
     if (found)
@@ -175,6 +178,7 @@ void cb_net_for_control(int fd, double timeout) {
 #endif
 }
 
+/* The numeric address at the other end, which is also what a second connection to the same host needs. */
 void cb_net_peer_text(int fd, char *text, size_t len) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;

@@ -125,7 +125,7 @@ void cb_keeper_close(struct cb_door_keeper *keeper);
 /* net.c: sockets */
 enum { CB_MAX_LISTENERS = 4 };
 size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *bound, int *error);
-int cb_net_connect(const char *host, uint16_t port, double until, int *error); /* one try; -1 */
+int cb_net_connect(const char *host, uint16_t port, double deadline, int *error); /* one try; -1 */
 bool cb_net_send(int fd, const void *bytes, size_t count, double until);
 bool cb_net_receive(int fd, void *bytes, size_t count, double until);
 void cb_net_for_data(int fd);

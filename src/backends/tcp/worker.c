@@ -15,8 +15,7 @@
 
 #include "tcp.h"
 
-#define TRY_SECONDS 3.0   /* for one address; another may answer */
-#define RING_SECONDS 10.0 /* for a link; where it cannot be made, everything goes over the star */
+#define RING_SECONDS 5.0 /* for the links of the ring; where they cannot be made, everything goes over the star */
 
 struct joining {
     struct cb_tcp_comm *comm;
@@ -133,12 +132,16 @@ static void open_ring_listener(struct joining *joining, int fd) {
  * stood at its door: both mean to try again. */
 static cobre_status connect_as(struct joining *joining, uint8_t kind, int *connection) {
     const cb_options *options = joining->options;
+    char address[64];
+    const char *host = options->tcp_coordinator;
+    if (kind == CB_CONTROL) { /* a name may have several addresses: stay with the one that answered */
+        cb_net_peer_text(joining->comm->data[0], address, sizeof address);
+        host = address;
+    }
     int error = ETIMEDOUT;
     for (struct timespec nap = {.tv_nsec = 2000000};; nanosleep(&nap, NULL)) {
         cb_reply reply;
-        double until = cb_now() + TRY_SECONDS;
-        int fd = cb_net_connect(options->tcp_coordinator, options->tcp_port,
-                                until < joining->deadline ? until : joining->deadline, &error);
+        int fd = cb_net_connect(host, options->tcp_port, joining->deadline, &error);
         if (fd >= 0) {
             cb_net_for_data(fd);
             if (kind == CB_DATA)
@@ -204,11 +207,10 @@ static cobre_status receive_table(struct joining *joining, cb_table *table) {
     return good ? COBRE_OK : did_not_form(joining);
 }
 
-static int connect_ring(const struct joining *joining, const cb_address *to) {
+static int connect_ring(const struct joining *joining, const cb_address *to, double until) {
     char host[64];
     cb_reply reply;
     int error;
-    double until = cb_now() + RING_SECONDS;
     if (to->family == 0 || !inet_ntop(to->family == 4 ? AF_INET : AF_INET6, to->bytes, host, sizeof host))
         return -1;
     int fd = cb_net_connect(host, to->port, until, &error);
@@ -221,9 +223,8 @@ static int connect_ring(const struct joining *joining, const cb_address *to) {
     return -1;
 }
 
-static int accept_ring(const struct joining *joining) {
+static int accept_ring(const struct joining *joining, double until) {
     const cobre_comm *base = &joining->comm->base;
-    double until = cb_now() + 2 * RING_SECONDS;
     struct cb_guest guest = {.fd = -1};
     struct cb_door_keeper *keeper =
         cb_keeper_open(&joining->listener, 1, joining->options->tcp_token, base->size, joining->job);
@@ -245,8 +246,9 @@ static int accept_ring(const struct joining *joining) {
 static void link_ring(struct joining *joining, const cb_table *table) {
     struct cb_tcp_comm *comm = joining->comm;
     size_t rank = comm->base.rank;
-    comm->next = rank + 1 < comm->base.size ? connect_ring(joining, &table->successor) : comm->data[0];
-    comm->previous = rank == 1 ? comm->data[0] : joining->listener >= 0 ? accept_ring(joining) : -1;
+    double patience = comm->timeout / 2 < RING_SECONDS ? comm->timeout / 2 : RING_SECONDS, until = cb_now() + patience;
+    comm->next = rank + 1 < comm->base.size ? connect_ring(joining, &table->successor, until) : comm->data[0];
+    comm->previous = rank == 1 ? comm->data[0] : joining->listener >= 0 ? accept_ring(joining, until + 1) : -1;
 }
 
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
