@@ -198,9 +198,10 @@ static cobre_status read_token_file(const char *path, char *token, size_t size) 
                       "COBRE_TCP_TOKEN_FILE %.128s can be read or changed by others", path);
     while (got > 0 && (token[got - 1] == '\n' || token[got - 1] == '\r'))
         got--;
-    if (got <= 0 || (size_t)got >= size)
+    if (got <= 0 || (size_t)got >= size || memchr(token, '\0', (size_t)got))
         return REFUSE(COBRE_TCP, "COBRE_TCP_TOKEN_FILE", "put one line of 1 to 511 characters into it",
-                      "COBRE_TCP_TOKEN_FILE %.128s holds no token, or a longer one than 511 characters", path);
+                      "COBRE_TCP_TOKEN_FILE %.128s holds no token, a longer one than 511 characters, or a zero byte",
+                      path);
     token[got] = '\0';
     return COBRE_OK;
 }

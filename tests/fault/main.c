@@ -1,6 +1,6 @@
-/* main.c: fault <case>, one case a run.
+/* main.c: one case a run, because cases change what their process is: its mounts, its plan.
  *
- *     fault <case>...    exit code 0: passed, 1: failed, 77: cannot be tried here
+ *     fault <case>       exit code 0: passed, 1: failed, 77: cannot be tried here
  *     fault --list       "name" or "name serial"; a serial case measures time, so nothing else may run beside it
  *
  * COBRE_TEST_SEED repeats the random choices of a run that failed. */
@@ -37,21 +37,15 @@ int main(int argc, char **argv) {
         list();
         return 0;
     }
-    if (argc < 2) {
-        fprintf(stderr, "usage: fault <case>... | --list\n");
+    const fault_case *c = argc == 2 ? find(argv[1]) : NULL;
+    if (!c) {
+        fprintf(stderr, "usage: fault <case> | --list\n");
         return 2;
     }
     /* What the ranks leave behind comes to us. */
     MUST(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
-    for (int i = 1; i < argc; i++) {
-        const fault_case *c = find(argv[i]);
-        if (!c) {
-            fprintf(stderr, "fault: no case \"%s\"; --list shows them\n", argv[i]);
-            return 2;
-        }
-        c->run();
-        MUST_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
-        printf("passed: %s\n", c->name);
-    }
+    c->run();
+    MUST_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+    printf("passed: %s\n", c->name);
     return 0;
 }

@@ -16,7 +16,7 @@
 
 #include "tcp.h"
 
-enum { AT_THE_DOOR = 128 };
+enum { AT_THE_DOOR = 128, SLICE_MS = 50 };
 #define HANDSHAKE_SECONDS 5.0
 
 struct stranger {
@@ -95,23 +95,43 @@ static void refuse(struct cb_door_keeper *keeper, struct stranger *stranger, uns
     dismiss(stranger);
 }
 
-static void admit_one(struct cb_door_keeper *keeper, int fd) {
-    struct stranger *place = &keeper->strangers[0];
-    for (size_t i = 1; i < AT_THE_DOOR && place->fd >= 0; i++) /* a free place, or that of the longest here */
-        if (keeper->strangers[i].fd < 0 || keeper->strangers[i].since < place->since)
-            place = &keeper->strangers[i];
-    dismiss(place);
-    *place = (struct stranger){.fd = fd, .since = cb_now()};
-    cb_net_for_data(fd);
+/* Of those at the door the one that came first; NULL: nobody. */
+static struct stranger *longest_here(struct cb_door_keeper *keeper) {
+    struct stranger *longest = NULL;
+    for (size_t i = 0; i < AT_THE_DOOR; i++) {
+        struct stranger *stranger = &keeper->strangers[i];
+        if (stranger->fd >= 0 && (!longest || stranger->since < longest->since))
+            longest = stranger;
+    }
+    return longest;
 }
 
-static void admit(struct cb_door_keeper *keeper, int listener) {
+static struct stranger *free_place(struct cb_door_keeper *keeper) {
+    for (size_t i = 0; i < AT_THE_DOOR; i++)
+        if (keeper->strangers[i].fd < 0)
+            return &keeper->strangers[i];
+    struct stranger *longest = longest_here(keeper);
+    dismiss(longest);
+    return longest;
+}
+
+/* False when there is no descriptor for anyone. */
+static bool admit(struct cb_door_keeper *keeper, int listener) {
     for (int i = 0; i < AT_THE_DOOR; i++) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
-            return;
-        admit_one(keeper, fd);
+        if (fd >= 0) {
+            *free_place(keeper) = (struct stranger){.fd = fd, .since = cb_now()};
+            cb_net_for_data(fd);
+            continue;
+        }
+        if (errno != EMFILE && errno != ENFILE)
+            return true;
+        struct stranger *longest = longest_here(keeper);
+        if (!longest)
+            return false;
+        dismiss(longest);
     }
+    return true;
 }
 
 /* Bytes towards `want`: 1: all there, 0: not yet, -1: gone. */
@@ -170,7 +190,7 @@ static bool listen_to(struct cb_door_keeper *keeper, struct stranger *stranger) 
     return result > 0 && check_proof(keeper, stranger);
 }
 
-static void wait_at_the_door(struct cb_door_keeper *keeper, double until, struct pollfd *polls) {
+static void look_at_the_door(struct cb_door_keeper *keeper, struct pollfd *polls) {
     size_t count = 0;
     for (size_t i = 0; i < keeper->listener_count; i++)
         polls[count++] = (struct pollfd){.fd = keeper->listeners[i], .events = POLLIN};
@@ -180,28 +200,39 @@ static void wait_at_the_door(struct cb_door_keeper *keeper, double until, struct
             dismiss(stranger);
         polls[count++] = (struct pollfd){.fd = stranger->fd, .events = POLLIN};
     }
-    double left = until - cb_now();
-    if (poll(polls, (nfds_t)count, left > 0 ? (int)(left * 1e3) + 1 : 0) < 0)
+    if (poll(polls, (nfds_t)count, SLICE_MS) < 0)
         memset(polls, 0, count * sizeof *polls);
 }
 
-bool cb_keeper_next(struct cb_door_keeper *keeper, double until, struct cb_guest *guest) {
+/* Hears everyone who has said something; true when one of them has become a guest. */
+static bool hear(struct cb_door_keeper *keeper, const struct pollfd *polls, struct cb_guest *guest) {
+    for (size_t i = 0; i < AT_THE_DOOR; i++) {
+        struct stranger *stranger = &keeper->strangers[i];
+        if (stranger->fd < 0 || !polls[keeper->listener_count + i].revents || !listen_to(keeper, stranger))
+            continue;
+        keeper->guest = *stranger;
+        stranger->fd = -1;
+        *guest = (struct cb_guest){.fd = keeper->guest.fd, .hello = keeper->guest.hello};
+        return true;
+    }
+    return false;
+}
+
+bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest) {
     struct pollfd polls[CB_MAX_LISTENERS + AT_THE_DOOR];
+    struct cb_patience no_wait = *patience;
     do {
-        wait_at_the_door(keeper, until, polls);
-        for (size_t i = 0; i < AT_THE_DOOR; i++) {
-            struct stranger *stranger = &keeper->strangers[i];
-            if (stranger->fd < 0 || !polls[keeper->listener_count + i].revents || !listen_to(keeper, stranger))
-                continue;
-            keeper->guest = *stranger;
-            stranger->fd = -1;
-            *guest = (struct cb_guest){.fd = keeper->guest.fd, .hello = keeper->guest.hello};
+        look_at_the_door(keeper, polls);
+        if (hear(keeper, polls, guest))
             return true;
-        }
         for (size_t i = 0; i < keeper->listener_count; i++)
-            if (polls[i].revents)
-                admit(keeper, keeper->listeners[i]);
-    } while (cb_now() < until);
+            if (polls[i].revents && !admit(keeper, keeper->listeners[i])) {
+                errno = EMFILE;
+                return false;
+            }
+        no_wait.until = 0;
+        cb_net_await(-1, 0, &no_wait); /* asks the hook and the alarm */
+    } while (errno == ETIMEDOUT && cb_now() < patience->until);
     return false;
 }
 

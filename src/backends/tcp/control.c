@@ -134,11 +134,15 @@ cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t p
     return cb_tcp_fail(comm, call, &(cb_failure){.cause = cause, .culprit = (uint32_t)peer});
 }
 
+/* To exit inside a collective, from another thread or a signal handler, is not leaving in order: the others wait for
+ * us. */
 void cb_tcp_say_leave(struct cb_tcp_comm *comm) {
+    cb_failure deserted = {.cause = COBRE_CAUSE_PEER_LEFT, .culprit = (uint32_t)comm->base.rank};
+    const cb_failure *failure = atomic_load_explicit(&comm->inside, memory_order_relaxed) ? &deserted : NULL;
     if (comm->watch)
-        cb_watch_say_leave(comm->watch);
+        cb_watch_say_leave(comm->watch, failure);
     else if (comm->control >= 0)
-        cb_control_send(comm->control, CB_TAG_LEFT, NULL);
+        cb_control_send(comm->control, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
 }
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; /* of the list */

@@ -1,6 +1,7 @@
 /* coordinator.c: rank 0 gathers the job: a data and a control connection of every other rank, then the table for all.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sodium.h>
@@ -33,13 +34,24 @@ static cobre_status refuse_port(const cb_options *options, const char *host, int
                         options->tcp_port, error < 0 ? gai_strerror(error) : strerror(error));
 }
 
-static void listen_more(struct gathering *gathering, const char *host, int *error) {
-    gathering->listener_count +=
+static size_t listen_more(struct gathering *gathering, const char *host, int *error) {
+    size_t more =
         cb_net_listen(host, gathering->port, gathering->listeners + gathering->listener_count, &gathering->port, error);
+    gathering->listener_count += more;
+    return more;
 }
 
-static bool is_loopback(const char *host) {
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+/* Both loopback addresses, because `localhost` may lead to either; one of them may not be there. */
+static void listen_on_loopback(struct gathering *gathering, int *error) {
+    int other = 0;
+    if (!listen_more(gathering, "127.0.0.1", error) && *error == EADDRINUSE)
+        return;
+    if (!listen_more(gathering, "::1", &other) && other == EADDRINUSE) {
+        for (size_t i = 0; i < gathering->listener_count; i++)
+            close(gathering->listeners[i]);
+        gathering->listener_count = 0;
+        *error = other;
+    }
 }
 
 /* Without a token only this machine can be trusted. */
@@ -49,24 +61,21 @@ static cobre_status open_listeners(struct gathering *gathering) {
     int error = 0;
     gathering->port = options->tcp_port;
     if (options->tcp_listen_fd >= 0) {
+        fcntl(options->tcp_listen_fd, F_SETFL, O_NONBLOCK);
         gathering->listeners[gathering->listener_count++] = options->tcp_listen_fd;
         return COBRE_OK;
     }
-    if (options->tcp_bind && !beyond && !is_loopback(options->tcp_bind))
+    if (options->tcp_bind && !beyond && !cb_net_is_loopback(options->tcp_bind))
         return CB_TCP_ERROR(
             0, "set COBRE_TCP_TOKEN to the same secret on all ranks, or COBRE_TCP_OPEN=1 to trust the network",
             "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token", options->tcp_bind);
-    if (options->tcp_bind || beyond) {
+    if (options->tcp_bind || beyond)
         listen_more(gathering, options->tcp_bind, &error);
-    } else {
-        listen_more(gathering, "127.0.0.1", &error);
-        int no_matter = 0;
-        if (gathering->listener_count < CB_MAX_LISTENERS && gathering->listener_count)
-            listen_more(gathering, "::1", &no_matter);
-    }
+    else
+        listen_on_loopback(gathering, &error);
     if (gathering->listener_count)
         return COBRE_OK;
-    return refuse_port(options, options->tcp_bind ? options->tcp_bind : beyond ? "all addresses" : "127.0.0.1", error);
+    return refuse_port(options, options->tcp_bind ? options->tcp_bind : beyond ? "all addresses" : "loopback", error);
 }
 
 /* Where the guest can be reached for its ring link: where it comes from, at the port that it told. */
@@ -140,47 +149,72 @@ static size_t first_missing(const struct cb_tcp_comm *comm) {
 }
 
 /* Says it here, and to those who are in. */
-static cobre_status give_up(struct gathering *gathering, size_t culprit, int error, const char *how) {
+static cobre_status give_up(struct gathering *gathering, size_t culprit, int error, const char *text) {
     struct cb_tcp_comm *comm = gathering->comm;
     cb_failure failure = {.cause = COBRE_CAUSE_TRANSPORT, .culprit = (uint32_t)culprit, .code = error};
-    snprintf(failure.text, sizeof failure.text, "rank %zu of %zu %s", culprit, comm->base.size, how);
+    snprintf(failure.text, sizeof failure.text, "%s", text);
     for (size_t r = 1; r < comm->base.size; r++)
         if (comm->controls[r] >= 0)
             cb_control_send(comm->controls[r], CB_TAG_FAILED, &failure);
-    return CB_TCP_ERROR(
-        error,
-        "start all ranks with the same COBRE_TCP_SIZE and token, and with COBRE_TCP_COORDINATOR leading to "
-        "this host; COBRE_TCP_TIMEOUT_SECS sets the longest wait",
-        "tcp: %s%s", failure.text, cb_keeper_notes(gathering->keeper));
+    return CB_TCP_ERROR(error,
+                        error == EMFILE ? "raise the limit of open files: ulimit -n"
+                                        : "start all ranks with the same COBRE_TCP_SIZE and token, and with "
+                                          "COBRE_TCP_COORDINATOR leading to this host; COBRE_TCP_TIMEOUT_SECS sets the "
+                                          "longest wait",
+                        "tcp: %s%s", text, cb_keeper_notes(gathering->keeper));
+}
+
+static cobre_status give_up_on(struct gathering *gathering, size_t rank, int error, const char *how) {
+    char text[128];
+    snprintf(text, sizeof text, "rank %zu of %zu %s", rank, gathering->comm->base.size, how);
+    return give_up(gathering, rank, error, text);
+}
+
+/* No guest came for a while: is it time to stop? */
+static cobre_status look_around(struct gathering *gathering, double deadline, int error) {
+    struct cb_tcp_comm *comm = gathering->comm;
+    size_t gone = find_deserter(comm);
+    if (gone)
+        return give_up_on(gathering, gone, ECONNABORTED, "died while the job formed");
+    if (error == EMFILE)
+        return give_up(gathering, 0, EMFILE, "rank 0 has too many open files to let the others in");
+    if (error == EINTR)
+        return give_up_on(gathering, first_missing(comm), EINTR, "was still missing when rank 0 was interrupted");
+    if (cb_now() > deadline)
+        return give_up_on(gathering, first_missing(comm), ETIMEDOUT, "did not come in time");
+    return COBRE_OK;
+}
+
+static cobre_status judge_and_seat(struct gathering *gathering, struct cb_guest *guest) {
+    struct cb_tcp_comm *comm = gathering->comm;
+    unsigned refusal = judge(gathering, &guest->hello);
+    if (!refusal) {
+        seat(gathering, guest);
+        return COBRE_OK;
+    }
+    cb_keeper_answer(gathering->keeper, guest, refusal);
+    /* It knew the token, so it is one of ours, and the job cannot be what was meant. */
+    if (refusal == CB_REFUSED_SIZE && gathering->options->tcp_token[0]) {
+        char text[128];
+        snprintf(text, sizeof text, "rank %u was told that there are %u ranks, rank 0 that there are %zu",
+                 guest->hello.rank, guest->hello.size, comm->base.size);
+        return give_up(gathering, guest->hello.rank < comm->base.size ? guest->hello.rank : 0, EINVAL, text);
+    }
+    return COBRE_OK;
 }
 
 static cobre_status gather(struct gathering *gathering) {
-    struct cb_tcp_comm *comm = gathering->comm;
     double deadline = cb_now() + gathering->options->join_timeout_secs;
-    while (gathering->missing) {
+    cobre_status status = COBRE_OK;
+    while (gathering->missing && !status) {
         struct cb_guest guest;
-        double now = cb_now();
-        if (now > deadline)
-            return give_up(gathering, first_missing(comm), ETIMEDOUT, "did not come in time");
-        if (cb_tcp_interrupted(gathering->options))
-            return give_up(gathering, first_missing(comm), EINTR, "was still missing when rank 0 was interrupted");
-        size_t gone = find_deserter(comm);
-        if (gone)
-            return give_up(gathering, gone, ECONNABORTED, "died while the job formed");
-        if (!cb_keeper_next(gathering->keeper, now + 0.05 < deadline ? now + 0.05 : deadline, &guest))
-            continue;
-        unsigned refusal = judge(gathering, &guest.hello);
-        if (!refusal) {
-            seat(gathering, &guest);
-            continue;
-        }
-        cb_keeper_answer(gathering->keeper, &guest, refusal);
-        /* It knew the token, so it is one of ours, and the job cannot be what was meant. */
-        if (refusal == CB_REFUSED_SIZE && gathering->options->tcp_token[0])
-            return give_up(gathering, guest.hello.rank < comm->base.size ? guest.hello.rank : 0, EINVAL,
-                           "was told another number of ranks");
+        struct cb_patience patience = {.until = cb_now() + 0.05, .options = gathering->options, .alarm = -1};
+        if (cb_keeper_next(gathering->keeper, &patience, &guest))
+            status = judge_and_seat(gathering, &guest);
+        else
+            status = look_around(gathering, deadline, errno);
     }
-    return COBRE_OK;
+    return status;
 }
 
 /* The host of a connection as text; this host's own connections have the same address at both ends. */
@@ -221,8 +255,8 @@ static bool send_tables(struct gathering *gathering, const uint32_t *neighbours)
             table.successor = gathering->addresses[r + 1];
         cb_pack_header(&(cb_header){.length = bytes, .tag = CB_TAG_TABLE}, frame);
         cb_pack_table(&table, comm->pids, size, frame + CB_HEADER_BYTES);
-        sent = cb_net_send(comm->data[r], frame, CB_HEADER_BYTES + bytes,
-                           cb_now() + gathering->options->join_timeout_secs);
+        struct cb_patience patience = {cb_now() + gathering->options->join_timeout_secs, gathering->options, -1};
+        sent = cb_net_send(comm->data[r], frame, CB_HEADER_BYTES + bytes, &patience);
     }
     free(frame);
     return sent;
@@ -239,7 +273,7 @@ static cobre_status tell(struct gathering *gathering) {
     free(neighbours);
     size_t gone = sent ? 0 : find_deserter(comm);
     if (!sent)
-        return give_up(gathering, gone ? gone : first_missing(comm), ECONNABORTED, "died while the job formed");
+        return give_up_on(gathering, gone ? gone : first_missing(comm), ECONNABORTED, "died while the job formed");
     comm->watch = cb_watch_start(comm->base.size, comm->controls, comm->pids, &comm->alarm);
     if (!comm->watch)
         return CB_TCP_ERROR(EAGAIN, "raise the limit of processes (ulimit -u)", "tcp: cannot start the watcher thread");

@@ -57,8 +57,14 @@ static void set_port(struct sockaddr *address, uint16_t port) {
         ((struct sockaddr_in *)(void *)address)->sin_port = htons(port);
 }
 
-/* Listens at every address of host (NULL: all of this machine's), on one port; 0 lets the system choose it. Returns how
- * many listeners there are; 0: *error is the errno of the first that failed, or a negative getaddrinfo code. */
+static void close_all(const int *fds, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
+}
+
+/* Listens at every address of host (NULL: all of this machine's) that the machine has, on one port; 0 lets the system
+ * choose it. A port that another program has at one of them will not do: some ranks would reach that program. Returns
+ * how many listeners there are; 0: *error is errno, or a negative getaddrinfo code. */
 size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *bound, int *error) {
     size_t count = 0;
     struct addrinfo *found = resolve(host, port, AI_PASSIVE, error);
@@ -66,29 +72,63 @@ size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *
     for (const struct addrinfo *at = found; at && count < CB_MAX_LISTENERS; at = at->ai_next) {
         set_port(at->ai_addr, *bound);
         int fd = listen_at(at);
-        if (fd < 0) {
-            *error = *error ? *error : errno;
+        if (fd >= 0) {
+            listeners[count++] = fd;
+            *bound = port_of(fd);
             continue;
         }
-        listeners[count++] = fd;
-        *bound = port_of(fd);
+        *error = errno;
+        if (errno == EADDRINUSE) {
+            close_all(listeners, count);
+            count = 0;
+            break;
+        }
     }
     if (found)
         freeaddrinfo(found);
     return count;
 }
 
-static bool await_event(int fd, short events, double until) {
-    struct pollfd wait = {.fd = fd, .events = events};
+/* Do all addresses of the name stay on this machine? */
+bool cb_net_is_loopback(const char *host) {
+    int error;
+    struct addrinfo *found = resolve(host, 0, 0, &error);
+    bool all = found != NULL;
+    for (const struct addrinfo *at = found; at; at = at->ai_next)
+        all &= at->ai_family == AF_INET
+                   ? ntohl(((struct sockaddr_in *)(void *)at->ai_addr)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+                   : IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)(void *)at->ai_addr)->sin6_addr);
+    if (found)
+        freeaddrinfo(found);
+    return all;
+}
+
+bool cb_net_await(int fd, short events, const struct cb_patience *patience) {
     for (;;) {
-        double left = until - cb_now();
-        int result = poll(&wait, 1, left > 0 ? (int)(left * 1e3) + 1 : 0);
-        if (result > 0 || (result == 0 && left <= 0))
-            return result > 0;
+        struct pollfd polls[] = {{.fd = fd, .events = events}, {.fd = patience->alarm, .events = POLLIN}};
+        double left = patience->until - cb_now();
+        int slice = left > 0.05 ? 50 : left > 0 ? (int)(left * 1e3) + 1 : 0;
+        int result = poll(polls, 2, slice);
+        if (result > 0 && polls[0].revents)
+            return true;
+        errno = result > 0 && polls[1].revents          ? ECONNABORTED
+                : cb_tcp_interrupted(patience->options) ? EINTR
+                                                        : ETIMEDOUT;
+        if (errno != ETIMEDOUT || left <= 0)
+            return false;
     }
 }
 
-static int connect_to(const struct addrinfo *address, double until) {
+/* A port that nobody listens on can be connected to by itself, if the system gives it as source port as well. */
+static bool is_self_connected(int fd) {
+    struct sockaddr_storage here = {0}, there = {0};
+    socklen_t length = sizeof here, other = sizeof there;
+    return getsockname(fd, (struct sockaddr *)&here, &length) == 0 &&
+           getpeername(fd, (struct sockaddr *)&there, &other) == 0 && length == other &&
+           memcmp(&here, &there, length) == 0;
+}
+
+static int connect_to(const struct addrinfo *address, const struct cb_patience *patience) {
     int fd = open_socket(address), error = 0;
     socklen_t length = sizeof error;
     if (fd < 0)
@@ -96,11 +136,14 @@ static int connect_to(const struct addrinfo *address, double until) {
     if (connect(fd, address->ai_addr, address->ai_addrlen) != 0) {
         error = errno;
         if (error == EINPROGRESS) {
-            error = ETIMEDOUT;
-            if (await_event(fd, POLLOUT, until))
+            if (!cb_net_await(fd, POLLOUT, patience))
+                error = errno;
+            else
                 getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
         }
     }
+    if (error == 0 && is_self_connected(fd))
+        error = ECONNREFUSED;
     if (error == 0)
         return fd;
     close(fd);
@@ -108,12 +151,14 @@ static int connect_to(const struct addrinfo *address, double until) {
     return -1;
 }
 
-int cb_net_connect(const char *host, uint16_t port, double deadline, int *error) {
+int cb_net_connect(const char *host, uint16_t port, const struct cb_patience *patience, int *error) {
     int fd = -1;
     struct addrinfo *found = resolve(host, port, 0, error);
     for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
+        struct cb_patience one = *patience;
         double until = cb_now() + TRY_SECONDS;
-        fd = connect_to(at, until < deadline ? until : deadline);
+        one.until = until < patience->until ? until : patience->until;
+        fd = connect_to(at, &one);
         *error = fd < 0 ? errno : 0;
     }
     if (found)
@@ -121,7 +166,7 @@ int cb_net_connect(const char *host, uint16_t port, double deadline, int *error)
     return fd;
 }
 
-bool cb_net_send(int fd, const void *bytes, size_t count, double until) {
+bool cb_net_send(int fd, const void *bytes, size_t count, const struct cb_patience *patience) {
     const char *at = bytes;
     while (count) {
         ssize_t sent = send(fd, at, count, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -129,7 +174,7 @@ bool cb_net_send(int fd, const void *bytes, size_t count, double until) {
             at += sent;
             count -= (size_t)sent;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            if (!await_event(fd, POLLOUT, until))
+            if (!cb_net_await(fd, POLLOUT, patience))
                 return false;
         } else if (errno != EINTR) {
             return false;
@@ -138,17 +183,20 @@ bool cb_net_send(int fd, const void *bytes, size_t count, double until) {
     return true;
 }
 
-bool cb_net_receive(int fd, void *bytes, size_t count, double until) {
+bool cb_net_receive(int fd, void *bytes, size_t count, const struct cb_patience *patience) {
     char *at = bytes;
     while (count) {
         ssize_t got = recv(fd, at, count, MSG_DONTWAIT);
         if (got > 0) {
             at += got;
             count -= (size_t)got;
-        } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!await_event(fd, POLLIN, until))
+        } else if (got == 0) {
+            errno = ECONNRESET;
+            return false;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            if (!cb_net_await(fd, POLLIN, patience))
                 return false;
-        } else if (got == 0 || errno != EINTR) {
+        } else if (errno != EINTR) {
             return false;
         }
     }

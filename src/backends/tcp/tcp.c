@@ -101,6 +101,8 @@ cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {
     comm->base.node_size = 1;
     comm->control = comm->alarm = comm->next = comm->previous = -1;
     comm->timeout = options->join_timeout_secs;
+    comm->base.interrupted = options->interrupted;
+    comm->base.interrupted_arg = options->interrupted_arg;
     cobre_status status;
     if (!allocate(comm))
         status =
@@ -145,16 +147,23 @@ static cobre_status enter(struct cb_tcp_comm *comm, const cb_call *call) {
 
 typedef cobre_status way(struct cb_tcp_comm *comm, const cb_call *call);
 
+static cobre_status go(struct cb_tcp_comm *comm, const cb_call *call, bool small, way *star, way *ring, way *hub) {
+    if (small)
+        return star(comm, call);
+    cobre_status status = cb_star_meet(comm, call);
+    return status ? status : comm->ring ? ring(comm, call) : hub(comm, call);
+}
+
 /* Small ones through the star. Large ones meet there first, then take the ring, or the hub where there is none. */
 static cobre_status travel(cobre_comm *base, const cb_call *call, bool small, way *star, way *ring, way *hub) {
     struct cb_tcp_comm *comm = tcp(base);
     cobre_status status = enter(comm, call);
     if (status)
         return status;
-    if (small)
-        return star(comm, call);
-    status = cb_star_meet(comm, call);
-    return status ? status : comm->ring ? ring(comm, call) : hub(comm, call);
+    atomic_store_explicit(&comm->inside, true, memory_order_relaxed);
+    status = go(comm, call, small, star, ring, hub);
+    atomic_store_explicit(&comm->inside, false, memory_order_relaxed);
+    return status;
 }
 
 cobre_status cb_tcp_barrier(cobre_comm *base, const cb_call *call) {

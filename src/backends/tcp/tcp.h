@@ -68,6 +68,7 @@ struct cb_tcp_comm {
     bool ring;             /* all links of the ring could be made */
     bool crowded;          /* more ranks on this host than cores, as far as we know */
     bool coordinator_left;
+    atomic_bool inside; /* a collective */
     uint64_t sequence;
     struct cb_frames frames;
     int64_t *pids;
@@ -103,8 +104,16 @@ void cb_watch_fail(struct cb_watch *watch, cb_failure *failure);
 bool cb_watch_failure(struct cb_watch *watch, cb_failure *failure);
 /* A rank's data connection ended: waits a moment for what its control connection says; true if it left in order. */
 bool cb_watch_has_left(struct cb_watch *watch, size_t rank);
-void cb_watch_say_leave(struct cb_watch *watch);
+void cb_watch_say_leave(struct cb_watch *watch, const cb_failure *failure); /* failure: NULL when it is in order */
 void cb_watch_stop(struct cb_watch *watch);
+
+/* How long a step of the join may take: until a time, until the program wants to stop, until rank 0 says that it
+ * failed. */
+struct cb_patience {
+    double until;
+    const cb_options *options; /* its hook */
+    int alarm;                 /* readable: stop; -1: none */
+};
 
 /* accept.c: connections that come in, strangers among them. */
 struct cb_guest {
@@ -114,23 +123,28 @@ struct cb_guest {
 struct cb_door_keeper;
 struct cb_door_keeper *cb_keeper_open(const int *listeners, size_t count, const char *token, size_t size,
                                       const unsigned char job[CB_JOB_ID]);
-/* The next authenticated guest, or false when until (a time) has come or something wants the caller's attention. */
-bool cb_keeper_next(struct cb_door_keeper *keeper, double until, struct cb_guest *guest);
+/* The next authenticated guest; false when patience ends, or with errno EMFILE when there is no descriptor for anyone.
+ */
+bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest);
 /* Answers a guest: in (with our proof), or out with a reason. Closes what is refused. */
 bool cb_keeper_answer(struct cb_door_keeper *keeper, struct cb_guest *guest, unsigned refusal);
 /* Who was turned away, as text for an error; "" if nobody. */
 const char *cb_keeper_notes(const struct cb_door_keeper *keeper);
 void cb_keeper_close(struct cb_door_keeper *keeper);
 
-/* net.c: sockets */
+/* net.c: sockets. What waits ends with errno ETIMEDOUT, EINTR (the hook) or ECONNABORTED (the alarm) when patience
+ * does. */
 enum { CB_MAX_LISTENERS = 4 };
+bool cb_net_await(int fd, short events, const struct cb_patience *patience); /* fd -1: just until patience ends */
 size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *bound, int *error);
-int cb_net_connect(const char *host, uint16_t port, double deadline, int *error); /* one try; -1 */
-bool cb_net_send(int fd, const void *bytes, size_t count, double until);
-bool cb_net_receive(int fd, void *bytes, size_t count, double until);
+bool cb_net_is_loopback(const char *host);
+/* One try of every address; -1: *error is errno, or a negative getaddrinfo code. */
+int cb_net_connect(const char *host, uint16_t port, const struct cb_patience *patience, int *error);
+bool cb_net_send(int fd, const void *bytes, size_t count, const struct cb_patience *patience);
+bool cb_net_receive(int fd, void *bytes, size_t count, const struct cb_patience *patience);
 void cb_net_for_data(int fd);
 void cb_net_for_control(int fd, double timeout);
-void cb_net_peer_text(int fd, char *text, size_t len);
+void cb_net_peer_text(int fd, char *text, size_t len); /* the numeric address */
 
 /* coordinator.c, worker.c: make the connections of a communicator whose rank, size and arrays are there. */
 cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options);

@@ -153,9 +153,9 @@ bool cb_watch_has_left(struct cb_watch *watch, size_t rank) {
 }
 
 /* Also called at exit(), when the guard may be held by a thread that never runs again. */
-void cb_watch_say_leave(struct cb_watch *watch) {
+void cb_watch_say_leave(struct cb_watch *watch, const cb_failure *failure) {
     bool locked = pthread_mutex_trylock(&watch->guard) == 0;
-    send_to_all(watch, CB_TAG_LEFT, NULL);
+    send_to_all(watch, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
     if (locked)
         pthread_mutex_unlock(&watch->guard);
 }

@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tcp.h"
@@ -29,17 +27,28 @@ struct joining {
 /* What became of a handshake. */
 enum { WELCOME, REFUSED, CLOSED, NOT_COBRE, IMPOSTOR };
 
-static int read_reply(int fd, double until, cb_reply *reply) {
+/* CLOSED: errno says how. The magic is looked at first: others greet differently, and may then wait for us. */
+static int read_reply(int fd, const struct cb_patience *patience, cb_reply *reply) {
+    enum { MAGIC = 8 };
     unsigned char bytes[CB_REPLY_BYTES];
-    if (!cb_net_receive(fd, bytes, sizeof bytes, until))
+    if (!cb_net_receive(fd, bytes, MAGIC, patience))
+        return CLOSED;
+    if (!cb_may_be_hello(bytes, MAGIC))
+        return NOT_COBRE;
+    if (!cb_net_receive(fd, bytes + MAGIC, sizeof bytes - MAGIC, patience))
         return CLOSED;
     if (!cb_parse_reply(bytes, reply))
         return NOT_COBRE;
+    if (reply->type != CB_REFUSAL && reply->version != CB_WIRE_VERSION) {
+        reply->type = CB_REFUSAL;
+        reply->reason = CB_REFUSED_VERSION;
+    }
     return reply->type == CB_REFUSAL ? REFUSED : WELCOME;
 }
 
 /* Both sides prove the token; job is filled on CB_DATA. */
-static int shake_hands(const struct joining *joining, int fd, uint8_t kind, double until, cb_reply *reply) {
+static int shake_hands(const struct joining *joining, int fd, uint8_t kind, const struct cb_patience *patience,
+                       cb_reply *reply) {
     unsigned char bytes[CB_HELLO_BYTES], proof[CB_PROOF];
     const cobre_comm *base = &joining->comm->base;
     cb_hello hello = {
@@ -55,17 +64,17 @@ static int shake_hands(const struct joining *joining, int fd, uint8_t kind, doub
     randombytes_buf(hello.nonce, CB_NONCE);
     memcpy(hello.job, joining->job, CB_JOB_ID);
     cb_pack_hello(&hello, bytes);
-    if (!cb_net_send(fd, bytes, sizeof bytes, until))
+    if (!cb_net_send(fd, bytes, sizeof bytes, patience))
         return CLOSED;
-    int result = read_reply(fd, until, reply);
+    int result = read_reply(fd, patience, reply);
     if (result != WELCOME || reply->type != CB_CHALLENGE)
         return result == WELCOME ? NOT_COBRE : result;
     unsigned char nonce[CB_NONCE];
     memcpy(nonce, reply->secret, CB_NONCE);
     cb_make_proof(joining->options->tcp_token, "connects", bytes, nonce, proof);
-    if (!cb_net_send(fd, proof, sizeof proof, until))
+    if (!cb_net_send(fd, proof, sizeof proof, patience))
         return CLOSED;
-    result = read_reply(fd, until, reply);
+    result = read_reply(fd, patience, reply);
     if (result != WELCOME || reply->type != CB_WELCOME)
         return result == WELCOME ? NOT_COBRE : result;
     cb_make_proof(joining->options->tcp_token, "accepts", bytes, nonce, proof);
@@ -105,6 +114,10 @@ static cobre_status not_the_coordinator(const struct joining *joining, int resul
 
 static cobre_status never_reached(const struct joining *joining, int error) {
     const cb_options *options = joining->options;
+    if (error == EINTR)
+        return CB_TCP_ERROR(EINTR, "the program's interrupted hook asked for this",
+                            "tcp: rank %zu was interrupted while it looked for the coordinator at %s port %u",
+                            joining->comm->base.rank, options->tcp_coordinator, options->tcp_port);
     return CB_TCP_ERROR(
         error > 0 ? error : 0,
         "see that rank 0 runs and listens there (COBRE_TCP_COORDINATOR, COBRE_TCP_PORT; without a token it "
@@ -138,15 +151,17 @@ static cobre_status connect_as(struct joining *joining, uint8_t kind, int *conne
         cb_net_peer_text(joining->comm->data[0], address, sizeof address);
         host = address;
     }
-    int error = ETIMEDOUT;
-    for (struct timespec nap = {.tv_nsec = 2000000};; nanosleep(&nap, NULL)) {
+    struct cb_patience patience = {.until = joining->deadline, .options = options, .alarm = -1};
+    for (double nap = 2e-3;; nap = nap < 0.1 ? 1.5 * nap : nap) {
         cb_reply reply;
-        int fd = cb_net_connect(host, options->tcp_port, joining->deadline, &error);
+        int error;
+        int fd = cb_net_connect(host, options->tcp_port, &patience, &error);
         if (fd >= 0) {
             cb_net_for_data(fd);
             if (kind == CB_DATA)
                 open_ring_listener(joining, fd);
-            int result = shake_hands(joining, fd, kind, joining->deadline, &reply);
+            int result = shake_hands(joining, fd, kind, &patience, &reply);
+            error = errno;
             if (result == WELCOME) {
                 memcpy(joining->job, reply.job, CB_JOB_ID);
                 *connection = fd;
@@ -157,11 +172,12 @@ static cobre_status connect_as(struct joining *joining, uint8_t kind, int *conne
                 return refused(joining, &reply);
             if (result != CLOSED)
                 return not_the_coordinator(joining, result);
-            error = ECONNRESET;
         }
-        if (error == EAI_NONAME || cb_now() > joining->deadline || cb_tcp_interrupted(options))
+        struct cb_patience rest = {.until = cb_now() + nap, .options = options, .alarm = -1};
+        if (error != EINTR && !cb_net_await(-1, 0, &rest) && errno == EINTR)
+            error = EINTR;
+        if (error == EAI_NONAME || error == EINTR || cb_now() > joining->deadline)
             return never_reached(joining, error);
-        nap.tv_nsec = nap.tv_nsec < 100000000 ? nap.tv_nsec * 3 / 2 : nap.tv_nsec;
     }
 }
 
@@ -183,52 +199,45 @@ static cobre_status did_not_form(struct joining *joining) {
                         "tcp: rank 0 of %zu died while the job formed", comm->base.size);
 }
 
-/* Waits for bytes of the table, with an eye on the program's wish to stop. */
-static bool receive_patiently(struct joining *joining, void *bytes, size_t count) {
-    struct pollfd wait = {.fd = joining->comm->data[0], .events = POLLIN};
-    double deadline = joining->deadline + 2; /* rank 0's own deadline comes first, and brings a better message */
-    while (poll(&wait, 1, 50) <= 0)
-        if (cb_now() > deadline || cb_tcp_interrupted(joining->options))
-            return false;
-    return cb_net_receive(joining->comm->data[0], bytes, count, deadline);
-}
-
 static cobre_status receive_table(struct joining *joining, cb_table *table) {
     struct cb_tcp_comm *comm = joining->comm;
     unsigned char head[CB_HEADER_BYTES];
     cb_header header;
     size_t bytes = cb_table_bytes(comm->base.size);
+    /* Rank 0's own deadline comes first, and brings a better message. */
+    struct cb_patience patience = {.until = joining->deadline + 2, .options = joining->options, .alarm = comm->control};
     unsigned char *body = malloc(bytes);
-    bool good = body && receive_patiently(joining, head, sizeof head) && cb_parse_header(head, &header) &&
-                header.tag == CB_TAG_TABLE && header.length == bytes && receive_patiently(joining, body, bytes);
+    bool good = body && cb_net_receive(comm->data[0], head, sizeof head, &patience) && cb_parse_header(head, &header) &&
+                header.tag == CB_TAG_TABLE && header.length == bytes &&
+                cb_net_receive(comm->data[0], body, bytes, &patience);
     if (good)
         cb_parse_table(body, comm->base.size, table, comm->pids);
     free(body);
     return good ? COBRE_OK : did_not_form(joining);
 }
 
-static int connect_ring(const struct joining *joining, const cb_address *to, double until) {
+static int connect_ring(const struct joining *joining, const cb_address *to, const struct cb_patience *patience) {
     char host[64];
     cb_reply reply;
     int error;
     if (to->family == 0 || !inet_ntop(to->family == 4 ? AF_INET : AF_INET6, to->bytes, host, sizeof host))
         return -1;
-    int fd = cb_net_connect(host, to->port, until, &error);
+    int fd = cb_net_connect(host, to->port, patience, &error);
     if (fd < 0)
         return -1;
     cb_net_for_data(fd);
-    if (shake_hands(joining, fd, CB_RING, until, &reply) == WELCOME)
+    if (shake_hands(joining, fd, CB_RING, patience, &reply) == WELCOME)
         return fd;
     close(fd);
     return -1;
 }
 
-static int accept_ring(const struct joining *joining, double until) {
+static int accept_ring(const struct joining *joining, const struct cb_patience *patience) {
     const cobre_comm *base = &joining->comm->base;
     struct cb_guest guest = {.fd = -1};
     struct cb_door_keeper *keeper =
         cb_keeper_open(&joining->listener, 1, joining->options->tcp_token, base->size, joining->job);
-    while (keeper && guest.fd < 0 && cb_keeper_next(keeper, until, &guest)) {
+    while (keeper && guest.fd < 0 && cb_keeper_next(keeper, patience, &guest)) {
         const cb_hello *hello = &guest.hello;
         unsigned refusal = hello->kind != CB_RING                                       ? CB_REFUSED_KIND
                            : sodium_memcmp(hello->job, joining->job, CB_JOB_ID) != 0    ? CB_REFUSED_JOB
@@ -241,14 +250,31 @@ static int accept_ring(const struct joining *joining, double until) {
     return guest.fd;
 }
 
+static void link_to_next(struct joining *joining, const cb_table *table, const struct cb_patience *patience) {
+    struct cb_tcp_comm *comm = joining->comm;
+    bool is_last = comm->base.rank + 1 == comm->base.size;
+    comm->next = is_last ? comm->data[0] : connect_ring(joining, &table->successor, patience);
+}
+
+static void link_to_previous(struct joining *joining, const struct cb_patience *patience) {
+    struct cb_tcp_comm *comm = joining->comm;
+    if (comm->base.rank == 1)
+        comm->previous = comm->data[0];
+    else if (joining->listener >= 0)
+        comm->previous = accept_ring(joining, patience);
+}
+
 /* Rank r connects to r + 1, which has been listening since before it said hello; the last rank's successor is rank 0.
- */
+ * Odd ranks connect first, even ones accept first: two steps, however many ranks. */
 static void link_ring(struct joining *joining, const cb_table *table) {
     struct cb_tcp_comm *comm = joining->comm;
-    size_t rank = comm->base.rank;
-    double patience = comm->timeout / 2 < RING_SECONDS ? comm->timeout / 2 : RING_SECONDS, until = cb_now() + patience;
-    comm->next = rank + 1 < comm->base.size ? connect_ring(joining, &table->successor, until) : comm->data[0];
-    comm->previous = rank == 1 ? comm->data[0] : joining->listener >= 0 ? accept_ring(joining, until + 1) : -1;
+    double seconds = comm->timeout / 2 < RING_SECONDS ? comm->timeout / 2 : RING_SECONDS;
+    struct cb_patience patience = {.until = cb_now() + seconds, .options = joining->options, .alarm = comm->control};
+    if (comm->base.rank % 2)
+        link_to_next(joining, table, &patience);
+    link_to_previous(joining, &patience);
+    if (comm->base.rank % 2 == 0)
+        link_to_next(joining, table, &patience);
 }
 
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
