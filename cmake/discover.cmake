@@ -1,6 +1,6 @@
-# cmake -DPROGRAM=... -DPREFIX=... -DTIMEOUT=... -DOUTPUT=... -P discover.cmake
-# Asks PROGRAM --list for its cases, "name" or "name serial" a line, and writes one test for each, for ctest to read.
-execute_process(COMMAND ${PROGRAM} --list OUTPUT_VARIABLE list OUTPUT_STRIP_TRAILING_WHITESPACE
+# cmake -DPROGRAM=... [-DARGUMENT=...] -DPREFIX=... -DTIMEOUT=... -DOUTPUT=... -P discover.cmake
+# Asks PROGRAM --list [ARGUMENT] for its cases, "name" or "name serial" a line, and writes one test for each, for ctest to read.
+execute_process(COMMAND ${PROGRAM} --list ${ARGUMENT} OUTPUT_VARIABLE list OUTPUT_STRIP_TRAILING_WHITESPACE
     COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" list "${list}")
 set(tests "")
@@ -10,7 +10,7 @@ foreach(line ${list})
     if(line MATCHES " serial$")
         string(APPEND properties " RUN_SERIAL ON")
     endif()
-    string(APPEND tests "add_test([=[${PREFIX}${case}]=] [=[${PROGRAM}]=] ${case})\n"
+    string(APPEND tests "add_test([=[${PREFIX}${case}]=] [=[${PROGRAM}]=] ${case} ${ARGUMENT})\n"
         "set_tests_properties([=[${PREFIX}${case}]=] PROPERTIES ${properties})\n")
 endforeach()
 file(WRITE ${OUTPUT} "${tests}")

@@ -12,6 +12,7 @@ enum { CB_EXIT_USAGE = 2 };
 int cb_command_run(int argc, char **argv);
 int cb_command_info(int argc, char **argv);
 int cb_command_clean(int argc, char **argv);
+int cb_command_agent(int argc, char **argv); /* not listed: `cobre run` starts it on other hosts */
 
 extern const char cb_run_help[], cb_info_help[], cb_clean_help[];
 

@@ -11,7 +11,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {.name = "run",
-     .summary = "start the ranks of a program on this machine",
+     .summary = "start the ranks of a program, here or on several machines",
      .help = cb_run_help,
      .run = cb_command_run},
     {.name = "info",
@@ -124,6 +124,8 @@ static int dispatch(int argc, char **argv) {
         printf("cobre %s\n", cobre_version());
         return 0;
     }
+    if (strcmp(word, "agent") == 0)
+        return cb_command_agent(argc - 1, argv + 1);
     const struct command *command = find_command(word);
     if (command)
         return command->run(argc - 1, argv + 1);

@@ -1,10 +1,11 @@
 /* output.c: the ranks' output, line by line.
  *
- * Each output of each rank has a pipe. Bytes collect in the stream until a line is whole; then it goes, with its label,
- * to the queue of our own output (the sink). Sinks are written only as far as they take it without blocking, so that a
- * stuck reader of our output never keeps signals from the ranks; while a sink's queue is long, its streams are not
- * read, and the ranks wait as they would on any full pipe. When both our outputs are one terminal or file they share
- * one sink: otherwise a line of one could land inside a line of the other. */
+ * Each output of each rank has a pipe, or comes in frames from another host. Bytes collect in the stream until a line
+ * is whole; then it goes, with its label, to the queue of our own output (the sink). Sinks are written only as far as
+ * they take it without blocking, so that a stuck reader of our output never keeps signals from the ranks; while a
+ * sink's queue is long, its streams are not read, and the ranks wait as they would on any full pipe. When both our
+ * outputs are one terminal or file they share one sink: otherwise a line of one could land inside a line of the other.
+ */
 #include "job.h"
 
 #include <errno.h>
@@ -78,7 +79,11 @@ void cb_stream_init(struct stream *stream, size_t rank, int number, int fd, int 
 }
 
 bool cb_stream_wanted(const struct stream *stream) {
-    return stream->fd >= 0 && stream->sink->queue.length - stream->sink->written < QUEUE_LIMIT;
+    return stream->sink->queue.length - stream->sink->written < QUEUE_LIMIT;
+}
+
+bool cb_stream_broken(const struct stream *stream) {
+    return stream->sink->broken && stream->log_fd < 0;
 }
 
 /* Sends the line so far. One that is cut for its length goes on as "[2+] ...". */
@@ -94,7 +99,7 @@ static void emit(struct stream *stream) {
     stream->line.length = 0;
 }
 
-static void take(struct stream *stream, const char *bytes, size_t count) {
+static void take_lines(struct stream *stream, const char *bytes, size_t count) {
     while (count > 0) {
         const char *newline = memchr(bytes, '\n', count);
         size_t part = newline ? (size_t)(newline - bytes) : count;
@@ -126,6 +131,14 @@ static void write_log(struct stream *stream, const char *bytes, size_t count) {
     }
 }
 
+void cb_stream_take(struct stream *stream, const char *bytes, size_t count) {
+    write_log(stream, bytes, count);
+    if (stream->relay == LINES)
+        take_lines(stream, bytes, count);
+    else if (stream->relay == BYTES && !stream->sink->broken)
+        cb_text_append(&stream->sink->queue, bytes, count);
+}
+
 void cb_stream_end(struct stream *stream) {
     if (stream->line.length)
         emit(stream);
@@ -136,14 +149,13 @@ void cb_stream_end(struct stream *stream) {
 bool cb_stream_read(struct stream *stream) {
     static char bytes[READ_SIZE];
     /* The rank then gets SIGPIPE, as it would without us in between; a log goes on. */
-    if (stream->sink->broken && stream->log_fd < 0) {
+    if (cb_stream_broken(stream)) {
         cb_stream_end(stream);
         return false;
     }
     ssize_t count = read(stream->fd, bytes, sizeof bytes);
     if (count > 0) {
-        write_log(stream, bytes, (size_t)count);
-        take(stream, bytes, (size_t)count);
+        cb_stream_take(stream, bytes, (size_t)count);
         return true;
     }
     if (count == 0 || (errno != EAGAIN && errno != EINTR))

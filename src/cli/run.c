@@ -2,7 +2,7 @@
  *
  *  1. Read the command line; nothing is started if it is wrong.
  *  2. Make 0, 1 and 2 sure to be open, catch signals, raise the limit of open files.
- *  3. Ask the backend for what it needs before the first rank (shm: a name).
+ *  3. Ask the backend for what it needs before the first rank (shm: a name; tcp: a secret and a listening socket).
  *  4. Start the guard, which ends the ranks if the launcher is killed.
  *  5. Start the ranks one by one, each in a process group of its own, and wait until each has become the program: if
  * one cannot, say why, start no more, kill the others.
@@ -24,11 +24,13 @@
 /* A rank inside a cobre call needs 100 ms to notice a death; the rest of the moment is for its own words. */
 enum { REPORT_MS = 500, TERMINATE_MS = 2000, FOREGROUND_MS = 250, ERROR_LIMIT = 1 << 16 };
 
-/* What poll watches: these, then each rank's error pipe, then (--label) each rank's two outputs. */
+/* What poll watches: these, then each rank's error pipe, then (--label) each rank's two outputs. With ranks on other
+ * hosts: these, then what remote.c watches. */
 enum { SIGNALS, TERMINAL, FEED, SINK_OUT, SINK_ERR, RANKS };
 
 static size_t watch_count(const struct job *job) {
-    return RANKS + job->options.size * (job->options.label ? 3 : 1);
+    const struct run_options *options = &job->options;
+    return RANKS + (options->hosts.count ? 2 * options->size + 1 : options->size * (options->label ? 3 : 1));
 }
 
 /* A closed 0, 1 or 2 would otherwise become one of our pipes, and then a rank's input or output. */
@@ -43,7 +45,8 @@ static void open_standard_streams(void) {
 
 static bool raise_file_limit(struct job *job) {
     enum { OURS = 64 };
-    size_t logs = job->options.label && job->options.log_dir ? 2 : 0;
+    bool reads = job->options.label || job->options.hosts.count;
+    size_t logs = reads && job->options.log_dir ? 2 : 0;
     rlim_t needed = OURS + watch_count(job) + job->options.size * logs;
     if (getrlimit(RLIMIT_NOFILE, &job->files) < 0)
         return false;
@@ -85,6 +88,8 @@ static bool prepare(struct job *job) {
     for (size_t i = 0; i < job->options.size; i++) {
         struct rank *rank = &job->ranks[i];
         rank->error_fd = rank->out.fd = rank->out.log_fd = rank->err.fd = rank->err.log_fd = -1;
+        rank->link.to = rank->link.from = -1;
+        rank->host = cb_host_of_rank(&job->options.hosts, i);
     }
     return true;
 }
@@ -92,7 +97,10 @@ static bool prepare(struct job *job) {
 /* To all groups, those of ended leaders too: their children may live. */
 static void signal_ranks(const struct job *job, int signal) {
     for (size_t i = 0; i < job->started; i++)
-        kill(-job->ranks[i].pid, signal);
+        if (job->ranks[i].host)
+            cb_remote_signal(&job->ranks[i], signal);
+        else
+            kill(-job->ranks[i].pid, signal);
 }
 
 static void enter(struct job *job, enum stage stage, int64_t lasts_ms) {
@@ -106,13 +114,30 @@ static void terminate_ranks(struct job *job) {
     signal_ranks(job, SIGCONT); /* a stopped rank would not see it */
 }
 
+/* A host that cannot be reached any more does not answer: the second time its remote shell is killed. */
 static void kill_ranks(struct job *job) {
-    enter(job, KILLING, 0);
+    bool again = job->stage == KILLING;
+    enter(job, KILLING, job->options.hosts.count && !again ? TERMINATE_MS : 0);
     signal_ranks(job, SIGKILL);
+    if (again)
+        cb_remote_cut(job);
+}
+
+/* On other hosts: those that may start now, each time that it is called. */
+static void start_remote_ranks(struct job *job) {
+    if (job->stage != RUNNING || job->started == job->options.size)
+        return;
+    job->start_code = cb_remote_start(job);
+    if (job->start_code)
+        kill_ranks(job);
 }
 
 static int start_ranks(struct job *job) {
     int code = 0;
+    if (job->options.hosts.count) {
+        start_remote_ranks(job);
+        return job->start_code;
+    }
     for (size_t i = 0; i < job->options.size && code == 0; i++) {
         code = cb_rank_start(job, i);
         if (code == 0)
@@ -126,21 +151,36 @@ static int start_ranks(struct job *job) {
 }
 
 /* WNOWAIT: the zombie keeps the id of the group from being used again. */
+static bool has_ended(struct rank *rank) {
+    if (rank->host) {
+        rank->how = rank->link.how;
+        rank->status = rank->link.status;
+        return rank->link.contact >= NOT_RUNNING;
+    }
+    siginfo_t info = {.si_pid = 0};
+    if (waitid(P_PID, (id_t)rank->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+        return false;
+    rank->how = info.si_code;
+    rank->status = info.si_status;
+    return true;
+}
+
 static void look_at_ranks(struct job *job) {
     enum stage before = job->stage;
     job->sweeps++;
     for (size_t i = 0; i < job->started; i++) {
         struct rank *rank = &job->ranks[i];
-        siginfo_t info = {.si_pid = 0};
-        if (rank->ended || waitid(P_PID, (id_t)rank->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+        if (rank->ended || !has_ended(rank))
             continue;
         rank->ended = true;
-        rank->how = info.si_code;
-        rank->status = info.si_status;
         rank->sweep = job->sweeps;
         rank->seen_in = before;
         job->running--;
-        if (job->stage == RUNNING && !(rank->how == CLD_EXITED && rank->status == 0))
+        if (job->stage != RUNNING || (rank->how == CLD_EXITED && rank->status == 0))
+            continue;
+        if (rank->host && !rank->link.connected)
+            kill_ranks(job); /* they cannot form a job, and have nothing to report */
+        else
             enter(job, FAILING, REPORT_MS);
     }
 }
@@ -152,6 +192,10 @@ static bool is_ending(int signal) {
 static void pass_on(struct job *job, int signal) {
     if (is_ending(signal) && job->stage == RUNNING && !job->passed_signal)
         job->passed_signal = signal;
+    if (is_ending(signal) && cb_remote_connecting(job)) {
+        kill_ranks(job);
+        return;
+    }
     signal_ranks(job, signal);
     if (signal == SIGTSTP) {
         cb_signal_stop_self();
@@ -167,8 +211,8 @@ static void handle_signals(struct job *job) {
         pass_on(job, signal);
 }
 
-/* Keeps the last whole line that looks like an error. The pipe does not block the rank, so a line can be cut off. */
-static void keep_error(struct rank *rank, const char *bytes, size_t count) {
+/* The pipe does not block the rank, so a line can be cut off. */
+void cb_keep_error(struct rank *rank, const char *bytes, size_t count) {
     while (count > 0) {
         const char *newline = memchr(bytes, '\n', count);
         size_t part = newline ? (size_t)(newline - bytes) : count;
@@ -191,7 +235,7 @@ static bool read_error(struct rank *rank) {
     char bytes[4096];
     ssize_t count = read(rank->error_fd, bytes, sizeof bytes);
     if (count > 0)
-        keep_error(rank, bytes, (size_t)count);
+        cb_keep_error(rank, bytes, (size_t)count);
     else if (count == 0 || (errno != EAGAIN && errno != EINTR))
         cb_close(&rank->error_fd);
     return count > 0;
@@ -201,37 +245,49 @@ static void watch(struct pollfd *place, int fd, short events) {
     *place = (struct pollfd){.fd = fd, .events = events};
 }
 
+static int watched_stream(const struct stream *stream) {
+    return stream->fd >= 0 && cb_stream_wanted(stream) ? stream->fd : -1;
+}
+
+static void watch_ranks(const struct job *job, struct pollfd *fds) {
+    struct pollfd *streams = fds + job->options.size;
+    for (size_t i = 0; i < job->options.size; i++) {
+        const struct rank *rank = &job->ranks[i];
+        watch(&fds[i], rank->error_fd, POLLIN);
+        if (job->options.label) {
+            watch(&streams[2 * i], watched_stream(&rank->out), POLLIN);
+            watch(&streams[2 * i + 1], watched_stream(&rank->err), POLLIN);
+        }
+    }
+}
+
 /* Returns how long poll may sleep, in ms; -1: for ever. */
 static int watch_all(const struct job *job, struct pollfd *fds) {
     bool look_again, pending;
+    int64_t deadline = job->deadline;
     watch(&fds[SIGNALS], cb_signals_fd(), POLLIN);
     watch(&fds[TERMINAL], cb_terminal_fd(&look_again), POLLIN);
     int feed = cb_terminal_feed_fd(&pending);
     watch(&fds[FEED], feed, pending ? POLLOUT : 0);
     watch(&fds[SINK_OUT], cb_sink_fd(STDOUT_FILENO), POLLOUT);
     watch(&fds[SINK_ERR], cb_sink_fd(STDERR_FILENO), POLLOUT);
-    struct pollfd *streams = fds + RANKS + job->options.size;
-    for (size_t i = 0; i < job->options.size; i++) {
-        const struct rank *rank = &job->ranks[i];
-        watch(&fds[RANKS + i], rank->error_fd, POLLIN);
-        if (job->options.label) {
-            watch(&streams[2 * i], cb_stream_wanted(&rank->out) ? rank->out.fd : -1, POLLIN);
-            watch(&streams[2 * i + 1], cb_stream_wanted(&rank->err) ? rank->err.fd : -1, POLLIN);
-        }
-    }
+    if (job->options.hosts.count)
+        cb_remote_watch(job, fds + RANKS, &deadline);
+    else
+        watch_ranks(job, fds + RANKS);
     int64_t sleep = look_again ? FOREGROUND_MS : INT64_MAX;
-    if (job->deadline != INT64_MAX) {
-        int64_t left = job->deadline - cb_now_ms();
+    if (deadline != INT64_MAX) {
+        int64_t left = deadline - cb_now_ms();
         sleep = left < 0 ? 0 : left < sleep ? left : sleep;
     }
     return sleep == INT64_MAX ? -1 : (int)sleep;
 }
 
 static void serve_ranks(struct job *job, const struct pollfd *fds) {
-    const struct pollfd *streams = fds + RANKS + job->options.size;
+    const struct pollfd *streams = fds + job->options.size;
     for (size_t i = 0; i < job->options.size; i++) {
         struct rank *rank = &job->ranks[i];
-        if (fds[RANKS + i].revents)
+        if (fds[i].revents)
             read_error(rank);
         if (job->options.label && streams[2 * i].revents)
             cb_stream_read(&rank->out);
@@ -249,7 +305,13 @@ static void serve(struct job *job, const struct pollfd *fds) {
         cb_terminal_read();
     else if (fds[FEED].revents)
         cb_terminal_feed(!(fds[FEED].revents & POLLOUT));
-    serve_ranks(job, fds);
+    if (!job->options.hosts.count) {
+        serve_ranks(job, fds + RANKS);
+        return;
+    }
+    cb_remote_serve(job, fds + RANKS);
+    start_remote_ranks(job); /* before the look: rank 0 may have ended already */
+    look_at_ranks(job);
 }
 
 /* Step 6. */
@@ -259,7 +321,7 @@ static void supervise(struct job *job, struct pollfd *fds) {
         if (ready < 0 && errno != EINTR && errno != EAGAIN)
             cb_give_up("poll");
         handle_signals(job);
-        if (ready > 0)
+        if (ready > 0 || job->options.hosts.count) /* an agent may be late */
             serve(job, fds);
         if (cb_now_ms() < job->deadline)
             continue;
@@ -290,7 +352,9 @@ static void read_what_is_left(struct job *job) {
 
 /* Step 7. */
 static void bury(struct job *job) {
-    signal_ranks(job, SIGKILL);
+    cb_remote_close(job);
+    for (size_t i = 0; i < job->started; i++)
+        kill(-job->ranks[i].pid, SIGKILL);
     cb_guard_tell(job->guard_fd, 0);
     read_what_is_left(job);
     for (size_t i = 0; i < job->started; i++)
@@ -326,17 +390,22 @@ static void forget(struct job *job, struct pollfd *fds) {
         free(job->ranks[i].error.data);
         free(job->ranks[i].out.line.data);
         free(job->ranks[i].err.line.data);
+        free(job->ranks[i].link.outgoing.data);
+        free(job->ranks[i].link.incoming.data);
     }
     cb_output_close();
+    cb_hosts_free(&job->options.hosts);
     free(job->ranks);
     free(fds);
 }
 
 int cb_command_run(int argc, char **argv) {
-    struct job job = {.guard_fd = -1, .null_fd = -1, .deadline = INT64_MAX};
+    struct job job = {.guard_fd = -1, .null_fd = -1, .listen_fd = -1, .deadline = INT64_MAX};
     int code = cb_run_options(argc, argv, &job.options);
-    if (code >= 0)
+    if (code >= 0) {
+        cb_hosts_free(&job.options.hosts);
         return code;
+    }
     struct pollfd *fds = calloc(watch_count(&job), sizeof *fds);
     code = CB_EXIT_LAUNCHER;
     if (fds && prepare(&job)) {
@@ -344,6 +413,8 @@ int cb_command_run(int argc, char **argv) {
         supervise(&job, fds);
         bury(&job);
         write_what_is_left(fds);
+        if (code == 0)
+            code = job.start_code ? job.start_code : cb_remote_explain(&job);
         if (code == 0)
             code = cb_verdict(&job);
     }

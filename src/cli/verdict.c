@@ -71,9 +71,13 @@ static const struct rank *first_failure(const struct job *job) {
 }
 
 static void print_end(const struct job *job, const struct rank *rank) {
-    fprintf(stderr, "cobre run: rank %td of %zu (pid %ld) failed first: ", rank - job->ranks, job->started,
-            (long)rank->pid);
-    if (!by_signal(rank))
+    fprintf(stderr, "cobre run: rank %td of %zu", rank - job->ranks, job->options.size);
+    if (rank->host)
+        fprintf(stderr, " on %s", rank->host);
+    fprintf(stderr, " (pid %ld) failed first: ", (long)(rank->host ? rank->link.pid : rank->pid));
+    if (rank->host && rank->link.contact == LOST)
+        cb_remote_print_loss(rank);
+    else if (!by_signal(rank))
         fprintf(stderr, "exit code %d\n", rank->status);
     else
         fprintf(stderr, "killed by %s (signal %d)%s\n", cb_signal_name(rank->status), rank->status,
@@ -134,10 +138,15 @@ static void print_others(const struct job *job, const struct rank *first) {
                 stopped, well);
 }
 
-/* A signal that we passed on and that killed ranks is the user's will and no rank's fault. */
+/* A signal that we passed on and that killed ranks, or kept them from starting, is the user's will and no rank's
+ * fault. */
 static bool ended_by_passed_signal(const struct job *job) {
+    if (job->passed_signal && job->started < job->options.size)
+        return true;
     for (size_t i = 0; job->passed_signal && i < job->started; i++) {
         const struct rank *rank = &job->ranks[i];
+        if (rank->host && !rank->link.connected)
+            return true;
         if (by_signal(rank) && rank->status == job->passed_signal && rank->seen_in < TERMINATING)
             return true;
     }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -245,9 +246,10 @@ static cobre_status read_open(cb_options *options) {
 static void read_listener(cb_options *options) {
     const char *text = variable(CB_ENV_LISTEN_FD);
     uint64_t fd;
-    struct stat file;
-    if (text && options->rank == 0 && parse_whole(text, &fd) && fd > 2 && fd <= INT_MAX && fstat((int)fd, &file) == 0 &&
-        S_ISSOCK(file.st_mode)) {
+    int listens = 0;
+    socklen_t length = sizeof listens;
+    if (text && options->rank == 0 && parse_whole(text, &fd) && fd > 2 && fd <= INT_MAX &&
+        getsockopt((int)fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens) {
         fcntl((int)fd, F_SETFD, FD_CLOEXEC);
         options->tcp_listen_fd = (int)fd;
     }

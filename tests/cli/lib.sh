@@ -8,6 +8,8 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/cobre-cli.XXXXXX")
 mark=COBRE_TEST_MARK=$$-$RANDOM$RANDOM
 failures=0
 unset COBRE_COMM_BACKEND COBRE_SHM_NAME COBRE_SHM_RANK COBRE_SHM_SIZE
+unset COBRE_TCP_COORDINATOR COBRE_TCP_PORT COBRE_TCP_RANK COBRE_TCP_SIZE COBRE_TCP_BIND COBRE_TCP_TOKEN \
+    COBRE_TCP_TOKEN_FILE COBRE_TCP_OPEN
 
 marked() { # the processes that carry our mark
     grep -slzx "$mark" /proc/[0-9]*/environ | cut -d/ -f3
@@ -66,6 +68,10 @@ out_is() { [ "$(cat "$scratch/out")" = "$1" ] || fail "output '$(head -c 600 "$s
 err_has() { grep -qF -e "$1" "$scratch/err" || fail "no '$1' in: $(head -c 600 "$scratch/err")"; }
 err_lacks() { ! grep -qF -e "$1" "$scratch/err" || fail "'$1' in: $(head -c 600 "$scratch/err")"; }
 out_has() { grep -qF -e "$1" "$scratch/out" || fail "no '$1' in: $(head -c 600 "$scratch/out")"; }
+
+has_backend() { # NAME
+    "$cobre" info | grep -q "^backends in this build:.*\<$1\>"
+}
 
 run_cases() { # every function called case_*, or only those named
     local name

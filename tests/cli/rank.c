@@ -63,6 +63,8 @@ static int mismatch(void) {
 
 static int wrong(size_t rank) {
     double one = 1;
+    if (cobre_barrier(comm) != COBRE_OK) /* all are in */
+        return report();
     if (cobre_rank(comm) == rank && cobre_broadcast(comm, &one, 1, COBRE_F64, 99) != COBRE_OK)
         return 5;
     return cobre_broadcast(comm, &one, 1, COBRE_F64, 0) == COBRE_OK ? 0 : report();

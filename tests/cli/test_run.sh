@@ -180,7 +180,8 @@ case_bad_options() {
     refused "no option --labels" --labels
     refused "no option -q" -q
     refused "takes no value" --label=1
-    refused "not in this build" --backend tcp
+    refused "needs --hosts" --remote-shell rsh
+    refused "needs --hosts" --remote-cobre /opt/cobre
     refused "mpiexec" --backend mpi
     refused "no backend has this name" --backend carrier-pigeon
     refused "directory is missing" --log-dir=

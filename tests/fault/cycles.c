@@ -192,7 +192,10 @@ static void failing_cycles(void) {
 }
 
 const fault_case cycle_cases[] = {
-    {"open_cycles", open_cycles, false},       {"region_cycles", region_cycles, false},
-    {"split_cycles", split_cycles, false},     {"leaving_after_the_last", leaving_after_the_last, false},
-    {"failing_cycles", failing_cycles, false}, {0},
+    {.name = "open_cycles", .run = open_cycles},
+    {.name = "region_cycles", .run = region_cycles, .shm_only = true},
+    {.name = "split_cycles", .run = split_cycles, .shm_only = true},
+    {.name = "leaving_after_the_last", .run = leaving_after_the_last},
+    {.name = "failing_cycles", .run = failing_cycles},
+    {0},
 };

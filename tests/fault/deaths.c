@@ -163,7 +163,7 @@ static void run_one(size_t size) {
 
 static void each_operation(enum way way, enum moment moment) {
     static const size_t sizes[][2] = {{2, 0}, {2, 1}, {3, 1}, {4, 0}, {4, 3}}; /* ranks, victim */
-    for (size_t o = 0; o < operation_count; o++)
+    for (size_t o = 0; o < operation_count(); o++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             if ((KIT_SANITIZED && (o + s) % 2) || (moment == DESERTED && sizes[s][0] == 2))
                 continue;
@@ -194,18 +194,18 @@ CASE(free_before, FREE, BEFORE)
 CASE(free_between, FREE, AWAITED)
 
 const fault_case death_cases[] = {
-    {"kill_before", kill_before, true},
-    {"kill_between", kill_between, true},
-    {"kill_inside", kill_inside, true},
-    {"kill_inside_one_away", kill_inside_one_away, true},
-    {"quiet_exit_before", quiet_exit_before, true},
-    {"quiet_exit_between", quiet_exit_between, true},
-    {"quiet_exit_inside", quiet_exit_inside, true},
-    {"exit_before", exit_before, true},
-    {"exit_between", exit_between, true},
-    {"exit_inside", exit_inside, true},
-    {"exit_inside_one_away", exit_inside_one_away, true},
-    {"free_before", free_before, true},
-    {"free_between", free_between, true},
+    {.name = "kill_before", .run = kill_before, .alone = true},
+    {.name = "kill_between", .run = kill_between, .alone = true},
+    {.name = "kill_inside", .run = kill_inside, .alone = true},
+    {.name = "kill_inside_one_away", .run = kill_inside_one_away, .alone = true},
+    {.name = "quiet_exit_before", .run = quiet_exit_before, .alone = true},
+    {.name = "quiet_exit_between", .run = quiet_exit_between, .alone = true},
+    {.name = "quiet_exit_inside", .run = quiet_exit_inside, .alone = true},
+    {.name = "exit_before", .run = exit_before, .alone = true},
+    {.name = "exit_between", .run = exit_between, .alone = true},
+    {.name = "exit_inside", .run = exit_inside, .alone = true},
+    {.name = "exit_inside_one_away", .run = exit_inside_one_away, .alone = true},
+    {.name = "free_before", .run = free_before, .alone = true},
+    {.name = "free_between", .run = free_between, .alone = true},
     {0},
 };

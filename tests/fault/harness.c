@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(report) <= 4096, "a report is written whole");
 
 self_t self;
+cobre_backend backend = COBRE_SHM;
 
 static job *jobs[8]; /* those that have processes, for the end of a case that fails */
 
@@ -112,10 +115,22 @@ bool name_exists(const char *name) {
 
 /* ---- Starting ---- */
 
+/* A port that was free a moment ago. */
+static uint16_t free_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    MUST(fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 &&
+         getsockname(fd, (struct sockaddr *)&address, &length) == 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
 void make_job(job *j, size_t size) {
     static unsigned number;
     *j = (job){.size = size};
     snprintf(j->name, sizeof j->name, "/cobre-fault-%d-%u", (int)getpid(), ++number);
+    j->port = backend == COBRE_TCP ? free_port() : 0;
     MUST(size <= MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
     fcntl(j->pipe[0], F_SETFL, O_NONBLOCK);
     size_t free_entry = 0;
@@ -336,10 +351,13 @@ void report_inside(void) {
 
 cobre_config rank_config(void) {
     return (cobre_config){.struct_size = sizeof(cobre_config),
-                          .backend = COBRE_SHM,
+                          .backend = backend,
                           .rank = self.rank,
                           .size = self.size,
                           .shm_name = self.j->name,
+                          .tcp_coordinator = "127.0.0.1",
+                          .tcp_port = self.j->port,
+                          .tcp_token = self.j->name,
                           .join_timeout_secs = DEADLINE,
                           .interrupted = notice_inside};
 }

@@ -15,8 +15,8 @@
 #include <sys/types.h>
 
 #define MAX_RANKS 16
-#define PROMISE                                                                                                        \
-    (KIT_SANITIZED ? 0.3 : 0.1) /* seconds from a death to every survivor's error; sanitizers slow all down */
+/* Seconds from a death to every survivor's error; sanitizers slow all down. */
+#define PROMISE (backend == COBRE_TCP ? 1.0 : KIT_SANITIZED ? 0.3 : 0.1)
 #define DEADLINE (KIT_SANITIZED ? 90.0 : 30.0) /* for everything else */
 
 #define MUST(condition) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, "%s", #condition))
@@ -41,8 +41,11 @@ typedef struct {
     char suggestion[512];
 } report;
 
+extern cobre_backend backend; /* that the ranks use */
+
 typedef struct {
-    char name[64]; /* of the segment, with '/' */
+    char name[64]; /* shm: of the segment, with '/'; tcp: the token */
+    uint16_t port; /* tcp */
     size_t size;
     struct {
         pid_t pid; /* 0: not started */
@@ -94,7 +97,7 @@ typedef struct {
 } self_t;
 extern self_t self;
 
-cobre_config rank_config(void); /* shm; its hook reports "inside" once after each report_inside() */
+cobre_config rank_config(void); /* its hook reports "inside" once after each report_inside() */
 cobre_comm *open_rank(void);    /* with that config; must succeed */
 void report_inside(void);
 void say(const char *event, uint64_t number);
@@ -106,7 +109,8 @@ char await_order(void);
 typedef struct {
     const char *name;
     void (*run)(void);
-    bool alone; /* measures time or the whole machine: nothing else may run beside it */
+    bool alone;    /* measures time or the whole machine: nothing else may run beside it */
+    bool shm_only; /* about shared memory, or about how shm does it */
 } fault_case;
 
 extern const fault_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], mismatch_cases[],

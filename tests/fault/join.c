@@ -212,14 +212,14 @@ static void join_random_kills(void) {
 }
 
 const fault_case join_cases[] = {
-    {"join_absent", join_absent, false},
-    {"join_without_rank_0", join_without_rank_0, false},
-    {"join_kill_of_joined", join_kill_of_joined, false},
-    {"join_kill_behind_an_absent_rank", join_kill_behind_an_absent_rank, false},
-    {"join_kill_of_rank_0", join_kill_of_rank_0, false},
-    {"join_kill_of_large_rank_0", join_kill_of_large_rank_0, false},
-    {"join_after_all_were_killed", join_after_all_were_killed, false},
-    {"join_clean", join_clean, false},
-    {"join_random_kills", join_random_kills, true},
+    {.name = "join_absent", .run = join_absent, .shm_only = true},
+    {.name = "join_without_rank_0", .run = join_without_rank_0, .shm_only = true},
+    {.name = "join_kill_of_joined", .run = join_kill_of_joined, .shm_only = true},
+    {.name = "join_kill_behind_an_absent_rank", .run = join_kill_behind_an_absent_rank, .shm_only = true},
+    {.name = "join_kill_of_rank_0", .run = join_kill_of_rank_0, .shm_only = true},
+    {.name = "join_kill_of_large_rank_0", .run = join_kill_of_large_rank_0, .shm_only = true},
+    {.name = "join_after_all_were_killed", .run = join_after_all_were_killed, .shm_only = true},
+    {.name = "join_clean", .run = join_clean, .shm_only = true},
+    {.name = "join_random_kills", .run = join_random_kills, .alone = true, .shm_only = true},
     {0},
 };

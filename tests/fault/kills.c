@@ -74,7 +74,7 @@ static void random_kills(void) {
 static cobre_status long_operations(tools *t, uint64_t *state) {
     static const char *const wanted[] = {"allreduce_large", "allgatherv_large", "broadcast_large"};
     const char *name = wanted[kit_below(state, 3)];
-    for (size_t o = 0; o < operation_count; o++)
+    for (size_t o = 0; o < operation_count(); o++)
         if (strcmp(operations[o].name, name) == 0)
             return operations[o].call(t);
     NEVER("no operation %s", name);
@@ -186,10 +186,10 @@ static void kill_of_everybody(void) {
 }
 
 const fault_case kill_cases[] = {
-    {"random_kills", random_kills, true},
-    {"kills_in_large_operations", kills_in_large_operations, true},
-    {"kill_of_a_large_rank", kill_of_a_large_rank, true},
-    {"kill_of_a_parent", kill_of_a_parent, true},
-    {"kill_of_everybody", kill_of_everybody, false},
+    {.name = "random_kills", .run = random_kills, .alone = true},
+    {.name = "kills_in_large_operations", .run = kills_in_large_operations, .alone = true},
+    {.name = "kill_of_a_large_rank", .run = kill_of_a_large_rank, .alone = true},
+    {.name = "kill_of_a_parent", .run = kill_of_a_parent, .alone = true},
+    {.name = "kill_of_everybody", .run = kill_of_everybody},
     {0},
 };

@@ -1,7 +1,7 @@
 /* main.c: one case a run, because cases change what their process is: its mounts, its plan.
  *
- *     fault <case>       exit code 0: passed, 1: failed, 77: cannot be tried here
- *     fault --list       "name" or "name serial"; a serial case measures time, so nothing else may run beside it
+ *     fault <case> [shm|tcp]       exit code 0: passed, 1: failed, 77: cannot be tried here
+ *     fault --list [shm|tcp]       "name" or "name serial"; a serial case measures time: nothing else may run beside it
  *
  * COBRE_TEST_SEED repeats the random choices of a run that failed. */
 #include "harness.h"
@@ -20,7 +20,8 @@ enum { TABLES = sizeof tables / sizeof *tables };
 static void list(void) {
     for (size_t t = 0; t < TABLES; t++)
         for (const fault_case *c = tables[t]; c->name; c++)
-            printf("%s%s\n", c->name, c->alone ? " serial" : "");
+            if (backend == COBRE_SHM || !c->shm_only)
+                printf("%s%s\n", c->name, c->alone ? " serial" : "");
 }
 
 static const fault_case *find(const char *name) {
@@ -33,13 +34,15 @@ static const fault_case *find(const char *name) {
 
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+    if (argc == 3 && strcmp(argv[2], "tcp") == 0)
+        backend = COBRE_TCP;
+    if (argc > 1 && strcmp(argv[1], "--list") == 0) {
         list();
         return 0;
     }
-    const fault_case *c = argc == 2 ? find(argv[1]) : NULL;
+    const fault_case *c = argc > 1 ? find(argv[1]) : NULL;
     if (!c) {
-        fprintf(stderr, "usage: fault <case> | --list\n");
+        fprintf(stderr, "usage: fault <case>|--list [shm|tcp]\n");
         return 2;
     }
     /* What the ranks leave behind comes to us. */

@@ -161,14 +161,18 @@ static const struct {
     {gather_2_2, gather_region, "allgatherv(", "allgatherv_region("},
     {gather_region, gather_region_gaps, "allgatherv_region(", "region"},
     {gather_region, gather_other_region, "allgatherv_region(", "region"},
-    {fence_1, fence_2, "region_fence(region 1)", "region_fence(region 2)"},
-    {fence_1, seal_1, "region_fence", "region_seal"},
     {create_plain, create_interleaved, "flags 0", "flags 1"},
     {create_plain, create_larger, "count 100", "count 101"},
     {create_plain, create_u64, "f64", "u64"},
     {split, barrier, "split_local", "barrier"},
+    /* The last two: nobody waits in a fence where memory is not shared. */
+    {fence_1, fence_2, "region_fence(region 1)", "region_fence(region 2)"},
+    {fence_1, seal_1, "region_fence", "region_seal"},
 };
-enum { PAIRS = sizeof pairs / sizeof *pairs };
+
+static size_t pair_count(void) {
+    return sizeof pairs / sizeof *pairs - (backend == COBRE_SHM ? 0 : 2);
+}
 
 static struct { size_t pair, odd, also_odd; } plan;
 
@@ -195,7 +199,7 @@ static void make_different_calls(void) {
     tell("returned", call());
     if (call != gather_2_2 && call != gather_1_3 && call != gather_large)
         MUST_SAY(all_pattern(d.recv, sizeof d.recv), "a call that did not happen writes nothing");
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2 && backend == COBRE_SHM; i++) /* elsewhere a region is this rank's own recv */
         MUST(all_pattern(cobre_region_data(d.region[i]), 100 * sizeof(double)));
     for (size_t i = 0; i < LARGE; i++)
         MUST(d.send[i] == (double)self.rank);
@@ -223,7 +227,7 @@ static void check_all(job *j, size_t culprit) {
 }
 
 static void mismatched_calls(void) {
-    for (plan.pair = 0; plan.pair < PAIRS; plan.pair++)
+    for (plan.pair = 0; plan.pair < pair_count(); plan.pair++)
         for (size_t size = 2; size <= 4; size++)
             for (plan.odd = 0; plan.odd < size; plan.odd++) {
                 if (KIT_SANITIZED && (plan.odd + plan.pair) % 2)
@@ -236,7 +240,7 @@ static void mismatched_calls(void) {
 }
 
 static void mismatched_halves(void) {
-    for (plan.pair = 0; plan.pair < PAIRS; plan.pair++) {
+    for (plan.pair = 0; plan.pair < pair_count(); plan.pair++) {
         job j;
         plan.odd = plan.pair % 2;
         plan.also_odd = 2;
@@ -327,9 +331,9 @@ static void argument_error_of_one(void) {
 }
 
 const fault_case mismatch_cases[] = {
-    {"mismatched_calls", mismatched_calls, false},
-    {"mismatched_halves", mismatched_halves, false},
-    {"mismatched_gathers_write_nothing", mismatched_gathers_write_nothing, false},
-    {"argument_error_of_one", argument_error_of_one, false},
+    {.name = "mismatched_calls", .run = mismatched_calls},
+    {.name = "mismatched_halves", .run = mismatched_halves},
+    {.name = "mismatched_gathers_write_nothing", .run = mismatched_gathers_write_nothing},
+    {.name = "argument_error_of_one", .run = argument_error_of_one},
     {0},
 };

@@ -325,15 +325,15 @@ static void rank_taken_twice(void) {
 }
 
 const fault_case name_cases[] = {
-    {"name_of_forming_job", name_of_forming_job, false},
-    {"name_again_at_once", name_again_at_once, false},
-    {"two_jobs_at_once", two_jobs_at_once, false},
-    {"name_of_dead_job", name_of_dead_job, false},
-    {"name_of_other_file", name_of_other_file, false},
-    {"name_of_other_user", name_of_other_user, false},
-    {"name_of_other_user_unprivileged", name_of_other_user_unprivileged, false},
-    {"name_of_other_layout", name_of_other_layout, false},
-    {"wrong_size", wrong_size, false},
-    {"rank_taken_twice", rank_taken_twice, false},
+    {.name = "name_of_forming_job", .run = name_of_forming_job, .shm_only = true},
+    {.name = "name_again_at_once", .run = name_again_at_once, .shm_only = true},
+    {.name = "two_jobs_at_once", .run = two_jobs_at_once, .shm_only = true},
+    {.name = "name_of_dead_job", .run = name_of_dead_job, .shm_only = true},
+    {.name = "name_of_other_file", .run = name_of_other_file, .shm_only = true},
+    {.name = "name_of_other_user", .run = name_of_other_user, .shm_only = true},
+    {.name = "name_of_other_user_unprivileged", .run = name_of_other_user_unprivileged, .shm_only = true},
+    {.name = "name_of_other_layout", .run = name_of_other_layout, .shm_only = true},
+    {.name = "wrong_size", .run = wrong_size, .shm_only = true},
+    {.name = "rank_taken_twice", .run = rank_taken_twice, .shm_only = true},
     {0},
 };

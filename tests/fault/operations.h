@@ -16,7 +16,7 @@ typedef struct {
 } operation;
 
 extern const operation operations[];
-extern const size_t operation_count;
+size_t operation_count(void); /* of this backend */
 
 tools equip(void);       /* opens, makes buffers and a region */
 void put_away(tools *t); /* frees all of it: must work, also when broken, and never block */

@@ -199,9 +199,9 @@ static void kill_of_two_ranks_in_one_process(void) {
 }
 
 const fault_case process_cases[] = {
-    {"fork_of_a_rank", fork_of_a_rank, false},
-    {"exec_of_a_rank", exec_of_a_rank, false},
-    {"helper_thread", helper_thread, false},
-    {"kill_of_two_ranks_in_one_process", kill_of_two_ranks_in_one_process, true},
+    {.name = "fork_of_a_rank", .run = fork_of_a_rank},
+    {.name = "exec_of_a_rank", .run = exec_of_a_rank},
+    {.name = "helper_thread", .run = helper_thread, .shm_only = true},
+    {.name = "kill_of_two_ranks_in_one_process", .run = kill_of_two_ranks_in_one_process, .alone = true},
     {0},
 };

@@ -1,7 +1,8 @@
 /* seeds.c: makes the first corpus: seeds <directory> writes <directory>/<target>/<name>.
  *
  * Valid messages by our own packers, and each of them with what a test thinks of first: other bytes in one field, cut
- * off, longer, all zeros, all ones. What the fuzzer finds beyond that is added by `make fuzz`. */
+ * off, longer, all zeros, all ones. The files of the corpus that are named by a hash are what the fuzzer found beyond
+ * that: fuzz_<target> -merge=1 tests/fuzz/corpus/<target> build/fuzz/found/<target> adds such. */
 #include "fuzz.h"
 
 #include <sys/stat.h>

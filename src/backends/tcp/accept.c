@@ -18,6 +18,8 @@
 
 enum { AT_THE_DOOR = 128, SLICE_MS = 50 };
 #define HANDSHAKE_SECONDS 5.0
+#define SLOW_SECONDS 1.0 /* when others wait outside */
+#define SILENT_SECONDS 0.1
 
 struct stranger {
     int fd; /* -1: free place */
@@ -38,7 +40,9 @@ struct cb_door_keeper {
     const unsigned char *job;
     struct stranger strangers[AT_THE_DOOR];
     struct stranger guest; /* the one that waits for an answer */
+    bool full;             /* somebody waits outside for whom there is no room yet */
     char notes[256];
+    bool notes_of_ours; /* about one that knew the token */
 };
 
 struct cb_door_keeper *cb_keeper_open(const int *listeners, size_t count, const char *token, size_t size,
@@ -57,7 +61,7 @@ struct cb_door_keeper *cb_keeper_open(const int *listeners, size_t count, const 
 }
 
 const char *cb_keeper_notes(const struct cb_door_keeper *keeper) {
-    return keeper->notes;
+    return keeper ? keeper->notes : "";
 }
 
 static void dismiss(struct stranger *stranger) {
@@ -82,25 +86,32 @@ static bool send_reply(int fd, const cb_reply *reply) {
  * bytes would destroy the refusal on its way. */
 static void refuse(struct cb_door_keeper *keeper, struct stranger *stranger, unsigned reason) {
     char host[64], rest[512];
+    bool knew_token = reason >= CB_REFUSED_SIZE;
     cb_net_peer_text(stranger->fd, host, sizeof host);
-    snprintf(keeper->notes, sizeof keeper->notes, "; a connection from %s (rank %u of %u) was refused: %s", host,
-             stranger->hello.rank, stranger->hello.size, cb_refusal_text(reason));
+    if (knew_token || !keeper->notes_of_ours) /* strangers do not hide what went wrong with one of ours */
+        snprintf(keeper->notes, sizeof keeper->notes, "; a connection from %s (rank %u of %u) was refused: %s", host,
+                 stranger->hello.rank, stranger->hello.size, cb_refusal_text(reason));
+    keeper->notes_of_ours |= knew_token;
     send_reply(stranger->fd, &(cb_reply){.type = CB_REFUSAL,
                                          .reason = (uint8_t)reason,
                                          .version = CB_WIRE_VERSION,
-                                         .number = (uint32_t)keeper->size});
+                                         .number = knew_token ? (uint32_t)keeper->size : 0});
     shutdown(stranger->fd, SHUT_WR);
     ssize_t ignored = recv(stranger->fd, rest, sizeof rest, MSG_DONTWAIT);
     (void)ignored;
     dismiss(stranger);
 }
 
-/* Of those at the door the one that came first; NULL: nobody. */
-static struct stranger *longest_here(struct cb_door_keeper *keeper) {
+/* Who may be sent away for a newcomer: the first of those that have stood here for a while without a word, or for long
+ * without a proof. One of ours speaks at once. */
+static struct stranger *who_must_go(struct cb_door_keeper *keeper) {
     struct stranger *longest = NULL;
     for (size_t i = 0; i < AT_THE_DOOR; i++) {
         struct stranger *stranger = &keeper->strangers[i];
-        if (stranger->fd >= 0 && (!longest || stranger->since < longest->since))
+        bool silent = stranger->got == 0 && !stranger->challenged;
+        if (stranger->fd < 0 || cb_now() - stranger->since < (silent ? SILENT_SECONDS : SLOW_SECONDS))
+            continue;
+        if (!longest || stranger->since < longest->since)
             longest = stranger;
     }
     return longest;
@@ -110,28 +121,43 @@ static struct stranger *free_place(struct cb_door_keeper *keeper) {
     for (size_t i = 0; i < AT_THE_DOOR; i++)
         if (keeper->strangers[i].fd < 0)
             return &keeper->strangers[i];
-    struct stranger *longest = longest_here(keeper);
-    dismiss(longest);
-    return longest;
+    struct stranger *place = who_must_go(keeper);
+    if (place)
+        dismiss(place);
+    return place;
 }
 
-/* False when there is no descriptor for anyone. */
+static bool nobody_here(const struct cb_door_keeper *keeper) {
+    for (size_t i = 0; i < AT_THE_DOOR; i++)
+        if (keeper->strangers[i].fd >= 0)
+            return false;
+    return true;
+}
+
+/* Takes in who waits outside, as far as there is room; the rest stays there for now. False when there is no descriptor
+ * for anyone. */
 static bool admit(struct cb_door_keeper *keeper, int listener) {
-    for (int i = 0; i < AT_THE_DOOR; i++) {
+    for (;;) {
+        struct stranger *place = free_place(keeper);
+        keeper->full = !place;
+        if (!place)
+            return true;
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
-            *free_place(keeper) = (struct stranger){.fd = fd, .since = cb_now()};
+            *place = (struct stranger){.fd = fd, .since = cb_now()};
             cb_net_for_data(fd);
             continue;
         }
         if (errno != EMFILE && errno != ENFILE)
             return true;
-        struct stranger *longest = longest_here(keeper);
-        if (!longest)
+        if (nobody_here(keeper))
             return false;
-        dismiss(longest);
+        struct stranger *going = who_must_go(keeper);
+        keeper->full = !going;
+        if (!going)
+            return true;
+        dismiss(going);
     }
-    return true;
 }
 
 /* Bytes towards `want`: 1: all there, 0: not yet, -1: gone. */
@@ -190,25 +216,37 @@ static bool listen_to(struct cb_door_keeper *keeper, struct stranger *stranger) 
     return result > 0 && check_proof(keeper, stranger);
 }
 
-static void look_at_the_door(struct cb_door_keeper *keeper, struct pollfd *polls) {
-    size_t count = 0;
-    for (size_t i = 0; i < keeper->listener_count; i++)
-        polls[count++] = (struct pollfd){.fd = keeper->listeners[i], .events = POLLIN};
+/* What poll is asked about: strangers, then listeners, unless there was no room for who waits there. */
+struct look {
+    struct pollfd polls[AT_THE_DOOR + CB_MAX_LISTENERS];
+    struct stranger *strangers[AT_THE_DOOR];
+    size_t stranger_count, count;
+};
+
+static void look_at_the_door(struct cb_door_keeper *keeper, struct look *look) {
+    look->count = 0;
     for (size_t i = 0; i < AT_THE_DOOR; i++) {
         struct stranger *stranger = &keeper->strangers[i];
         if (stranger->fd >= 0 && cb_now() - stranger->since > HANDSHAKE_SECONDS)
             dismiss(stranger);
-        polls[count++] = (struct pollfd){.fd = stranger->fd, .events = POLLIN};
+        if (stranger->fd < 0)
+            continue;
+        look->strangers[look->count] = stranger;
+        look->polls[look->count++] = (struct pollfd){.fd = stranger->fd, .events = POLLIN};
     }
-    if (poll(polls, (nfds_t)count, SLICE_MS) < 0)
-        memset(polls, 0, count * sizeof *polls);
+    look->stranger_count = look->count;
+    for (size_t i = 0; i < keeper->listener_count && !keeper->full; i++)
+        look->polls[look->count++] = (struct pollfd){.fd = keeper->listeners[i], .events = POLLIN};
+    keeper->full = false;
+    if (poll(look->polls, (nfds_t)look->count, SLICE_MS) < 0)
+        memset(look->polls, 0, sizeof look->polls);
 }
 
 /* Hears everyone who has said something; true when one of them has become a guest. */
-static bool hear(struct cb_door_keeper *keeper, const struct pollfd *polls, struct cb_guest *guest) {
-    for (size_t i = 0; i < AT_THE_DOOR; i++) {
-        struct stranger *stranger = &keeper->strangers[i];
-        if (stranger->fd < 0 || !polls[keeper->listener_count + i].revents || !listen_to(keeper, stranger))
+static bool hear(struct cb_door_keeper *keeper, const struct look *look, struct cb_guest *guest) {
+    for (size_t i = 0; i < look->stranger_count; i++) {
+        struct stranger *stranger = look->strangers[i];
+        if (!look->polls[i].revents || !listen_to(keeper, stranger))
             continue;
         keeper->guest = *stranger;
         stranger->fd = -1;
@@ -219,14 +257,14 @@ static bool hear(struct cb_door_keeper *keeper, const struct pollfd *polls, stru
 }
 
 bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest) {
-    struct pollfd polls[CB_MAX_LISTENERS + AT_THE_DOOR];
+    struct look look;
     struct cb_patience no_wait = *patience;
     do {
-        look_at_the_door(keeper, polls);
-        if (hear(keeper, polls, guest))
+        look_at_the_door(keeper, &look);
+        if (hear(keeper, &look, guest))
             return true;
-        for (size_t i = 0; i < keeper->listener_count; i++)
-            if (polls[i].revents && !admit(keeper, keeper->listeners[i])) {
+        for (size_t i = look.stranger_count; i < look.count; i++)
+            if (look.polls[i].revents && !admit(keeper, look.polls[i].fd)) {
                 errno = EMFILE;
                 return false;
             }

@@ -262,6 +262,15 @@ static bool send_tables(struct gathering *gathering, const uint32_t *neighbours)
     return sent;
 }
 
+static void close_door(struct gathering *gathering) {
+    if (gathering->keeper)
+        cb_keeper_close(gathering->keeper);
+    gathering->keeper = NULL;
+    for (size_t i = 0; i < gathering->listener_count; i++)
+        close(gathering->listeners[i]);
+    gathering->listener_count = 0;
+}
+
 static cobre_status tell(struct gathering *gathering) {
     struct cb_tcp_comm *comm = gathering->comm;
     uint32_t *neighbours = calloc(comm->base.size, sizeof *neighbours);
@@ -274,9 +283,11 @@ static cobre_status tell(struct gathering *gathering) {
     size_t gone = sent ? 0 : find_deserter(comm);
     if (!sent)
         return give_up_on(gathering, gone ? gone : first_missing(comm), ECONNABORTED, "died while the job formed");
+    close_door(gathering); /* the watcher needs descriptors, too */
     comm->watch = cb_watch_start(comm->base.size, comm->controls, comm->pids, &comm->alarm);
     if (!comm->watch)
-        return CB_TCP_ERROR(EAGAIN, "raise the limit of processes (ulimit -u)", "tcp: cannot start the watcher thread");
+        return CB_TCP_ERROR(errno, "raise the limits of open files and processes: ulimit -n, ulimit -u",
+                            "tcp: cannot start the watcher thread: %s", strerror(errno));
     return COBRE_OK;
 }
 
@@ -294,10 +305,7 @@ cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *optio
         status = gather(&gathering);
     if (!status)
         status = tell(&gathering);
-    if (gathering.keeper)
-        cb_keeper_close(gathering.keeper);
-    for (size_t i = 0; i < gathering.listener_count; i++)
-        close(gathering.listeners[i]);
+    close_door(&gathering);
     free(gathering.addresses);
     comm->next = comm->base.size > 1 ? comm->data[1] : -1;
     comm->previous = comm->base.size > 1 ? comm->data[comm->base.size - 1] : -1;

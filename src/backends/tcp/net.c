@@ -142,8 +142,11 @@ static int connect_to(const struct addrinfo *address, const struct cb_patience *
                 getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
         }
     }
-    if (error == 0 && is_self_connected(fd))
+    if (error == 0 && is_self_connected(fd)) { /* reset it: an orderly end would keep rank 0's port busy for a minute */
+        struct linger reset = {.l_onoff = 1};
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
         error = ECONNREFUSED;
+    }
     if (error == 0)
         return fd;
     close(fd);

@@ -3,6 +3,7 @@
  * It is the one place where failures meet: the first that arrives is the job's, and goes out to every rank, its
  * reporter included, whatever rank 0 itself computes at the time. A control connection that ends without "I leave" is a
  * death. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -25,9 +26,15 @@ struct cb_watch {
     int alarm[2], wake[2]; /* pipes: to rank 0's waits, to the thread */
 };
 
+/* A rank that left or aborted knows, and is on its way out. */
+static bool is_for(const cb_failure *failure, size_t rank) {
+    return !failure || failure->culprit != rank ||
+           (failure->cause != COBRE_CAUSE_PEER_LEFT && failure->cause != COBRE_CAUSE_ABORTED);
+}
+
 static void send_to_all(struct cb_watch *watch, uint8_t tag, const cb_failure *failure) {
     for (size_t r = 1; r < watch->size; r++)
-        if (watch->controls[r] >= 0)
+        if (watch->controls[r] >= 0 && is_for(failure, r))
             cb_control_send(watch->controls[r], tag, failure);
 }
 
@@ -118,7 +125,9 @@ struct cb_watch *cb_watch_start(size_t size, int *controls, const int64_t *pids,
     watch->alarm[0] = watch->alarm[1] = watch->wake[0] = watch->wake[1] = -1;
     if (!watch->inboxes || !watch->left || pipe2(watch->alarm, O_CLOEXEC | O_NONBLOCK) != 0 ||
         pipe2(watch->wake, O_CLOEXEC | O_NONBLOCK) != 0 || cb_start_thread(&watch->thread, run, watch) != 0) {
+        int error = errno ? errno : EAGAIN;
         release(watch);
+        errno = error;
         return NULL;
     }
     *alarm = watch->alarm[0];

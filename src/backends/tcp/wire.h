@@ -33,7 +33,7 @@ typedef struct {
     unsigned char job[CB_JOB_ID]; /* 0 on CB_DATA, where it is not known yet */
 } cb_hello;
 
-/* X(code, text): why a connection is refused. */
+/* X(code, text): why a connection is refused. From SIZE on: though it knows the token. */
 #define CB_REFUSAL_MAP(X)                                                                                              \
     X(VERSION, "the other side speaks another version of the protocol")                                                \
     X(BYTE_ORDER, "the other side has another byte order")                                                             \

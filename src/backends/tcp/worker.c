@@ -94,11 +94,15 @@ static cobre_status refused(const struct joining *joining, const cb_reply *reply
         [CB_REFUSED_JOB] = "choose another COBRE_TCP_PORT for each job",
         [CB_REFUSED_KIND] = "run the same version of cobre on all hosts",
     };
+    char expected[64] = "";
+    if (reply->reason == CB_REFUSED_SIZE)
+        snprintf(expected, sizeof expected, " (it expects %u, this rank %zu)", reply->number, joining->comm->base.size);
+    if (reply->reason == CB_REFUSED_VERSION)
+        snprintf(expected, sizeof expected, " (%u, this one %d)", reply->version, CB_WIRE_VERSION);
     bool known = reply->reason && reply->reason < sizeof advice / sizeof *advice;
     return CB_TCP_ERROR(ECONNREFUSED, known ? advice[reply->reason] : "look at rank 0's message",
-                        "tcp: the coordinator at %s port %u refused rank %zu: %s (it has %u ranks, protocol %u)",
-                        options->tcp_coordinator, options->tcp_port, joining->comm->base.rank,
-                        cb_refusal_text(reply->reason), reply->number, reply->version);
+                        "tcp: the coordinator at %s port %u refused rank %zu: %s%s", options->tcp_coordinator,
+                        options->tcp_port, joining->comm->base.rank, cb_refusal_text(reply->reason), expected);
 }
 
 static cobre_status not_the_coordinator(const struct joining *joining, int result) {
@@ -216,20 +220,34 @@ static cobre_status receive_table(struct joining *joining, cb_table *table) {
     return good ? COBRE_OK : did_not_form(joining);
 }
 
-static int connect_ring(const struct joining *joining, const cb_address *to, const struct cb_patience *patience) {
-    char host[64];
+static int try_ring(const struct joining *joining, const char *host, uint16_t port,
+                    const struct cb_patience *patience) {
     cb_reply reply;
-    int error;
-    if (to->family == 0 || !inet_ntop(to->family == 4 ? AF_INET : AF_INET6, to->bytes, host, sizeof host))
+    int error, fd = cb_net_connect(host, port, patience, &error);
+    if (fd < 0) {
+        errno = error;
         return -1;
-    int fd = cb_net_connect(host, to->port, patience, &error);
-    if (fd < 0)
-        return -1;
+    }
     cb_net_for_data(fd);
     if (shake_hands(joining, fd, CB_RING, patience, &reply) == WELCOME)
         return fd;
     close(fd);
     return -1;
+}
+
+/* Strangers at the other's door may have pushed us out: try again while there is time. */
+static int connect_ring(const struct joining *joining, const cb_address *to, const struct cb_patience *patience) {
+    char host[64];
+    int fd;
+    if (to->family == 0 || !inet_ntop(to->family == 4 ? AF_INET : AF_INET6, to->bytes, host, sizeof host))
+        return -1;
+    while ((fd = try_ring(joining, host, to->port, patience)) < 0) {
+        struct cb_patience rest = *patience;
+        rest.until = cb_now() + 0.05;
+        if (rest.until > patience->until || (!cb_net_await(-1, 0, &rest) && errno != ETIMEDOUT))
+            return -1;
+    }
+    return fd;
 }
 
 static int accept_ring(const struct joining *joining, const struct cb_patience *patience) {

@@ -1,0 +1,165 @@
+#!/bin/bash
+# test_tcp.sh COBRE HELPERS: cobre run --backend tcp on this host.
+. "$(dirname "$0")/lib.sh"
+export scratch helpers
+rank=$helpers/rank
+has_backend tcp || { echo "no tcp in this build" && exit 77; }
+
+# A rank that has joined, says its pid, and waits.
+waiting='echo $$ >$scratch/new-$COBRE_TCP_RANK; mv $scratch/new-$COBRE_TCP_RANK $scratch/pid-$COBRE_TCP_RANK
+    sleep 600 & while :; do wait; done'
+
+ready() { # ready RANKS
+    local rank
+    for rank in $(seq 0 $(($1 - 1))); do
+        wait_for exists "$scratch/pid-$rank" || fail "rank $rank did not start"
+    done
+}
+
+case_rank_and_size() {
+    cobre run --backend tcp -n 3 sh -c 'echo $COBRE_TCP_RANK/$COBRE_TCP_SIZE/$COBRE_RUN_SIZE/$COBRE_COMM_BACKEND/$COBRE_TCP_COORDINATOR'
+    code_is 0
+    [ "$(sort "$scratch/out" | paste -sd' ')" = "0/3/3/tcp/127.0.0.1 1/3/3/tcp/127.0.0.1 2/3/3/tcp/127.0.0.1" ] ||
+        fail "$(cat "$scratch/out")"
+}
+
+case_token_and_port() {
+    cobre run --backend tcp -n 3 sh -c 'echo $COBRE_TCP_TOKEN $COBRE_TCP_PORT'
+    [ "$(sort -u "$scratch/out" | wc -l)" = 1 ] || fail "they differ: $(cat "$scratch/out")"
+    grep -qE '^[0-9a-f]{64} [1-9][0-9]+$' "$scratch/out" || fail "$(cat "$scratch/out")"
+    local first
+    first=$(head -n 1 "$scratch/out" | cut -d' ' -f1)
+    cobre run --backend tcp -n 1 sh -c 'echo $COBRE_TCP_TOKEN'
+    [ "$first" != "$(cat "$scratch/out")" ] || fail "two jobs have one token"
+}
+
+case_only_rank_0_has_the_socket() {
+    cobre run --backend tcp -n 3 --label bash -c 'sockets=$(ls -l /proc/$$/fd | grep -c socket:)
+        echo $sockets ${COBRE_RUN_LISTEN_FD:+told}; until [ -e $scratch/go ]; do sleep 0.01; [ $COBRE_TCP_RANK != 0 ] || touch $scratch/go; done'
+    [ "$(sort "$scratch/out" | sed 's/ $//')" = "[0] 1 told
+[1] 0
+[2] 0" ] || fail "$(cat "$scratch/out")"
+}
+
+case_launcher_lets_go_of_the_socket() {
+    start run --backend tcp -n 2 sh -c "$waiting"
+    ready 2
+    ! ls -l "/proc/$launcher/fd" | grep socket: || fail "the launcher has it still"
+    kill -TERM "$launcher"
+    finish
+    code_is 143
+}
+
+case_hello() {
+    local n
+    for n in 1 2 3 8; do
+        cobre run --backend tcp -n $n "$rank" hello
+        code_is 0
+        [ "$(sort -V "$scratch/out")" = "$(seq -f "rank %g of $n" 0 $((n - 1)))" ] || fail "$(cat "$scratch/out")"
+    done
+}
+
+case_two_jobs_at_once() {
+    local pids=() i
+    for i in 1 2 3 4; do
+        env "$mark" "$cobre" run --backend tcp -n 3 "$rank" hello >"$scratch/out-$i" 2>&1 &
+        pids+=($!)
+    done
+    for i in 1 2 3 4; do
+        wait "${pids[i - 1]}" || fail "$(cat "$scratch/out-$i")"
+    done
+}
+
+case_inside_a_batch_job() {
+    SLURM_PROCID=0 SLURM_NTASKS=1 PMI_RANK=0 PMI_SIZE=1 cobre run --backend tcp -n 2 "$rank" hello
+    code_is 0
+}
+
+# What belongs to an outer job, or was set for a job by hand, must not leak into this one.
+case_outer_job_is_forgotten() {
+    local outer="COBRE_TCP_COORDINATOR=nowhere COBRE_TCP_PORT=1 COBRE_TCP_RANK=7 COBRE_TCP_SIZE=9 COBRE_TCP_BIND=192.0.2.1
+        COBRE_TCP_TOKEN_FILE=/no/such/file COBRE_TCP_TOKEN=secret COBRE_TCP_OPEN=1 COBRE_RUN_LISTEN_FD=0"
+    for backend in shm local; do
+        # shellcheck disable=SC2086
+        env $outer "$cobre" run -n 1 --backend $backend sh -c 'env | grep -e COBRE_TCP -e LISTEN; true' >"$scratch/out"
+        out_is ""
+    done
+    # shellcheck disable=SC2086
+    env "$mark" $outer "$cobre" run -n 3 --backend tcp "$rank" hello >"$scratch/out" 2>"$scratch/err" ||
+        fail "$(cat "$scratch/err")"
+}
+
+case_nested() {
+    cobre run --backend tcp -n 2 "$cobre" run --backend tcp -n 3 "$rank" hello
+    code_is 0
+    [ "$(grep -c 'of 3' "$scratch/out")" = 6 ] || fail "$(cat "$scratch/out")"
+    if has_backend shm; then
+        cobre run --backend tcp -n 2 "$cobre" run -n 3 "$rank" hello
+        code_is 0
+        cobre run -n 2 "$cobre" run --backend tcp -n 3 "$rank" hello
+        code_is 0
+    fi
+}
+
+case_token_is_in_no_argument_list_nor_output() {
+    start run --backend tcp -n 3 --label --log-dir "$scratch/log" sh -c "echo \$COBRE_TCP_TOKEN >\$scratch/token-\$COBRE_TCP_RANK; $waiting"
+    ready 3
+    local token
+    token=$(cat "$scratch/token-0")
+    [ ${#token} = 64 ] || fail "no token"
+    cat /proc/[0-9]*/cmdline >"$scratch/lists" 2>/dev/null
+    ! grep -aq "$token" "$scratch/lists" || fail "the token is in an argument list"
+    kill -9 "$(cat "$scratch/pid-1")"
+    finish
+    ! grep -rq "$token" "$scratch/out" "$scratch/err" "$scratch/log" || fail "the token is in the output"
+}
+
+case_killed_rank_is_named() {
+    local victim
+    for victim in 0 2; do
+        cobre run --backend tcp -n 4 "$rank" die $victim kill
+        code_is 137
+        err_has "rank $victim of 4"
+        err_has "killed by SIGKILL"
+        err_has "reported: "
+    done
+}
+
+case_other_failures() {
+    cobre run --backend tcp -n 4 "$rank" die 2 42
+    code_is 42
+    err_has "rank 2 of 4"
+    cobre run --backend tcp -n 4 "$rank" die 2 abort
+    code_is 7
+    err_has "the test wants it"
+    cobre run --backend tcp -n 3 "$rank" mismatch
+    code_is 1
+    err_has allreduce
+    cobre run --backend tcp -n 3 "$rank" wrong 1
+    code_is 5
+}
+
+case_kill_of_the_launcher() {
+    start run --backend tcp -n 4 sh -c "$waiting"
+    ready 4
+    kill -9 "$launcher"
+    wait "$launcher" 2>/dev/null
+    wait_for all_gone || fail "processes are left"
+}
+
+case_kill_of_the_launcher_while_the_job_forms() {
+    start run --backend tcp -n 2 sh -c 'touch $scratch/pid-$COBRE_TCP_RANK
+        test $COBRE_TCP_RANK != 0 || exec $helpers/rank hello; exec sleep 600'
+    ready 2
+    kill -9 "$launcher"
+    wait "$launcher" 2>/dev/null
+    wait_for all_gone || fail "processes are left"
+}
+
+case_failure_while_the_job_forms() {
+    cobre run --backend tcp -n 2 sh -c 'test $COBRE_TCP_RANK != 0 || exec $helpers/rank hello; exit 3'
+    code_is 3
+    err_has "rank 1 of 2"
+}
+
+run_cases 2>&1

@@ -1,0 +1,357 @@
+#!/bin/bash
+# run.sh RANK-PROGRAM CASE: a tcp job over four hosts.
+#
+# A host is a network namespace with an address of its own (10.77.0.1 ... .4, fd77::1 ... ::4) and a cable (a veth pair)
+# to a switch (a bridge); each cable carries 1 Gbit/s each way (tbf at both ends). Rank r runs on host r.
+#
+# All of it, switch and scratch files included, is inside network, mount and process namespaces that this script makes
+# for itself: nothing outside is touched, and when its first process ends, however that happens, the kernel takes
+# everything down: no process, no namespace, no file is left.
+#
+# Exit code 77: this kernel, or this user, cannot do that.
+# shellcheck disable=SC2086 # lists of ranks and steps are to be split
+set -u
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+if [ "${1-}" != --inside ]; then
+    program=$(realpath "$1")
+    for tool in unshare nsenter ip tc; do
+        command -v "$tool" >/dev/null || skip "no $tool here (packages iproute2 and util-linux)"
+    done
+    root=()
+    [ "$(id -u)" = 0 ] || root=(--user --map-root-user)
+    inside=(unshare "${root[@]}" --net --mount --pid --fork --kill-child --mount-proc)
+    why=$("${inside[@]}" true 2>&1) || skip "cannot make namespaces: $why"
+    exec "${inside[@]}" bash "$0" --inside "$program" "$2"
+fi
+rank=$2
+ranks='0 1 2 3'
+failures=0
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+# The hosts
+
+try() { # try WHAT COMMAND...
+    local why what=$1
+    shift
+    why=$("$@" 2>&1) || skip "no $what in this kernel: $* says: $why"
+}
+
+make_host() { # make_host NUMBER
+    local ip="ip -n host$1"
+    try "network namespace" ip netns add "host$1"
+    try "veth" ip link add "port$1" type veth peer name eth0 netns "host$1"
+    try "tbf" tc qdisc add dev "port$1" root tbf rate 1gbit burst 128k limit 1m
+    try "tbf" tc -n "host$1" qdisc add dev eth0 root tbf rate 1gbit burst 128k limit 1m
+    try "bridge" ip link set "port$1" master switch up
+    $ip link set lo up
+    $ip link set eth0 up
+    try "IPv4" $ip addr add "10.77.0.$(($1 + 1))/24" dev eth0
+    $ip addr add "fd77::$(($1 + 1))/64" dev eth0 nodad 2>/dev/null
+}
+
+make_hosts() {
+    mount -t tmpfs tmpfs /run || skip "cannot mount a tmpfs"
+    mount -t sysfs sysfs /sys || skip "cannot mount a sysfs" # that shows our ports
+    mkdir /run/netns /run/scratch
+    cd /run/scratch || exit 1
+    try "bridge" ip link add switch type bridge mcast_snooping 0
+    ip link set switch up
+    for host in $ranks; do
+        make_host "$host"
+    done
+}
+
+# Silence between two hosts: they send to a machine that is not there, as when a firewall drops what they send.
+part() { # part HOST HOST
+    ip -n "host$1" neigh replace "10.77.0.$(($2 + 1))" lladdr 02:00:00:00:00:99 dev eth0 nud permanent
+    ip -n "host$2" neigh replace "10.77.0.$(($1 + 1))" lladdr 02:00:00:00:00:99 dev eth0 nud permanent
+}
+
+pull_cable() { # pull_cable HOST: nobody hears of it, no connection is closed
+    pulled=$(clock)
+    ip link set "port$1" down
+}
+
+sent_by() { cat "/sys/class/net/port$1/statistics/rx_bytes"; } # what the switch received from it
+has_sent() { [ "$(sent_by "$1")" -gt "$2" ]; }
+
+# Jobs. Each has a directory for its files; its ranks' output is in out-RANK there, their processes in ${pid[JOB-RANK]}.
+
+declare -A pid
+coordinator=10.77.0.1
+timeout=30
+
+clock() { cut -d' ' -f1 /proc/uptime; }
+
+wait_for() { # wait_for CONDITION...: true when it comes true within 30 s
+    local end=$((SECONDS + 30))
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.02
+    done
+}
+
+start() { # start JOB PORT SIZE RANK STEP...
+    local job=$1 port=$2 size=$3 r=$4
+    shift 4
+    mkdir -p "$job"
+    COBRE_COMM_BACKEND=tcp COBRE_TCP_COORDINATOR="$coordinator" COBRE_TCP_PORT="$port" COBRE_TCP_RANK="$r" \
+        COBRE_TCP_SIZE="$size" COBRE_TCP_TOKEN="$job-0123456789abcdef" COBRE_TCP_TIMEOUT_SECS="$timeout" \
+        COBRE_TEST_SCRATCH="$PWD/$job" nsenter --net="/run/netns/host$r" "$rank" "$@" >"$job/out-$r" 2>&1 &
+    pid[$job-$r]=$!
+}
+
+start_all() { # start_all JOB PORT STEP...: on all hosts
+    local job=$1 port=$2 r
+    shift 2
+    for r in $ranks; do
+        start "$job" "$port" 4 "$r" "$@"
+    done
+}
+
+marked() { [ -e "$1/$2" ]; }
+ended() { case $(state_of "$1") in '' | Z) true ;; *) false ;; esac; }
+state_of() { sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null; }
+asleep() { [ "$(state_of "$1")" = S ]; }
+
+all_marked() { # all_marked JOB NAME RANK...
+    local job=$1 name=$2 r
+    shift 2
+    for r; do
+        wait_for marked "$job" "$name-$r" || fail "$job: rank $r never said $name: $(cat "$job/out-$r")"
+    done
+}
+
+all_wait() { # all_wait JOB RANK...: they have said ready and sleep now
+    local job=$1 r
+    shift
+    all_marked "$job" ready "$@"
+    for r; do
+        wait_for asleep "${pid[$job-$r]}" || fail "$job: rank $r does not wait"
+    done
+}
+
+collect() { # collect JOB RANK CODE: waits for its end
+    local code
+    wait_for ended "${pid[$1-$2]}" || { fail "$1: rank $2 does not end" && kill -9 "${pid[$1-$2]}"; }
+    wait "${pid[$1-$2]}"
+    code=$?
+    [ $code = "$3" ] || { fail "$1: rank $2 ended with $code instead of $3:" && cat "$1/out-$2"; }
+}
+
+all_done() { # all_done JOB RANK...: with right results
+    local job=$1 r
+    shift
+    for r; do
+        collect "$job" "$r" 0
+    done
+}
+
+# blames JOB RANK CULPRIT LIMIT: rank failed with that culprit, within LIMIT seconds of the cable.
+blames() {
+    local when
+    collect "$1" "$2" 3
+    when=$(sed -n "s/^failed at \([0-9.]*\): culprit $3: .*rank $3.*/\1/p" "$1/out-$2")
+    if [ -z "$when" ]; then
+        fail "$1: rank $2 does not name rank $3: $(cat "$1/out-$2")"
+    else
+        awk -v r="$2" -v job="$1" -v took="$when" -v from="$pulled" -v limit="$4" 'BEGIN {
+            printf "%s: rank %d knew after %.2f s\n", job, r, took - from
+            exit took - from > limit || took < from }' || fail "$1: that is not between 0 and $4 s"
+    fi
+}
+
+says() { # says JOB RANK TEXT
+    grep -q -- "$3" "$1/out-$2" || fail "$1: rank $2 does not say '$3': $(cat "$1/out-$2")"
+}
+
+# The cases
+
+# The machine may be busy with something else, so that a first attempt that is too slow (exit code 4) gets a second one;
+# what must be reached stays the same.
+measure() { # measure OPERATION PERCENT ROUNDS STAR_ROUNDS
+    local r
+    start_all first 7100 "measure=$1,64000000,$3,$4,$2"
+    wait "${pid[first-0]}"
+    if [ $? = 4 ]; then
+        cat first/out-0
+        echo "once more"
+        start_all second 7200 "measure=$1,64000000,$3,$4,$2"
+        all_done second $ranks
+        cat second/out-0
+    else
+        all_done first $ranks
+        cat first/out-0
+    fi
+}
+
+case_allgatherv() { measure gather 85 5 3; }
+case_broadcast() { measure broadcast 70 5 1; }
+case_allreduce() { measure reduce 70 5 1; }
+
+everything='barrier gather=1000 gather=4000000 broadcast=1000 broadcast=4000000 reduce=1000 reduce=4000000'
+
+case_ipv6() {
+    ip -n host0 -6 addr show dev eth0 | grep -q fd77::1 || skip "no IPv6 in this kernel"
+    coordinator=fd77::1
+    start_all six 7100 $everything
+    all_done six $ranks
+}
+
+# alpha has both kinds of address. beta has two, and nobody answers at the one that getaddrinfo puts first, because it
+# is nearer to the ranks' own: each rank must go on to the second.
+case_names() {
+    printf '%s\n' '127.0.0.1 localhost' '10.77.0.1 alpha' 'fd77::1 alpha' '10.77.0.9 beta' '10.77.0.129 beta' >hosts
+    mount --bind hosts /etc/hosts || skip "cannot mount a file over /etc/hosts"
+    ip -n host0 addr add 10.77.0.129/24 dev eth0
+    for host in $ranks; do
+        ip -n "host$host" neigh replace 10.77.0.9 lladdr 02:00:00:00:00:99 dev eth0 nud permanent
+    done
+    timeout=10
+    coordinator=alpha
+    start_all alpha 7100 $everything
+    all_done alpha $ranks
+    coordinator=beta
+    start_all beta 7101 barrier gather=4000000
+    all_done beta $ranks
+}
+
+# Three jobs on the same hosts lose one host: in a job that waits in a barrier, in one whose ranks compute and enter
+# after one second or when the limit has passed, in one that is in the middle of a stream.
+vanish() { # vanish HOST
+    local gone=$1 others=() r early late
+    for r in $ranks; do
+        [ "$r" = "$gone" ] || others+=("$r")
+    done
+    early=${others[1]}
+    late="${others[0]} ${others[2]}"
+    timeout=3
+    for r in $ranks; do
+        if [ "$r" = "$gone" ]; then
+            start waiting 7100 4 "$r" barrier mark=ready await=never
+        else
+            start waiting 7100 4 "$r" barrier mark=ready barrier
+        fi
+        if [ "$r" = "$early" ]; then
+            start outside 7101 4 "$r" barrier mark=ready await=soon barrier
+        else
+            start outside 7101 4 "$r" barrier mark=ready await=late barrier
+        fi
+    done
+    start_all streaming 7102 forever=8000000
+    all_wait waiting $ranks
+    all_marked outside ready $ranks
+    all_marked streaming streaming $ranks
+    pull_cable "$gone"
+    sleep 1
+    touch outside/soon
+    sleep 4.2
+    touch outside/late
+    for r in "${others[@]}"; do
+        blames waiting "$r" "$gone" 5
+        blames streaming "$r" "$gone" 5
+    done
+    blames outside "$early" "$gone" 5
+    for r in $late; do
+        blames outside "$r" "$gone" 6.2 # within 1 s of their entering
+    done
+    if [ "$gone" != 0 ]; then # alone, it sees that rank 0 is not there any more
+        blames streaming "$gone" 0 5
+        blames outside "$gone" 0 6.2
+    fi
+}
+
+case_vanish() { vanish 2; }
+case_vanish_coordinator() { vanish 0; }
+
+# Slow is not dead. With a limit of 2 s: rank 2 stopped for 5 s in the middle of a stream, and rank 0 in a barrier; a
+# rank that is 5 s late; and with two ranks, where nothing is agreed on first, one that for 5 s does not read what the
+# other pushes at it.
+case_slow() {
+    local r sent
+    timeout=2
+    sent=$(sent_by 2)
+    for r in $ranks; do
+        start late 7102 4 "$r" barrier mark=ready ${slow[$r]-} gather=64000000 reduce=4000000 barrier
+    done
+    for r in 0 1; do
+        start unread 7103 2 "$r" barrier mark=ready ${unread[$r]-} gather=64000000 reduce=64000000 barrier
+    done
+    for r in $ranks; do
+        if [ "$r" = 0 ]; then
+            start stopped0 7101 4 0 barrier mark=ready await=go barrier gather=4000000
+        else
+            start stopped0 7101 4 "$r" barrier mark=ready barrier gather=4000000
+        fi
+    done
+    start_all stopped 7100 barrier mark=ready gather=256000000 barrier gather=4000000
+    all_marked stopped ready $ranks
+    wait_for has_sent 2 $((sent + 20000000)) || fail "stopped: rank 2 sends nothing"
+    kill -STOP "${pid[stopped-2]}"
+    all_wait stopped0 $ranks
+    kill -STOP "${pid[stopped0-0]}"
+    touch stopped0/go
+    all_marked late ready $ranks
+    all_marked unread ready 0 1
+    sleep 5
+    for job in late unread stopped; do
+        for r in $ranks; do
+            [ -z "${pid[$job-$r]-}" ] || ! ended "${pid[$job-$r]}" || fail "$job: rank $r did not wait for the slow one"
+        done
+    done
+    kill -CONT "${pid[stopped-2]}" "${pid[stopped0-0]}"
+    touch late/go unread/go
+    all_done stopped $ranks
+    all_done stopped0 $ranks
+    all_done late $ranks
+    all_done unread 0 1
+}
+declare -A slow=([2]=await=go) unread=([1]=await=go)
+
+# Hosts 2 and 3 cannot reach each other, so that all agree on the star: rank 0 sends the whole result to three.
+case_no_ring() {
+    local sent from
+    part 2 3
+    timeout=6
+    from=$(clock)
+    start_all cut 7100 barrier mark=ready await=go gather=16000000 $everything
+    all_marked cut ready $ranks
+    awk -v from="$from" -v to="$(clock)" 'BEGIN {
+        printf "the job formed in %.1f s\n", to - from; exit to - from > 8 }' || fail "the limit is 6 s"
+    sent=$(sent_by 0)
+    touch cut/go
+    all_done cut $ranks
+    sent=$(($(sent_by 0) - sent))
+    # A gather of 16 MB, one of 4 MB and the rest: over the ring less than 30 MB.
+    [ $sent -gt 60000000 ] || fail "rank 0 sent $sent bytes: that is not the star"
+}
+
+case_unreachable() {
+    timeout=3
+    part 0 1
+    pulled=$(clock)
+    start_all lone 7100 barrier
+    for r in $ranks; do
+        collect lone "$r" 3
+    done
+    awk -v from="$pulled" -v to="$(clock)" 'BEGIN {
+        printf "all knew after %.1f s\n", to - from; exit to - from > 5 }' || fail "the limit is 3 s"
+    says lone 0 "rank 1 of 4 did not come in time"
+    says lone 1 "could not reach the coordinator at 10.77.0.1 port 7100 within 3 s: Connection timed out"
+    says lone 1 "no firewall is between"
+    says lone 2 "rank 1 of 4 did not come in time"
+    says lone 3 "rank 1 of 4 did not come in time"
+}
+
+make_hosts
+"case_$3"
+[ $failures = 0 ]

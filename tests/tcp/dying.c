@@ -1,0 +1,276 @@
+/* dying.c: a rank that dies, or is interrupted, while the job forms: everyone who waits is told at once. */
+#include "peers.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint16_t port(void) {
+    return plan.config[0].tcp_port;
+}
+
+static void must_be_prompt(const report *r, double since) {
+    MUST_SAY(r->time - since < PROMPT, "rank %zu is told within %g s, not %.2f s: %s", r->rank, PROMPT, r->time - since,
+             r->message);
+}
+
+/* Rank 3 of 4 never comes, rank 1 waits for the table and is killed. */
+static void killed_worker(void) {
+    job j;
+    make_plan(4, "secret");
+    start_coordinator(&j, 4);
+    for (size_t r = 1; r < 3; r++) {
+        start_rank(&j, r, join);
+        await(&j, r, "inside");
+    }
+    double since = kill_rank(&j, 1);
+    must_be_prompt(must_refuse(&j, 0, "rank 1 of 4", "died"), since);
+    must_be_prompt(must_refuse(&j, 2, "rank 1 of 4", "died"), since);
+    end_job(&j);
+}
+
+/* After its data connection, and before the control connection. */
+static void gone_after_data(void) {
+    job j;
+    make_plan(4, "secret");
+    start_coordinator(&j, 4);
+    start_rank(&j, 2, join);
+    await(&j, 2, "inside");
+    int fd = dial("127.0.0.1", port());
+    cb_hello hello = make_hello(CB_DATA, 1, 4);
+    cb_reply reply;
+    MUST(shake_hands(fd, &hello, "secret", &reply) && reply.type == CB_WELCOME);
+    double since = kit_seconds();
+    close(fd);
+    must_be_prompt(must_refuse(&j, 0, "rank 1 of 4", "died"), since);
+    must_be_prompt(must_refuse(&j, 2, "rank 1 of 4", "died"), since);
+    end_job(&j);
+}
+
+/* One of its two connections ends, while the other stays. */
+static void gone_after_control(void) {
+    for (size_t which = 0; which < 2; which++) {
+        job j;
+        make_plan(4, "secret");
+        start_coordinator(&j, 4);
+        start_rank(&j, 2, join);
+        await(&j, 2, "inside");
+        struct member member = sneak_in(port(), 1, 4, "secret", 0);
+        double since = kit_seconds();
+        close(which ? member.control : member.data);
+        must_be_prompt(must_refuse(&j, 0, "rank 1 of 4", "died"), since);
+        must_be_prompt(must_refuse(&j, 2, "rank 1 of 4", "died"), since);
+        close(which ? member.data : member.control);
+        end_job(&j);
+    }
+}
+
+/* All are in, the tables are out, and rank `victim` dies before it has made its links of the ring. */
+static void die_before_ring(size_t victim, size_t size) {
+    job j;
+    make_plan(size, "secret");
+    start_coordinator(&j, size);
+    for (size_t r = 1; r < size; r++)
+        if (r != victim)
+            start_rank(&j, r, join);
+    uint16_t ring_port = free_port();
+    int listener = listen_at("127.0.0.1", ring_port);
+    struct member member = sneak_in(port(), victim, size, "secret", ring_port);
+    must_get_table(&member, size);
+    double since = kit_seconds();
+    close(listener);
+    close(member.data);
+    close(member.control);
+    for (size_t r = 0; r < size; r++)
+        if (r != victim) {
+            const report *opened = await(&j, r, "opened");
+            MUST_SAY(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "died"),
+                     "rank %zu says who died: %s", r, opened->message);
+            must_be_prompt(opened, since);
+        }
+    end_job(&j);
+}
+
+static void gone_before_ring_first(void) {
+    die_before_ring(1, 4);
+}
+
+static void gone_before_ring_middle(void) {
+    die_before_ring(2, 4);
+}
+
+static void gone_before_ring_last(void) {
+    die_before_ring(3, 4);
+}
+
+static void killed_coordinator(void) {
+    job j;
+    make_plan(4, "secret");
+    start_coordinator(&j, 4);
+    for (size_t r = 1; r < 3; r++) {
+        start_rank(&j, r, join);
+        await(&j, r, "inside");
+    }
+    double since = kill_rank(&j, 0);
+    must_be_prompt(must_refuse(&j, 1, "rank 0", "died"), since);
+    must_be_prompt(must_refuse(&j, 2, "rank 0", "died"), since);
+    end_job(&j);
+}
+
+static void join_or_fail(void) {
+    cobre_config config = plan.config[self.rank];
+    cobre_comm *comm;
+    cobre_status status = cobre_comm_open(&config, &comm);
+    MUST(status == COBRE_OK || status == COBRE_INITIALIZATION_FAILED);
+    if (!tell("opened", status)) {
+        tell("barrier", cobre_barrier(comm));
+        MUST_OK(cobre_comm_free(&comm));
+    }
+}
+
+/* Any rank at any moment of the join: the others get in or fail, and are done when the timeout of those is over that
+ * never met, because one of them was gone before. */
+static void random_kills(void) {
+    for (size_t round = 0; round < kit_times(40); round++) {
+        job j;
+        size_t size = 2 + kit_below(chance(), 4), victim = kit_below(chance(), size);
+        double timeout = KIT_SANITIZED ? 2 : 0.5, since;
+        make_plan(size, "secret");
+        set_timeouts(timeout);
+        start_job(&j, size, join_or_fail);
+        set_aside((double)kit_below(chance(), 12000) * 1e-6);
+        since = kill_rank(&j, victim);
+        for (size_t r = 0; r < size; r++)
+            if (r != victim)
+                must_be_prompt(await(&j, r, "opened"), since + timeout + 2);
+        end_job(&j);
+    }
+}
+
+/* The program's hook ends the wait of rank 0: those who are in are told. */
+static void interrupted_coordinator(void) {
+    job j;
+    make_plan(3, "secret");
+    start_coordinator(&j, 3);
+    start_rank(&j, 1, join);
+    await(&j, 1, "inside");
+    interrupt_rank(0);
+    double since = await(&j, 0, "interrupts")->time;
+    must_be_prompt(must_refuse(&j, 0, "interrupted", ""), since);
+    must_be_prompt(must_refuse(&j, 1, "interrupted", ""), since);
+    end_job(&j);
+}
+
+/* Its hook is asked at least every 100 ms of waiting. */
+static void must_stop(job *j, size_t rank) {
+    double since = kit_seconds();
+    interrupt_rank(rank);
+    must_be_prompt(must_refuse(j, rank, "interrupted", ""), since);
+}
+
+/* While nobody listens. */
+static void interrupted_search(void) {
+    job j;
+    make_plan(2, NULL);
+    make_job(&j, 2);
+    start_rank(&j, 1, join);
+    await(&j, 1, "inside");
+    must_stop(&j, 1);
+    end_job(&j);
+}
+
+/* While it has connected, but gets no answer: rank 0 is stopped, or it is not rank 0. */
+static void interrupted_handshake(void) {
+    job j;
+    unsigned char hello[CB_HELLO_BYTES];
+    make_plan(2, NULL);
+    int listener = listen_at("127.0.0.1", port());
+    make_job(&j, 2);
+    start_rank(&j, 1, join);
+    int fd = answer(listener);
+    MUST(get(fd, hello, sizeof hello));
+    must_stop(&j, 1);
+    end_job(&j);
+    close(fd);
+    close(listener);
+}
+
+/* While it waits for the others: rank 0 sees it go. */
+static void interrupted_wait(void) {
+    job j;
+    make_plan(3, "secret");
+    start_coordinator(&j, 3);
+    start_rank(&j, 1, join);
+    await(&j, 1, "inside");
+    double since = kit_seconds();
+    must_stop(&j, 1);
+    must_be_prompt(must_refuse(&j, 0, "rank 1 of 3", ""), since);
+    end_job(&j);
+}
+
+/* Rank 3 of 4 is in and lives, but does not answer at its end of the ring: ranks 1 and 2 wait for their links. */
+static struct member stop_the_ring(job *j, int *listener) {
+    make_plan(4, "secret");
+    start_coordinator(j, 4);
+    start_rank(j, 1, join);
+    start_rank(j, 2, join);
+    uint16_t ring_port = free_port();
+    *listener = listen_at("127.0.0.1", ring_port);
+    struct member member = sneak_in(port(), 3, 4, "secret", ring_port);
+    must_get_table(&member, 4);
+    unsigned char hello[CB_HELLO_BYTES];
+    int link = answer(*listener); /* that of rank 2 */
+    MUST(get(link, hello, sizeof hello));
+    return member;
+}
+
+static void interrupted_ring(void) {
+    job j;
+    int listener;
+    struct member member = stop_the_ring(&j, &listener);
+    double since = kit_seconds();
+    must_stop(&j, 2);
+    for (size_t r = 0; r < 2; r++) {
+        const report *opened = await(&j, r, "opened");
+        MUST(opened->status == COBRE_INITIALIZATION_FAILED);
+        must_be_prompt(opened, since);
+    }
+    close(listener);
+    close(member.data);
+    close(member.control);
+    end_job(&j);
+}
+
+static void killed_coordinator_before_ring(void) {
+    job j;
+    int listener;
+    struct member member = stop_the_ring(&j, &listener);
+    double since = kill_rank(&j, 0);
+    for (size_t r = 1; r < 3; r++) {
+        const report *opened = await(&j, r, "opened");
+        MUST(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "rank 0"));
+        must_be_prompt(opened, since);
+    }
+    close(listener);
+    close(member.data);
+    close(member.control);
+    end_job(&j);
+}
+
+const fault_case dying_cases[] = {
+    {.name = "killed_worker", .run = killed_worker, .alone = true},
+    {.name = "gone_after_data", .run = gone_after_data, .alone = true},
+    {.name = "gone_after_control", .run = gone_after_control, .alone = true},
+    {.name = "gone_before_ring_first", .run = gone_before_ring_first, .alone = true},
+    {.name = "gone_before_ring_middle", .run = gone_before_ring_middle, .alone = true},
+    {.name = "gone_before_ring_last", .run = gone_before_ring_last, .alone = true},
+    {.name = "killed_coordinator", .run = killed_coordinator, .alone = true},
+    {.name = "killed_coordinator_before_ring", .run = killed_coordinator_before_ring, .alone = true},
+    {.name = "interrupted_coordinator", .run = interrupted_coordinator, .alone = true},
+    {.name = "interrupted_search", .run = interrupted_search, .alone = true},
+    {.name = "interrupted_handshake", .run = interrupted_handshake, .alone = true},
+    {.name = "interrupted_ring", .run = interrupted_ring, .alone = true},
+    {.name = "interrupted_wait", .run = interrupted_wait, .alone = true},
+    {.name = "random_kills", .run = random_kills, .alone = true},
+    {.name = NULL},
+};

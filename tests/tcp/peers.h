@@ -1,0 +1,65 @@
+/* peers.h: ranks that join over tcp, and raw connections that pretend to be one, beside the harness of tests/fault.
+ *
+ * `plan` says how each process of a job opens its communicator: slot r of the job uses plan[r], which may lie about its
+ * rank, its size or its token. The parent's own connections play strangers, false ranks and false coordinators. */
+#ifndef COBRE_TCP_PEERS_H
+#define COBRE_TCP_PEERS_H
+
+#include "fault/harness.h"
+#include "wire.h"
+
+#define PROMPT (KIT_SANITIZED ? 3.0 : 1.0) /* seconds from a death to everyone's error */
+
+extern struct plan {
+    cobre_config config[MAX_RANKS];
+    const char *environment[MAX_RANKS][8]; /* "NAME=value"; if there are any, the slot opens from them alone */
+    bool hold[MAX_RANKS];                  /* waits for an order between working and leaving */
+} plan;
+
+/* All slots: their rank, this size and token (NULL: none), a free port on 127.0.0.1, and much time. */
+void make_plan(size_t size, const char *token);
+void set_everywhere(const char *coordinator, const char *bind);
+void set_timeouts(double seconds);
+void interrupt_rank(size_t rank); /* from now on its hook says so, and reports "interrupts" once */
+
+/* Free on 127.0.0.1 and ::1, and outside the range that the system gives to outgoing connections. */
+uint16_t free_port(void);
+
+/* The body of every rank: opens, reports "opened", computes over all links, reports "worked", leaves. No error text may
+ * hold a token of the plan. */
+void join(void);
+
+void start_all(job *j, size_t slots);         /* with join */
+void start_coordinator(job *j, size_t slots); /* rank 0 alone, until it listens */
+void must_form(job *j, size_t rank);          /* it opens and works */
+void must_form_all(job *j);                   /* and the job ends in order */
+/* Its open fails with InitializationFailed and a message that holds both texts. */
+const report *must_refuse(job *j, size_t rank, const char *one, const char *two);
+
+/* Raw connections: all waits end at the deadline, which fails the case. */
+int dial(const char *address, uint16_t port);
+int try_dial(const char *address, uint16_t port); /* -1: refused */
+int dial_without_waiting(const char *address, uint16_t port);
+int listen_at(const char *address, uint16_t port);
+int answer(int listener);
+void put(int fd, const void *bytes, size_t count);
+bool get(int fd, void *bytes, size_t count); /* false: the connection ended before */
+bool is_over(int fd);                        /* waits for its end; what comes before is dropped */
+
+cb_hello make_hello(uint8_t kind, size_t rank, size_t size);
+void put_hello(int fd, const cb_hello *hello);
+/* The handshake of one who connects. The last reply, or false if the connection ended. */
+bool shake_hands(int fd, const cb_hello *hello, const char *token, cb_reply *reply);
+/* Must be refused with this reason. */
+void must_be_refused(uint16_t port, const cb_hello *hello, const char *token, unsigned reason);
+
+/* A false rank that is in: its data and its control connection. */
+struct member {
+    int data, control;
+};
+struct member sneak_in(uint16_t port, size_t rank, size_t size, const char *token, uint16_t ring_port);
+void must_get_table(const struct member *member, size_t size);
+
+extern const fault_case start_cases[], fake_cases[], secret_cases[], stranger_cases[], dying_cases[], again_cases[];
+
+#endif

@@ -1,0 +1,238 @@
+/* secrets.c: tokens, the files that hold them, and who may connect where there is none. */
+#include "peers.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Rank 1 has another token than rank 0: it is told; rank 0 tells why nobody came. join() looks for the secrets. */
+static void differing_tokens(const char *coordinators, const char *workers) {
+    job j;
+    make_plan(2, coordinators);
+    set_timeouts(1);
+    plan.config[1].tcp_token = workers;
+    start_all(&j, 2);
+    MUST(strstr(must_refuse(&j, 1, "tokens differ", "")->suggestion, "COBRE_TCP_TOKEN"));
+    const report *r = must_refuse(&j, 0, "rank 1 of 2 did not come", "tokens differ");
+    MUST_SAY(strstr(r->message, "127.0.0.1"), "it says who was refused: %s", r->message);
+    end_job(&j);
+}
+
+static void wrong_token(void) {
+    differing_tokens("the-right-secret", "the-wrong-secret");
+    differing_tokens("the-right-secret", "the-right-secret-and-more");
+    differing_tokens("the-right-secret", "the-right-secre");
+}
+
+static void token_on_one_side(void) {
+    differing_tokens("the-right-secret", NULL);
+    differing_tokens(NULL, "the-right-secret");
+}
+
+/* The others do not suffer: the true rank comes later. */
+static void right_token_after_wrong(void) {
+    job j;
+    make_plan(2, "the-right-secret");
+    plan.config[2].rank = 1;
+    plan.config[2].tcp_token = "the-wrong-secret";
+    start_coordinator(&j, 3);
+    start_rank(&j, 2, join);
+    must_refuse(&j, 2, "tokens differ", "");
+    start_rank(&j, 1, join);
+    must_form(&j, 0);
+    must_form(&j, 1);
+    end_job(&j);
+}
+
+static void longest_token(void) {
+    static char token[513];
+    job j;
+    memset(token, 't', 511);
+    make_plan(2, token);
+    start_all(&j, 2);
+    must_form_all(&j);
+    token[511] = 't';
+    make_plan(2, token);
+    start_all(&j, 1);
+    MUST(await(&j, 0, "opened")->status != COBRE_OK);
+    end_job(&j);
+}
+
+/* An address of this machine that is not loopback. */
+static bool own_address(char text[INET_ADDRSTRLEN]) {
+    struct ifaddrs *all, *at;
+    bool found = false;
+    MUST(getifaddrs(&all) == 0);
+    for (at = all; at && !found; at = at->ifa_next) {
+        if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET)
+            continue;
+        const struct sockaddr_in *address = (const struct sockaddr_in *)(const void *)at->ifa_addr;
+        found = (ntohl(address->sin_addr.s_addr) >> 24) != 127;
+        if (found)
+            inet_ntop(AF_INET, &address->sin_addr, text, INET_ADDRSTRLEN);
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+static void beyond_loopback_refused(void) {
+    static const char *const binds[] = {"0.0.0.0", "::", "192.0.2.77", "some-host", "127.example.com"};
+    for (size_t i = 0; i < sizeof binds / sizeof *binds; i++) {
+        job j;
+        make_plan(2, NULL);
+        set_everywhere("127.0.0.1", binds[i]);
+        start_all(&j, 1);
+        const report *r = must_refuse(&j, 0, binds[i], "no token");
+        MUST(strstr(r->suggestion, "COBRE_TCP_TOKEN") && strstr(r->suggestion, "COBRE_TCP_OPEN=1"));
+        end_job(&j);
+    }
+}
+
+static void beyond_loopback_open(void) {
+    job j;
+    char address[INET_ADDRSTRLEN] = "127.0.0.1";
+    own_address(address);
+    make_plan(3, NULL);
+    set_everywhere(address, NULL);
+    plan.config[0].tcp_open = true;
+    start_all(&j, 3);
+    must_form_all(&j);
+
+    char port[32], coordinator[64];
+    uint16_t number = free_port();
+    plan = (struct plan){0};
+    snprintf(port, sizeof port, "COBRE_TCP_PORT=%u", number);
+    snprintf(coordinator, sizeof coordinator, "COBRE_TCP_COORDINATOR=%s", address);
+    for (size_t r = 0; r < 2; r++) {
+        const char *lines[] = {"COBRE_COMM_BACKEND=tcp",
+                               r ? "COBRE_TCP_RANK=1" : "COBRE_TCP_RANK=0",
+                               "COBRE_TCP_SIZE=2",
+                               coordinator,
+                               port,
+                               "COBRE_TCP_OPEN=1",
+                               "COBRE_TCP_BIND=0.0.0.0"};
+        memcpy(plan.environment[r], lines, sizeof lines);
+    }
+    start_all(&j, 2);
+    must_form_all(&j);
+}
+
+/* Where it can be reached, seen from outside. */
+static void where_it_listens(void) {
+    char address[INET_ADDRSTRLEN];
+    if (!own_address(address))
+        skip_case("this machine has only loopback");
+    for (size_t with_token = 0; with_token < 2; with_token++) {
+        job j;
+        make_plan(2, with_token ? "secret" : NULL);
+        start_coordinator(&j, 2);
+        int there = try_dial(address, plan.config[0].tcp_port), here = dial("127.0.0.1", plan.config[0].tcp_port);
+        MUST_SAY((there >= 0) == with_token, "without a token nobody outside can connect, with one they can");
+        close(here);
+        if (there >= 0)
+            close(there);
+        start_rank(&j, 1, join);
+        must_form_all(&j);
+    }
+}
+
+static char token_path[64];
+
+/* Rank 0 of 1, with its token in a file. */
+static const report *open_with_file(job *j, const char *bytes, size_t count, mode_t mode, const char *extra) {
+    static char line[128];
+    snprintf(token_path, sizeof token_path, "/tmp/cobre-token-%d", (int)getpid());
+    unlink(token_path);
+    int fd = open(token_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    MUST(fd >= 0 && write(fd, bytes, count) == (ssize_t)count && fchmod(fd, mode) == 0 && close(fd) == 0);
+    snprintf(line, sizeof line, "COBRE_TCP_TOKEN_FILE=%s", token_path);
+    make_plan(1, NULL);
+    static char port[32];
+    snprintf(port, sizeof port, "COBRE_TCP_PORT=%u", plan.config[0].tcp_port);
+    const char *lines[] = {"COBRE_COMM_BACKEND=tcp", "COBRE_TCP_RANK=0", "COBRE_TCP_SIZE=1", port, line, extra};
+    memcpy(plan.environment[0], lines, sizeof lines);
+    start_all(j, 1);
+    const report *r = await(j, 0, "opened");
+    unlink(token_path);
+    return r;
+}
+
+static void token_files(void) {
+    static char long_token[600];
+    memset(long_token, 'l', sizeof long_token);
+    static const struct {
+        const char *bytes;
+        size_t count;
+        mode_t mode;
+        const char *extra, *word; /* word of the error, NULL: accepted */
+    } files[] = {
+        {"secret\n", 7, 0600, NULL, NULL},
+        {"secret", 6, 0400, NULL, NULL},
+        {"secret\r\n", 8, 0600, NULL, NULL},
+        {long_token, 511, 0600, NULL, NULL},
+        {"secret\n", 7, 0644, NULL, "others"},
+        {"secret\n", 7, 0640, NULL, "others"},
+        {"secret\n", 7, 0620, NULL, "others"},
+        {"secret\n", 7, 0604, NULL, "others"},
+        {"", 0, 0600, NULL, "no token"},
+        {"\n\n", 2, 0600, NULL, "no token"},
+        {long_token, 512, 0600, NULL, "511"},
+        {long_token, 600, 0600, NULL, "511"},
+        {"\0secret\n", 8, 0600, NULL, "token"}, /* would be no token at all */
+        {"sec\0ret\n", 8, 0600, NULL, "token"}, /* would be a shorter one */
+        {"secret\n", 7, 0600, "COBRE_TCP_TOKEN=another-secret", "both"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        job j;
+        const report *r = open_with_file(&j, files[i].bytes, files[i].count, files[i].mode, files[i].extra);
+        if (files[i].word)
+            MUST_SAY(r->status != COBRE_OK && strstr(r->message, files[i].word) && !strstr(r->message, "secret"),
+                     "file %zu is refused, \"%s\": %s", i, files[i].word, r->message);
+        else
+            MUST_SAY(r->status == COBRE_OK, "file %zu is accepted: %s", i, r->message);
+        end_job(&j);
+    }
+}
+
+/* The file's line is the variable's value: one rank has it this way, the other that way. */
+static void file_and_variable_agree(void) {
+    job j;
+    char file[128], port[32];
+    snprintf(token_path, sizeof token_path, "/tmp/cobre-token-%d", (int)getpid());
+    FILE *out = fopen(token_path, "w");
+    MUST(out && fchmod(fileno(out), 0600) == 0 && fputs("the-right-secret\n", out) >= 0 && fclose(out) == 0);
+    make_plan(2, NULL);
+    snprintf(port, sizeof port, "COBRE_TCP_PORT=%u", plan.config[0].tcp_port);
+    snprintf(file, sizeof file, "COBRE_TCP_TOKEN_FILE=%s", token_path);
+    for (size_t r = 0; r < 2; r++) {
+        const char *lines[] = {"COBRE_COMM_BACKEND=tcp",
+                               r ? "COBRE_TCP_RANK=1" : "COBRE_TCP_RANK=0",
+                               "COBRE_TCP_SIZE=2",
+                               "COBRE_TCP_COORDINATOR=127.0.0.1",
+                               port,
+                               r ? file : "COBRE_TCP_TOKEN=the-right-secret"};
+        memcpy(plan.environment[r], lines, sizeof lines);
+    }
+    start_all(&j, 2);
+    must_form_all(&j);
+    unlink(token_path);
+}
+
+const fault_case secret_cases[] = {
+    {.name = "wrong_token", .run = wrong_token},
+    {.name = "token_on_one_side", .run = token_on_one_side},
+    {.name = "right_token_after_wrong", .run = right_token_after_wrong},
+    {.name = "longest_token", .run = longest_token},
+    {.name = "beyond_loopback_refused", .run = beyond_loopback_refused},
+    {.name = "beyond_loopback_open", .run = beyond_loopback_open},
+    {.name = "where_it_listens", .run = where_it_listens},
+    {.name = "token_files", .run = token_files},
+    {.name = "file_and_variable_agree", .run = file_and_variable_agree},
+    {.name = NULL},
+};

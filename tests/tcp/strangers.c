@@ -1,0 +1,416 @@
+/* strangers.c: others at rank 0's door while the job forms. It forms nevertheless, and soon; what they can make rank 0
+ * hold is bounded. */
+#include "peers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Seconds from the true ranks' start to the job's: far below a handshake's time, let alone the join's. */
+#define SOON (KIT_SANITIZED ? 10.0 : 3.0)
+
+static uint16_t port(void) {
+    return plan.config[0].tcp_port;
+}
+
+static size_t descriptors_of(pid_t pid) {
+    char path[64];
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *directory = opendir(path);
+    MUST(directory != NULL);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count - 2;
+}
+
+static long memory_of(pid_t pid) {
+    char path[64];
+    long pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "r");
+    MUST(file && fscanf(file, "%*d %ld", &pages) == 1);
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static void let_true_ranks_in(job *j) {
+    double since = kit_seconds();
+    for (size_t r = 1; r < j->size; r++)
+        start_rank(j, r, join);
+    for (size_t r = 0; r < j->size; r++) {
+        const report *opened = await(j, r, "opened");
+        MUST_SAY(opened->status == COBRE_OK, "rank %zu gets in: %s", r, opened->message);
+        MUST_SAY(opened->time - since < SOON, "rank %zu gets in soon, not after %.1f s", r, opened->time - since);
+        await(j, r, "worked");
+    }
+    end_job(j);
+}
+
+/* Says something that is no hello: dropped without an answer, before it is whole. */
+static void must_be_dropped(const char *bytes, size_t count) {
+    int fd = dial("127.0.0.1", port());
+    put(fd, bytes, count);
+    char byte;
+    MUST(!get(fd, &byte, 1));
+    close(fd);
+}
+
+static void http_request(void) {
+    static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n";
+    job j;
+    make_plan(3, NULL);
+    start_coordinator(&j, 3);
+    must_be_dropped(request, sizeof request - 1);
+    must_be_dropped("G", 1);
+    must_be_dropped("cobretcX", 8);
+    let_true_ranks_in(&j);
+}
+
+static void random_bytes(void) {
+    static char bytes[65536];
+    job j;
+    make_plan(3, "secret");
+    start_coordinator(&j, 3);
+    for (int i = 0; i < 200; i++) {
+        size_t count = 1 + kit_below(chance(), i % 10 ? 300 : sizeof bytes);
+        for (size_t b = 0; b < count; b++)
+            bytes[b] = (char)kit_random(chance());
+        if (bytes[0] == 'c')
+            bytes[0] = 'd';
+        int fd = dial("127.0.0.1", port());
+        ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT); /* may be closed under us */
+        MUST(sent != 0);
+        MUST(is_over(fd));
+        close(fd);
+    }
+    let_true_ranks_in(&j);
+}
+
+static void silent_connection(void) {
+    job j;
+    make_plan(3, NULL);
+    start_coordinator(&j, 3);
+    int fd = dial("127.0.0.1", port());
+    let_true_ranks_in(&j);
+    MUST(is_over(fd));
+    close(fd);
+}
+
+/* Its time is over after 5 seconds, though nobody else came. */
+static void silent_connection_is_ended(void) {
+    job j;
+    make_plan(2, NULL);
+    start_coordinator(&j, 2);
+    double since = kit_seconds();
+    int fd = dial("127.0.0.1", port());
+    MUST(is_over(fd));
+    MUST(kit_seconds() - since > 4.5 && kit_seconds() - since < 7);
+    close(fd);
+    let_true_ranks_in(&j);
+}
+
+/* One byte of a good hello a second: it has no more time for that than for all of it. */
+static void slow_hello(void) {
+    job j;
+    unsigned char hello[CB_HELLO_BYTES];
+    cb_hello good = make_hello(CB_DATA, 1, 2);
+    make_plan(2, NULL);
+    cb_pack_hello(&good, hello);
+    start_coordinator(&j, 2);
+    double since = kit_seconds();
+    int fd = dial("127.0.0.1", port());
+    struct pollfd polled = {.fd = fd, .events = POLLIN};
+    for (size_t i = 0; i < 12 && !polled.revents; i++) {
+        send(fd, hello + i, 1, MSG_NOSIGNAL);
+        poll(&polled, 1, 1000);
+    }
+    MUST_SAY(polled.revents && kit_seconds() - since < 7, "the connection is ended after 5 s");
+    close(fd);
+    let_true_ranks_in(&j);
+}
+
+static void hello_then_silent(void) {
+    job j;
+    int fds[20];
+    make_plan(3, "secret");
+    start_coordinator(&j, 3);
+    for (size_t i = 0; i < 20; i++) {
+        cb_hello hello = make_hello(i % 2 ? CB_CONTROL : CB_DATA, 1 + i % 2, 3);
+        unsigned char challenge[CB_REPLY_BYTES];
+        fds[i] = dial("127.0.0.1", port());
+        put_hello(fds[i], &hello);
+        MUST(get(fds[i], challenge, sizeof challenge));
+    }
+    let_true_ranks_in(&j);
+    for (size_t i = 0; i < 20; i++) {
+        MUST(is_over(fds[i]));
+        close(fds[i]);
+    }
+}
+
+/* Closed, in order or by a reset, after each number of bytes of the handshake. */
+static void closed_at_each_step(void) {
+    job j;
+    unsigned char bytes[CB_HELLO_BYTES], reply[CB_REPLY_BYTES], junk[CB_PROOF] = {0};
+    cb_hello hello = make_hello(CB_DATA, 1, 3);
+    struct linger at_once = {.l_onoff = 1};
+    make_plan(3, "secret");
+    cb_pack_hello(&hello, bytes);
+    start_coordinator(&j, 3);
+    for (size_t round = 0; round < 2; round++)
+        for (size_t count = 0; count < CB_HELLO_BYTES + CB_PROOF; count++) {
+            int fd = dial("127.0.0.1", port());
+            put(fd, bytes, count < CB_HELLO_BYTES ? count : CB_HELLO_BYTES);
+            if (count >= CB_HELLO_BYTES) {
+                MUST(get(fd, reply, sizeof reply));
+                put(fd, junk, count - CB_HELLO_BYTES);
+            }
+            if (round)
+                setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+            close(fd);
+        }
+    let_true_ranks_in(&j);
+}
+
+/* A thousand that are connected and say nothing, or half of a hello. Rank 0 keeps a bounded number of them. */
+static void half_open(void) {
+    enum { MANY = 1000 };
+    static int fds[MANY];
+    job j;
+    struct rlimit limit;
+    MUST(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    if (limit.rlim_max < MANY + 100)
+        skip_case("too few descriptors allowed");
+    make_plan(3, "secret");
+    start_coordinator(&j, 3); /* with the limit as it was */
+    size_t descriptors = descriptors_of(j.rank[0].pid), most = descriptors;
+    long memory = memory_of(j.rank[0].pid);
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_cur > MANY + 100 ? limit.rlim_cur : MANY + 100;
+    MUST(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    for (size_t i = 0; i < MANY; i++) {
+        fds[i] = dial("127.0.0.1", port());
+        if (i % 2)
+            send(fds[i], "cobretcp", 8, MSG_NOSIGNAL);
+        size_t now = i % 20 ? 0 : descriptors_of(j.rank[0].pid);
+        most = now > most ? now : most;
+    }
+    /* It has seen the last one when that, having sent nonsense, is gone. */
+    must_be_dropped("x", 1);
+    size_t now = descriptors_of(j.rank[0].pid);
+    most = now > most ? now : most;
+    printf("rank 0: %zu descriptors, at most %zu; %ld KiB more memory\n", descriptors, most,
+           (memory_of(j.rank[0].pid) - memory) / 1024);
+    MUST_SAY(most <= descriptors + 128 + 1, "at most 128 stand at the door, not %zu", most - descriptors);
+    MUST(memory_of(j.rank[0].pid) - memory < 1 << 20);
+    limit.rlim_cur = before;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    let_true_ranks_in(&j);
+    for (size_t i = 0; i < MANY; i++)
+        close(fds[i]);
+}
+
+/* Opens files until only this many descriptors are left. */
+static void join_with_descriptors(size_t left) {
+    rlim_t limit = 256;
+    size_t used = descriptors_of(getpid()) - 1; /* its own look at them is over */
+    MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = limit, .rlim_max = limit}) == 0);
+    for (; used + left < limit; used++)
+        MUST(dup(STDIN_FILENO) >= 0);
+    join();
+}
+
+static void join_with_30_descriptors(void) {
+    join_with_descriptors(30);
+}
+
+static void join_with_20_descriptors(void) {
+    join_with_descriptors(20);
+}
+
+/* Rank 0 may have fewer descriptors than strangers come: they must not take them all. */
+static void few_descriptors(void) {
+    enum { STRANGERS = 300 };
+    int fds[STRANGERS];
+    job j;
+    make_plan(3, "secret");
+    make_job(&j, 3);
+    start_rank(&j, 0, join_with_30_descriptors);
+    await(&j, 0, "inside");
+    for (size_t i = 0; i < STRANGERS; i++)
+        fds[i] = dial("127.0.0.1", port());
+    let_true_ranks_in(&j);
+    for (size_t i = 0; i < STRANGERS; i++)
+        close(fds[i]);
+}
+
+/* Rank 0 has not enough for the 30 connections of its own ranks: it says so. */
+static void too_few_descriptors(void) {
+    job j;
+    make_plan(16, "secret");
+    make_job(&j, 16);
+    start_rank(&j, 0, join_with_20_descriptors);
+    for (size_t r = 1; r < 16; r++)
+        start_rank(&j, r, join);
+    const report *r = must_refuse(&j, 0, "", "");
+    MUST_SAY(strstr(r->message, "open files") || strstr(r->suggestion, "ulimit -n"), "descriptors are named: %s; %s",
+             r->message, r->suggestion);
+    end_job(&j);
+}
+
+/* A process that connects as fast as it can, and keeps what it has: half silent, half with half a hello. */
+static pid_t start_flood(_Atomic size_t *made) {
+    pid_t parent = getpid(), pid = fork();
+    MUST(pid >= 0);
+    if (pid > 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    static int held[400];
+    struct linger at_once = {.l_onoff = 1}; /* leaves nothing behind in the system's tables */
+    for (size_t i = 0;; i++) {
+        int *place = &held[i % 400];
+        if (*place > 0)
+            close(*place);
+        *place = try_dial("127.0.0.1", port());
+        if (*place < 0) {
+            usleep(1000);
+            continue;
+        }
+        setsockopt(*place, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        if (i % 2)
+            send(*place, "cobretcp", 8, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ++*made;
+    }
+}
+
+static void flood(void) {
+    job j;
+    make_plan(4, "secret");
+    start_coordinator(&j, 4);
+    _Atomic size_t *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    MUST(made != MAP_FAILED);
+    pid_t pids[2] = {start_flood(made), start_flood(made)};
+    double since = kit_seconds();
+    while (*made < 2000) {
+        MUST(kit_seconds() - since < DEADLINE);
+        usleep(1000);
+    }
+    for (size_t r = 1; r < 4; r++)
+        start_rank(&j, r, join);
+    since = kit_seconds();
+    for (size_t r = 0; r < 4; r++)
+        must_form(&j, r);
+    printf("formed in %.2f s, beside %zu strangers\n", kit_seconds() - since, *made);
+    munmap(made, sizeof *made);
+    for (size_t i = 0; i < 2; i++) {
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    end_job(&j);
+}
+
+static bool has_socket(pid_t pid, unsigned long inode) {
+    char path[64], target[64], wanted[64];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    snprintf(wanted, sizeof wanted, "socket:[%lu]", inode);
+    DIR *directory = opendir(path);
+    MUST(directory != NULL);
+    for (struct dirent *entry; !found && (entry = readdir(directory));) {
+        ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = '\0';
+        found = strcmp(target, wanted) == 0;
+    }
+    closedir(directory);
+    return found;
+}
+
+/* Sockets of this process that listen, and how many of them only on loopback. */
+static size_t listeners_of(pid_t pid, size_t *on_loopback) {
+    static const char *const paths[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    size_t count = 0;
+    *on_loopback = 0;
+    for (size_t p = 0; p < 2; p++) {
+        char line[512], local[64];
+        FILE *file = fopen(paths[p], "r");
+        while (file && fgets(line, sizeof line, file)) {
+            unsigned state;
+            unsigned long inode;
+            if (sscanf(line, "%*d: %63s %*s %x %*s %*s %*s %*d %*d %lu", local, &state, &inode) != 3 || state != 0x0a ||
+                !has_socket(pid, inode))
+                continue;
+            count++;
+            *on_loopback +=
+                strncmp(local, "0100007F:", 9) == 0 || strncmp(local, "00000000000000000000000001000000:", 33) == 0;
+        }
+        if (file)
+            fclose(file);
+    }
+    return count;
+}
+
+/* Rank 2 accepts its link of the ring where it has reached rank 0 from, and nowhere else. */
+static void door_of_the_ring(void) {
+    job j;
+    size_t on_loopback;
+    make_plan(4, NULL);
+    start_coordinator(&j, 4);
+    start_rank(&j, 1, join);
+    start_rank(&j, 2, join);
+    await(&j, 1, "inside");
+    await(&j, 2, "inside");
+    MUST(listeners_of(j.rank[0].pid, &on_loopback) == 2 && on_loopback == 2);
+    MUST(listeners_of(j.rank[1].pid, &on_loopback) == 0);
+    MUST(listeners_of(j.rank[2].pid, &on_loopback) == 1 && on_loopback == 1);
+    start_rank(&j, 3, join);
+    must_form_all(&j);
+}
+
+/* Once the job has formed nobody listens any more. */
+static void closed_door(void) {
+    job j;
+    make_plan(4, "secret");
+    for (size_t r = 0; r < 4; r++)
+        plan.hold[r] = true;
+    start_all(&j, 4);
+    for (size_t r = 0; r < 4; r++)
+        must_form(&j, r);
+    for (size_t r = 0; r < 4; r++) {
+        size_t on_loopback;
+        MUST_SAY(listeners_of(j.rank[r].pid, &on_loopback) == 0, "rank %zu does not listen", r);
+    }
+    MUST(try_dial("127.0.0.1", port()) < 0 && errno == ECONNREFUSED);
+    order_all(&j, 'e');
+    end_job(&j);
+}
+
+const fault_case stranger_cases[] = {
+    {.name = "http_request", .run = http_request},
+    {.name = "random_bytes", .run = random_bytes},
+    {.name = "silent_connection", .run = silent_connection},
+    {.name = "silent_connection_is_ended", .run = silent_connection_is_ended, .alone = true},
+    {.name = "slow_hello", .run = slow_hello, .alone = true},
+    {.name = "hello_then_silent", .run = hello_then_silent},
+    {.name = "closed_at_each_step", .run = closed_at_each_step},
+    {.name = "half_open", .run = half_open, .alone = true},
+    {.name = "few_descriptors", .run = few_descriptors, .alone = true},
+    {.name = "too_few_descriptors", .run = too_few_descriptors},
+    {.name = "flood", .run = flood, .alone = true},
+    {.name = "door_of_the_ring", .run = door_of_the_ring},
+    {.name = "closed_door", .run = closed_door},
+    {.name = NULL},
+};
