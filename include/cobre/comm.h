@@ -95,12 +95,12 @@ typedef struct cobre_region cobre_region; /* lasting memory, one block for the r
 /* Everything known about a failure. Fields that do not apply are 0, empty, or COBRE_NO_RANK. */
 typedef struct {
     cobre_status status;
-    cobre_cause cause;         /* CollectiveFailed */
+    cobre_cause cause;         /* CollectiveFailed, and InitializationFailed because of another rank */
     cobre_backend backend;     /* of the communicator, or the one that was being opened */
     char operation[24];        /* the call: "allreduce", "open", ... */
     uint64_t sequence;         /* CollectiveFailed: number of the collective on its communicator, from 1 */
     size_t rank;               /* the rank that reports this */
-    size_t culprit;            /* CollectiveFailed: the rank that died, left, differs, ... */
+    size_t culprit;            /* with a cause: the rank that died, left, differs, ... */
     int64_t culprit_pid;       /* its process, 0 if not known */
     int os_error;              /* errno */
     int mpi_error;             /* MPI error code */

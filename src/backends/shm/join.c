@@ -226,9 +226,18 @@ static cobre_status refuse_job(const struct cb_job *job, size_t missing, uint32_
     const char *how = state == CB_DIED                          ? "died while the job formed"
                       : state == CB_LEFT || state == CB_ABORTED ? "gave up while the job formed"
                                                                 : "did not come in time";
-    return CB_JOIN_ERROR(state == CB_ABSENT ? ETIMEDOUT : ECONNABORTED,
-                         "look at that rank's output; start all ranks; COBRE_SHM_TIMEOUT_SECS sets the longest wait",
-                         "shm: rank %zu of %zu %s", missing, job->size, how);
+    struct cb_details details = {
+        .operation = "open",
+        .subject = "shm",
+        .cause = state == CB_DIED   ? COBRE_CAUSE_PEER_DIED
+                 : state == CB_LEFT ? COBRE_CAUSE_PEER_LEFT
+                                    : COBRE_CAUSE_TRANSPORT,
+        .culprit = missing,
+        .os_error = state == CB_ABSENT ? ETIMEDOUT : ECONNABORTED,
+        .suggestion = "look at that rank's output; start all ranks; COBRE_SHM_TIMEOUT_SECS sets the longest wait",
+    };
+    return cb_error(NULL, COBRE_SHM, COBRE_INITIALIZATION_FAILED, &details, "shm: rank %zu of %zu %s", missing,
+                    job->size, how);
 }
 
 /* The state of the job as a whole: that of the first rank that died or gave up, else of the first that is missing, else

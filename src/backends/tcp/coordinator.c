@@ -156,7 +156,7 @@ static cobre_status give_up(struct gathering *gathering, size_t culprit, int err
     for (size_t r = 1; r < comm->base.size; r++)
         if (comm->controls[r] >= 0)
             cb_control_send(comm->controls[r], CB_TAG_FAILED, &failure);
-    return CB_TCP_ERROR(error,
+    return CB_TCP_BLAME(failure.cause, culprit, error,
                         error == EMFILE ? "raise the limit of open files: ulimit -n"
                                         : "start all ranks with the same COBRE_TCP_SIZE and token, and with "
                                           "COBRE_TCP_COORDINATOR leading to this host; COBRE_TCP_TIMEOUT_SECS sets the "

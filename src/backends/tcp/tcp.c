@@ -85,8 +85,9 @@ static cobre_status agree_on_ring(struct cb_tcp_comm *comm) {
         return status;
     char why[sizeof comm->base.broken];
     snprintf(why, sizeof why, "%s", comm->base.broken);
-    return CB_TCP_ERROR(ECONNABORTED, "look at that rank's output; start all ranks again",
-                        "tcp: the job broke while it formed: %s", why);
+    return CB_TCP_BLAME(comm->failure.cause, comm->failure.culprit, ECONNABORTED,
+                        "look at that rank's output; start all ranks again", "tcp: the job broke while it formed: %s",
+                        why);
 }
 
 cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {

@@ -152,9 +152,16 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options);
 bool cb_tcp_interrupted(const cb_options *options);
 void cb_tcp_close(struct cb_tcp_comm *comm); /* all connections */
 
-#define CB_TCP_ERROR(error, advice, ...)                                                                               \
+#define CB_TCP_ERROR(error, advice, ...) CB_TCP_BLAME(COBRE_CAUSE_NONE, 0, error, advice, __VA_ARGS__)
+/* The same, with the rank to blame and why. */
+#define CB_TCP_BLAME(why, whom, error, advice, ...)                                                                    \
     cb_error(NULL, COBRE_TCP, COBRE_INITIALIZATION_FAILED,                                                             \
-             &(struct cb_details){.operation = "open", .subject = "tcp", .os_error = error, .suggestion = advice},     \
+             &(struct cb_details){.operation = "open",                                                                 \
+                                  .subject = "tcp",                                                                    \
+                                  .cause = why,                                                                        \
+                                  .culprit = whom,                                                                     \
+                                  .os_error = error,                                                                   \
+                                  .suggestion = advice},                                                               \
              __VA_ARGS__)
 
 /* star.c, hub.c, ring.c */

@@ -191,7 +191,8 @@ static cobre_status did_not_form(struct joining *joining) {
     cb_failure failure;
     int tag = comm->control < 0 ? -1 : cb_control_receive(comm->control, &comm->inbox, comm->base.size, &failure);
     if (tag == CB_TAG_FAILED)
-        return CB_TCP_ERROR(failure.code, "look at that rank's output; start all ranks again", "tcp: %s", failure.text);
+        return CB_TCP_BLAME(failure.cause, failure.culprit, failure.code,
+                            "look at that rank's output; start all ranks again", "tcp: %s", failure.text);
     if (cb_tcp_interrupted(joining->options))
         return CB_TCP_ERROR(EINTR, "the program's interrupted hook asked for this",
                             "tcp: rank %zu was interrupted while it waited for the others", comm->base.rank);
@@ -199,7 +200,7 @@ static cobre_status did_not_form(struct joining *joining) {
         return CB_TCP_ERROR(ETIMEDOUT, "start all ranks; COBRE_TCP_TIMEOUT_SECS sets the longest wait",
                             "tcp: rank %zu has joined, but the job of %zu did not form in time", comm->base.rank,
                             comm->base.size);
-    return CB_TCP_ERROR(ECONNABORTED, "look at rank 0's output; start all ranks again",
+    return CB_TCP_BLAME(COBRE_CAUSE_PEER_DIED, 0, ECONNABORTED, "look at rank 0's output; start all ranks again",
                         "tcp: rank 0 of %zu died while the job formed", comm->base.size);
 }
 
