@@ -148,6 +148,16 @@ case_standard_input_that_is_not_read() {
     out_is y
 }
 
+if command -v script >/dev/null; then
+    case_terminal_input() {
+        env "$mark" timeout --foreground 60 script -qec \
+            "$cobre run --hosts localhost:2 --remote-shell '$shell' sh -c 'wc -l'" /dev/null \
+            < <(printf 'one\ntwo\n\004') >"$scratch/out" 2>&1
+        tr -d '\r' <"$scratch/out" | grep -qx 2 || fail "$(cat "$scratch/out")"
+        tr -d '\r' <"$scratch/out" | grep -qx 0 || fail "$(cat "$scratch/out")"
+    }
+fi
+
 case_output() {
     on $two sh -c 'echo out $COBRE_TCP_RANK; echo err $COBRE_TCP_RANK >&2'
     [ "$(sort "$scratch/out" | paste -sd,)" = "out 0,out 1,out 2,out 3" ] || fail "$(cat "$scratch/out")"
@@ -342,6 +352,21 @@ case_kill_of_an_agent() {
     code_is 125
     err_has "rank 2 of 4 on 127.0.0.1 (pid $victim)"
     err_has "lost contact with 127.0.0.1: the remote shell was killed by SIGKILL"
+    wait_for all_gone || fail "processes are left"
+}
+
+# As when a host has vanished: nothing comes from there, but the job must end.
+case_agent_that_is_stopped() {
+    start_on $two sh -c "$waiting"
+    ready 4
+    local parent
+    parent=$(sed 's/.*) //' "/proc/$(rank_pid 2)/stat" | cut -d' ' -f2)
+    kill -STOP "$parent"
+    wait_for state_is "$parent" T || fail "the agent runs on"
+    kill -9 "$(rank_pid 0)"
+    finish
+    code_is 137
+    err_has "rank 0 of 4 on localhost"
     wait_for all_gone || fail "processes are left"
 }
 
