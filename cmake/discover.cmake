@@ -1,5 +1,6 @@
-# cmake -DPROGRAM=... [-DARGUMENT=...] -DPREFIX=... -DTIMEOUT=... -DOUTPUT=... -P discover.cmake
-# Asks PROGRAM --list [ARGUMENT] for its cases, "name" or "name serial" a line, and writes one test for each, for ctest to read.
+# cmake -DPROGRAM=... [-DARGUMENT=...] [-DSERIAL=OFF] -DPREFIX=... -DTIMEOUT=... -DOUTPUT=... -P discover.cmake
+# Asks PROGRAM --list [ARGUMENT] for its cases, "name" or "name serial" a line, and writes one test for each, for ctest to
+# read. SERIAL=OFF leaves the serial ones out.
 execute_process(COMMAND ${PROGRAM} --list ${ARGUMENT} OUTPUT_VARIABLE list OUTPUT_STRIP_TRAILING_WHITESPACE
     COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" list "${list}")
@@ -7,6 +8,9 @@ set(tests "")
 foreach(line ${list})
     string(REGEX MATCH "^[^ ]+" case ${line})
     set(properties "TIMEOUT ${TIMEOUT} SKIP_RETURN_CODE 77")
+    if(line MATCHES " serial$" AND DEFINED SERIAL AND NOT SERIAL)
+        continue()
+    endif()
     if(line MATCHES " serial$")
         string(APPEND properties " RUN_SERIAL ON")
     endif()

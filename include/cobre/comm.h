@@ -1,7 +1,7 @@
 /* cobre/comm.h: collective communication and node-shared memory.
  *
- * One program, unchanged, runs in one process (local), in N processes on one machine (shm), over sockets (tcp) and
- * under an MPI (mpi). The results are the same bits everywhere.
+ * One program, unchanged, runs in one process (local), in N processes on one machine (shm), and over sockets
+ * (tcp); under an MPI (mpi) in a later version. The results are the same bits everywhere.
  *
  *     cobre_comm *comm;
  *     if (cobre_comm_open(NULL, &comm) != COBRE_OK) { puts(cobre_last_error()->message); return 1; }
@@ -137,13 +137,13 @@ typedef struct {
 COBRE_API cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm);
 
 /* Leaves. Collective: every rank calls it as its last call on the communicator; ranks that go on using it see "peer
- * left". shm and local do not wait for the others. Regions must have been freed before: if one has not, this is
+ * left". It does not wait for the others (mpi may). Regions must have been freed before: if one has not, this is
  * COBRE_INVALID_ARGUMENT and nothing changes. Sets *comm to NULL. NULL and pointers to NULL are accepted. */
 COBRE_API cobre_status cobre_comm_free(cobre_comm **comm);
 
 /* Tells the other ranks why, then ends this process with exit code `code` (a 0 becomes 1). Not collective, never
- * blocks. The others' current or next collective fails with COBRE_CAUSE_ABORTED and `text`. Standard streams are
- * flushed; atexit handlers do not run. comm may be NULL. */
+ * blocks. The others' current or next collective fails with COBRE_CAUSE_ABORTED and `text`. stdout and
+ * stderr are flushed, unless another thread holds them; atexit handlers do not run. comm may be NULL. */
 COBRE_API COBRE_NORETURN void cobre_abort(cobre_comm *comm, int code, const char *text);
 
 /* Constant for the life of the communicator; never block, cannot fail (0 and COBRE_AUTO for NULL). The node's ranks
@@ -216,7 +216,7 @@ COBRE_API cobre_status cobre_region_fence(cobre_region *region);
 COBRE_API cobre_status cobre_region_seal(cobre_region *region);
 
 /* Frees the caller's share; the last one gives the memory back. Collective, in the same order on all ranks, before the
- * communicator; shm and local do not wait. Sets *region to NULL. NULL and pointers to NULL are accepted. */
+ * communicator; it does not wait for them (mpi may). Sets *region to NULL. NULL and pointers to NULL are accepted. */
 COBRE_API cobre_status cobre_region_free(cobre_region **region);
 
 /* allgatherv into a region of this communicator: where memory is shared each rank copies only its own part. The region
@@ -227,7 +227,7 @@ COBRE_API cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *sen
 
 /* An exact sum: an accumulator that holds any sum of doubles exactly. The rounded result is the correctly rounded true
  * sum: the same bits for any order, any split over ranks. Infinities and NaN behave as in IEEE sums; the empty sum is
- * +0, a sum of only -0 is -0, overflow rounds to infinity. Up to 2^62 values. */
+ * +0, a sum of only -0 is -0, overflow rounds to infinity. Up to 2^62 values. The pointers must not be NULL. */
 #define COBRE_EXACT_LIMBS 68
 
 typedef struct {

@@ -39,11 +39,20 @@ static bool make_token(struct job *job) {
     return true;
 }
 
+/* A program may open a second communicator on the port while connections of the first still linger. */
+static int make_socket(int family) {
+    const int yes = 1;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    return fd;
+}
+
 /* One socket for IPv4 and IPv6 where that can be had. */
 static int listen_everywhere(void) {
     const int no = 0;
     struct sockaddr_in6 all6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = make_socket(AF_INET6);
     if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no) == 0 &&
         bind(fd, (struct sockaddr *)&all6, sizeof all6) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
@@ -53,7 +62,7 @@ static int listen_everywhere(void) {
 
 static int listen_at(in_addr_t address) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = make_socket(AF_INET);
     if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
     cb_close(&fd);

@@ -175,6 +175,7 @@ bool cb_stream_read(struct stream *stream);         /* false: nothing more for n
 void cb_stream_end(struct stream *stream);
 int cb_sink_fd(int number); /* -1: nothing to write */
 void cb_sink_write(int number);
+int cb_output_lost(void); /* errno if a rank's output could not be written; 0: it could */
 void cb_output_close(void);
 
 /* terminal.c: what is typed goes to rank 0. */

@@ -163,6 +163,12 @@ bool cb_stream_read(struct stream *stream) {
     return false;
 }
 
+static int lost_output; /* errno of the last write that failed */
+
+int cb_output_lost(void) {
+    return lost_output;
+}
+
 int cb_sink_fd(int number) {
     const struct sink *sink = &sinks[number - STDOUT_FILENO];
     return sink->queue.length > sink->written ? sink->fd : -1;
@@ -178,6 +184,8 @@ void cb_sink_write(int number) {
         if (written < 0 && (errno == EAGAIN || errno == EINTR))
             break;
         sink->broken = written < 0;
+        if (sink->broken && errno != EPIPE) /* a reader that went, as `head` does, is no error */
+            lost_output = errno;
         sink->written += sink->broken ? count : (size_t)written;
     }
     cb_text_drop(&sink->queue, sink->written);

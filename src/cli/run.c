@@ -417,6 +417,10 @@ int cb_command_run(int argc, char **argv) {
             code = job.start_code ? job.start_code : cb_remote_explain(&job);
         if (code == 0)
             code = cb_verdict(&job);
+        if (code == 0 && cb_output_lost()) {
+            fprintf(stderr, "cobre run: some output was lost: %s\n", strerror(cb_output_lost()));
+            code = CB_EXIT_LAUNCHER;
+        }
     }
     forget(&job, fds);
     return code;

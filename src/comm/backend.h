@@ -68,7 +68,6 @@ struct cobre_region {
     uint32_t magic;
     cobre_comm *comm;
     cobre_type type;
-    unsigned flags;
     size_t count, bytes; /* bytes: of the data, not rounded */
     uint64_t number;
     bool sealed;

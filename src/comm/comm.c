@@ -17,8 +17,9 @@ static void count_fork(void) {
     cb_fork_generation++;
 }
 
-static void watch_forks(void) {
+static void prepare_process(void) {
     pthread_atfork(NULL, NULL, count_fork);
+    cb_find_launcher();
 }
 
 const char *cobre_version(void) {
@@ -55,10 +56,9 @@ static cobre_status open_backend(const cb_options *options, cobre_comm **comm) {
 }
 
 /* Fills in what is common to all backends' communicators. */
-static void finish_open(cobre_comm *comm, cobre_backend backend) {
+static void finish_open(cobre_comm *comm) {
     comm->magic = CB_COMM_MAGIC;
     comm->fork_generation = cb_fork_generation;
-    comm->backend = backend;
 }
 
 cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm) {
@@ -69,16 +69,15 @@ cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm) {
                         &(struct cb_details){.operation = "open", .subject = "comm", .suggestion = "pass &comm"},
                         "open: the place for the communicator is NULL");
     *comm = NULL;
-    pthread_once(&once, watch_forks);
-    cobre_status status = cb_select(config, &options);
-    if (status)
-        return status;
+    pthread_once(&once, prepare_process);
     cobre_comm *opened = NULL;
-    status = open_backend(&options, &opened);
+    cobre_status status = cb_select(config, &options);
+    if (!status)
+        status = open_backend(&options, &opened);
     explicit_bzero(options.tcp_token, sizeof options.tcp_token);
     if (status)
         return status;
-    finish_open(opened, options.backend);
+    finish_open(opened);
     opened->stall_secs = options.stall_secs;
     opened->interrupted = options.interrupted;
     opened->interrupted_arg = options.interrupted_arg;
@@ -119,6 +118,14 @@ static void abort_backend(cobre_comm *comm, int code, const char *text) {
     }
 }
 
+/* Another thread may hold the stream for ever, waiting for input or output. */
+static void flush_if_free(FILE *stream) {
+    if (ftrylockfile(stream) == 0) {
+        fflush_unlocked(stream);
+        funlockfile(stream);
+    }
+}
+
 void cobre_abort(cobre_comm *comm, int code, const char *text) {
     if (!text)
         text = "no reason given";
@@ -130,7 +137,8 @@ void cobre_abort(cobre_comm *comm, int code, const char *text) {
             "rank %zu aborted: %s", comm->rank, text);
         abort_backend(comm, code, text);
     }
-    fflush(NULL);
+    flush_if_free(stdout);
+    flush_if_free(stderr);
     _exit(code & 0xff ? code : 1);
 }
 
@@ -162,19 +170,19 @@ static cobre_status split_backend(cobre_comm *comm, const cb_call *call,
                                   cobre_comm **local){CB_DISPATCH(comm, split_local, comm, call, local)}
 
 cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local) {
+    if (local)
+        *local = NULL;
     cobre_status status = cb_check_handle(comm, "split_local");
     if (status)
         return status;
     if (!local)
         return CB_INVALID(comm, "split_local", "local", "pass &local", "split_local: the place for the result is NULL");
-    *local = NULL;
     cobre_comm *made = NULL;
     cb_call call = {.print = {.operation = CB_SPLIT_LOCAL}};
     status = split_backend(comm, &call, &made);
     if (status)
         return status;
-    /* tcp's local communicator is a local one. */
-    finish_open(made, made->backend == COBRE_AUTO ? COBRE_LOCAL : made->backend);
+    finish_open(made);
     made->stall_secs = comm->stall_secs;
     made->interrupted = comm->interrupted;
     made->interrupted_arg = comm->interrupted_arg;
@@ -235,7 +243,8 @@ static bool sent_from_a_part(const cobre_comm *comm, const cb_call *call, size_t
     if (!call->count || call->send == recv + call->displs[comm->rank] * size)
         return false;
     for (size_t r = 0; r < cb_size_of(comm); r++)
-        if (overlap(call->send, call->count * size, recv + call->displs[r] * size, call->counts[r] * size))
+        if (call->counts[r] &&
+            overlap(call->send, call->count * size, recv + call->displs[r] * size, call->counts[r] * size))
             return true;
     return false;
 }

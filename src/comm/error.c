@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,10 +76,11 @@ void cb_describe(const cb_fingerprint *print, char *text, size_t len) {
     }
 }
 
-/* The pipe to the launcher, -1 if there is none. It must not reach programs that this one starts. */
+/* The pipe to the launcher, -1 if there is none. Looked for once, at the first open, when it is still what the launcher
+ * meant; from then on it does not reach programs that this one starts. */
 static int launcher_pipe = -1;
 
-static void find_launcher_pipe(void) {
+void cb_find_launcher(void) {
     const char *value = getenv(CB_ENV_ERROR_FD);
     char *end = NULL;
     long fd = value && *value ? strtol(value, &end, 10) : -1;
@@ -94,8 +94,6 @@ static void find_launcher_pipe(void) {
 /* One write of one line: whole or not at all, because it is shorter than PIPE_BUF and the pipe does not block. A full
  * pipe loses the line, which is right: an error must not wait for its reader. */
 static void tell_launcher(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_launcher_pipe);
     if (launcher_pipe < 0)
         return;
     char line[4096];
@@ -131,6 +129,9 @@ cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_statu
     va_start(arguments, format);
     vsnprintf(last.message, sizeof last.message, format, arguments);
     va_end(arguments);
+    for (char *at = last.message; *at; at++) /* texts of programs end up here, too */
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = ' ';
     tell_launcher();
     errno = saved_errno;
     return status;
@@ -249,7 +250,9 @@ static void put_context(struct json *json, const cobre_error *error) {
 }
 
 size_t cobre_error_json(const cobre_error *error, char *buf, size_t len) {
-    struct json json = {.text = buf, .size = len, .first = true};
+    struct json json = {.text = buf, .size = buf ? len : 0, .first = true};
+    if (!error)
+        error = &last;
     put_char(&json, '{');
     put_key(&json, "kind");
     put_string(&json, cobre_status_name(error->status));
@@ -264,7 +267,7 @@ size_t cobre_error_json(const cobre_error *error, char *buf, size_t len) {
     put_key(&json, "suggestion");
     put_string(&json, error->suggestion);
     put_char(&json, '}');
-    if (len)
+    if (json.size)
         buf[json.length < len ? json.length : len - 1] = '\0';
     return json.length;
 }

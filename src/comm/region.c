@@ -42,12 +42,13 @@ static cobre_status check_create(const cobre_comm *comm, size_t count, cobre_typ
 
 cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type, unsigned flags,
                                  cobre_region **region) {
+    if (region)
+        *region = NULL;
     cobre_status status = cb_check_handle(comm, "region_create");
     if (!status)
         status = check_create(comm, count, type, flags, region);
     if (status)
         return status;
-    *region = NULL;
     cobre_region *made = calloc(1, sizeof *made);
     if (!made)
         return cb_error(comm, cb_backend_of(comm), COBRE_ALLOCATION_FAILED,
@@ -57,7 +58,6 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         .magic = CB_REGION_MAGIC,
         .comm = comm,
         .type = type,
-        .flags = flags,
         .count = count,
         .bytes = count * cb_type_size(type),
         .number = comm->regions_made + 1,

@@ -117,6 +117,9 @@ static cobre_status check_ranks(const cb_options *options, const char *rank_from
     if (options->size == 0)
         return REFUSE(options->backend, size_from, "set it to the number of ranks, at least 1",
                       "%s is 0, but a job has at least one rank", size_from);
+    if (options->size > MAX_RANKS)
+        return REFUSE(options->backend, size_from, "use fewer ranks", "%s is %zu; there can be at most %d ranks",
+                      size_from, options->size, MAX_RANKS);
     if (options->rank >= options->size)
         return REFUSE(options->backend, rank_from, "ranks count from 0 to size - 1",
                       "%s is %zu, but %s is %zu: ranks go from 0 to %zu", rank_from, options->rank, size_from,
@@ -187,16 +190,17 @@ static cobre_status shm_from_config(const cobre_config *config, cb_options *opti
 /* A secret in a file must be the reader's own, and nobody else's. */
 static cobre_status read_token_file(const char *path, char *token, size_t size) {
     struct stat file;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return REFUSE(COBRE_TCP, "COBRE_TCP_TOKEN_FILE", "see that the file exists and that this user can read it",
                       "COBRE_TCP_TOKEN_FILE %.128s cannot be read: %s", path, strerror(errno));
-    bool safe = fstat(fd, &file) == 0 && (file.st_uid == geteuid() || file.st_uid == 0) && !(file.st_mode & 077);
+    bool safe = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && (file.st_uid == geteuid() || file.st_uid == 0) &&
+                !(file.st_mode & 077);
     ssize_t got = safe ? read(fd, token, size) : 0;
     close(fd);
     if (!safe)
         return REFUSE(COBRE_TCP, "COBRE_TCP_TOKEN_FILE", "make it yours alone: chmod 600",
-                      "COBRE_TCP_TOKEN_FILE %.128s can be read or changed by others", path);
+                      "COBRE_TCP_TOKEN_FILE %.128s is not a file, or others can read or change it", path);
     while (got > 0 && (token[got - 1] == '\n' || token[got - 1] == '\r'))
         got--;
     if (got <= 0 || (size_t)got >= size || memchr(token, '\0', (size_t)got))
@@ -427,6 +431,10 @@ static cobre_status from_config(const cobre_config *config, cb_options *options)
         status = shm_from_config(config, options);
     if (!status && options->backend == COBRE_TCP)
         status = tcp_from_config(config, options);
+    if (!status && options->size == 1 && config->backend == COBRE_AUTO && config->size > 1)
+        status =
+            REFUSE(options->backend, "config.size", "set config.shm_name, or config.tcp_coordinator, or config.backend",
+                   "config.size is %zu, but nothing in the config says how the ranks find each other", config->size);
     if (!status && options->size == 1 && config->backend == COBRE_AUTO)
         status = refuse_lonely_rank(options, true);
     return status;

@@ -17,6 +17,7 @@ void cb_explain(cobre_backend backend, char *text, size_t len);
 
 /* What the launcher passes to its ranks besides the backend's own variables: the descriptor of the pipe that carries
  * this rank's last error, and the number of ranks, which then counts for more than a batch system's variables. */
+void cb_find_launcher(void);
 #define CB_ENV_ERROR_FD "COBRE_RUN_ERROR_FD"
 #define CB_ENV_RUN_SIZE "COBRE_RUN_SIZE"
 #define CB_ENV_LISTEN_FD "COBRE_RUN_LISTEN_FD" /* tcp, rank 0: a bound, listening socket */

@@ -238,6 +238,7 @@ static void fail_alone(void) {
     MUST(getrlimit(RLIMIT_FSIZE, &normal) == 0);
     find_segment(&size, &before);
     small = (struct rlimit){.rlim_cur = (rlim_t)size + (1 << 20), .rlim_max = normal.rlim_max};
+    MUST_OK(cobre_barrier(comm)); /* both have counted before anything is made */
     if (self.rank == 1)
         MUST(setrlimit(RLIMIT_FSIZE, &small) == 0);
     tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
@@ -245,6 +246,7 @@ static void fail_alone(void) {
     MUST_OK(cobre_barrier(comm));
     find_segment(&size, &after);
     MUST_SAY(after == before, "all is given back: %lld blocks, before %lld", (long long)after, (long long)before);
+    MUST_OK(cobre_barrier(comm));
     MUST(setrlimit(RLIMIT_FSIZE, &normal) == 0);
     MUST_OK(cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
     use_all_paths(comm);

@@ -10,7 +10,7 @@ static void check_beginning(const unsigned char *bytes, size_t size) {
         if (count && count <= sizeof magic)
             may_be = may_be && bytes[count - 1] == (unsigned char)magic[count - 1];
         unsigned char *beginning = exact_copy(bytes, count);
-        HOLDS(cb_may_be_hello(beginning, count) == may_be);
+        HOLDS(cb_may_be_ours(beginning, count) == may_be);
         free(beginning);
     }
 }
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     unsigned char *bytes = exact_copy(data, CB_HELLO_BYTES), again[CB_HELLO_BYTES];
     cb_hello hello, second;
     int verdict = cb_parse_hello(bytes, &hello);
-    HOLDS((verdict >= 0) == cb_may_be_hello(bytes, CB_HELLO_BYTES));
+    HOLDS((verdict >= 0) == cb_may_be_ours(bytes, CB_HELLO_BYTES));
     if (verdict >= 0) {
         HOLDS(verdict == CB_NOT_REFUSED || verdict == CB_REFUSED_VERSION || verdict == CB_REFUSED_BYTE_ORDER ||
               verdict == CB_REFUSED_TYPE_SIZES);

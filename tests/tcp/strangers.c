@@ -260,6 +260,8 @@ static void few_descriptors(void) {
 static void too_few_descriptors(void) {
     job j;
     make_plan(16, "secret");
+    set_timeouts(1); /* of those who look for rank 0 when it has given up */
+    plan.config[0].join_timeout_secs = DEADLINE;
     make_job(&j, 16);
     start_rank(&j, 0, join_with_20_descriptors);
     for (size_t r = 1; r < 16; r++)

@@ -132,15 +132,15 @@ static void hello_beginnings(void **state) {
     unsigned char bytes[CB_HELLO_BYTES];
     bytes_of(HELLO, bytes);
     for (size_t count = 0; count <= sizeof bytes; count++)
-        assert_true(cb_may_be_hello(bytes, count));
+        assert_true(cb_may_be_ours(bytes, count));
     for (size_t at = 0; at < 8; at++) {
         bytes[at] ^= 0x20;
-        assert_true(cb_may_be_hello(bytes, at));
+        assert_true(cb_may_be_ours(bytes, at));
         for (size_t count = at + 1; count <= sizeof bytes; count++)
-            assert_false(cb_may_be_hello(bytes, count));
+            assert_false(cb_may_be_ours(bytes, count));
         bytes[at] ^= 0x20;
     }
-    assert_false(cb_may_be_hello((const unsigned char *)"GET / HTTP/1.1", 3));
+    assert_false(cb_may_be_ours((const unsigned char *)"GET / HTTP/1.1", 3));
 }
 
 /* The byte order of this machine as the document numbers it, found another way. */

@@ -7,19 +7,20 @@
 
 static cobre_status identity(const cb_call *call, size_t at) {
     size_t size = cb_type_size(call->type), bytes = call->count * size;
-    char *to = (char *)call->recv + at * size;
-    if (bytes && to != call->send)
-        memmove(to, call->send, bytes);
+    if (bytes && (char *)call->recv + at * size != call->send)
+        memmove((char *)call->recv + at * size, call->send, bytes);
     return COBRE_OK;
 }
 
 cobre_status cb_local_open(const cb_options *options, cobre_comm **comm) {
+    (void)options;
     *comm = calloc(1, sizeof **comm);
     if (!*comm)
         return cb_error(NULL, COBRE_LOCAL, COBRE_ALLOCATION_FAILED,
                         &(struct cb_details){.operation = "open", .expected = sizeof **comm},
                         "no memory for a communicator");
-    (*comm)->size = options ? options->size : 1;
+    (*comm)->backend = COBRE_LOCAL;
+    (*comm)->size = 1;
     (*comm)->node_size = 1;
     return COBRE_OK;
 }

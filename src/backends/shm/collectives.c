@@ -2,16 +2,16 @@
  *
  * Let B be the bytes of a rank's part, C those of a bulk area, R the ranks. Costs are per rank.
  *
- *   barrier              1 round, no payload.
- *   broadcast            max(1, B/C) rounds; the root copies chunk k + 1 in while the others copy chunk k out.
- *   allgatherv           max(1, B/C) rounds, B of the largest part; copies its part in, R - 1 parts out.
- *   allreduce, small     1 round: everyone folds all R operands in rank order. R*B read.
- *   allreduce, large     by blocks of R slices, one round a block and one more: rank l folds slice l of all R operands,
- * in rank order, and everyone reads the slices. B copied in, B read to fold, B copied out. allgatherv_region    2
- * rounds: nobody writes before all have entered, nobody returns before all have written. Each rank copies its own part,
- * once.
+ *   barrier             1 round, no payload.
+ *   broadcast           max(1, B/C) rounds; the root copies chunk k + 1 in while the others copy chunk k out.
+ *   allgatherv          max(1, B/C) rounds, B of the largest part; copies its part in, R - 1 parts out.
+ *   allreduce, small    1 round: everyone folds all R operands in rank order. R*B read.
+ *   allreduce, large    by blocks of R slices, one round a block and one more: rank l folds slice l of all R operands, in
+ *                       rank order, and everyone reads the slices. B copied in, B read to fold, B copied out.
+ *   allgatherv_region   2 rounds: nobody writes before all have entered, nobody returns before all have written. Each
+ *                       rank copies its own part, once.
  *
- * Both ways to reduce give the same bits: each element is folded as x0 op x1 op ..., wherever that happens. */
+ * All ways to reduce give the same bits: each element is folded as x0 op x1 op ..., wherever that happens. */
 #include <string.h>
 
 #include "shm.h"
@@ -222,13 +222,31 @@ static cobre_status reduce_by_slices(struct cb_shm_comm *comm, const cb_call *ca
     return COBRE_OK;
 }
 
+/* With a thousand ranks and more a bulk area holds no slice for each: everyone folds everything, an area at a time. */
+static cobre_status reduce_by_areas(struct cb_shm_comm *comm, const cb_call *call, size_t bytes) {
+    size_t size = cb_type_size(call->type);
+    cobre_status status = COBRE_OK;
+    for (size_t done = 0, now; done < bytes && !status; done += now) {
+        now = least(bytes - done, comm->bulk_bytes);
+        cb_call part = *call;
+        part.send = byte_of(call->send, done);
+        part.recv = byte_of(call->recv, done);
+        part.count = now / size;
+        status = reduce_at_once(comm, &part, now);
+    }
+    return status;
+}
+
 cobre_status cb_shm_allreduce(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
     size_t bytes = call->count * cb_type_size(call->type);
     cobre_status status = cb_shm_enter(comm, call);
     if (status)
         return status;
-    return bytes <= FOLD_ALL ? reduce_at_once(comm, call, bytes) : reduce_by_slices(comm, call, bytes);
+    if (bytes <= FOLD_ALL)
+        return reduce_at_once(comm, call, bytes);
+    return comm->bulk_bytes / (base->size + 1) < CB_LINE ? reduce_by_areas(comm, call, bytes)
+                                                         : reduce_by_slices(comm, call, bytes);
 }
 
 cobre_status cb_shm_allgatherv_region(cobre_comm *base, const cb_call *call, cobre_region *region) {
@@ -237,6 +255,7 @@ cobre_status cb_shm_allgatherv_region(cobre_comm *base, const cb_call *call, cob
     cobre_status status = meet(comm, call);
     if (status)
         return status;
-    copy((unsigned char *)region->data + call->displs[base->rank] * size, call->send, call->count * size);
+    if (call->count)
+        copy((unsigned char *)region->data + call->displs[base->rank] * size, call->send, call->count * size);
     return round_trip(comm, call);
 }

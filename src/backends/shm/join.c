@@ -374,6 +374,7 @@ cobre_status cb_shm_open(const cb_options *options, cobre_comm **result) {
         free(comm);
         return status;
     }
+    comm->base.backend = COBRE_SHM;
     comm->base.rank = comm->base.node_rank = options->rank;
     comm->base.size = comm->base.node_size = options->size;
     comm->bulk_bytes = comm->job->header->bulk_bytes;

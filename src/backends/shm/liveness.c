@@ -115,12 +115,15 @@ void cb_shm_forget(struct cb_job *job) {
     cb_shm_unlock();
 }
 
-/* exit() without cobre_comm_free is leaving, not dying. A fork's child speaks only for jobs of its own. No lock: at
- * this point a thread that holds it may never run again, and entries are only read. */
+/* exit() without cobre_comm_free is leaving, not dying. A fork's child speaks only for jobs of its own. Where the list cannot
+ * be had, because a thread that holds it was stopped, the others see a death. */
 __attribute__((destructor)) static void leave_at_exit(void) {
+    if (!jobs || !cb_shm_try_lock(0.1))
+        return;
     for (struct cb_job *job = jobs; job; job = job->next) {
         uint32_t joined = CB_JOINED;
         if (job->fork_generation == cb_fork_generation)
             atomic_compare_exchange_strong(&job->ranks[job->rank].state, &joined, CB_LEFT);
     }
+    cb_shm_unlock();
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -29,13 +30,26 @@ struct mapping {
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct mapping *mappings;
 
+/* In a child of fork(): the guard may have been held at that moment. */
+static void renew_guard(void) {
+    guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, renew_guard);
+}
+
 void cb_shm_lock(void) {
-    static unsigned generation;
-    if (generation != cb_fork_generation) { /* the guard may have been held at the moment of the fork */
-        guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-        generation = cb_fork_generation;
-    }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&guard);
+}
+
+bool cb_shm_try_lock(double seconds) {
+    for (double end = cb_now() + seconds; pthread_mutex_trylock(&guard) != 0; cb_nap(1e-3))
+        if (cb_now() > end)
+            return false;
+    return true;
 }
 
 void cb_shm_unlock(void) {
@@ -150,6 +164,15 @@ cobre_status cb_shm_no_room(const cobre_comm *comm, const char *operation, uint6
                                              .suggestion = "raise the limit of file sizes: ulimit -f unlimited"},
                         "%s: %s of shared memory would make the job's file larger than its limit (ulimit -f)",
                         operation, cb_bytes_text(asked, need));
+    if (there >= asked)
+        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED,
+                        &(struct cb_details){.operation = operation,
+                                             .expected = asked,
+                                             .actual = there,
+                                             .os_error = os_error,
+                                             .suggestion = "raise the limits of this process (ulimit -v)"},
+                        "%s: there is room for %s, but the system refused it: %s", operation,
+                        cb_bytes_text(asked, need), strerror(os_error));
     return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED,
                     &(struct cb_details){.operation = operation,
                                          .expected = asked,

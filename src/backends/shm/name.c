@@ -84,7 +84,10 @@ static enum cb_finding look_at(int fd, struct cb_job_header *header) {
 enum cb_finding cb_shm_find(const char *path, int *fd, struct cb_job_header *header) {
     *fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (*fd < 0)
-        return errno == ENOENT ? CB_NOTHING : errno == EACCES || errno == EPERM ? CB_FOREIGN : CB_STRANGE;
+        return errno == ENOENT                     ? CB_NOTHING
+               : errno == EACCES || errno == EPERM ? CB_FOREIGN
+               : errno == ELOOP || errno == EISDIR ? CB_STRANGE
+                                                   : CB_NOT_OPENED;
     enum cb_finding finding = look_at(*fd, header);
     return leads_to(path, *fd) ? finding : CB_NOTHING;
 }
@@ -125,6 +128,7 @@ cobre_status cb_shm_refuse_name(enum cb_finding finding, const char *path, const
     case CB_LIVE:
         return CB_JOIN_ERROR(EEXIST, "choose another COBRE_SHM_NAME, or wait until that job has formed",
                              "shm: %s belongs to a live job that is forming (pid %" PRId64 ")", path, header->creator);
+    case CB_NOT_OPENED: return cb_shm_system_error("open", strrchr(path, '/'));
     case CB_FOREIGN:
         return CB_JOIN_ERROR(EACCES, "choose another COBRE_SHM_NAME",
                              "shm: %s belongs to another user; a segment must be the caller's own", path);
@@ -138,14 +142,16 @@ cobre_status cb_shm_refuse_name(enum cb_finding finding, const char *path, const
 }
 
 /* The name is taken: removes a stale one, so that the caller can try again, or says why it cannot be had. */
-static cobre_status resolve_clash(const char *path) {
+static cobre_status resolve_clash(const char *path, const char *name) {
     struct cb_job_header header = {0};
     int fd;
     enum cb_finding finding = cb_shm_find(path, &fd, &header);
     cobre_status status = COBRE_OK;
-    if (finding == CB_STALE)
-        cb_shm_remove_stale(path, fd);
-    else if (finding != CB_NOTHING)
+    if (finding == CB_STALE) {
+        errno = EBUSY; /* somebody else removes it, and has been stopped */
+        if (cb_shm_remove_stale(path, fd) <= 0 && leads_to(path, fd))
+            status = cb_shm_system_error("remove the stale", name);
+    } else if (finding != CB_NOTHING)
         status = cb_shm_refuse_name(finding == CB_UNREADY ? CB_LIVE : finding, path, &header);
     if (fd >= 0)
         close(fd);
@@ -168,7 +174,7 @@ cobre_status cb_shm_create_file(const char *name, int *fd) {
         }
         if (errno != EEXIST)
             return cb_shm_system_error("create", name);
-        cobre_status status = resolve_clash(path);
+        cobre_status status = resolve_clash(path, name);
         if (status)
             return status;
     }
@@ -194,7 +200,7 @@ cobre_status cb_shm_name_file(const char *name, int fd) {
     while (linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) != 0) {
         if (errno != EEXIST)
             return cb_shm_system_error("link (through /proc)", name);
-        cobre_status status = resolve_clash(path);
+        cobre_status status = resolve_clash(path, name);
         if (status)
             return status;
     }

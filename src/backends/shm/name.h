@@ -6,8 +6,9 @@
 #include "shm.h"
 
 /* What a name leads to: nothing; a segment that is being made; one of a live job that forms; one of a dead job;
- * something of another user; something that is not a segment; a segment of another version. */
-enum cb_finding { CB_NOTHING, CB_UNREADY, CB_LIVE, CB_STALE, CB_FOREIGN, CB_STRANGE, CB_OTHER_LAYOUT };
+ * something of another user; something that is not a segment; a segment of another version; it could not be opened,
+ * errno says why. */
+enum cb_finding { CB_NOTHING, CB_UNREADY, CB_LIVE, CB_STALE, CB_FOREIGN, CB_STRANGE, CB_OTHER_LAYOUT, CB_NOT_OPENED };
 
 void cb_shm_path(const char *name, char path[256]);
 

@@ -2,8 +2,8 @@
  *
  * To make one: rank 0 looks whether there is room, takes an offset, and tells (round 1). Each rank maps the extent and
  * reserves its slice of it, so that on a machine with several memory nodes the pages lie near the rank that claims that
- * slice; then all tell how it went (round 2). If one of them failed, all let go. The last to let go punches the extent
- * out of the file. */
+ * slice; then all tell how it went (round 2). If one of them failed, all let go, and rank 0 punches the extent out of the
+ * file; otherwise the last to free it does. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +152,10 @@ cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call,
         return COBRE_OK;
     status = refuse(comm, call, extent, &notice);
 let_go:
+    if (status != COBRE_ALLOCATION_FAILED) { /* the others may have it already, or still be reserving */
+        cb_shm_extent_free(comm, extent);
+        return status;
+    }
     if (extent->base)
         cb_shm_unmap(extent->base, extent->bytes);
     if (comm->base.rank == 0 && extent->offset)

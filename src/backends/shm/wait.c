@@ -1,14 +1,13 @@
 /* wait.c: publishing a round, waiting for the others, and what ends a wait.
  *
- * A wait goes through three phases: spin while the ranks fit on the cores; yield for a bounded time, which lets the
- * others run where they do not fit; then sleep on the word. The right loop around a sleep is always: look at the word,
- * and only then at anything that could end the wait, because a published slot beats the death of its rank.
+ * A wait goes through three phases: spin while the ranks fit on the cores; yield for a bounded time, which lets others run;
+ * then sleep on the word. Around a sleep the order matters:
  *
- *     raise the door's sleepers; sleep while the word has the old value, at most one slice; lower it;
- *     word reached?  -> done
- *     failure set, rank gone, stalled, interrupted?  -> word reached after all?  -> done, else fail
+ *     look who is gone; then at the word: reached?  -> done. A published slot beats the death of its rank.
+ *     failure set, somebody gone, interrupted, stalled?  -> fail
+ *     raise the door's sleepers; sleep while the word has the value just seen, at most one slice; lower it; again
  *
- * Raising the count after the look, or not handing the kernel the value that was seen, would lose a wake-up. */
+ * Raising the count after the look at the word, or not handing the kernel the value that was seen, would lose a wake-up. */
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -94,16 +93,16 @@ void cb_shm_leave(struct cb_shm_comm *comm) {
 }
 
 /* The first failure of a communicator in one word, so that no rank can die half-way through telling it. */
-static uint64_t failure_word(cobre_cause cause, cb_operation operation, size_t culprit, uint64_t sequence) {
-    return (uint64_t)cause << 56 | (uint64_t)operation << 48 | (uint64_t)culprit << 32 | (sequence & UINT32_MAX);
+static uint64_t failure_word(cobre_cause cause, size_t culprit) {
+    return (uint64_t)cause << 32 | culprit;
 }
 
 static cobre_cause failure_cause(uint64_t word) {
-    return (cobre_cause)(word >> 56);
+    return (cobre_cause)(word >> 32);
 }
 
 static size_t failure_culprit(uint64_t word) {
-    return word >> 32 & 0xffff;
+    return word & UINT32_MAX;
 }
 
 static const cb_fingerprint *call_of(const void *comm, size_t rank) {
@@ -132,7 +131,7 @@ cobre_status cb_shm_broken(struct cb_shm_comm *comm, const cb_call *call) {
 
 /* Records a failure, unless another came first, and wakes everyone: they must not wait out their slice. */
 static cobre_status fail(struct cb_shm_comm *comm, const cb_call *call, cobre_cause cause, size_t culprit) {
-    uint64_t none = 0, word = failure_word(cause, (cb_operation)call->print.operation, culprit, comm->sequence);
+    uint64_t none = 0, word = failure_word(cause, culprit);
     atomic_compare_exchange_strong_explicit(&comm->head->failure, &none, word, memory_order_acq_rel,
                                             memory_order_acquire);
     for (size_t slot = 0; slot < 2 * comm->base.size; slot++)
@@ -203,10 +202,11 @@ static bool yield_for_a_while(const _Atomic uint32_t *word, uint32_t value) {
 }
 
 /* The slow part of a wait for rank r: asleep, with looks at what could end it. */
-static cobre_status sleep_until(struct cb_shm_comm *comm, const cb_call *call, size_t r) {
+static cobre_status sleep_for_rank(struct cb_shm_comm *comm, const cb_call *call, size_t r, double *since) {
     struct cb_slot *slot = cb_shm_slot(comm, r, comm->round);
     const cobre_comm *base = &comm->base;
-    double start = cb_now();
+    if (*since == 0)
+        *since = cb_now();
     for (;;) {
         size_t culprit = 0;
         cobre_cause gone = find_gone(comm, &culprit);
@@ -218,13 +218,14 @@ static cobre_status sleep_until(struct cb_shm_comm *comm, const cb_call *call, s
             return fail(comm, call, gone, culprit);
         if (base->interrupted && base->interrupted(base->interrupted_arg))
             return fail(comm, call, COBRE_CAUSE_INTERRUPTED, base->rank);
-        if (base->stall_secs > 0 && cb_now() - start > base->stall_secs)
+        if (base->stall_secs > 0 && cb_now() - *since > base->stall_secs)
             return fail(comm, call, COBRE_CAUSE_STALLED, r);
-        sleep_on(comm, &comm->doors[r], &slot->round, comm->round, start);
+        sleep_on(comm, &comm->doors[r], &slot->round, comm->round, *since);
     }
 }
 
-static cobre_status await(struct cb_shm_comm *comm, const cb_call *call, size_t r) {
+/* since: when the first sleep of this round began; 0: there was none yet. */
+static cobre_status await(struct cb_shm_comm *comm, const cb_call *call, size_t r, double *since) {
     const _Atomic uint32_t *word = &cb_shm_slot(comm, r, comm->round)->round;
     if (reached(word, comm->round))
         return COBRE_OK;
@@ -232,16 +233,17 @@ static cobre_status await(struct cb_shm_comm *comm, const cb_call *call, size_t 
         return COBRE_OK;
     if (yield_for_a_while(word, comm->round))
         return COBRE_OK;
-    return sleep_until(comm, call, r);
+    return sleep_for_rank(comm, call, r, since);
 }
 
 /* Waits until every rank has published this round, and checks that all made the same call. */
 cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call) {
     bool same = true;
+    double since = 0;
     for (size_t r = 0; r < comm->base.size; r++) {
         if (r == comm->base.rank)
             continue;
-        cobre_status status = await(comm, call, r);
+        cobre_status status = await(comm, call, r, &since);
         if (status)
             return status;
         same &= memcmp(&cb_shm_slot(comm, r, comm->round)->print, &call->print, sizeof call->print) == 0;

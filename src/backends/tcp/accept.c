@@ -204,7 +204,7 @@ static bool listen_to(struct cb_door_keeper *keeper, struct stranger *stranger) 
     if (!stranger->challenged) {
         int result = read_more(stranger, stranger->bytes, CB_HELLO_BYTES);
         /* Something else says hello differently: no need to wait for all of it. */
-        if (result < 0 || (result == 0 && stranger->got && !cb_may_be_hello(stranger->bytes, stranger->got)))
+        if (result < 0 || (result == 0 && stranger->got && !cb_may_be_ours(stranger->bytes, stranger->got)))
             dismiss(stranger);
         else if (result > 0)
             challenge(keeper, stranger);

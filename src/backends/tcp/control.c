@@ -99,10 +99,11 @@ cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call) {
 static bool await_word(struct cb_tcp_comm *comm, double seconds) {
     for (double until = cb_now() + seconds; !cb_tcp_alarm(comm) && comm->alarm >= 0;) {
         struct pollfd wait = {.fd = comm->alarm, .events = POLLIN};
+        const cobre_comm *base = &comm->base;
         double left = until - cb_now();
-        if (left <= 0)
+        if (left <= 0 || (base->interrupted && base->interrupted(base->interrupted_arg)))
             break;
-        poll(&wait, 1, (int)(left * 1e3) + 1);
+        poll(&wait, 1, left < 0.05 ? (int)(left * 1e3) + 1 : 50);
     }
     return comm->failure.cause != COBRE_CAUSE_NONE;
 }
@@ -179,8 +180,11 @@ void cb_tcp_forget(struct cb_tcp_comm *comm) {
     pthread_mutex_unlock(&guard);
 }
 
-/* exit() without cobre_comm_free is leaving, not dying. */
+/* exit() without cobre_comm_free is leaving, not dying. Where the list cannot be had the others see a death. */
 __attribute__((destructor)) static void leave_at_exit(void) {
+    if (!open_comms || pthread_mutex_trylock(&guard) != 0)
+        return;
     for (struct cb_tcp_comm *comm = open_comms; comm; comm = comm->next_open)
         cb_tcp_say_leave(comm);
+    pthread_mutex_unlock(&guard);
 }

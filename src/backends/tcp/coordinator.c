@@ -22,6 +22,7 @@ struct gathering {
     size_t listener_count, missing; /* missing: connections */
     unsigned char job[CB_JOB_ID];
     uint16_t port;
+    double deadline;
 };
 
 static cobre_status refuse_port(const cb_options *options, const char *host, int error) {
@@ -171,7 +172,7 @@ static cobre_status give_up_on(struct gathering *gathering, size_t rank, int err
 }
 
 /* No guest came for a while: is it time to stop? */
-static cobre_status look_around(struct gathering *gathering, double deadline, int error) {
+static cobre_status look_around(struct gathering *gathering, int error) {
     struct cb_tcp_comm *comm = gathering->comm;
     size_t gone = find_deserter(comm);
     if (gone)
@@ -180,7 +181,7 @@ static cobre_status look_around(struct gathering *gathering, double deadline, in
         return give_up(gathering, 0, EMFILE, "rank 0 has too many open files to let the others in");
     if (error == EINTR)
         return give_up_on(gathering, first_missing(comm), EINTR, "was still missing when rank 0 was interrupted");
-    if (cb_now() > deadline)
+    if (cb_now() > gathering->deadline)
         return give_up_on(gathering, first_missing(comm), ETIMEDOUT, "did not come in time");
     return COBRE_OK;
 }
@@ -204,7 +205,6 @@ static cobre_status judge_and_seat(struct gathering *gathering, struct cb_guest 
 }
 
 static cobre_status gather(struct gathering *gathering) {
-    double deadline = cb_now() + gathering->options->join_timeout_secs;
     cobre_status status = COBRE_OK;
     while (gathering->missing && !status) {
         struct cb_guest guest;
@@ -212,7 +212,7 @@ static cobre_status gather(struct gathering *gathering) {
         if (cb_keeper_next(gathering->keeper, &patience, &guest))
             status = judge_and_seat(gathering, &guest);
         else
-            status = look_around(gathering, deadline, errno);
+            status = look_around(gathering, errno);
     }
     return status;
 }
@@ -255,7 +255,7 @@ static bool send_tables(struct gathering *gathering, const uint32_t *neighbours)
             table.successor = gathering->addresses[r + 1];
         cb_pack_header(&(cb_header){.length = bytes, .tag = CB_TAG_TABLE}, frame);
         cb_pack_table(&table, comm->pids, size, frame + CB_HEADER_BYTES);
-        struct cb_patience patience = {cb_now() + gathering->options->join_timeout_secs, gathering->options, -1};
+        struct cb_patience patience = {.until = gathering->deadline, .options = gathering->options, .alarm = -1};
         sent = cb_net_send(comm->data[r], frame, CB_HEADER_BYTES + bytes, &patience);
     }
     free(frame);
@@ -280,9 +280,12 @@ static cobre_status tell(struct gathering *gathering) {
     comm->crowded = neighbours[0] > cb_usable_cores();
     bool sent = send_tables(gathering, neighbours);
     free(neighbours);
+    int error = errno;
     size_t gone = sent ? 0 : find_deserter(comm);
+    if (gone)
+        return give_up_on(gathering, gone, ECONNABORTED, "died while the job formed");
     if (!sent)
-        return give_up_on(gathering, gone ? gone : first_missing(comm), ECONNABORTED, "died while the job formed");
+        return give_up(gathering, 0, error, "rank 0 could not tell the others that all are in");
     close_door(gathering); /* the watcher needs descriptors, too */
     comm->watch = cb_watch_start(comm->base.size, comm->controls, comm->pids, &comm->alarm);
     if (!comm->watch)
@@ -292,8 +295,13 @@ static cobre_status tell(struct gathering *gathering) {
 }
 
 cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options) {
-    struct gathering gathering = {.comm = comm, .options = options, .missing = 2 * (comm->base.size - 1)};
+    struct gathering gathering = {.comm = comm,
+                                  .options = options,
+                                  .missing = 2 * (comm->base.size - 1),
+                                  .deadline = cb_now() + options->join_timeout_secs};
     comm->pids[0] = getpid();
+    if (comm->base.size == 1)
+        return COBRE_OK; /* nobody to wait for */
     randombytes_buf(gathering.job, CB_JOB_ID);
     cobre_status status = open_listeners(&gathering);
     gathering.addresses = calloc(comm->base.size, sizeof *gathering.addresses);
@@ -307,7 +315,7 @@ cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *optio
         status = tell(&gathering);
     close_door(&gathering);
     free(gathering.addresses);
-    comm->next = comm->base.size > 1 ? comm->data[1] : -1;
-    comm->previous = comm->base.size > 1 ? comm->data[comm->base.size - 1] : -1;
+    comm->next = comm->data[1];
+    comm->previous = comm->data[comm->base.size - 1];
     return status;
 }

@@ -6,7 +6,6 @@
  * nothing moves. */
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -103,7 +102,7 @@ static void sleep_a_slice(struct run *run) {
         run->polls[run->count].revents = 0; /* a signal: look at everything again */
 }
 
-/* The rank that we have waited for longest: one that has still to send, if there is any. */
+/* A rank that we wait for: one that has still to send, if there is any. */
 static size_t whom_we_wait_for(const struct run *run) {
     size_t peer = 0;
     for (size_t i = run->count; i-- > 0;)

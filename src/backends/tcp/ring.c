@@ -1,11 +1,12 @@
 /* ring.c: large payloads, streamed from neighbour to neighbour. All ranks have met before (star.c).
  *
- *   allgatherv   Rank r sends on part r, then what it receives: parts r-1, r-2, ...; what it may send is its own part
- * and all that has come. (R-1)/R of the result cross each link, all links at once. broadcast    A chain from the root
- * round the ring; each rank passes on what has come. B bytes cross each link but one. allreduce    A chain in rank
- * order: 0 sends its operand to 1, which folds its own to it and sends the fold on, ... up to R-1, which holds x0 op x1
- * op ... and sends the result back the same way. Links are full duplex, so that results flow down while folds flow up:
- * B bytes each way, and the order of operands is the promised one.
+ *   allgatherv   Rank r sends on part r, then what it receives: parts r-1, r-2, ...; what it may send is its own part and
+ *                all that has come. (R-1)/R of the result cross each link, all links at once.
+ *   broadcast    A chain from the root round the ring; each rank passes on what has come. B bytes cross each link but one.
+ *   allreduce    A chain in rank order: 0 sends its operand to 1, which folds its own to it and sends the fold on, ... up
+ *                to R-1, which holds x0 op x1 op ... and sends the result back the same way. Links are full duplex, so
+ *                that results flow down while folds flow up: B bytes each way over each link but the one between R-1 and
+ *                0, and the order of operands is the promised one.
  *
  * Everything moves in the caller's memory, but for folds that come in, which wait in two halves of a small stage. */
 #include <errno.h>

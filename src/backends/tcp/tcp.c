@@ -69,7 +69,8 @@ static bool allocate(struct cb_tcp_comm *comm) {
 
 /* All ranks use the ring, or none; this is also the moment when everybody knows that everybody is in. */
 static cobre_status agree_on_ring(struct cb_tcp_comm *comm) {
-    uint8_t mine = comm->next >= 0 && comm->previous >= 0, all = 0;
+    const char *star_only = getenv("COBRE_TEST_TCP_STAR"); /* for tests: one rank's word is enough */
+    uint8_t mine = comm->next >= 0 && comm->previous >= 0 && !(star_only && *star_only), all = 0;
     cb_call call = {
         .print = {.operation = CB_ALLREDUCE, .type = COBRE_U8, .op = COBRE_MIN, .count = 1},
         .type = COBRE_U8,
@@ -78,16 +79,14 @@ static cobre_status agree_on_ring(struct cb_tcp_comm *comm) {
         .send = &mine,
         .recv = &all,
     };
+    comm->base.stall_secs = comm->timeout; /* while the job forms; the core sets the program's own limit after that */
     cobre_status status = comm->base.size > 1 ? cb_star_allreduce(comm, &call) : COBRE_OK;
-    const char *star_only = getenv("COBRE_TEST_TCP_STAR");
-    comm->ring = all && !(star_only && *star_only);
+    comm->ring = all;
     if (status == COBRE_OK)
         return status;
-    char why[sizeof comm->base.broken];
-    snprintf(why, sizeof why, "%s", comm->base.broken);
     return CB_TCP_BLAME(comm->failure.cause, comm->failure.culprit, ECONNABORTED,
                         "look at that rank's output; start all ranks again", "tcp: the job broke while it formed: %s",
-                        why);
+                        comm->base.broken);
 }
 
 cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {
@@ -133,7 +132,7 @@ void cb_tcp_abort(cobre_comm *base, int code, const char *text) {
     snprintf(failure.text, sizeof failure.text, "%s", text);
     if (comm->watch)
         cb_watch_fail(comm->watch, &failure);
-    else
+    else if (comm->control >= 0)
         cb_control_send(comm->control, CB_TAG_FAILED, &failure);
 }
 
@@ -214,8 +213,8 @@ cobre_status cb_tcp_split_local(cobre_comm *base, const cb_call *call, cobre_com
 cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
     uint64_t short_of = 0, worst = 0;
     cobre_status made = cb_heap_region_create(base, region);
-    if (made)
-        short_of = UINT64_MAX - cobre_last_error()->actual;
+    if (made) /* never 0, which means: made */
+        short_of = UINT64_MAX - (cobre_last_error()->actual < UINT64_MAX ? cobre_last_error()->actual : UINT64_MAX - 1);
     cb_call vote = {
         .print = call->print, .type = COBRE_U64, .op = COBRE_MAX, .count = 1, .send = &short_of, .recv = &worst};
     cobre_status status = cb_tcp_allreduce(base, &vote);

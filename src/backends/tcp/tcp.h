@@ -2,9 +2,9 @@
  *
  *   data      star: every other rank has one to rank 0. Frames of small operations, and the fingerprints of large ones.
  *   ring      rank r has one to rank r + 1; those that touch rank 0 are the data connections, so that only R - 2 more
- * are made. Large operations stream over it, both ways at once. control   star: a second one to rank 0, where a thread
- * watches them all. Carries "I leave", "it failed", and, by its end, a death. Never fills, so that a live rank that
- * does not read is never taken for a dead host.
+ *             are made. Large operations stream over it, both ways at once.
+ *   control   star: a second one to rank 0, where a thread watches them all. Carries "I leave", "it failed", and, by its
+ *             end, a death. Never fills, so that a live rank that does not read is never taken for a dead host.
  *
  * Everything a collective does is a set of FLOWS: consecutive pieces of the caller's memory that go out to, or come in
  * from, one connection, of which a growing part is ready to move. One loop (flow.c) runs them all: non-blocking, full

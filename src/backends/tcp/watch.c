@@ -21,6 +21,7 @@ struct cb_watch {
     const int64_t *pids;
     struct cb_inbox *inboxes;
     bool *left;
+    struct pollfd *polls; /* the thread's; [0] is the wake pipe */
     bool stopping;
     cb_failure failure;
     int alarm[2], wake[2]; /* pipes: to rank 0's waits, to the thread */
@@ -78,9 +79,8 @@ static void read_control(struct cb_watch *watch, size_t rank) {
 
 static void *run(void *argument) {
     struct cb_watch *watch = argument;
-    struct pollfd *polls = calloc(watch->size, sizeof *polls); /* entry 0: the wake pipe */
-    bool stop = polls == NULL;
-    while (!stop) {
+    struct pollfd *polls = watch->polls;
+    for (bool stop = false; !stop;) {
         polls[0] = (struct pollfd){.fd = watch->wake[0], .events = POLLIN};
         for (size_t r = 1; r < watch->size; r++)
             polls[r] = (struct pollfd){.fd = watch->controls[r], .events = POLLIN};
@@ -93,7 +93,6 @@ static void *run(void *argument) {
         stop = watch->stopping;
         pthread_mutex_unlock(&watch->guard);
     }
-    free(polls);
     return NULL;
 }
 
@@ -103,6 +102,7 @@ static void release(struct cb_watch *watch) {
         if (fds[i] >= 0)
             close(fds[i]);
     free(watch->inboxes);
+    free(watch->polls);
     free(watch->left);
     free(watch);
 }
@@ -122,9 +122,10 @@ struct cb_watch *cb_watch_start(size_t size, int *controls, const int64_t *pids,
     watch->pids = pids;
     watch->inboxes = calloc(size, sizeof *watch->inboxes);
     watch->left = calloc(size, sizeof *watch->left);
+    watch->polls = calloc(size, sizeof *watch->polls);
     watch->alarm[0] = watch->alarm[1] = watch->wake[0] = watch->wake[1] = -1;
-    if (!watch->inboxes || !watch->left || pipe2(watch->alarm, O_CLOEXEC | O_NONBLOCK) != 0 ||
-        pipe2(watch->wake, O_CLOEXEC | O_NONBLOCK) != 0 || cb_start_thread(&watch->thread, run, watch) != 0) {
+    if (!watch->inboxes || !watch->left || !watch->polls || pipe2(watch->alarm, O_CLOEXEC | O_NONBLOCK) != 0 ||
+        pipe2(watch->wake, O_CLOEXEC | O_NONBLOCK) != 0 || (errno = cb_start_thread(&watch->thread, run, watch)) != 0) {
         int error = errno ? errno : EAGAIN;
         release(watch);
         errno = error;
@@ -161,12 +162,13 @@ bool cb_watch_has_left(struct cb_watch *watch, size_t rank) {
     return left;
 }
 
-/* Also called at exit(), when the guard may be held by a thread that never runs again. */
+/* Also called at exit(), when a thread that was stopped may hold the guard: then the others see a death. */
 void cb_watch_say_leave(struct cb_watch *watch, const cb_failure *failure) {
-    bool locked = pthread_mutex_trylock(&watch->guard) == 0;
+    for (double end = cb_now() + 0.1; pthread_mutex_trylock(&watch->guard) != 0; cb_nap(1e-3))
+        if (cb_now() > end)
+            return;
     send_to_all(watch, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
-    if (locked)
-        pthread_mutex_unlock(&watch->guard);
+    pthread_mutex_unlock(&watch->guard);
 }
 
 void cb_watch_stop(struct cb_watch *watch) {

@@ -105,7 +105,7 @@ int cb_parse_hello(const unsigned char bytes[CB_HELLO_BYTES], cb_hello *hello) {
     return hello->size_bytes == sizeof(size_t) ? CB_NOT_REFUSED : CB_REFUSED_TYPE_SIZES;
 }
 
-bool cb_may_be_hello(const unsigned char *bytes, size_t count) {
+bool cb_may_be_ours(const unsigned char *bytes, size_t count) {
     return memcmp(bytes, magic, count < sizeof magic ? count : sizeof magic) == 0;
 }
 

@@ -95,8 +95,8 @@ void cb_pack_hello(const cb_hello *hello, unsigned char bytes[CB_HELLO_BYTES]);
 /* CB_NOT_REFUSED, why it must be refused, or -1: not a hello at all. Rank, size and kind are only read, not judged. */
 int cb_parse_hello(const unsigned char bytes[CB_HELLO_BYTES], cb_hello *hello);
 
-/* Can these first bytes be the beginning of one? */
-bool cb_may_be_hello(const unsigned char *bytes, size_t count);
+/* Can these first bytes be the beginning of a hello or a reply? */
+bool cb_may_be_ours(const unsigned char *bytes, size_t count);
 
 void cb_pack_reply(const cb_reply *reply, unsigned char bytes[CB_REPLY_BYTES]);
 bool cb_parse_reply(const unsigned char bytes[CB_REPLY_BYTES], cb_reply *reply);

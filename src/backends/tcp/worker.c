@@ -33,7 +33,7 @@ static int read_reply(int fd, const struct cb_patience *patience, cb_reply *repl
     unsigned char bytes[CB_REPLY_BYTES];
     if (!cb_net_receive(fd, bytes, MAGIC, patience))
         return CLOSED;
-    if (!cb_may_be_hello(bytes, MAGIC))
+    if (!cb_may_be_ours(bytes, MAGIC))
         return NOT_COBRE;
     if (!cb_net_receive(fd, bytes + MAGIC, sizeof bytes - MAGIC, patience))
         return CLOSED;
@@ -122,13 +122,16 @@ static cobre_status never_reached(const struct joining *joining, int error) {
         return CB_TCP_ERROR(EINTR, "the program's interrupted hook asked for this",
                             "tcp: rank %zu was interrupted while it looked for the coordinator at %s port %u",
                             joining->comm->base.rank, options->tcp_coordinator, options->tcp_port);
+    if (error < 0)
+        return CB_TCP_ERROR(0, "set COBRE_TCP_COORDINATOR to a name or address of rank 0's host that is known here",
+                            "tcp: rank %zu cannot find the coordinator's host %s: %s", joining->comm->base.rank,
+                            options->tcp_coordinator, gai_strerror(error));
     return CB_TCP_ERROR(
-        error > 0 ? error : 0,
+        error,
         "see that rank 0 runs and listens there (COBRE_TCP_COORDINATOR, COBRE_TCP_PORT; without a token it "
         "listens on loopback only), and that no firewall is between",
         "tcp: rank %zu could not reach the coordinator at %s port %u within %g s: %s", joining->comm->base.rank,
-        options->tcp_coordinator, options->tcp_port, options->join_timeout_secs,
-        error < 0 ? gai_strerror(error) : strerror(error));
+        options->tcp_coordinator, options->tcp_port, options->join_timeout_secs, strerror(error));
 }
 
 /* Listens where the coordinator's connection leaves this host: the others reach us there. */
