@@ -165,7 +165,7 @@ static void unknown_host(void) {
     set_timeouts(1);
     make_job(&j, 2);
     start_rank(&j, 1, join);
-    must_refuse(&j, 1, "no-such-host.invalid", "could not reach");
+    must_refuse(&j, 1, "no-such-host.invalid", "cannot find");
     plan.config[0].tcp_token = "secret";
     start_rank(&j, 0, join);
     MUST(strstr(must_refuse(&j, 0, "no-such-host.invalid", "cannot listen")->suggestion, "COBRE_TCP_BIND"));
