@@ -167,7 +167,10 @@ void cb_watch_say_leave(struct cb_watch *watch, const cb_failure *failure) {
     for (double end = cb_now() + 0.1; pthread_mutex_trylock(&watch->guard) != 0; cb_nap(1e-3))
         if (cb_now() > end)
             return;
-    send_to_all(watch, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
+    if (failure)
+        record(watch, failure); /* our own thread inside stops, too */
+    else
+        send_to_all(watch, CB_TAG_LEFT, NULL);
     pthread_mutex_unlock(&watch->guard);
 }
 
