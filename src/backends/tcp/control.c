@@ -120,6 +120,14 @@ cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb
     return cb_tcp_broken(comm, call);
 }
 
+cobre_status cb_tcp_no_memory(struct cb_tcp_comm *comm, const cb_call *call) {
+    return cb_tcp_fail(comm, call,
+                       &(cb_failure){.cause = COBRE_CAUSE_TRANSPORT,
+                                     .culprit = (uint32_t)comm->base.rank,
+                                     .code = ENOMEM,
+                                     .text = "out of memory"});
+}
+
 /* A connection ended that was still needed. Its rank left in order, or died; the control connections know. */
 cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer) {
     cobre_cause cause = COBRE_CAUSE_PEER_DIED;

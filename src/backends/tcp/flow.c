@@ -167,11 +167,7 @@ cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct c
     if (count + 1 > sizeof few / sizeof *few)
         run.polls = malloc((count + 1) * sizeof *run.polls);
     if (!run.polls)
-        return cb_tcp_fail(comm, call,
-                           &(cb_failure){.cause = COBRE_CAUSE_TRANSPORT,
-                                         .culprit = (uint32_t)comm->base.rank,
-                                         .code = ENOMEM,
-                                         .text = "out of memory"});
+        return cb_tcp_no_memory(comm, call);
     cobre_status status = loop(&run, advance, context);
     if (run.polls != few)
         free(run.polls);

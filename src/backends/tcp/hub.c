@@ -84,8 +84,7 @@ cobre_status cb_hub_allgatherv(struct cb_tcp_comm *comm, const cb_call *call) {
     struct cb_piece *parts = comm->frames.pieces;
     for (size_t r = 0; r < size; r++)
         parts[r] = cb_part_of(call, r);
-    if (parts[rank].bytes && parts[rank].base != call->send)
-        memcpy(parts[rank].base, call->send, parts[rank].bytes);
+    cb_put_own(call, parts[rank]);
     if (rank != 0) {
         cb_flow_start(&flows[0], comm->data[0], true, 0, &parts[rank], 1);
         cb_flow_start(&flows[1], comm->data[0], false, 0, parts, size);

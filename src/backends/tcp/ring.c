@@ -9,19 +9,10 @@
  *                0, and the order of operands is the promised one.
  *
  * Everything moves in the caller's memory, but for folds that come in, which wait in two halves of a small stage. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tcp.h"
-
-static cobre_status no_memory(struct cb_tcp_comm *comm, const cb_call *call) {
-    return cb_tcp_fail(comm, call,
-                       &(cb_failure){.cause = COBRE_CAUSE_TRANSPORT,
-                                     .culprit = (uint32_t)comm->base.rank,
-                                     .code = ENOMEM,
-                                     .text = "out of memory"});
-}
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -54,8 +45,7 @@ cobre_status cb_ring_allgatherv(struct cb_tcp_comm *comm, const cb_call *call) {
     struct cb_flow flows[2];
     for (size_t step = 0; step < size; step++)
         parts[step] = cb_part_of(call, before(rank, step, size));
-    if (parts[0].bytes && parts[0].base != call->send)
-        memcpy(parts[0].base, call->send, parts[0].bytes);
+    cb_put_own(call, parts[0]);
     cb_flow_start(&flows[0], comm->previous, false, before(rank, 1, size), parts + 1, size - 1);
     cb_flow_start(&flows[1], comm->next, true, (rank + 1) % size, parts, size - 1);
     return run_passing(comm, call, flows, parts[0].bytes);
@@ -127,7 +117,7 @@ cobre_status cb_ring_allreduce(struct cb_tcp_comm *comm, const cb_call *call) {
     struct cb_piece operand = {(void *)(uintptr_t)call->send, chain.bytes}, result = {call->recv, chain.bytes};
     struct cb_piece *staged = list_halves(chain.stage, chain.bytes, &halves);
     if (!staged)
-        return no_memory(comm, call);
+        return cb_tcp_no_memory(comm, call);
     int up = comm->next, down = comm->previous;
     cb_flow_start(&chain.flows[FOLDS_IN], down, false, rank - !is_first, staged, is_first ? 0 : halves);
     cb_flow_start(&chain.flows[FOLDS_OUT], up, true, rank + 1, is_first ? &operand : &result, !is_last);

@@ -222,8 +222,7 @@ cobre_status cb_star_allreduce(struct cb_tcp_comm *comm, const cb_call *call) {
 cobre_status cb_star_allgatherv(struct cb_tcp_comm *comm, const cb_call *call) {
     size_t rank = comm->base.rank, size = comm->base.size;
     struct cb_piece own = cb_part_of(call, rank);
-    if (own.bytes && own.base != call->send)
-        memcpy(own.base, call->send, own.bytes);
+    cb_put_own(call, own);
     out_pieces(comm)[1] = own;
     if (is_pair(comm)) {
         in_pieces(comm)[1] = cb_part_of(call, !rank);

@@ -180,8 +180,7 @@ cobre_status cb_tcp_broadcast(cobre_comm *base, const cb_call *call) {
 }
 
 static cobre_status copy_alone(cobre_comm *base, const cb_call *call, struct cb_piece to) {
-    if (to.bytes && to.base != call->send)
-        memcpy(to.base, call->send, to.bytes);
+    cb_put_own(call, to);
     return enter(tcp(base), call);
 }
 

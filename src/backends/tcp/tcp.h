@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "wire.h"
 
@@ -85,6 +86,7 @@ cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct c
 
 /* control.c: what broke, said once for all ranks. */
 cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb_failure *failure);
+cobre_status cb_tcp_no_memory(struct cb_tcp_comm *comm, const cb_call *call);
 cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer); /* its connection ended */
 bool cb_tcp_alarm(struct cb_tcp_comm *comm); /* reads the alarm; true when the communicator is broken now */
 cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call);
@@ -172,6 +174,11 @@ static inline size_t cb_bytes_of(const cb_call *call, size_t count) {
 static inline struct cb_piece cb_part_of(const cb_call *call, size_t rank) {
     size_t bytes = cb_bytes_of(call, call->counts[rank]);
     return (struct cb_piece){bytes ? (unsigned char *)call->recv + cb_bytes_of(call, call->displs[rank]) : NULL, bytes};
+}
+/* What this rank sends also belongs into its own place, unless it is there already. */
+static inline void cb_put_own(const cb_call *call, struct cb_piece place) {
+    if (place.bytes && place.base != call->send)
+        memcpy(place.base, call->send, place.bytes);
 }
 cobre_status cb_star_meet(struct cb_tcp_comm *comm, const cb_call *call); /* all have entered, with the same call */
 cobre_status cb_star_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
