@@ -23,7 +23,7 @@
 #define SPIN_SECONDS 50e-6
 #define YIELD_SECONDS 1e-3
 
-double cb_shm_sleep_slice = 0.05;
+double cb_shm_sleep_slice = 0.025;
 
 uint64_t cb_shm_late_wakes(const cobre_comm *comm) {
     return ((const struct cb_shm_comm *)comm)->late_wakes;
@@ -48,15 +48,12 @@ static void wake(_Atomic uint32_t *word) {
     (void)word;
 }
 
-/* Naps of a tenth of what has been waited: late by a tenth at the most, and rare when the wait is long. */
+/* One nap of a tenth of what has been waited: late by a tenth at the most, and rare when the wait is long. */
 static void sleep_on(struct cb_shm_comm *comm, struct cb_door *door, _Atomic uint32_t *word, uint32_t value,
                      double since) {
-    (void)comm, (void)door;
-    double now = cb_now();
-    for (double end = now + cb_shm_sleep_slice; !reached(word, value) && now < end; now = cb_now()) {
-        double nap = (now - since) / 10;
-        cb_nap(nap < 50e-6 ? 50e-6 : nap > 5e-3 ? 5e-3 : nap);
-    }
+    (void)comm, (void)door, (void)word, (void)value;
+    double nap = (cb_now() - since) / 10;
+    cb_nap(nap < 50e-6 ? 50e-6 : nap > 5e-3 ? 5e-3 : nap);
 }
 #else
 static void wake(_Atomic uint32_t *word) {
