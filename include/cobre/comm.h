@@ -1,7 +1,7 @@
 /* cobre/comm.h: collective communication and node-shared memory.
  *
- * One program, unchanged, runs in one process (local), in N processes on one machine (shm), and over sockets
- * (tcp); under an MPI (mpi) in a later version. The results are the same bits everywhere.
+ * One program, unchanged, runs in one process (local), in N processes on one machine (shm), over sockets (tcp), and
+ * under an MPI (mpi). The results are the same bits everywhere.
  *
  *     cobre_comm *comm;
  *     if (cobre_comm_open(NULL, &comm) != COBRE_OK) { puts(cobre_last_error()->message); return 1; }
@@ -124,6 +124,8 @@ typedef struct {
     const char *tcp_token;       /* tcp: the job's secret */
     uint16_t tcp_port;           /* tcp: 29500 */
     bool tcp_open;               /* tcp: listen beyond loopback without a token */
+    bool check;                  /* mpi: explain calls that do not match, for one small collective more a call */
+    const char *mpi_plugin;      /* mpi: "openmpi", "mpich" or a file; the launcher's */
     double join_timeout_secs;    /* longest wait for the other ranks to join; 60 */
     double stall_secs;           /* a rank that stays away from a collective for so long is an error; never */
     int (*interrupted)(void *);  /* asked at least every 100 ms of waiting; non-zero ends the call, and with it the

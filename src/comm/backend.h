@@ -71,9 +71,10 @@ struct cobre_region {
     size_t count, bytes; /* bytes: of the data, not rounded */
     uint64_t number;
     bool sealed;
-    void *data;     /* page-aligned */
-    size_t mapped;  /* bytes of the mapping that holds data */
-    int64_t offset; /* shm: of that mapping in the job's file */
+    void *data;      /* page-aligned */
+    size_t mapped;   /* bytes of the mapping that holds data */
+    int64_t offset;  /* shm: of that mapping in the job's file */
+    uint64_t window; /* mpi: the bytes of its MPI_Win */
 };
 
 /* A config with its defaults filled in and its numbers checked. */
@@ -85,7 +86,9 @@ typedef struct {
     char tcp_token[512]; /* "": none */
     uint16_t tcp_port;
     bool tcp_open;
-    int tcp_listen_fd; /* from the launcher; -1: none */
+    int tcp_listen_fd;      /* from the launcher; -1: none */
+    const char *mpi_plugin; /* NULL: by launcher */
+    bool check;             /* mpi: compare calls */
     double join_timeout_secs, stall_secs;
     int (*interrupted)(void *);
     void *interrupted_arg;
@@ -139,8 +142,8 @@ cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_statu
 /* failure.c: why a communicator broke. The same for all its ranks. */
 typedef struct {
     cobre_cause cause;
-    uint32_t culprit;
-    int32_t code;            /* aborted: the exit code; transport: errno */
+    uint32_t culprit;        /* UINT32_MAX: not known */
+    int32_t code;            /* aborted: the exit code; transport: errno, mpi: MPI's error code */
     int64_t pid;             /* of the culprit */
     uint32_t rank_a, rank_b; /* mismatch: who made which call */
     cb_fingerprint call_a, call_b;
@@ -165,6 +168,7 @@ struct timespec cb_timespec(double seconds);
 void cb_nap(double seconds);
 int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 size_t cb_page_size(void);
+void cb_interleave(void *base, size_t bytes); /* pages in turn over the memory nodes */
 size_t cb_round_up(size_t value, size_t to);
 const char *cb_bytes_text(uint64_t bytes, char text[32]); /* "1.5 GiB" */
 

@@ -50,7 +50,10 @@ static void describe_mismatch(const cb_failure *failure, char *text, size_t len)
 
 static void describe(const cb_failure *failure, char *text, size_t len) {
     char who[64];
-    snprintf(who, sizeof who, "rank %" PRIu32 " (pid %" PRId64 ")", failure->culprit, failure->pid);
+    if (failure->culprit == UINT32_MAX)
+        snprintf(who, sizeof who, "a rank");
+    else
+        snprintf(who, sizeof who, "rank %" PRIu32 " (pid %" PRId64 ")", failure->culprit, failure->pid);
     switch (failure->cause) {
     case COBRE_CAUSE_PEER_DIED: snprintf(text, len, "%s died", who); break;
     case COBRE_CAUSE_PEER_LEFT: snprintf(text, len, "%s left: it freed the communicator or exited", who); break;
@@ -66,13 +69,15 @@ static void describe(const cb_failure *failure, char *text, size_t len) {
 
 cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_t sequence, const cb_failure *failure) {
     const char *name = cb_operation_name(operation);
+    bool transport = failure->cause == COBRE_CAUSE_TRANSPORT;
     struct cb_details details = {
         .cause = failure->cause,
         .operation = name,
         .sequence = sequence,
-        .culprit = failure->culprit,
+        .culprit = failure->culprit == UINT32_MAX ? COBRE_NO_RANK : failure->culprit,
         .culprit_pid = failure->pid,
-        .os_error = failure->cause == COBRE_CAUSE_TRANSPORT ? failure->code : 0,
+        .os_error = transport && comm->backend != COBRE_MPI ? failure->code : 0,
+        .mpi_error = transport && comm->backend == COBRE_MPI ? failure->code : 0,
         .suggestion = advice_for(failure->cause),
     };
     if (comm->broken[0])

@@ -5,6 +5,8 @@
  * environment speaks of more. An explicit `local` is obeyed. */
 #include "select.h"
 
+#include "../backends/mpi/mpi.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -238,11 +240,11 @@ static cobre_status read_port(cb_options *options) {
     return COBRE_OK;
 }
 
-static cobre_status read_open(cb_options *options) {
-    const char *text = variable("COBRE_TCP_OPEN");
+static cobre_status read_switch(cobre_backend backend, const char *name, bool *value) {
+    const char *text = variable(name);
     if (text && strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
-        return REFUSE(COBRE_TCP, "COBRE_TCP_OPEN", "set it to 0 or 1", "COBRE_TCP_OPEN is \"%.64s\", not 0 or 1", text);
-    options->tcp_open = text && *text == '1';
+        return REFUSE(backend, name, "set it to 0 or 1", "%s is \"%.64s\", not 0 or 1", name, text);
+    *value = text && *text == '1';
     return COBRE_OK;
 }
 
@@ -282,7 +284,7 @@ static cobre_status tcp_from_environment(cb_options *options) {
     if (!status)
         status = read_port(options);
     if (!status)
-        status = read_open(options);
+        status = read_switch(COBRE_TCP, "COBRE_TCP_OPEN", &options->tcp_open);
     if (!status)
         status = read_token(options);
     read_listener(options);
@@ -308,7 +310,8 @@ static cobre_status tcp_from_config(const cobre_config *config, cb_options *opti
 }
 
 static cobre_status check_built_in(cobre_backend backend) {
-    static const char *const options[BACKENDS] = {[COBRE_SHM] = "COBRE_SHM", [COBRE_TCP] = "COBRE_TCP"};
+    static const char *const options[BACKENDS] = {
+        [COBRE_SHM] = "COBRE_SHM", [COBRE_TCP] = "COBRE_TCP", [COBRE_MPI] = "COBRE_MPI"};
     char advice[256];
     if (cb_built_in(backend))
         return COBRE_OK;
@@ -401,6 +404,10 @@ static cobre_status from_environment(cb_options *options) {
         status = tcp_from_environment(options);
     if (!status)
         status = read_seconds(options->backend, "COBRE_STALL_SECS", &options->stall_secs);
+    if (options->backend == COBRE_MPI) { /* its library knows how many ranks there are, and is then held to it */
+        options->mpi_plugin = variable("COBRE_MPI_PLUGIN");
+        return status ? status : read_switch(COBRE_MPI, "COBRE_CHECK", &options->check);
+    }
     if (!status && options->size == 1 && asked != COBRE_LOCAL)
         status = refuse_lonely_rank(options, false);
     return status;
@@ -424,6 +431,8 @@ static cobre_status from_config(const cobre_config *config, cb_options *options)
     options->interrupted = config->interrupted;
     options->interrupted_arg = config->interrupted_arg;
     options->stall_secs = config->stall_secs;
+    options->mpi_plugin = config->mpi_plugin;
+    options->check = config->check;
     if (config->join_timeout_secs > 0)
         options->join_timeout_secs = config->join_timeout_secs;
     cobre_status status = check_built_in(options->backend);
@@ -431,7 +440,9 @@ static cobre_status from_config(const cobre_config *config, cb_options *options)
         status = shm_from_config(config, options);
     if (!status && options->backend == COBRE_TCP)
         status = tcp_from_config(config, options);
-    if (!status && options->size == 1 && config->backend == COBRE_AUTO && config->size > 1)
+    if (status || options->backend == COBRE_MPI)
+        return status;
+    if (options->size == 1 && config->backend == COBRE_AUTO && config->size > 1)
         status =
             REFUSE(options->backend, "config.size", "set config.shm_name, or config.tcp_coordinator, or config.backend",
                    "config.size is %zu, but nothing in the config says how the ranks find each other", config->size);
@@ -460,6 +471,12 @@ cobre_status cb_select(const cobre_config *config, cb_options *options) {
 
 void cb_explain(cobre_backend backend, char *text, size_t len) {
     const char *sign = first_sign(backend);
+#ifdef COBRE_HAVE_MPI
+    if (backend == COBRE_MPI) {
+        cb_mpi_explain(text, len);
+        return;
+    }
+#endif
     if (!cb_built_in(backend))
         snprintf(text, len, "not in this build%s%s%s", sign ? ", though " : "", sign ? sign : "",
                  sign ? " is set" : "");

@@ -5,14 +5,9 @@
  * slice; then all tell how it went (round 2). If one of them failed, all let go, and rank 0 punches the extent out of the
  * file; otherwise the last to free it does. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 #include "shm.h"
 
@@ -44,38 +39,6 @@ static struct notice worst_notice(const struct cb_shm_comm *comm) {
     return notice;
 }
 
-#ifdef SYS_mbind
-/* The set of memory nodes, "0-1,4", as a mask. */
-static unsigned long memory_nodes(void) {
-    unsigned long mask = 0;
-    char text[256] = "";
-    FILE *file = fopen("/sys/devices/system/node/has_memory", "re");
-    if (!file)
-        return 0;
-    if (!fgets(text, sizeof text, file))
-        text[0] = '\0';
-    fclose(file);
-    for (char *at = text; *at >= '0' && *at <= '9'; at += *at == ',') {
-        unsigned long first = strtoul(at, &at, 10), last = *at == '-' ? strtoul(at + 1, &at, 10) : first;
-        for (unsigned long node = first; node <= last && node < 8 * sizeof mask; node++)
-            mask |= 1ul << node;
-    }
-    return mask;
-}
-#endif
-
-/* A wish, not a need: kernels and containers without NUMA refuse it, and the pages then lie as the slices. */
-static void interleave(void *base, size_t bytes) {
-#ifdef SYS_mbind
-    enum { MPOL_INTERLEAVE_POLICY = 3 };
-    unsigned long nodes = memory_nodes();
-    if (nodes)
-        syscall(SYS_mbind, base, bytes, MPOL_INTERLEAVE_POLICY, &nodes, 8 * sizeof nodes, 0);
-#else
-    (void)base, (void)bytes;
-#endif
-}
-
 /* Rank 0's part: room, an offset, and the header's page. */
 static struct notice place_extent(struct cb_shm_comm *comm, struct cb_extent *extent, bool interleaved) {
     struct cb_job *job = comm->job;
@@ -97,7 +60,7 @@ static struct notice place_extent(struct cb_shm_comm *comm, struct cb_extent *ex
     atomic_store_explicit(&header->attached, (uint32_t)comm->base.size, memory_order_relaxed);
     extent->base = header;
     if (interleaved)
-        interleave(header, extent->bytes);
+        cb_interleave(header, extent->bytes);
     return notice;
 }
 

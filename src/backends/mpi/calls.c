@@ -1,0 +1,170 @@
+/* calls.c: MPI's collectives as this backend needs them: with counts of any size, and with a way to end.
+ *
+ * Counts: with an MPI of version 4 the _c calls. Before that, an int: what is longer goes in pieces of at most 1 GiB (of
+ * bytes, because libraries are known to compute those in an int as well). Which way is taken depends only on what all
+ * ranks agree on.
+ *
+ * Ending: a blocking collective of MPI cannot be left. When the program has an interrupted hook or a stall limit, we
+ * start the non-blocking one and test it, with naps, between looks at the hook; it costs latency, so only then. A
+ * request that was given up can not be cancelled: MPI may touch its buffers as long as MPI runs. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin.h"
+
+enum { MOST_BYTES = 1 << 30 };
+
+MPI_Datatype cb_plugin_type(cobre_type type) {
+    switch (type) {
+    case COBRE_U8: return MPI_UINT8_T;
+    case COBRE_I32: return MPI_INT32_T;
+    case COBRE_U32: return MPI_UINT32_T;
+    case COBRE_I64: return MPI_INT64_T;
+    case COBRE_U64: return MPI_UINT64_T;
+    case COBRE_F32: return MPI_FLOAT;
+    case COBRE_F64: return MPI_DOUBLE;
+    }
+    return MPI_DATATYPE_NULL;
+}
+
+static bool must_look(const struct cb_mpi_comm *comm) {
+    return comm->base.interrupted || comm->base.stall_secs > 0;
+}
+
+static int give_up(struct cb_mpi_comm *comm, cobre_cause cause) {
+    bool us = cause == COBRE_CAUSE_INTERRUPTED;
+    comm->failure =
+        (cb_failure){.cause = cause, .culprit = us ? (uint32_t)comm->base.rank : UINT32_MAX, .pid = us ? getpid() : 0};
+    return MPI_ERR_OTHER;
+}
+
+/* Tests without a pause for a millisecond, then with naps of a tenth of what has been waited. */
+static int finish(struct cb_mpi_comm *comm, int code, MPI_Request *request) {
+    double start = cb_core->now(), asked = start;
+    for (int done = 0; code == MPI_SUCCESS;) {
+        code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS || done)
+            break;
+        double now = cb_core->now(), waited = now - start;
+        if (now - asked > 0.02) {
+            asked = now;
+            if (comm->base.interrupted && comm->base.interrupted(comm->base.interrupted_arg))
+                return give_up(comm, COBRE_CAUSE_INTERRUPTED);
+            if (comm->base.stall_secs > 0 && waited > comm->base.stall_secs)
+                return give_up(comm, COBRE_CAUSE_STALLED);
+        }
+        if (waited > 1e-3)
+            cb_core->nap(waited < 0.05 ? waited / 10 : 5e-3);
+    }
+    return code;
+}
+
+int cb_plugin_wait_barrier(struct cb_mpi_comm *comm, MPI_Comm on) {
+    MPI_Request request;
+    if (!must_look(comm))
+        return MPI_Barrier(on);
+    return finish(comm, MPI_Ibarrier(on, &request), &request);
+}
+
+static int send_piece(struct cb_mpi_comm *comm, void *buffer, size_t count, MPI_Datatype type, int root, MPI_Comm on) {
+    MPI_Request request;
+    if (!must_look(comm))
+        return CB_LARGE(MPI_Bcast)(buffer, (cb_mpi_count)count, type, root, on);
+    return finish(comm, CB_LARGE(MPI_Ibcast)(buffer, (cb_mpi_count)count, type, root, on, &request), &request);
+}
+
+int cb_plugin_send_all(struct cb_mpi_comm *comm, void *buffer, size_t count, cobre_type type, size_t root,
+                       MPI_Comm on) {
+    size_t size = cb_core->type_size(type), most = CB_MPI_HAS_LARGE ? SIZE_MAX : MOST_BYTES / size, done = 0;
+    int code = MPI_SUCCESS;
+    do {
+        size_t piece = count - done < most ? count - done : most;
+        code = send_piece(comm, (char *)buffer + done * size, piece, cb_plugin_type(type), (int)root, on);
+        done += piece;
+    } while (code == MPI_SUCCESS && done < count);
+    return code;
+}
+
+int cb_plugin_gather_equal(struct cb_mpi_comm *comm, const void *send, size_t bytes, void *recv, MPI_Comm on) {
+    MPI_Request request;
+    int count = (int)bytes; /* scratch_bytes bounds it */
+    if (!must_look(comm))
+        return MPI_Allgather(send, count, MPI_BYTE, recv, count, MPI_BYTE, on);
+    return finish(comm, MPI_Iallgather(send, count, MPI_BYTE, recv, count, MPI_BYTE, on, &request), &request);
+}
+
+/* Everybody to everybody, by comm->counts and displs: those of the sends, and behind them those of the receives. */
+int cb_plugin_exchange(struct cb_mpi_comm *comm, const void *send, void *recv, MPI_Datatype type) {
+    MPI_Request request;
+    const cb_mpi_count *counts = comm->counts, *recv_counts = counts + comm->base.size;
+    const cb_mpi_displ *displs = comm->displs, *recv_displs = displs + comm->base.size;
+    if (!must_look(comm))
+        return CB_LARGE(MPI_Alltoallv)(send, counts, displs, type, recv, recv_counts, recv_displs, type, comm->world);
+    return finish(comm,
+                  CB_LARGE(MPI_Ialltoallv)(send, counts, displs, type, recv, recv_counts, recv_displs, type,
+                                           comm->world, &request),
+                  &request);
+}
+
+static int gather_now(struct cb_mpi_comm *comm, const void *send, cb_mpi_count count, void *recv, MPI_Datatype type,
+                      MPI_Comm on) {
+    MPI_Request request;
+    if (!must_look(comm))
+        return CB_LARGE(MPI_Allgatherv)(send, count, type, recv, comm->counts, comm->displs, type, on);
+    return finish(comm,
+                  CB_LARGE(MPI_Iallgatherv)(send, count, type, recv, comm->counts, comm->displs, type, on, &request),
+                  &request);
+}
+
+/* Too much for ints: one part after the other, each from its rank to all. */
+static int gather_in_turn(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
+                          const size_t *displs, cobre_type type, MPI_Comm on, size_t members, size_t me) {
+    size_t size = cb_core->type_size(type);
+    char *parts = recv;
+    int code = MPI_SUCCESS;
+    if (send)
+        memcpy(parts + displs[me] * size, send, counts[me] * size);
+    for (size_t r = 0; r < members && code == MPI_SUCCESS; r++)
+        if (counts[r])
+            code = cb_plugin_send_all(comm, parts + displs[r] * size, counts[r], type, r, on);
+    return code;
+}
+
+/* The parts are small, but places on this rank are beyond an int: gathered side by side, then put there. */
+static int gather_packed(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
+                         const size_t *displs, cobre_type type, MPI_Comm on, size_t members, size_t me) {
+    size_t size = cb_core->type_size(type), total = 0;
+    for (size_t r = 0; r < members; total += counts[r++])
+        comm->displs[r] = (cb_mpi_displ)total;
+    char *parts = recv, *packed = malloc(total * size + 1);
+    if (!packed)
+        return MPI_ERR_NO_MEM;
+    int code = gather_now(comm, send ? send : parts + displs[me] * size, (cb_mpi_count)counts[me], packed,
+                          cb_plugin_type(type), on);
+    for (size_t r = 0; r < members && code == MPI_SUCCESS; r++)
+        if (counts[r])
+            memcpy(parts + displs[r] * size, packed + (size_t)comm->displs[r] * size, counts[r] * size);
+    free(packed);
+    return code;
+}
+
+int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
+                           const size_t *displs, cobre_type type, MPI_Comm on) {
+    int members, me;
+    MPI_Comm_size(on, &members);
+    MPI_Comm_rank(on, &me);
+    size_t total = 0, end = 0, n = (size_t)members;
+    for (size_t r = 0; r < n; r++) {
+        total += counts[r];
+        end = counts[r] && displs[r] > end ? displs[r] : end;
+        comm->counts[r] = (cb_mpi_count)counts[r];
+        comm->displs[r] = counts[r] ? (cb_mpi_displ)displs[r] : 0;
+    }
+    if (!CB_MPI_HAS_LARGE && total > MOST_BYTES / cb_core->type_size(type))
+        return gather_in_turn(comm, send, recv, counts, displs, type, on, n, (size_t)me);
+    if (!CB_MPI_HAS_LARGE && end > INT_MAX)
+        return gather_packed(comm, send, recv, counts, displs, type, on, n, (size_t)me);
+    return gather_now(comm, send ? send : MPI_IN_PLACE, (cb_mpi_count)counts[me], recv, cb_plugin_type(type), on);
+}

@@ -1,0 +1,300 @@
+/* load.c: the core's side of the mpi backend: which plugin, where it is, and the way into it.
+ *
+ * Which: COBRE_MPI_PLUGIN (a name or a path); else that of the MPI which the program itself is linked with; else that of
+ * the launcher, by its variables; else the first that is there. Where: beside libcobre (or the program it is linked
+ * into), then wherever the system's loader looks. RTLD_LOCAL, so that the symbols of one MPI never meet another's.
+ *
+ * A plugin of the wrong MPI starts without complaint, as a job of one rank: so the number of ranks is compared with what
+ * the launcher says. */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mpi.h"
+
+/* MPIs that have a plugin, if the build found them. */
+static const struct maker {
+    const char *plugin, *title;
+    const char *symbol;            /* only this MPI defines it */
+    const char *size;              /* launcher's variable: how many ranks */
+    const char *signs[4];          /* any of these: it is the launcher */
+    const char *runtime, *headers; /* Debian packages */
+} makers[] = {
+    {.plugin = "openmpi",
+     .title = "Open MPI",
+     .symbol = "ompi_mpi_comm_world",
+     .size = "OMPI_COMM_WORLD_SIZE",
+     .signs = {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"},
+     .runtime = "libopenmpi3",
+     .headers = "libopenmpi-dev"},
+    {.plugin = "mpich",
+     .title = "MPICH",
+     .symbol = "MPII_Version_string",
+     .size = "PMI_SIZE",
+     .signs = {"PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"},
+     .runtime = "libmpich12",
+     .headers = "libmpich-dev"},
+};
+enum { MAKERS = sizeof makers / sizeof *makers };
+
+/* One process uses one MPI. Set once, under the lock, and then only read. */
+static const cb_mpi_plugin *plugin;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const cb_mpi_core core = {
+    .error = cb_error,
+    .report_failure = cb_report_failure,
+    .find_mismatch = cb_find_mismatch,
+    .operation_name = cb_operation_name,
+    .fold = cb_fold,
+    .type_size = cb_type_size,
+    .memory_free = cb_memory_free,
+    .interleave = cb_interleave,
+    .bytes_text = cb_bytes_text,
+    .now = cb_now,
+    .nap = cb_nap,
+};
+
+static const char *variable(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static const char *sign_of(const struct maker *maker) {
+    for (const char *const *sign = maker->signs; *sign; sign++)
+        if (variable(*sign))
+            return *sign;
+    return NULL;
+}
+
+/* Whose plugin, and in `why` the reason, for error texts; NULL: nothing speaks for one of them. */
+static const struct maker *find_maker(char *why, size_t len) {
+    for (size_t i = 0; i < MAKERS; i++)
+        if (dlsym(RTLD_DEFAULT, makers[i].symbol)) {
+            snprintf(why, len, "this program is linked with %s", makers[i].title);
+            return &makers[i];
+        }
+    for (size_t i = 0; i < MAKERS; i++)
+        if (sign_of(&makers[i])) {
+            snprintf(why, len, "%s, which %s sets, is set", sign_of(&makers[i]), makers[i].title);
+            return &makers[i];
+        }
+    snprintf(why, len, "no variable of an MPI launcher is set");
+    return NULL;
+}
+
+static const struct maker *maker_named(const char *name) {
+    for (size_t i = 0; i < MAKERS; i++)
+        if (strcmp(makers[i].plugin, name) == 0)
+            return &makers[i];
+    return NULL;
+}
+
+/* The directory of the file that holds this function. */
+static void own_directory(char *directory, size_t len) {
+    Dl_info info;
+    char real[PATH_MAX];
+    snprintf(directory, len, ".");
+    if (dladdr((void *)(uintptr_t)own_directory, &info) && realpath(info.dli_fname, real))
+        snprintf(directory, len, "%s", dirname(real));
+}
+
+static void *load_by_name(const char *name) {
+    char file[128], directory[PATH_MAX], beside[PATH_MAX + 128];
+    snprintf(file, sizeof file, "libcobre-mpi-%s.so", name);
+    own_directory(directory, sizeof directory);
+    snprintf(beside, sizeof beside, "%s/%s", directory, file);
+    return dlopen(access(beside, F_OK) == 0 ? beside : file, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* NULL, with the reason in `problem`. */
+static const cb_mpi_plugin *load(const char *name_or_path, char *problem, size_t len) {
+    void *library =
+        strchr(name_or_path, '/') ? dlopen(name_or_path, RTLD_NOW | RTLD_LOCAL) : load_by_name(name_or_path);
+    const cb_mpi_plugin *found = library ? dlsym(library, "cobre_mpi_plugin") : NULL;
+    if (found && strcmp(found->abi, CB_MPI_ABI) == 0)
+        return found;
+    if (found)
+        snprintf(problem, len, "it belongs to cobre %.32s, this is %s", found->abi, CB_MPI_ABI);
+    else
+        snprintf(problem, len, "%s", dlerror());
+    return NULL;
+}
+
+static cobre_status refuse(const char *name, const struct maker *maker, const char *why, const char *problem) {
+    char advice[512];
+    if (maker)
+        snprintf(advice, sizeof advice,
+                 "install %s (Debian: %s); if cobre was built without it: install %s and build cobre again with "
+                 "-DCOBRE_MPI=ON; or name a plugin in COBRE_MPI_PLUGIN",
+                 maker->title, maker->runtime, maker->headers);
+    else
+        snprintf(
+            advice, sizeof advice,
+            "set COBRE_MPI_PLUGIN to openmpi, mpich, or the path of a plugin; plugins are built when cobre's build "
+            "finds an MPI (Debian: libopenmpi-dev, libmpich-dev)");
+    return cb_error(NULL, COBRE_MPI, COBRE_INITIALIZATION_FAILED,
+                    &(struct cb_details){.operation = "open", .subject = name, .suggestion = advice},
+                    "the mpi plugin %s cannot be loaded (%s): %s", name, why, problem);
+}
+
+/* The plugin of this process: loads it if this is the first time. */
+static cobre_status choose(const char *asked, const cb_mpi_plugin **chosen) {
+    char why[128], problem[512] = "";
+    const struct maker *maker = asked ? maker_named(asked) : find_maker(why, sizeof why);
+    const char *name = asked ? asked : maker ? maker->plugin : NULL;
+    if (asked)
+        snprintf(why, sizeof why, "COBRE_MPI_PLUGIN or the config asks for it");
+    *chosen = name ? load(name, problem, sizeof problem) : NULL;
+    for (size_t i = 0; !name && !*chosen && i < MAKERS; i++)
+        *chosen = load(makers[i].plugin, problem, sizeof problem);
+    return *chosen ? COBRE_OK : refuse(name ? name : "of Open MPI or MPICH", maker, why, problem);
+}
+
+static cobre_status find_plugin(const cb_options *options) {
+    const cb_mpi_plugin *chosen;
+    pthread_mutex_lock(&lock);
+    cobre_status status = choose(options->mpi_plugin, &chosen);
+    if (!status && plugin && plugin != chosen) {
+        char library[128];
+        plugin->library(library, sizeof library);
+        status = cb_error(NULL, COBRE_MPI, COBRE_INITIALIZATION_FAILED,
+                          &(struct cb_details){.operation = "open", .suggestion = "ask for the same plugin each time"},
+                          "this process uses the plugin of %s already, and one process uses one MPI", library);
+    } else if (!status && !plugin) {
+        plugin = chosen;
+        plugin->start(&core);
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* How many ranks the launcher has started, by its own word; a batch system's says only how many there could be. */
+static const char *launcher_size(bool *exact) {
+    *exact = true;
+    for (size_t i = 0; i < MAKERS; i++)
+        if (variable(makers[i].size))
+            return makers[i].size;
+    *exact = false;
+    return variable("SLURM_NTASKS") ? "SLURM_NTASKS" : NULL;
+}
+
+static cobre_status check_size(const cobre_comm *comm) {
+    bool exact;
+    char library[128];
+    const char *name = launcher_size(&exact);
+    uint64_t said = name ? strtoull(variable(name), NULL, 10) : comm->size;
+    if (said == comm->size || (!exact && comm->size > 1))
+        return COBRE_OK;
+    plugin->library(library, sizeof library);
+    return cb_error(NULL, COBRE_MPI, COBRE_INITIALIZATION_FAILED,
+                    &(struct cb_details){.operation = "open",
+                                         .subject = name,
+                                         .suggestion =
+                                             "start the program with the launcher of that MPI, or choose the "
+                                             "launcher's plugin with COBRE_MPI_PLUGIN=openmpi or mpich; for one "
+                                             "rank on purpose set COBRE_COMM_BACKEND=local"},
+                    "%s=%s speaks of %" PRIu64 " ranks, but %s finds %zu: it is not the MPI that started this process",
+                    name, variable(name), said, library, comm->size);
+}
+
+cobre_status cb_mpi_open(const cb_options *options, cobre_comm **comm) {
+    cobre_status status = find_plugin(options);
+    if (!status)
+        status = plugin->open(options, comm);
+    if (status)
+        return status;
+    status = check_size(*comm);
+    if (status) {
+        plugin->free(*comm);
+        *comm = NULL;
+    }
+    return status;
+}
+
+/* "openmpi (Open MPI v4.1.4, /usr/lib/libcobre-mpi-openmpi.so)" */
+static void describe(const cb_mpi_plugin *found, const char *name, char *text, size_t len) {
+    char library[128];
+    Dl_info info;
+    found->library(library, sizeof library);
+    snprintf(text, len, "%s (%s, %s)", name, library,
+             dladdr((const void *)found, &info) && info.dli_fname ? info.dli_fname : "?");
+}
+
+void cb_mpi_explain(char *text, size_t len) {
+    char why[128], problem[512], each[PATH_MAX + 256];
+    const struct maker *maker = find_maker(why, sizeof why);
+    const char *asked = variable("COBRE_MPI_PLUGIN"), *name = asked ? asked : maker ? maker->plugin : NULL;
+    const cb_mpi_plugin *found = name ? load(name, problem, sizeof problem) : NULL;
+    if (found)
+        describe(found, name, each, sizeof each);
+    if (name) {
+        snprintf(text, len, "%s; plugin %s", why, found ? each : problem);
+        return;
+    }
+    size_t used = (size_t)snprintf(text, len, "%s; plugins here:", why);
+    size_t none = used;
+    for (size_t i = 0; i < MAKERS && used < len; i++) {
+        found = load(makers[i].plugin, problem, sizeof problem);
+        if (!found)
+            continue;
+        describe(found, makers[i].plugin, each, sizeof each);
+        used += (size_t)snprintf(text + used, len - used, "%s %s", used == none ? "" : ",", each);
+    }
+    if (used == none)
+        snprintf(text + used, len - used, " none");
+}
+
+void cb_mpi_free(cobre_comm *comm) {
+    plugin->free(comm);
+}
+
+void cb_mpi_abort(cobre_comm *comm, int code, const char *text) {
+    plugin->abort(comm, code, text);
+}
+
+cobre_status cb_mpi_split_local(cobre_comm *comm, const cb_call *call, cobre_comm **local) {
+    return plugin->split_local(comm, call, local);
+}
+
+cobre_status cb_mpi_barrier(cobre_comm *comm, const cb_call *call) {
+    return plugin->barrier(comm, call);
+}
+
+cobre_status cb_mpi_broadcast(cobre_comm *comm, const cb_call *call) {
+    return plugin->broadcast(comm, call);
+}
+
+cobre_status cb_mpi_allreduce(cobre_comm *comm, const cb_call *call) {
+    return plugin->allreduce(comm, call);
+}
+
+cobre_status cb_mpi_allgatherv(cobre_comm *comm, const cb_call *call) {
+    return plugin->allgatherv(comm, call);
+}
+
+cobre_status cb_mpi_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region) {
+    return plugin->allgatherv_region(comm, call, region);
+}
+
+cobre_status cb_mpi_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region) {
+    return plugin->region_create(comm, call, region);
+}
+
+cobre_status cb_mpi_region_fence(cobre_region *region, const cb_call *call) {
+    return plugin->region_fence(region, call);
+}
+
+cobre_status cb_mpi_region_seal(cobre_region *region, const cb_call *call) {
+    return plugin->region_seal(region, call);
+}
+
+void cb_mpi_region_free(cobre_region *region) {
+    plugin->region_free(region);
+}

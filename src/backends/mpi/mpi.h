@@ -1,0 +1,60 @@
+/* mpi.h: between libcobre and an mpi plugin.
+ *
+ * libcobre links no MPI. plugin.c and its neighbours are compiled once for each MPI into a libcobre-mpi-NAME.so, which
+ * load.c picks at run time. A plugin imports nothing from libcobre: what it uses of the core is handed to it, and what it
+ * does comes back in a table with the functions of a backend (backend.h). */
+#ifndef COBRE_MPI_H
+#define COBRE_MPI_H
+
+#include "backend.h"
+
+/* What a plugin uses of the core; see backend.h. */
+typedef struct {
+    cobre_status (*error)(const cobre_comm *comm, cobre_backend backend, cobre_status status,
+                          const struct cb_details *details, const char *format, ...)
+        __attribute__((format(printf, 5, 6)));
+    cobre_status (*report_failure)(cobre_comm *comm, cb_operation operation, uint64_t sequence,
+                                   const cb_failure *failure);
+    void (*find_mismatch)(cb_failure *failure, size_t size,
+                          const cb_fingerprint *(*call_of)(const void *comm, size_t rank), const void *comm);
+    const char *(*operation_name)(unsigned operation);
+    void (*fold)(cobre_type type, cobre_op op, void *acc, const void *x, size_t count);
+    size_t (*type_size)(cobre_type type);
+    uint64_t (*memory_free)(int fd);
+    void (*interleave)(void *base, size_t bytes);
+    const char *(*bytes_text)(uint64_t bytes, char text[32]);
+    double (*now)(void);
+    void (*nap)(double seconds);
+} cb_mpi_core;
+
+typedef struct {
+    const char *abi;                         /* CB_MPI_ABI of the plugin's build */
+    void (*library)(char *text, size_t len); /* "Open MPI v4.1.4"; also before MPI is initialised */
+    void (*start)(const cb_mpi_core *core);  /* once, before all that follows */
+    cobre_status (*open)(const cb_options *options, cobre_comm **comm);
+    void (*free)(cobre_comm *comm);
+    void (*abort)(cobre_comm *comm, int code, const char *text);
+    cobre_status (*split_local)(cobre_comm *comm, const cb_call *call, cobre_comm **local);
+    cobre_status (*barrier)(cobre_comm *comm, const cb_call *call);
+    cobre_status (*broadcast)(cobre_comm *comm, const cb_call *call);
+    cobre_status (*allreduce)(cobre_comm *comm, const cb_call *call);
+    cobre_status (*allgatherv)(cobre_comm *comm, const cb_call *call);
+    cobre_status (*allgatherv_region)(cobre_comm *comm, const cb_call *call, cobre_region *region);
+    cobre_status (*region_create)(cobre_comm *comm, const cb_call *call, cobre_region *region);
+    cobre_status (*region_fence)(cobre_region *region, const cb_call *call);
+    cobre_status (*region_seal)(cobre_region *region, const cb_call *call);
+    void (*region_free)(cobre_region *region);
+} cb_mpi_plugin;
+
+/* The one symbol that a plugin exports. */
+#define CB_MPI_SYMBOL cobre_mpi_plugin
+
+/* A plugin of another version has other structs. */
+#define CB_MPI_TEXT(x) #x
+#define CB_MPI_VERSION(major, minor, patch) CB_MPI_TEXT(major) "." CB_MPI_TEXT(minor) "." CB_MPI_TEXT(patch)
+#define CB_MPI_ABI CB_MPI_VERSION(COBRE_VERSION_MAJOR, COBRE_VERSION_MINOR, COBRE_VERSION_PATCH)
+
+/* For `cobre info`: which plugin this process would load, and what it is, or why there is none. */
+void cb_mpi_explain(char *text, size_t len);
+
+#endif

@@ -1,0 +1,311 @@
+/* plugin.c: a communicator over one MPI: how it begins and ends, and what MPI says when something goes wrong.
+ *
+ * MPI is initialised here unless the program has done so. Then we finalise it, once, when the process exits in order with
+ * every communicator freed; a process that exits otherwise must not wait for the others in MPI_Finalize, and is left to
+ * the launcher, which takes it for a failure. An MPI that the program has initialised is the program's to finalise.
+ *
+ * Everything runs on our own duplicate of MPI_COMM_WORLD, where errors are returned. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin.h"
+
+enum { SCRATCH_BYTES = 4 << 20 };
+
+const cb_mpi_core *cb_core;
+
+static struct {
+    pid_t initialised_by; /* this process, if we did it */
+    _Atomic size_t open;  /* communicators */
+    _Atomic bool broken;  /* one of them */
+} process;
+
+static void start(const cb_mpi_core *core) {
+    cb_core = core;
+}
+
+/* The first line, and of that the part before a comma: "Open MPI v4.1.4", "MPICH Version: 4.0.2". */
+static void library(char *text, size_t len) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = '\0';
+    for (char *tab; (tab = strchr(version, '\t'));)
+        *tab = ' ';
+    snprintf(text, len, "%s", version);
+}
+
+bool cb_plugin_finalised(void) {
+    int finalised;
+    MPI_Finalized(&finalised);
+    return finalised;
+}
+
+static void finalise_at_exit(void) {
+    if (process.initialised_by != getpid() || process.broken || cb_plugin_finalised())
+        return;
+    if (process.open)
+        fprintf(stderr, "cobre: exit with an open communicator: MPI is not finalised, so the launcher will call this a "
+                        "failure; call cobre_comm_free on every rank before it exits\n");
+    else
+        MPI_Finalize();
+}
+
+cobre_status cb_plugin_fail(struct cb_mpi_comm *comm, const cb_call *call, const char *what, int code) {
+    if (!comm->failure.cause) {
+        char text[MPI_MAX_ERROR_STRING] = "";
+        int length;
+        MPI_Error_string(code, text, &length);
+        for (char *line; (line = strchr(text, '\n'));)
+            *line = ' ';
+        comm->failure = (cb_failure){
+            .cause = COBRE_CAUSE_TRANSPORT, .culprit = (uint32_t)comm->base.rank, .pid = getpid(), .code = code};
+        snprintf(comm->failure.text, sizeof comm->failure.text, "%s: %.200s", what, text);
+    }
+    process.broken = true;
+    return cb_core->report_failure(&comm->base, (cb_operation)call->print.operation, comm->sequence, &comm->failure);
+}
+
+static const cb_fingerprint *call_of(const void *comm, size_t rank) {
+    return &((const struct cb_mpi_comm *)comm)->prints[rank];
+}
+
+/* With COBRE_CHECK: everyone of `on` sees everyone's call, and all come to the same verdict. */
+static cobre_status compare(struct cb_mpi_comm *comm, const cb_call *call, MPI_Comm on) {
+    int members;
+    bool same = true;
+    MPI_Comm_size(on, &members);
+    int code = cb_plugin_gather_equal(comm, &call->print, sizeof call->print, comm->prints, on);
+    if (code != MPI_SUCCESS)
+        return cb_plugin_fail(comm, call, "MPI_Allgather", code);
+    for (int r = 0; r < members; r++)
+        same &= memcmp(&comm->prints[r], &call->print, sizeof call->print) == 0;
+    if (same)
+        return COBRE_OK;
+    cb_failure *failure = &comm->failure;
+    cb_core->find_mismatch(failure, (size_t)members, call_of, comm);
+    if (on == comm->node) { /* ranks of the node: their numbers in the job are what the user knows */
+        failure->culprit = (uint32_t)comm->node_members[failure->culprit];
+        failure->rank_a = (uint32_t)comm->node_members[failure->rank_a];
+        failure->rank_b = (uint32_t)comm->node_members[failure->rank_b];
+    }
+    return cb_plugin_fail(comm, call, "", MPI_SUCCESS);
+}
+
+cobre_status cb_plugin_enter(struct cb_mpi_comm *comm, const cb_call *call, MPI_Comm on) {
+    if (cb_plugin_finalised()) {
+        const char *name = cb_core->operation_name(call->print.operation);
+        return cb_core->error(
+            &comm->base, COBRE_MPI, COBRE_INVALID_COMMUNICATOR,
+            &(struct cb_details){.operation = name, .suggestion = "call MPI_Finalize after the last call of cobre"},
+            "%s: MPI has been finalised", name);
+    }
+    comm->sequence++;
+    if (comm->failure.cause)
+        return cb_plugin_fail(comm, call, "", MPI_SUCCESS);
+    return comm->check && comm->base.size > 1 ? compare(comm, call, on) : COBRE_OK;
+}
+
+/* For tests: COBRE_TEST_MPI_NODES=0,0,1 pretends that ranks 0 and 1 share a node, and rank 2 has another. */
+static int pretended_node(int rank) {
+    const char *list = getenv("COBRE_TEST_MPI_NODES");
+    char *end = NULL;
+    long node = 0;
+    for (int r = 0; list && *list && r <= rank; r++, list = *end ? end + 1 : end)
+        node = strtol(list, &end, 10);
+    return (int)node;
+}
+
+static int split_node(struct cb_mpi_comm *comm) {
+    MPI_Comm machine;
+    int rank = (int)comm->base.rank;
+    int code = MPI_Comm_split_type(comm->world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = MPI_Comm_split(machine, pretended_node(rank), rank, &comm->node);
+    MPI_Comm_free(&machine);
+    return code;
+}
+
+/* Who is where: the node of every rank, numbered in the order of their first ranks, and this node's ranks. */
+static int find_nodes(struct cb_mpi_comm *comm) {
+    size_t size = comm->base.size, leader = comm->base.rank, *leader_of = comm->part_counts;
+    int code = MPI_Bcast(&leader, sizeof leader, MPI_BYTE, 0, comm->node);
+    if (code == MPI_SUCCESS)
+        code = MPI_Allgather(&leader, sizeof leader, MPI_BYTE, leader_of, sizeof leader, MPI_BYTE, comm->world);
+    if (code != MPI_SUCCESS)
+        return code;
+    size_t members = 0;
+    comm->nodes = 0;
+    for (size_t r = 0; r < size; r++) {
+        comm->node_of[r] = leader_of[r] == r ? comm->nodes++ : comm->node_of[leader_of[r]];
+        if (leader_of[r] == leader)
+            comm->node_members[members++] = r;
+    }
+    return MPI_Comm_split(comm->world, comm->base.node_rank == 0 ? 0 : MPI_UNDEFINED, (int)comm->base.rank,
+                          &comm->leaders);
+}
+
+static bool allocate(struct cb_mpi_comm *comm, size_t size) {
+    comm->scratch_bytes = size * CB_MPI_SMALLEST > SCRATCH_BYTES ? size * CB_MPI_SMALLEST : SCRATCH_BYTES;
+    comm->prints = calloc(size, sizeof *comm->prints);
+    comm->counts = calloc(2 * size, sizeof *comm->counts);
+    comm->displs = calloc(2 * size, sizeof *comm->displs);
+    comm->node_of = calloc(4 * size, sizeof *comm->node_of);
+    comm->scratch = malloc(comm->scratch_bytes);
+    if (!comm->prints || !comm->counts || !comm->displs || !comm->node_of || !comm->scratch)
+        return false;
+    comm->node_members = comm->node_of + size;
+    comm->part_counts = comm->node_of + 2 * size;
+    comm->part_displs = comm->node_of + 3 * size;
+    return true;
+}
+
+static void release(struct cb_mpi_comm *comm) {
+    free(comm->prints);
+    free(comm->counts);
+    free(comm->displs);
+    free(comm->node_of);
+    free(comm->scratch);
+    free(comm);
+}
+
+static void free_handles(struct cb_mpi_comm *comm) {
+    MPI_Comm *all[] = {&comm->leaders, &comm->node, &comm->world};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (*all[i] != MPI_COMM_NULL)
+            MPI_Comm_free(all[i]);
+}
+
+/* All that MPI has to do for a communicator over the ranks of `parent`. */
+static int connect(struct cb_mpi_comm *comm, MPI_Comm parent, bool one_node) {
+    int rank, size, code = MPI_Comm_dup(parent, &comm->world);
+    if (code != MPI_SUCCESS)
+        return code;
+    MPI_Comm_set_errhandler(comm->world, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm->world, &rank);
+    MPI_Comm_size(comm->world, &size);
+    comm->base.rank = (size_t)rank;
+    comm->base.size = (size_t)size;
+    code = one_node ? MPI_Comm_dup(comm->world, &comm->node) : split_node(comm);
+    if (code != MPI_SUCCESS)
+        return code;
+    MPI_Comm_rank(comm->node, &rank);
+    MPI_Comm_size(comm->node, &size);
+    comm->base.node_rank = (size_t)rank;
+    comm->base.node_size = (size_t)size;
+    return find_nodes(comm);
+}
+
+/* A communicator over the ranks of `parent`, or an MPI error code, with *made then NULL. */
+static int make(MPI_Comm parent, bool one_node, bool check, struct cb_mpi_comm **made) {
+    int size;
+    MPI_Comm_size(parent, &size);
+    struct cb_mpi_comm *comm = *made = calloc(1, sizeof *comm);
+    if (!comm)
+        return MPI_ERR_NO_MEM;
+    comm->world = comm->node = comm->leaders = MPI_COMM_NULL;
+    int code = allocate(comm, (size_t)size) ? connect(comm, parent, one_node) : MPI_ERR_NO_MEM;
+    if (code != MPI_SUCCESS) {
+        free_handles(comm);
+        release(comm);
+        *made = NULL;
+        return code;
+    }
+    comm->base.backend = COBRE_MPI;
+    comm->check = check;
+    process.open++;
+    return MPI_SUCCESS;
+}
+
+static cobre_status refuse(int code, const char *advice, const char *text) {
+    return cb_core->error(NULL, COBRE_MPI, COBRE_INITIALIZATION_FAILED,
+                          &(struct cb_details){.operation = "open", .mpi_error = code, .suggestion = advice}, "%s",
+                          text);
+}
+
+static cobre_status initialise(void) {
+    int initialised, level, code;
+    char text[MPI_MAX_ERROR_STRING];
+    if (cb_plugin_finalised())
+        return refuse(0, "open communicators before MPI_Finalize; MPI cannot be started twice in a process",
+                      "MPI has been finalised already");
+    MPI_Initialized(&initialised);
+    if (!initialised) {
+        code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+        if (code != MPI_SUCCESS) {
+            snprintf(text, sizeof text, "MPI_Init_thread failed with code %d", code);
+            return refuse(code, "see whether another program of this MPI starts under the same launcher", text);
+        }
+        process.initialised_by = getpid();
+        atexit(finalise_at_exit);
+    }
+    MPI_Query_thread(&level);
+    if (level >= MPI_THREAD_SERIALIZED)
+        return COBRE_OK;
+    return refuse(0, "initialise MPI with MPI_Init_thread and MPI_THREAD_MULTIPLE, or leave that to cobre",
+                  "MPI was initialised with a thread level below MPI_THREAD_SERIALIZED");
+}
+
+static cobre_status open_world(const cb_options *options, cobre_comm **comm) {
+    struct cb_mpi_comm *made;
+    cobre_status status = initialise();
+    if (status)
+        return status;
+    int code = make(MPI_COMM_WORLD, false, options->check, &made);
+    if (code != MPI_SUCCESS)
+        return refuse(code, "see that there is memory, and room in /dev/shm",
+                      "MPI could not make a communicator of our own");
+    *comm = &made->base;
+    return COBRE_OK;
+}
+
+static void free_comm(cobre_comm *base) {
+    struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
+    if (!comm->failure.cause && !cb_plugin_finalised())
+        free_handles(comm);
+    process.open--;
+    release(comm);
+}
+
+static void abort_job(cobre_comm *base, int code, const char *text) {
+    const struct cb_mpi_comm *comm = (const struct cb_mpi_comm *)base;
+    fprintf(stderr, "cobre: rank %zu aborted with code %d: %s\n", base->rank, code, text);
+    fflush(stderr);
+    if (!cb_plugin_finalised())
+        MPI_Abort(comm->world, code);
+}
+
+static cobre_status split_local(cobre_comm *base, const cb_call *call, cobre_comm **local) {
+    struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base, *made;
+    cobre_status status = cb_plugin_enter(comm, call, comm->world);
+    if (status)
+        return status;
+    int code = make(comm->node, true, comm->check, &made);
+    if (code != MPI_SUCCESS)
+        return cb_plugin_fail(comm, call, "MPI_Comm_dup", code);
+    *local = &made->base;
+    return COBRE_OK;
+}
+
+__attribute__((visibility("default"))) extern const cb_mpi_plugin CB_MPI_SYMBOL;
+const cb_mpi_plugin CB_MPI_SYMBOL = {
+    .abi = CB_MPI_ABI,
+    .library = library,
+    .start = start,
+    .open = open_world,
+    .free = free_comm,
+    .abort = abort_job,
+    .split_local = split_local,
+    .barrier = cb_plugin_barrier,
+    .broadcast = cb_plugin_broadcast,
+    .allreduce = cb_plugin_allreduce,
+    .allgatherv = cb_plugin_allgatherv,
+    .allgatherv_region = cb_plugin_allgatherv_region,
+    .region_create = cb_plugin_region_create,
+    .region_fence = cb_plugin_region_fence,
+    .region_seal = cb_plugin_region_seal,
+    .region_free = cb_plugin_region_free,
+};

@@ -1,0 +1,76 @@
+/* plugin.h: inside a plugin: the communicator, and what its files use of each other. */
+#ifndef COBRE_MPI_PLUGIN_H
+#define COBRE_MPI_PLUGIN_H
+
+#include <mpi.h>
+
+#include "mpi.h"
+
+/* Counts above INT_MAX: where the library has the calls of MPI 4, they take them as they are. */
+#if MPI_VERSION >= 4
+#define CB_LARGE(call) call##_c
+typedef MPI_Count cb_mpi_count;
+typedef MPI_Aint cb_mpi_displ;
+enum { CB_MPI_HAS_LARGE = 1 };
+#else
+#define CB_LARGE(call) call
+typedef int cb_mpi_count;
+typedef int cb_mpi_displ;
+enum { CB_MPI_HAS_LARGE = 0 };
+#endif
+
+struct cb_mpi_comm {
+    cobre_comm base;
+    MPI_Comm world;   /* our own duplicate: all ranks of this communicator */
+    MPI_Comm node;    /* the ranks that share memory with this one */
+    MPI_Comm leaders; /* rank 0 of each node; MPI_COMM_NULL elsewhere */
+    size_t nodes;
+    size_t *node_of;      /* a rank's node, numbered in the order of their leaders */
+    size_t *node_members; /* the ranks of this node */
+    uint64_t sequence;
+    bool check;         /* compare fingerprints before each operation */
+    cb_failure failure; /* cause set: broken */
+    /* Room for a call, so that no call has to find any: */
+    cb_fingerprint *prints;            /* one a rank */
+    cb_mpi_count *counts;              /* two a rank */
+    cb_mpi_displ *displs;              /* two a rank */
+    size_t *part_counts, *part_displs; /* one a rank */
+    char *scratch;
+    size_t scratch_bytes; /* at least CB_MPI_SMALLEST a rank */
+};
+
+enum { CB_MPI_SMALLEST = 64 };
+
+extern const cb_mpi_core *cb_core;
+
+/* The start of every operation: is the communicator usable, and, when checked, do the ranks of `on` make this call? */
+cobre_status cb_plugin_enter(struct cb_mpi_comm *comm, const cb_call *call, MPI_Comm on);
+
+/* An MPI call, `what`, returned `code`: the communicator is broken from here on. */
+cobre_status cb_plugin_fail(struct cb_mpi_comm *comm, const cb_call *call, const char *what, int code);
+
+bool cb_plugin_finalised(void);
+
+/* calls.c: collectives of MPI that take any count, and that end when the program's hook or the stall limit says so.
+ * They return an MPI error code; when the wait was ended, comm->failure says why. */
+int cb_plugin_wait_barrier(struct cb_mpi_comm *comm, MPI_Comm on);
+int cb_plugin_send_all(struct cb_mpi_comm *comm, void *buffer, size_t count, cobre_type type, size_t root, MPI_Comm on);
+int cb_plugin_gather_equal(struct cb_mpi_comm *comm, const void *send, size_t bytes, void *recv, MPI_Comm on);
+int cb_plugin_exchange(struct cb_mpi_comm *comm, const void *send, void *recv, MPI_Datatype type);
+/* One part from each of the ranks of `on`; send == NULL: this rank's is in its place already. */
+int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
+                           const size_t *displs, cobre_type type, MPI_Comm on);
+MPI_Datatype cb_plugin_type(cobre_type type);
+
+/* collectives.c, region.c */
+cobre_status cb_plugin_barrier(cobre_comm *comm, const cb_call *call);
+cobre_status cb_plugin_broadcast(cobre_comm *comm, const cb_call *call);
+cobre_status cb_plugin_allreduce(cobre_comm *comm, const cb_call *call);
+cobre_status cb_plugin_allgatherv(cobre_comm *comm, const cb_call *call);
+cobre_status cb_plugin_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region);
+cobre_status cb_plugin_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region);
+cobre_status cb_plugin_region_fence(cobre_region *region, const cb_call *call);
+cobre_status cb_plugin_region_seal(cobre_region *region, const cb_call *call);
+void cb_plugin_region_free(cobre_region *region);
+
+#endif

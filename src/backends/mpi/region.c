@@ -1,0 +1,190 @@
+/* region.c: memory that the ranks of a node share: windows of MPI_Win_allocate_shared.
+ *
+ * A full /dev/shm is a SIGBUS under one MPI and a hang under another, so each node's leader looks at what is free before
+ * anything is asked of MPI, and all ranks agree to go on. The leader's share of the window holds everything; it has room
+ * to begin at a page's start, each rank zeroes its slice (and so places its pages), and the window stays locked for
+ * everyone until it is freed: loads and stores then need MPI_Win_sync and a barrier between them, nothing else. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "plugin.h"
+
+enum { SLACK = 1 << 20 }; /* what MPI may take beside the data */
+
+static size_t page_size(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static MPI_Win window_of(const cobre_region *region) {
+    MPI_Win window;
+    _Static_assert(sizeof window <= sizeof region->window, "a window fits its place");
+    memcpy(&window, &region->window, sizeof window);
+    return window;
+}
+
+static uint64_t shared_memory_free(void) {
+    int fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    uint64_t there = cb_core->memory_free(fd);
+    if (fd >= 0)
+        close(fd);
+    return there;
+}
+
+/* Is there room on every node? All ranks come to the same answer. */
+static cobre_status agree_on_room(struct cb_mpi_comm *comm, const cb_call *call, uint64_t bytes) {
+    uint64_t mine = comm->base.node_rank == 0 ? shared_memory_free() : UINT64_MAX;
+    char need[32], have[32];
+    int code = cb_plugin_gather_equal(comm, &mine, sizeof mine, comm->scratch, comm->world);
+    if (code != MPI_SUCCESS)
+        return cb_plugin_fail(comm, call, "MPI_Allgather", code);
+    const uint64_t *there = (const uint64_t *)(void *)comm->scratch;
+    size_t least = 0;
+    for (size_t r = 1; r < comm->base.size; r++)
+        least = there[r] < there[least] ? r : least;
+    if (there[least] >= bytes)
+        return COBRE_OK;
+    return cb_core->error(&comm->base, COBRE_MPI, COBRE_ALLOCATION_FAILED,
+                          &(struct cb_details){.operation = "region_create",
+                                               .expected = bytes,
+                                               .actual = there[least],
+                                               .suggestion = "make the region smaller, or /dev/shm larger (docker: "
+                                                             "--shm-size), or raise the memory limit of the job"},
+                          "the region needs %s, but on the node of rank %zu %s of shared memory is free",
+                          cb_core->bytes_text(bytes, need), least, cb_core->bytes_text(there[least], have));
+}
+
+static cobre_status fence(struct cb_mpi_comm *comm, const cb_call *call, const cobre_region *region) {
+    MPI_Win window = window_of(region);
+    int code = MPI_Win_sync(window);
+    if (code == MPI_SUCCESS)
+        code = cb_plugin_wait_barrier(comm, comm->node);
+    if (code == MPI_SUCCESS)
+        code = MPI_Win_sync(window);
+    return code == MPI_SUCCESS ? COBRE_OK : cb_plugin_fail(comm, call, "MPI_Win_sync, MPI_Barrier", code);
+}
+
+static int make_window(struct cb_mpi_comm *comm, size_t bytes, cobre_region *region) {
+    MPI_Win window;
+    MPI_Aint size;
+    int unit;
+    char *base;
+    int code = MPI_Win_allocate_shared(comm->base.node_rank == 0 ? (MPI_Aint)bytes : 0, 1, MPI_INFO_NULL, comm->node,
+                                       &base, &window);
+    if (code != MPI_SUCCESS)
+        return code;
+    MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+    memcpy(&region->window, &window, sizeof window);
+    code = MPI_Win_shared_query(window, 0, &size, &unit, &base);
+    if (code == MPI_SUCCESS)
+        code = MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
+    if (code == MPI_SUCCESS)
+        region->data = base + (-(uintptr_t)base & (page_size() - 1));
+    return code;
+}
+
+static void zero_own_slice(const struct cb_mpi_comm *comm, const cobre_region *region) {
+    size_t page = page_size(), pages = region->mapped / page;
+    size_t first = pages * comm->base.node_rank / comm->base.node_size * page;
+    size_t last = pages * (comm->base.node_rank + 1) / comm->base.node_size * page;
+    memset((char *)region->data + first, 0, last - first);
+}
+
+cobre_status cb_plugin_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
+    struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
+    size_t page = page_size();
+    region->mapped = (region->bytes / page + 1) * page;
+    cobre_status status = cb_plugin_enter(comm, call, comm->world);
+    if (!status)
+        status = agree_on_room(comm, call, region->mapped + page + SLACK);
+    if (status)
+        return status;
+    int code = make_window(comm, region->mapped + page, region);
+    if (code != MPI_SUCCESS)
+        return cb_plugin_fail(comm, call, "MPI_Win_allocate_shared", code);
+    if (call->print.flags & COBRE_REGION_INTERLEAVE && base->node_rank == 0)
+        cb_core->interleave(region->data, region->mapped);
+    if (call->print.flags & COBRE_REGION_INTERLEAVE)
+        status = fence(comm, call, region);
+    zero_own_slice(comm, region);
+    return status ? status : fence(comm, call, region);
+}
+
+cobre_status cb_plugin_region_fence(cobre_region *region, const cb_call *call) {
+    struct cb_mpi_comm *comm = (struct cb_mpi_comm *)region->comm;
+    cobre_status status = cb_plugin_enter(comm, call, comm->node);
+    return status ? status : fence(comm, call, region);
+}
+
+cobre_status cb_plugin_region_seal(cobre_region *region, const cb_call *call) {
+    cobre_status status = cb_plugin_region_fence(region, call);
+    if (!status)
+        mprotect(region->data, region->mapped, PROT_READ);
+    return status;
+}
+
+/* On a broken communicator the window stays: to free it is collective. */
+void cb_plugin_region_free(cobre_region *region) {
+    const struct cb_mpi_comm *comm = (const struct cb_mpi_comm *)region->comm;
+    MPI_Win window = window_of(region);
+    if (comm->failure.cause || cb_plugin_finalised())
+        return;
+    mprotect(region->data, region->mapped, PROT_READ | PROT_WRITE);
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+}
+
+/* The parts of a node's ranks as one part, if they lie side by side. */
+static bool join_parts(const struct cb_mpi_comm *comm, const cb_call *call) {
+    memset(comm->part_counts, 0, comm->nodes * sizeof *comm->part_counts);
+    for (size_t r = 0; r < comm->base.size; r++) {
+        size_t *count = &comm->part_counts[comm->node_of[r]], *displ = &comm->part_displs[comm->node_of[r]];
+        if (!call->counts[r])
+            continue;
+        if (!*count)
+            *displ = call->displs[r];
+        if (call->displs[r] != *displ + *count)
+            return false;
+        *count += call->counts[r];
+    }
+    return true;
+}
+
+/* Between the leaders: each node's part once. One gather when parts lie side by side, as they do when a node's ranks
+ * follow each other; otherwise a broadcast for each rank's part. */
+static int exchange_nodes(struct cb_mpi_comm *comm, const cb_call *call) {
+    if (join_parts(comm, call))
+        return cb_plugin_gather_parts(comm, NULL, call->recv, comm->part_counts, comm->part_displs, call->type,
+                                      comm->leaders);
+    size_t size = cb_core->type_size(call->type);
+    int code = MPI_SUCCESS;
+    for (size_t r = 0; r < comm->base.size && code == MPI_SUCCESS; r++)
+        if (call->counts[r])
+            code = cb_plugin_send_all(comm, (char *)call->recv + call->displs[r] * size, call->counts[r], call->type,
+                                      comm->node_of[r], comm->leaders);
+    return code;
+}
+
+cobre_status cb_plugin_allgatherv_region(cobre_comm *base, const cb_call *call, cobre_region *region) {
+    struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
+    size_t size = cb_core->type_size(call->type);
+    cobre_status status = cb_plugin_enter(comm, call, comm->world);
+    if (status)
+        return status;
+    int code = cb_plugin_wait_barrier(comm, comm->world); /* others may still read what was there */
+    if (code != MPI_SUCCESS)
+        return cb_plugin_fail(comm, call, "MPI_Barrier", code);
+    char *own = (char *)call->recv + call->displs[base->rank] * size;
+    if (call->count && own != call->send)
+        memcpy(own, call->send, call->count * size);
+    status = fence(comm, call, region);
+    if (status || comm->nodes == 1)
+        return status;
+    if (base->node_rank == 0)
+        code = exchange_nodes(comm, call);
+    if (code != MPI_SUCCESS)
+        return cb_plugin_fail(comm, call, "MPI_Allgatherv, MPI_Bcast", code);
+    return fence(comm, call, region);
+}
