@@ -162,6 +162,9 @@ void cb_describe(const cb_fingerprint *print, char *text, size_t len);
 size_t cb_usable_cores(void);    /* by affinity, cut by the cgroup's quota; at least 1 */
 uint64_t cb_memory_free(int fd); /* bytes that can be reserved now; fd >= 0: in the file system of fd */
 
+/* comm.c: stdout and stderr, as far as no other thread holds them. */
+void cb_flush_output(void);
+
 /* os.c */
 double cb_now(void); /* seconds of the monotonic clock */
 struct timespec cb_timespec(double seconds);

@@ -126,6 +126,11 @@ static void flush_if_free(FILE *stream) {
     }
 }
 
+void cb_flush_output(void) {
+    flush_if_free(stdout);
+    flush_if_free(stderr);
+}
+
 void cobre_abort(cobre_comm *comm, int code, const char *text) {
     if (!text)
         text = "no reason given";
@@ -137,8 +142,7 @@ void cobre_abort(cobre_comm *comm, int code, const char *text) {
             "rank %zu aborted: %s", comm->rank, text);
         abort_backend(comm, code, text);
     }
-    flush_if_free(stdout);
-    flush_if_free(stderr);
+    cb_flush_output();
     _exit(code & 0xff ? code : 1);
 }
 

@@ -56,6 +56,7 @@ static const cb_mpi_core core = {
     .type_size = cb_type_size,
     .memory_free = cb_memory_free,
     .interleave = cb_interleave,
+    .flush = cb_flush_output,
     .bytes_text = cb_bytes_text,
     .now = cb_now,
     .nap = cb_nap,
@@ -231,6 +232,8 @@ void cb_mpi_explain(char *text, size_t len) {
     char why[128], problem[512], each[PATH_MAX + 256];
     const struct maker *maker = find_maker(why, sizeof why);
     const char *asked = variable("COBRE_MPI_PLUGIN"), *name = asked ? asked : maker ? maker->plugin : NULL;
+    if (asked)
+        snprintf(why, sizeof why, "COBRE_MPI_PLUGIN is set");
     const cb_mpi_plugin *found = name ? load(name, problem, sizeof problem) : NULL;
     if (found)
         describe(found, name, each, sizeof each);

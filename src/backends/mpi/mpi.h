@@ -22,6 +22,7 @@ typedef struct {
     size_t (*type_size)(cobre_type type);
     uint64_t (*memory_free)(int fd);
     void (*interleave)(void *base, size_t bytes);
+    void (*flush)(void);
     const char *(*bytes_text)(uint64_t bytes, char text[32]);
     double (*now)(void);
     void (*nap)(double seconds);

@@ -44,25 +44,29 @@ bool cb_plugin_finalised(void) {
 }
 
 static void finalise_at_exit(void) {
-    if (process.initialised_by != getpid() || process.broken || cb_plugin_finalised())
-        return;
-    if (process.open)
-        fprintf(stderr, "cobre: exit with an open communicator: MPI is not finalised, so the launcher will call this a "
-                        "failure; call cobre_comm_free on every rank before it exits\n");
-    else
+    if (process.initialised_by == getpid() && !process.open && !process.broken && !cb_plugin_finalised())
         MPI_Finalize();
+}
+
+/* MPI's words for an error: the first line, and the last, which in a stack of errors is the one that says it. */
+static void error_text(int code, char *text, size_t len) {
+    char lines[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    MPI_Error_string(code, lines, &length);
+    while (length > 0 && lines[length - 1] == '\n')
+        lines[--length] = '\0';
+    char *last = strrchr(lines, '\n');
+    lines[strcspn(lines, "\n")] = '\0';
+    snprintf(text, len, "%.100s%s%.100s", lines, last ? " ... " : "", last ? last + 1 : "");
 }
 
 cobre_status cb_plugin_fail(struct cb_mpi_comm *comm, const cb_call *call, const char *what, int code) {
     if (!comm->failure.cause) {
-        char text[MPI_MAX_ERROR_STRING] = "";
-        int length;
-        MPI_Error_string(code, text, &length);
-        for (char *line; (line = strchr(text, '\n'));)
-            *line = ' ';
+        char text[224];
+        error_text(code, text, sizeof text);
         comm->failure = (cb_failure){
             .cause = COBRE_CAUSE_TRANSPORT, .culprit = (uint32_t)comm->base.rank, .pid = getpid(), .code = code};
-        snprintf(comm->failure.text, sizeof comm->failure.text, "%s: %.200s", what, text);
+        snprintf(comm->failure.text, sizeof comm->failure.text, "%s: %s", what, text);
     }
     process.broken = true;
     return cb_core->report_failure(&comm->base, (cb_operation)call->print.operation, comm->sequence, &comm->failure);
@@ -273,9 +277,10 @@ static void free_comm(cobre_comm *base) {
 static void abort_job(cobre_comm *base, int code, const char *text) {
     const struct cb_mpi_comm *comm = (const struct cb_mpi_comm *)base;
     fprintf(stderr, "cobre: rank %zu aborted with code %d: %s\n", base->rank, code, text);
-    fflush(stderr);
+    cb_core->flush(); /* MPI_Abort does not come back */
+    process.broken = true;
     if (!cb_plugin_finalised())
-        MPI_Abort(comm->world, code);
+        MPI_Abort(comm->world, code & 0xff ? code & 0xff : 1);
 }
 
 static cobre_status split_local(cobre_comm *base, const cb_call *call, cobre_comm **local) {
