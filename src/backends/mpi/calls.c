@@ -1,8 +1,9 @@
 /* calls.c: MPI's collectives as this backend needs them: with counts of any size, and with a way to end.
  *
- * Counts: with an MPI of version 4 the _c calls. Before that, an int: what is longer goes in pieces of at most 1 GiB (of
- * bytes, because libraries are known to compute those in an int as well). Which way is taken depends only on what all
- * ranks agree on.
+ * Counts: with an MPI of version 4 the _c calls, which take them and places as they are. Still, what is longer than 1 GiB
+ * goes in pieces: before version 4 a count is an int, libraries compute bytes in an int as well, and MPI_Allgatherv_c of
+ * MPICH 4.0.2 silently delivers the length of a part modulo 2^32. Which way is taken depends only on what all ranks
+ * agree on.
  *
  * Ending: a blocking collective of MPI cannot be left. When the program has an interrupted hook or a stall limit, we
  * start the non-blocking one and test it, with naps, between looks at the hook; it costs latency, so only then. A
@@ -77,7 +78,7 @@ static int send_piece(struct cb_mpi_comm *comm, void *buffer, size_t count, MPI_
 
 int cb_plugin_send_all(struct cb_mpi_comm *comm, void *buffer, size_t count, cobre_type type, size_t root,
                        MPI_Comm on) {
-    size_t size = cb_core->type_size(type), most = CB_MPI_HAS_LARGE ? SIZE_MAX : MOST_BYTES / size, done = 0;
+    size_t size = cb_core->type_size(type), most = MOST_BYTES / size, done = 0;
     int code = MPI_SUCCESS;
     do {
         size_t piece = count - done < most ? count - done : most;
@@ -118,7 +119,7 @@ static int gather_now(struct cb_mpi_comm *comm, const void *send, cb_mpi_count c
                   &request);
 }
 
-/* Too much for ints: one part after the other, each from its rank to all. */
+/* Too much for one call: one part after the other, each from its rank to all. */
 static int gather_in_turn(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
                           const size_t *displs, cobre_type type, MPI_Comm on, size_t members, size_t me) {
     size_t size = cb_core->type_size(type);
@@ -167,7 +168,7 @@ int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *rec
             memmove((char *)recv + displs[0] * cb_core->type_size(type), send, total * cb_core->type_size(type));
         return MPI_SUCCESS;
     }
-    if (!CB_MPI_HAS_LARGE && total > MOST_BYTES / cb_core->type_size(type))
+    if (total > MOST_BYTES / cb_core->type_size(type))
         return gather_in_turn(comm, send, recv, counts, displs, type, on, n, (size_t)me);
     if (!CB_MPI_HAS_LARGE && end > INT_MAX)
         return gather_packed(comm, send, recv, counts, displs, type, on, n, (size_t)me);

@@ -6,7 +6,7 @@
 
 #include "mpi.h"
 
-/* Counts above INT_MAX: where the library has the calls of MPI 4, they take them as they are. */
+/* Counts and places above INT_MAX: where the library has the calls of MPI 4, they take them as they are. */
 #if MPI_VERSION >= 4
 #define CB_LARGE(call) call##_c
 typedef MPI_Count cb_mpi_count;

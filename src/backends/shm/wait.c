@@ -20,7 +20,7 @@
 
 #include "shm.h"
 
-#define SPIN_SECONDS 50e-6
+#define SPIN_SECONDS 5e-6 /* no longer: who we wait for may have been woken on this core */
 #define YIELD_SECONDS 1e-3
 
 double cb_shm_sleep_slice = 0.025;

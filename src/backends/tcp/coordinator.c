@@ -217,40 +217,13 @@ static cobre_status gather(struct gathering *gathering) {
     return status;
 }
 
-/* The host of a connection as text; this host's own connections have the same address at both ends. */
-static void host_of(int fd, char *text, size_t len) {
-    struct sockaddr_storage address;
-    socklen_t length = sizeof address;
-    char own[64];
-    cb_net_peer_text(fd, text, len);
-    if (getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
-        getnameinfo((struct sockaddr *)&address, length, own, sizeof own, NULL, 0, NI_NUMERICHOST) == 0 &&
-        strcmp(own, text) == 0)
-        snprintf(text, len, "here");
-}
-
-/* How many ranks run on each rank's host. */
-static void count_neighbours(const struct cb_tcp_comm *comm, uint32_t *neighbours) {
-    size_t size = comm->base.size;
-    char(*hosts)[64] = calloc(size, sizeof *hosts);
-    if (!hosts)
-        return;
-    snprintf(hosts[0], sizeof hosts[0], "here");
-    for (size_t r = 1; r < size; r++)
-        host_of(comm->data[r], hosts[r], sizeof hosts[r]);
-    for (size_t r = 0; r < size; r++)
-        for (size_t s = 0; s < size; s++)
-            neighbours[r] += strcmp(hosts[r], hosts[s]) == 0;
-    free(hosts);
-}
-
-static bool send_tables(struct gathering *gathering, const uint32_t *neighbours) {
+static bool send_tables(struct gathering *gathering) {
     struct cb_tcp_comm *comm = gathering->comm;
     size_t size = comm->base.size, bytes = cb_table_bytes(size);
     unsigned char *frame = malloc(CB_HEADER_BYTES + bytes);
     bool sent = frame != NULL;
     for (size_t r = 1; r < size && sent; r++) {
-        cb_table table = {.neighbours = neighbours[r]};
+        cb_table table = {0};
         if (r + 1 < size)
             table.successor = gathering->addresses[r + 1];
         cb_pack_header(&(cb_header){.length = bytes, .tag = CB_TAG_TABLE}, frame);
@@ -273,13 +246,7 @@ static void close_door(struct gathering *gathering) {
 
 static cobre_status tell(struct gathering *gathering) {
     struct cb_tcp_comm *comm = gathering->comm;
-    uint32_t *neighbours = calloc(comm->base.size, sizeof *neighbours);
-    if (!neighbours)
-        return CB_TCP_ERROR(ENOMEM, "free memory", "tcp: rank 0 is out of memory");
-    count_neighbours(comm, neighbours);
-    comm->crowded = neighbours[0] > cb_usable_cores();
-    bool sent = send_tables(gathering, neighbours);
-    free(neighbours);
+    bool sent = send_tables(gathering);
     int error = errno;
     size_t gone = sent ? 0 : find_deserter(comm);
     if (gone)

@@ -1,11 +1,12 @@
 /* flow.c: the loop that moves bytes, and the only place where a collective waits.
  *
  * Each turn moves what can be moved, straight from and into the caller's memory, then lets the operation look at what
- * came (advance). When nothing moves it looks again for a moment, if the ranks fit on the cores, and then sleeps in
- * poll, with the alarm among the descriptors. What has arrived beats a failure: the alarm is looked at only when
- * nothing moves. */
+ * came (advance). When nothing moves it looks again for a moment, and then sleeps in poll, with the alarm among the
+ * descriptors. Between two looks it yields, also where the ranks fit on the cores: the one it waits for may have been
+ * woken on this core. What has arrived beats a failure: the alarm is looked at only when nothing moves. */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +15,7 @@
 #include "tcp.h"
 
 enum { PIECES_AT_ONCE = 16, SLICE_MS = 50 };
-#define SPIN_SECONDS 50e-6
+#define YIELD_SECONDS 1e-3
 
 void cb_flow_start(struct cb_flow *flow, int fd, bool out, size_t peer, struct cb_piece *pieces, size_t count) {
     *flow = (struct cb_flow){.fd = fd, .out = out, .peer = peer, .pieces = pieces, .count = count};
@@ -133,7 +134,7 @@ static cobre_status look_around(struct run *run) {
 }
 
 static cobre_status loop(struct run *run, cb_advance *advance, void *context) {
-    double spin_until = 0;
+    double yield_until = 0;
     for (;;) {
         size_t lost = 0;
         int result = turn(run, &lost);
@@ -144,15 +145,17 @@ static cobre_status loop(struct run *run, cb_advance *advance, void *context) {
         if (result == LOST)
             return cb_tcp_lost(run->comm, run->call, lost);
         if (result == MOVED) {
-            spin_until = 0;
+            yield_until = 0;
             run->since = cb_now();
             continue;
         }
         double now = cb_now();
-        if (spin_until == 0)
-            spin_until = now + (run->comm->crowded ? 0 : SPIN_SECONDS);
-        if (now < spin_until)
+        if (yield_until == 0)
+            yield_until = now + YIELD_SECONDS;
+        if (now < yield_until) {
+            sched_yield();
             continue;
+        }
         sleep_a_slice(run);
         cobre_status status = look_around(run);
         if (status)

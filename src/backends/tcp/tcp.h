@@ -67,7 +67,6 @@ struct cb_tcp_comm {
     int alarm;             /* becomes readable when something failed; -1 when there is no news to come */
     int next, previous;    /* ring; -1: none */
     bool ring;             /* all links of the ring could be made */
-    bool crowded;          /* more ranks on this host than cores, as far as we know */
     bool coordinator_left;
     atomic_bool inside; /* a collective */
     uint64_t sequence;

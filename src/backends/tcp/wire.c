@@ -221,12 +221,11 @@ void cb_make_proof(const char *token, const char *role, const unsigned char hell
 }
 
 size_t cb_table_bytes(size_t ranks) {
-    return 8 * ranks + 24;
+    return 8 * ranks + 20;
 }
 
 void cb_pack_table(const cb_table *table, const int64_t *pids, size_t ranks, unsigned char *bytes) {
     writer to = {bytes};
-    put(&to, table->neighbours, 4);
     put(&to, table->successor.family, 1);
     put(&to, 0, 1);
     put(&to, table->successor.port, 2);
@@ -237,7 +236,6 @@ void cb_pack_table(const cb_table *table, const int64_t *pids, size_t ranks, uns
 
 void cb_parse_table(const unsigned char *bytes, size_t ranks, cb_table *table, int64_t *pids) {
     reader from = {bytes};
-    table->neighbours = (uint32_t)get(&from, 4);
     table->successor.family = (uint8_t)get(&from, 1);
     get(&from, 1);
     table->successor.port = (uint16_t)get(&from, 2);

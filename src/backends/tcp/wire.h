@@ -81,10 +81,8 @@ typedef struct {
     unsigned char bytes[16];
 } cb_address;
 
-/* CB_TAG_TABLE: what rank 0 tells each rank when all are in: how many ranks share its host, its successor, and, behind
- * that, everyone's pid. */
+/* CB_TAG_TABLE: what rank 0 tells each rank when all are in: its successor, and, behind that, everyone's pid. */
 typedef struct {
-    uint32_t neighbours;
     cb_address successor;
 } cb_table;
 

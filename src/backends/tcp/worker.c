@@ -312,7 +312,6 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
     }
     if (!status) {
         comm->alarm = comm->control;
-        comm->crowded = table.neighbours > cb_usable_cores();
         link_ring(&joining, &table);
     }
     if (joining.listener >= 0)
