@@ -4,23 +4,31 @@ PREFIX ?= /usr/local
 # TEST=regex runs only the tests whose name matches; PRESETS= only these builds.
 PRESETS ?= default clang portable asan tsan local
 TEST ?= .
+# Rounds of `make soak`.
+SOAK ?= 10
 # Of each target of `make fuzz`.
 FUZZ_SECONDS ?= 600
+# QUICK=1: about 2 minutes instead of 10. ARGS: more options of bench/bench.py.
+QUICK ?=
+ARGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test fuzz install format clean help setup-build setup-test
+.PHONY: build demo test test-builds soak fuzz bench install format clean help setup-build setup-test setup-bench
 
 help:
 	@echo 'make                builds the libraries, the cobre command and the examples (build/release)'
 	@echo 'make demo           runs the examples, alone and as several ranks, and kills a rank'
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
+	@echo 'make soak           runs the random tests SOAK=$(SOAK) times, each time with another seed'
 	@echo 'make fuzz           runs every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), from the corpus in tests/fuzz'
+	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, about 10 minutes; QUICK=1: about 2;'
+	@echo '                    ARGS=--help shows what else it can do'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
 	@echo 'make format         clang-format, in place'
 	@echo 'make clean          removes build/'
 
-setup-build setup-test: setup-%:
+setup-build setup-test setup-bench: setup-%:
 	@cmake/packages.sh $*
 
 build: setup-build
@@ -30,13 +38,25 @@ build: setup-build
 demo: build
 	@examples/demo.sh $(CURDIR)/build/release
 
-# One ctest over the builds of all presets: one summary, and it is the last thing printed.
-test: setup-test
+# One ctest over the builds of all presets: one summary, and it is the last thing printed. The 8 are for two cores: see
+# tests/CMakeLists.txt.
+ctest = ctest --test-dir build -j8 --output-on-failure --no-tests=error
+
+test-builds: setup-test
 	@set -e; for preset in $(PRESETS); do \
 	    echo "== $$preset"; cmake --preset $$preset >/dev/null; cmake --build build/$$preset; \
 	done
 	@echo 'subdirs($(PRESETS))' >build/CTestTestfile.cmake
-	@ctest --test-dir build -j2 --output-on-failure --no-tests=error -R '$(TEST)'
+
+test: test-builds
+	@$(ctest) -R '$(TEST)'
+
+# What is drawn at random and what is killed at random moments, each round with another seed.
+soak: test-builds
+	@set -e; for round in $$(seq $(SOAK)); do \
+	    export COBRE_TEST_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
+	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|property|mixed|kills'; \
+	done
 
 # What it finds on the way stays in build/fuzz/found; an input that breaks a target, in build/fuzz.
 fuzz: setup-test
@@ -47,6 +67,13 @@ fuzz: setup-test
 	    build/fuzz/tests/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
 	        -artifact_prefix=build/fuzz/ build/fuzz/found/$$corpus tests/fuzz/corpus/$$corpus; \
 	done
+
+# The plots of a whole run are kept; a quick one leaves them alone.
+bench: setup-bench
+	@cmake --preset bench >/dev/null
+	@cmake --build build/bench
+	@python3 bench/bench.py $(if $(QUICK),--quick,--plots docs/bench) --csv build/bench/bench.csv \
+	    --json build/bench/bench.json $(ARGS)
 
 # ldconfig: so that the loader finds the library at its new place.
 install: build

@@ -1,18 +1,21 @@
-# cmake -DPROGRAM=... [-DARGUMENT=...] [-DSERIAL=OFF] [-DBESIDE_OTHERS=ON] -DPREFIX=... -DTIMEOUT=... -DOUTPUT=... -P discover.cmake
-# Asks PROGRAM --list [ARGUMENT] for its cases, "name" or "name serial" a line, and writes one test for each, for ctest to
-# read. SERIAL=OFF leaves the serial ones out; BESIDE_OTHERS=ON lets them run beside others, where the promise has room.
+# cmake -DPROGRAM=... [-DARGUMENT=...] [-DTIMED=OFF] -DPREFIX=... -DTIMEOUT=... -DOUTPUT=... -P discover.cmake
+# Asks PROGRAM --list [ARGUMENT] for its cases and writes one test for each, for ctest to read. A line is the name and what
+# is to be known of the case: "timed", it promises something about time (TIMED=OFF leaves it out); "serial", nothing else
+# may run beside it; "busy", it computes (the others mostly wait, see tests/CMakeLists.txt for what that means).
 execute_process(COMMAND ${PROGRAM} --list ${ARGUMENT} OUTPUT_VARIABLE list OUTPUT_STRIP_TRAILING_WHITESPACE
     COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" list "${list}")
 set(tests "")
 foreach(line ${list})
     string(REGEX MATCH "^[^ ]+" case ${line})
-    set(properties "TIMEOUT ${TIMEOUT} SKIP_RETURN_CODE 77")
-    if(line MATCHES " serial$" AND DEFINED SERIAL AND NOT SERIAL)
+    if(line MATCHES " timed" AND DEFINED TIMED AND NOT TIMED)
         continue()
     endif()
-    if(line MATCHES " serial$" AND NOT BESIDE_OTHERS)
+    set(properties "TIMEOUT ${TIMEOUT} SKIP_RETURN_CODE 77")
+    if(line MATCHES " serial")
         string(APPEND properties " RUN_SERIAL ON")
+    elseif(line MATCHES " busy")
+        string(APPEND properties " PROCESSORS 3")
     endif()
     string(APPEND tests "add_test([=[${PREFIX}${case}]=] [=[${PROGRAM}]=] ${case} ${ARGUMENT})\n"
         "set_tests_properties([=[${PREFIX}${case}]=] PROPERTIES ${properties})\n")

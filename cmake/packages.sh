@@ -1,14 +1,15 @@
 #!/bin/sh
-# packages.sh build|test: installs what packages.txt names for building, or for building and testing, and is not there.
+# packages.sh build|test|bench: installs what packages.txt names for building, or for building and testing or measuring,
+# and is not there.
 # Calls apt-get only when something is missing.
 set -eu
 cd "$(dirname "$0")/.."
 
 case ${1-} in
-build) wanted=$(sed -n '/^## test/q; s/ *#.*//; /./p' packages.txt) ;;
-test) wanted=$(sed -n 's/ *#.*//; /./p' packages.txt) ;;
-*) echo "usage: $0 build|test" >&2; exit 2 ;;
+build | test | bench) ;;
+*) echo "usage: $0 build|test|bench" >&2; exit 2 ;;
 esac
+wanted=$(awk -v part="$1:" '/^##/ { in_part = $2 == "build:" || $2 == part } /^[^#]/ && in_part { print $1 }' packages.txt)
 
 if ! command -v dpkg-query >/dev/null; then
     echo "Not a Debian system: please see to it that these are there:" $wanted >&2

@@ -27,11 +27,16 @@
 #define KIT_SANITIZED 0
 #endif
 
-/* Memory that all ranks of the job share without the help of cobre; zero at the start. Between processes it is a file
+/* How far a rank has come with a case. */
+typedef enum { KIT_NOT_BEGUN, KIT_BEGUN, KIT_PASSED, KIT_SKIPPED } kit_state;
+
+/* Memory that all ranks of a case share without the help of cobre; zero at the start. Between processes it is a file
  * of the runner's, between threads one mapping, so that TSan sees who orders the accesses to `cell`. */
 typedef struct {
-    char note[KIT_MAX_RANKS][128]; /* written by its rank, read by the runner at the deadline */
-    _Atomic uint64_t entered;      /* for the case to use, as is cell */
+    char note[KIT_MAX_RANKS][128];  /* written by its rank, read by the runner at the deadline */
+    kit_state state[KIT_MAX_RANKS]; /* as note */
+    double seconds;                 /* that the case took on rank 0 */
+    _Atomic uint64_t entered;       /* for the case to use, as is cell */
     struct {
         uint64_t value[8]; /* a cache line each */
     } cell[KIT_MAX_RANKS];
@@ -92,8 +97,9 @@ void *kit_alloc(const kit *k, size_t bytes);
 uint64_t kit_random(uint64_t *state);
 size_t kit_below(uint64_t *state, size_t below);
 
-/* n, or less where sanitizers make everything slow. */
+/* n, or less where sanitizers make everything slow, or where kit_cut_times has been called with more than 1. */
 size_t kit_times(size_t n);
+void kit_cut_times(size_t divisor);
 
 double kit_seconds(void); /* monotonic */
 

@@ -1,31 +1,43 @@
-/* runner.c: runs one case on all ranks of one backend.
+/* runner.c: runs cases on all ranks of one backend.
  *
- *     runner <case> <ranks> <backend> [--threads] [--repeat N]
- *     runner <case> <ranks> <backend> --rank-only     this process is one rank, all else is in the environment
+ *     runner <case>[,<case>...] <ranks> <backend> [--threads] [--check] [--repeat N]
+ *     runner <case>[,<case>...] <ranks> <backend> --rank-only
+ *                                             this process is one rank, all else is in the environment
  *     runner --list
+ *
+ * Backends are those of cobre, and openmpi and mpich in the place of mpi. Those two are started by their launcher, which
+ * takes half a second: one launch for all cases, which the ranks run one after the other, each with a communicator of its
+ * own. Elsewhere each case is a run.
  *
  * A run:
  *   1. Make what the ranks share: the job's name and the board, an unnamed file that they open through /proc.
- *   2. Start this program again, once a rank, with --rank-only. With --threads once for all ranks (for TSan).
+ *   2. Start this program again, once a rank, with --rank-only. With --threads once for all ranks (for TSan). Under MPI
+ *      start the launcher, which does that.
  *   3. Collect what they print and how they end, until all have ended or the deadline is there.
- *   4. Kill what is left of them; see whether the job left a process or a name in /dev/shm behind.
+ *   4. Kill what is left of them; see whether the job left a process or a file behind.
  *   5. Say what went wrong, with the ranks' output. A case that passes prints one line.
  *
  * Exit code: 0 passed, 1 failed, 77 does not apply here (all ranks said so), 2 wrong usage.
  *
- * COBRE_TEST_DEADLINE: seconds for a run (30; 120 with sanitizers). COBRE_TEST_SEED: for random data; --repeat counts
+ * --check sets COBRE_CHECK=1. COBRE_TEST_DEADLINE: seconds for a case (30; 120 with sanitizers). COBRE_TEST_SEED: for random data; --repeat counts
  * it up. Under a debugger: `gdb --args runner barrier_repeated 1 local --rank-only`, or start the ranks of an shm job
  * by hand with COBRE_COMM_BACKEND, COBRE_SHM_NAME, COBRE_SHM_RANK and COBRE_SHM_SIZE set. */
 #include "runner.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
+
+enum { SPINNING_CUT = 20 }; /* of repetitions, where ranks that spin take the cores from each other */
 
 _Noreturn void give_up(const char *what) {
     fprintf(stderr, "runner: %s: %s\n", what, strerror(errno));
@@ -46,13 +58,13 @@ static void list_cases(void) {
             puts(c->name);
 }
 
-static kit_board *open_board(void) {
+static kit_board *open_boards(size_t count) {
     const char *path = getenv("COBRE_TEST_BOARD");
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (path && fd < 0)
         give_up(path);
-    kit_board *board =
-        mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+    kit_board *board = mmap(NULL, count * sizeof *board, PROT_READ | PROT_WRITE,
+                            fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
     if (board == MAP_FAILED)
         give_up("mmap of the board");
     if (fd >= 0)
@@ -63,37 +75,48 @@ static kit_board *open_board(void) {
 typedef struct {
     const job *j;
     const cobre_config *config; /* NULL: from the environment */
-    int exit_code;
 } rank_start;
 
-static void *run_rank(void *argument) {
-    rank_start *start = argument;
-    const job *j = start->j;
-    kit here = {.board = j->board, .threads = j->threads, .seed = j->seed, .size = j->ranks, .note = j->board->note[0]};
-    kit *k = &here;
-    if (start->config)
-        k->rank = start->config->rank;
-    CHECK_OK(cobre_comm_open(start->config, &k->comm));
+static void open_comm(kit *k, const job *j, const cobre_config *config) {
+    if (config)
+        k->rank = config->rank;
+    CHECK_OK(cobre_comm_open(config, &k->comm));
     k->rank = cobre_rank(k->comm);
     k->backend = cobre_comm_backend(k->comm);
-    CHECK(strcmp(cobre_backend_name(k->backend), j->backend) == 0);
+    CHECK(k->backend == find_world(j->backend)->id);
     CHECK_EQ(cobre_size(k->comm), j->ranks);
     CHECK(k->rank < k->size);
-    k->note = j->board->note[k->rank];
+    k->note = k->board->note[k->rank];
+}
 
-    j->test->run(k);
+static void run_case(const job *j, size_t index, const cobre_config *config) {
+    kit_board *board = &j->board[index];
+    kit here = {.board = board, .threads = j->threads, .seed = j->seed, .size = j->ranks, .note = board->note[0]};
+    kit *k = &here;
+    double start = kit_seconds();
+    open_comm(k, j, config);
+    board->state[k->rank] = KIT_BEGUN;
+
+    j->tests[index]->run(k);
 
     kit_note(k, "end of the case: free");
     CHECK_OK(cobre_comm_free(&k->comm));
     CHECK(k->comm == NULL);
     if (k->skipped)
-        printf("skipped: %s\n", k->skipped);
-    kit_note(k, "done");
-    start->exit_code = k->skipped ? KIT_SKIP : 0;
+        printf("%s skipped: %s\n", j->tests[index]->name, k->skipped);
+    if (k->rank == 0)
+        board->seconds = kit_seconds() - start;
+    board->state[k->rank] = k->skipped ? KIT_SKIPPED : KIT_PASSED;
+}
+
+static void *run_rank(void *argument) {
+    const rank_start *start = argument;
+    for (size_t i = 0; i < start->j->test_count; i++)
+        run_case(start->j, i, start->config);
     return NULL;
 }
 
-static int run_threads(const job *j) {
+static void run_threads(const job *j) {
     pthread_t thread[KIT_MAX_RANKS];
     rank_start start[KIT_MAX_RANKS];
     cobre_config config[KIT_MAX_RANKS];
@@ -107,32 +130,71 @@ static int run_threads(const job *j) {
         if ((errno = pthread_create(&thread[r], NULL, run_rank, &start[r])))
             give_up("pthread_create");
     }
-    size_t skipped = 0;
-    for (size_t r = 0; r < j->ranks; r++) {
+    for (size_t r = 0; r < j->ranks; r++)
         pthread_join(thread[r], NULL);
-        skipped += start[r].exit_code == KIT_SKIP;
-    }
-    if (skipped && skipped < j->ranks)
-        fprintf(stderr, "only %zu of %zu ranks skipped the case\n", skipped, j->ranks);
-    return skipped == 0 ? 0 : skipped == j->ranks ? KIT_SKIP : 1;
 }
 
-static int run_here(job *j) {
+static void run_here(job *j) {
+    const world *place = find_world(j->backend);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    j->board = open_board();
+#ifdef __GLIBC__
+    if (!place->launcher[0]) { /* large payloads find the pages of the last one: taking new ones is half of the time */
+        mallopt(M_MMAP_MAX, 0);
+        mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    }
+#endif
+    j->board = open_boards(j->test_count);
+    if (place->launcher[0])
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a launcher that is killed leaves its ranks to themselves */
+    if (place->spins && j->ranks > (size_t)sysconf(_SC_NPROCESSORS_ONLN)) {
+        yield_when_idle = true;
+        kit_cut_times(SPINNING_CUT);
+    }
     if (j->threads)
-        return run_threads(j);
-    rank_start start = {.j = j};
-    run_rank(&start);
-    return start.exit_code;
+        run_threads(j);
+    else
+        run_rank(&(rank_start){.j = j});
 }
 
 static int usage(const char *why) {
     fprintf(stderr,
-            "runner: %s\nusage: runner <case> <ranks> <backend> [--threads] [--repeat N] [--rank-only]\n"
+            "runner: %s\n"
+            "usage: runner <case>[,<case>...] <ranks> <backend> [--threads] [--check] [--repeat N] [--rank-only]\n"
             "       runner --list\n",
             why);
     return 2;
+}
+
+/* Sets j's tests to those that j->list names; false if one is unknown. */
+static bool find_cases(job *j) {
+    char *names = strdup(j->list), *rest = names;
+    for (char *name; (name = strsep(&rest, ","));) {
+        j->tests = realloc(j->tests, (j->test_count + 1) * sizeof *j->tests);
+        if (!j->tests)
+            give_up("list of cases");
+        j->tests[j->test_count] = find_case(name);
+        if (!j->tests[j->test_count++])
+            return false;
+    }
+    free(names);
+    return true;
+}
+
+/* All cases in one job, or each in its own. Skipped is what has nothing but skipped cases. */
+static int run_jobs(const job *asked, const world *place) {
+    size_t each = place->launcher[0] ? asked->test_count : 1, failed = 0, passed = 0;
+    for (size_t i = 0; i < asked->test_count; i += each) {
+        job j = *asked;
+        j.tests += i;
+        j.test_count = each;
+        if (each == 1)
+            j.list = j.tests[0]->name;
+        int result = run_job(&j);
+        failed += result == 1;
+        passed += result == 0;
+        fflush(stdout);
+    }
+    return failed ? 1 : passed ? 0 : KIT_SKIP;
 }
 
 int main(int argc, char **argv) {
@@ -143,7 +205,7 @@ int main(int argc, char **argv) {
     if (argc < 4)
         return usage("too few arguments");
     const char *seed = getenv("COBRE_TEST_SEED");
-    job asked = {.test = find_case(argv[1]),
+    job asked = {.list = argv[1],
                  .ranks = (size_t)strtoul(argv[2], NULL, 10),
                  .backend = argv[3],
                  .seed = seed ? strtoull(seed, NULL, 0) : 1};
@@ -152,6 +214,8 @@ int main(int argc, char **argv) {
     for (int i = 4; i < argc; i++) {
         if (strcmp(argv[i], "--threads") == 0)
             asked.threads = true;
+        else if (strcmp(argv[i], "--check") == 0)
+            asked.check = true;
         else if (strcmp(argv[i], "--rank-only") == 0)
             rank_only = true;
         else if (strcmp(argv[i], "--repeat") == 0 && i + 1 < argc)
@@ -160,7 +224,7 @@ int main(int argc, char **argv) {
             return usage("unknown option");
     }
     const world *place = find_world(asked.backend);
-    if (!asked.test)
+    if (!find_cases(&asked))
         return usage("no such case; --list shows them");
     if (!place)
         return usage("no such backend");
@@ -168,15 +232,13 @@ int main(int argc, char **argv) {
         return usage("this backend cannot have so many ranks");
     if (asked.threads && !place->threads)
         return usage("this backend cannot have its ranks in one process");
-    if (rank_only)
-        return run_here(&asked);
+    if (rank_only) {
+        run_here(&asked);
+        return 0;
+    }
 
     int result = 0;
-    for (unsigned long i = 0; i < repeat && result == 0; i++) {
-        job j = asked;
-        j.seed += i;
-        result = run_job(&j);
-        fflush(stdout);
-    }
+    for (unsigned long i = 0; i < repeat && result == 0; i++, asked.seed++)
+        result = run_jobs(&asked, place);
     return result;
 }

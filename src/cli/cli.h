@@ -12,9 +12,10 @@ enum { CB_EXIT_USAGE = 2 };
 int cb_command_run(int argc, char **argv);
 int cb_command_info(int argc, char **argv);
 int cb_command_clean(int argc, char **argv);
+int cb_command_bench(int argc, char **argv);
 int cb_command_agent(int argc, char **argv); /* not listed: `cobre run` starts it on other hosts */
 
-extern const char cb_run_help[], cb_info_help[], cb_clean_help[];
+extern const char cb_run_help[], cb_info_help[], cb_clean_help[], cb_bench_help[];
 
 /* Prints "cobre COMMAND: text" and where to find help; returns CB_EXIT_USAGE. */
 int cb_usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

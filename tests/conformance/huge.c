@@ -22,7 +22,8 @@ static uint8_t *map_periodic(const kit *k, size_t bytes) {
     uint8_t *data = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     CHECK(data != MAP_FAILED);
     for (size_t at = 0; at < room; at += PERIOD)
-        CHECK(mmap(data + at, PERIOD, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
+        CHECK(mmap(data + at, PERIOD, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) !=
+              MAP_FAILED);
     close(fd);
     return data;
 }

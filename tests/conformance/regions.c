@@ -97,9 +97,9 @@ static void region_leader(kit *k) {
     CHECK_OK(cobre_region_create(k->comm, 10, COBRE_I32, 0, &region));
     CHECK((cobre_region_data_mut(region) != NULL) == cobre_is_leader(k->comm));
     CHECK(cobre_region_data_mut(region) == NULL || cobre_region_data_mut(region) == cobre_region_data(region));
-    uint32_t leader = cobre_is_leader(k->comm), leaders = 0;
-    CHECK_OK(cobre_allreduce_t(k->comm, &leader, &leaders, 1, COBRE_SUM));
-    CHECK_EQ(leaders, k->size / cobre_node_size(k->comm)); /* one a node; here all nodes are as large */
+    uint64_t led = cobre_is_leader(k->comm) ? cobre_node_size(k->comm) : 0, all = 0;
+    CHECK_OK(cobre_allreduce_t(k->comm, &led, &all, 1, COBRE_SUM));
+    CHECK_EQ(all, k->size); /* one leader a node, however large */
     CHECK_OK(cobre_region_free(&region));
     CHECK(cobre_region_data_mut(NULL) == NULL && cobre_region_data(NULL) == NULL);
     CHECK_EQ(cobre_region_count(NULL), 0);

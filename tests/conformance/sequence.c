@@ -39,30 +39,25 @@ static void sequence_no_stale_data(kit *k) {
     }
 }
 
-/* Sizes from 1 B to the limit, as the logarithm. Each eight rounds visit all eighths of that range, in changing order,
- * so a run that time cuts short has still seen small and large. */
-enum { STRATA = 8 };
+/* Sizes from 1 B to the limit, as the logarithm. The first eight rounds visit all eighths of that range, the others
+ * those below 1 MiB, which take little time. */
+enum { STRATA = 8, SMALL_STRATA = 6, ROUNDS = STRATA + 4 * SMALL_STRATA };
 static size_t property_bytes(uint64_t *state, size_t round) {
     double log_max = log2(KIT_SANITIZED ? 2 << 20 : 64 << 20);
     double u = (double)(kit_random(state) >> 11) * 0x1p-53;
-    double stratum = (double)((round * 5 + 3) % STRATA);
+    double stratum = (double)((round * 5 + 3) % (round < STRATA ? STRATA : SMALL_STRATA));
     size_t bytes = (size_t)ceil(exp2(log_max * (stratum + u) / STRATA));
     return bytes ? bytes : 1;
 }
 
-/* Rank 0 has the clock. The broadcast is unchecked: if it fails, the next check sees it. */
-static bool go_on(kit *k, double end, size_t round) {
-    uint8_t go = round < STRATA || kit_seconds() < end;
-    CHECK_OK(cobre_broadcast_t(k->comm, &go, 1, 0));
-    return go;
+/* Other types and sizes for each number of ranks. */
+static uint64_t property_state(const kit *k) {
+    return k->seed + ((uint64_t)k->size << 32);
 }
 
-enum { PROPERTY_SECONDS = 2 };
-
 static void allreduce_property(kit *k) {
-    uint64_t state = k->seed;
-    double end = kit_seconds() + PROPERTY_SECONDS;
-    for (size_t round = 0; go_on(k, end, round); round++) {
+    uint64_t state = property_state(k);
+    for (size_t round = 0; round < ROUNDS; round++) {
         cobre_type type = reference_types[kit_below(&state, REFERENCE_TYPES)];
         cobre_op op = (cobre_op)(COBRE_SUM + kit_below(&state, 3));
         size_t size = reference_size(type), count = (property_bytes(&state, round) + size - 1) / size;
@@ -72,9 +67,8 @@ static void allreduce_property(kit *k) {
 
 /* Parts of very different length, some empty, in another order and with other gaps on each rank. */
 static void allgatherv_property(kit *k) {
-    uint64_t state = k->seed;
-    double end = kit_seconds() + PROPERTY_SECONDS;
-    for (size_t round = 0; go_on(k, end, round); round++) {
+    uint64_t state = property_state(k);
+    for (size_t round = 0; round < ROUNDS; round++) {
         cobre_type type = reference_types[kit_below(&state, REFERENCE_TYPES)];
         size_t total = property_bytes(&state, round) / reference_size(type), left = total;
         layout l = {.extent = 0};

@@ -192,10 +192,10 @@ static void failing_cycles(void) {
 }
 
 const fault_case cycle_cases[] = {
-    {.name = "open_cycles", .run = open_cycles},
-    {.name = "region_cycles", .run = region_cycles, .shm_only = true},
-    {.name = "split_cycles", .run = split_cycles, .shm_only = true},
-    {.name = "leaving_after_the_last", .run = leaving_after_the_last},
-    {.name = "failing_cycles", .run = failing_cycles},
+    {.name = "open_cycles", .run = open_cycles, .busy = true},
+    {.name = "region_cycles", .run = region_cycles, .busy = true, .shm_only = true},
+    {.name = "split_cycles", .run = split_cycles, .busy = true, .shm_only = true},
+    {.name = "leaving_after_the_last", .run = leaving_after_the_last, .busy = true},
+    {.name = "failing_cycles", .run = failing_cycles, .busy = true},
     {0},
 };

@@ -165,18 +165,22 @@ static void run_one(size_t size) {
     end_job(&j);
 }
 
+static const size_t sizes[][2] = {{2, 0}, {2, 1}, {3, 1}, {4, 0}, {4, 3}}; /* ranks, victim */
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void one_operation(size_t index) {
+    size_t o = index / SIZES, s = index % SIZES;
+    if ((KIT_SANITIZED && (o + s) % 2) || (plan.moment == DESERTED && sizes[s][0] == 2))
+        return;
+    plan.operation = &operations[o];
+    plan.victim = sizes[s][1];
+    run_one(sizes[s][0]);
+}
+
 static void each_operation(enum way way, enum moment moment) {
-    static const size_t sizes[][2] = {{2, 0}, {2, 1}, {3, 1}, {4, 0}, {4, 3}}; /* ranks, victim */
-    for (size_t o = 0; o < operation_count(); o++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            if ((KIT_SANITIZED && (o + s) % 2) || (moment == DESERTED && sizes[s][0] == 2))
-                continue;
-            plan.operation = &operations[o];
-            plan.way = way;
-            plan.moment = moment;
-            plan.victim = sizes[s][1];
-            run_one(sizes[s][0]);
-        }
+    plan.way = way;
+    plan.moment = moment;
+    side_by_side(backend == COBRE_TCP ? 4 : 2, operation_count() * SIZES, one_operation);
 }
 
 #define CASE(name, way, moment)                                                                                        \
@@ -198,18 +202,18 @@ CASE(free_before, FREE, BEFORE)
 CASE(free_between, FREE, AWAITED)
 
 const fault_case death_cases[] = {
-    {.name = "kill_before", .run = kill_before, .alone = true},
-    {.name = "kill_between", .run = kill_between, .alone = true},
-    {.name = "kill_inside", .run = kill_inside, .alone = true},
-    {.name = "kill_inside_one_away", .run = kill_inside_one_away, .alone = true},
-    {.name = "quiet_exit_before", .run = quiet_exit_before, .alone = true},
-    {.name = "quiet_exit_between", .run = quiet_exit_between, .alone = true},
-    {.name = "quiet_exit_inside", .run = quiet_exit_inside, .alone = true},
-    {.name = "exit_before", .run = exit_before, .alone = true},
-    {.name = "exit_between", .run = exit_between, .alone = true},
-    {.name = "exit_inside", .run = exit_inside, .alone = true},
-    {.name = "exit_inside_one_away", .run = exit_inside_one_away, .alone = true},
-    {.name = "free_before", .run = free_before, .alone = true},
-    {.name = "free_between", .run = free_between, .alone = true},
+    {.name = "kill_before", .run = kill_before, .timed = true, .busy = true},
+    {.name = "kill_between", .run = kill_between, .timed = true, .busy = true},
+    {.name = "kill_inside", .run = kill_inside, .timed = true, .busy = true},
+    {.name = "kill_inside_one_away", .run = kill_inside_one_away, .timed = true, .busy = true},
+    {.name = "quiet_exit_before", .run = quiet_exit_before, .timed = true, .busy = true},
+    {.name = "quiet_exit_between", .run = quiet_exit_between, .timed = true, .busy = true},
+    {.name = "quiet_exit_inside", .run = quiet_exit_inside, .timed = true, .busy = true},
+    {.name = "exit_before", .run = exit_before, .timed = true, .busy = true},
+    {.name = "exit_between", .run = exit_between, .timed = true, .busy = true},
+    {.name = "exit_inside", .run = exit_inside, .timed = true, .busy = true},
+    {.name = "exit_inside_one_away", .run = exit_inside_one_away, .timed = true, .busy = true},
+    {.name = "free_before", .run = free_before, .timed = true, .busy = true},
+    {.name = "free_between", .run = free_between, .timed = true, .busy = true},
     {0},
 };

@@ -115,22 +115,36 @@ bool name_exists(const char *name) {
 
 /* ---- Starting ---- */
 
-/* A port that was free a moment ago. */
-static uint16_t free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    MUST(fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 &&
-         getsockname(fd, (struct sockaddr *)&address, &length) == 0);
-    close(fd);
-    return ntohs(address.sin_port);
+uint16_t random_port(void) {
+    static uint64_t state;
+    if (!state)
+        state = (uint64_t)(kit_seconds() * 1e6) ^ (uint64_t)getpid() << 40;
+    return (uint16_t)(20000 + kit_below(&state, 12000));
+}
+
+/* A port for this job alone. Bound without SO_REUSEADDR, so that no other job has it; with it afterwards, so that rank 0,
+ * which sets it, may listen there. */
+static void hold_port(job *j) {
+    for (int tries = 0, on = 1; tries < 1000; tries++) {
+        j->port = random_port();
+        j->held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(j->port)};
+        MUST(j->held > 0);
+        if (bind(j->held, (struct sockaddr *)&address, sizeof address) == 0) {
+            MUST(setsockopt(j->held, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+            return;
+        }
+        close(j->held);
+    }
+    NEVER("there is a free port");
 }
 
 void make_job(job *j, size_t size) {
     static unsigned number;
     *j = (job){.size = size};
     snprintf(j->name, sizeof j->name, "/cobre-fault-%d-%u", (int)getpid(), ++number);
-    j->port = backend == COBRE_TCP ? free_port() : 0;
+    if (backend == COBRE_TCP)
+        hold_port(j);
     MUST(size <= MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
     fcntl(j->pipe[0], F_SETFL, O_NONBLOCK);
     size_t free_entry = 0;
@@ -283,8 +297,42 @@ void end_job(job *j) {
             jobs[i] = NULL;
     close(j->pipe[0]);
     close(j->pipe[1]);
+    if (j->held)
+        close(j->held);
     free(j->log);
     *j = (job){0};
+}
+
+static void work_off(size_t first, size_t step, size_t count, void (*one)(size_t index)) {
+    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+    *chance() += first << 32; /* or all of them draw the same */
+    for (size_t i = first; i < count; i += step)
+        one(i);
+    MUST_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+}
+
+void side_by_side(size_t workers, size_t count, void (*one)(size_t index)) {
+    pid_t pids[16], parent = getpid();
+    MUST(workers <= sizeof pids / sizeof *pids);
+    for (size_t w = 0; w < workers; w++) {
+        pids[w] = fork();
+        MUST(pids[w] >= 0);
+        if (pids[w] > 0)
+            continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+        work_off(w, workers, count, one);
+        exit(0);
+    }
+    size_t failed = 0;
+    for (size_t w = 0; w < workers; w++) {
+        int status;
+        while (waitpid(pids[w], &status, 0) < 0)
+            MUST(errno == EINTR);
+        failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    MUST_SAY(failed == 0, "%zu of %zu workers fail", failed, workers);
 }
 
 void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t culprit, double since) {
@@ -295,6 +343,11 @@ void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t c
              r->rank, r->event, cobre_cause_name(cause), culprit, cobre_cause_name(r->cause), r->culprit, r->message);
     MUST_SAY(r->time >= since, "rank %zu fails after the deed, not %.6f s before", r->rank, since - r->time);
     MUST_SAY(r->time - since <= PROMISE, "rank %zu fails within %g s, not %.6f s", r->rank, PROMISE, r->time - since);
+}
+
+void print_case(const fault_case *c) {
+    bool serial = c->alone || (c->timed && backend == COBRE_SHM);
+    printf("%s%s%s%s\n", c->name, c->timed ? " timed" : "", serial ? " serial" : "", c->busy ? " busy" : "");
 }
 
 /* ---- A rank's side ---- */

@@ -183,32 +183,31 @@ static void join_clean(void) {
 }
 
 /* A name must be gone when at least one joiner lived on; who gets in although the victim died must see it there. */
-static void join_random_kills(void) {
-    size_t formed = 0, times = KIT_SANITIZED ? 40 : 100;
-    set_timeouts(KIT_SANITIZED ? 0.5 : 0.15);
-    for (size_t i = 0; i < times; i++) {
-        job j;
-        size_t victim = i % 3;
-        start_job(&j, 3, join);
-        set_aside(1e-6 * (double)kit_below(chance(), i % 2 || KIT_SANITIZED ? 12000 : 3000));
-        double since = kill_rank(&j, victim);
-        for (size_t r = 0; r < 3; r++) {
-            if (r == victim)
-                continue;
-            const report *opened = await(&j, r, "opened");
-            MUST(opened->status == COBRE_OK || opened->status == COBRE_INITIALIZATION_FAILED);
-            if (opened->status)
-                continue;
-            formed++;
-            const report *barrier = await(&j, r, "barrier");
-            if (barrier->status) /* else the victim had been through the barrier as well */
-                must_have_failed(&j, barrier,
-                                 has_reported(&j, victim, "barrier") ? COBRE_CAUSE_PEER_LEFT : COBRE_CAUSE_PEER_DIED,
-                                 victim, since > opened->time ? since : opened->time);
-        }
-        end_job(&j);
+static void join_random_kill(size_t i) {
+    job j;
+    size_t victim = i % 3;
+    start_job(&j, 3, join);
+    set_aside(1e-6 * (double)kit_below(chance(), i % 2 || KIT_SANITIZED ? 12000 : 3000));
+    double since = kill_rank(&j, victim);
+    for (size_t r = 0; r < 3; r++) {
+        if (r == victim)
+            continue;
+        const report *opened = await(&j, r, "opened");
+        MUST(opened->status == COBRE_OK || opened->status == COBRE_INITIALIZATION_FAILED);
+        if (opened->status)
+            continue;
+        const report *barrier = await(&j, r, "barrier");
+        if (barrier->status) /* else the victim had been through the barrier as well */
+            must_have_failed(&j, barrier,
+                             has_reported(&j, victim, "barrier") ? COBRE_CAUSE_PEER_LEFT : COBRE_CAUSE_PEER_DIED,
+                             victim, since > opened->time ? since : opened->time);
     }
-    printf("%zu of %zu survivors got in\n", formed, 2 * times);
+    end_job(&j);
+}
+
+static void join_random_kills(void) {
+    set_timeouts(KIT_SANITIZED ? 0.5 : 0.15);
+    side_by_side(8, KIT_SANITIZED ? 40 : 100, join_random_kill);
 }
 
 const fault_case join_cases[] = {
@@ -217,9 +216,9 @@ const fault_case join_cases[] = {
     {.name = "join_kill_of_joined", .run = join_kill_of_joined, .shm_only = true},
     {.name = "join_kill_behind_an_absent_rank", .run = join_kill_behind_an_absent_rank, .shm_only = true},
     {.name = "join_kill_of_rank_0", .run = join_kill_of_rank_0, .shm_only = true},
-    {.name = "join_kill_of_large_rank_0", .run = join_kill_of_large_rank_0, .shm_only = true},
+    {.name = "join_kill_of_large_rank_0", .run = join_kill_of_large_rank_0, .busy = true, .shm_only = true},
     {.name = "join_after_all_were_killed", .run = join_after_all_were_killed, .shm_only = true},
     {.name = "join_clean", .run = join_clean, .shm_only = true},
-    {.name = "join_random_kills", .run = join_random_kills, .alone = true, .shm_only = true},
+    {.name = "join_random_kills", .run = join_random_kills, .timed = true, .shm_only = true},
     {0},
 };

@@ -31,7 +31,17 @@ static void work_until_failure(void) {
     put_away(&t);
 }
 
-static double worst; /* seconds from a kill to a survivor's error */
+/* Microseconds from a kill to a survivor's error; all who work side by side write it. */
+static _Atomic uint64_t *worst;
+
+static void note_worst(double seconds) {
+    if (!worst)
+        worst = mmap(NULL, sizeof *worst, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    MUST(worst != MAP_FAILED);
+    uint64_t now = (uint64_t)(1e6 * seconds), before = *worst;
+    while (before < now && !atomic_compare_exchange_weak(worst, &before, now))
+        ;
+}
 
 static void check_survivors(job *j, double since) {
     for (size_t r = 0; r < j->size; r++) {
@@ -39,7 +49,7 @@ static void check_survivors(job *j, double since) {
             continue;
         const report *failed = await(j, r, "failed");
         must_have_failed(j, failed, COBRE_CAUSE_PEER_DIED, plan.victim, since);
-        worst = failed->time - since > worst ? failed->time - since : worst;
+        note_worst(failed->time - since);
         must_have_failed(j, await(j, r, "again"), COBRE_CAUSE_PEER_DIED, plan.victim, failed->time);
     }
 }
@@ -59,15 +69,22 @@ static double moment(double up_to) {
     return up_to * 1e-6 * (double)kit_below(chance(), 1000001);
 }
 
+/* On shm one after the other: their ranks compute, and what they take from each other counts against the 100 ms. */
+static void kill_often(size_t times, void (*once)(size_t index)) {
+    note_worst(0); /* before the workers are made, so that they share it */
+    side_by_side(backend == COBRE_TCP ? 4 : 1, times, once);
+    printf("%zu kills; the slowest survivor knew after %.1f ms\n", times, 1e-3 * (double)*worst);
+}
+
+static void random_kill(size_t i) {
+    plan.seed = kit_random(chance());
+    plan.victim = i % 4;
+    kill_after(4, moment(0.02));
+}
+
 static void random_kills(void) {
-    size_t kills = KIT_SANITIZED ? 60 : 200;
     plan.work = mixed_collectives;
-    for (size_t i = 0; i < kills; i++) {
-        plan.seed = kit_random(chance());
-        plan.victim = i % 4;
-        kill_after(4, moment(0.02));
-    }
-    printf("%zu kills; the slowest survivor knew after %.1f ms\n", kills, 1e3 * worst);
+    kill_often(KIT_SANITIZED ? 60 : 200, random_kill);
 }
 
 /* Many rounds: most kills fall into the middle of the operation. */
@@ -80,22 +97,20 @@ static cobre_status long_operations(tools *t, uint64_t *state) {
     NEVER("no operation %s", name);
 }
 
+static void kill_in_large_operation(size_t i) {
+    plan.seed = kit_random(chance());
+    plan.victim = i % 3;
+    kill_after(3, moment(0.02));
+}
+
 static void kills_in_large_operations(void) {
     plan.work = long_operations;
-    for (size_t i = 0; i < kit_times(40); i++) {
-        plan.seed = kit_random(chance());
-        plan.victim = i % 3;
-        kill_after(3, moment(0.02));
-    }
-    printf("the slowest survivor knew after %.1f ms\n", 1e3 * worst);
+    kill_often(kit_times(40), kill_in_large_operation);
 }
 
 static void take_4_gib(void) {
     size_t bytes = (size_t)4 << 30;
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    MUST(memory != MAP_FAILED);
-    for (size_t i = 0; i < bytes; i += 4096)
-        memory[i] = 1;
+    MUST(mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED);
 }
 
 static uint64_t memory_available(void) {
@@ -114,11 +129,9 @@ static void kill_of_a_large_rank(void) {
         skip_case("less than 6 GiB of memory");
     plan.work = mixed_collectives;
     plan.before = take_4_gib;
-    for (size_t i = 0; i < 2; i++) {
-        plan.victim = i;
-        kill_after(2, moment(0.02));
-    }
-    printf("the slowest survivor knew after %.1f ms\n", 1e3 * worst);
+    plan.victim = backend == COBRE_TCP ? 0 : 1; /* who has most to do: rank 0 on tcp; on shm all are alike */
+    kill_after(2, moment(0.02));
+    printf("the survivor knew after %.1f ms\n", 1e-3 * (double)*worst);
 }
 
 /* The child keeps the descriptors, the mapping and a copy of everything, and sleeps. */
@@ -154,7 +167,7 @@ static job inner;
 static void be_launcher(void) {
     job *outer = self.j;
     self.j = NULL;
-    inner = (job){.size = 3, .pipe = {outer->pipe[0], outer->pipe[1]}};
+    inner = (job){.size = 3, .port = outer->port, .pipe = {outer->pipe[0], outer->pipe[1]}};
     snprintf(inner.name, sizeof inner.name, "%s", outer->name);
     for (size_t r = 0; r < inner.size; r++)
         start_rank(&inner, r, work_until_failure);
@@ -186,10 +199,10 @@ static void kill_of_everybody(void) {
 }
 
 const fault_case kill_cases[] = {
-    {.name = "random_kills", .run = random_kills, .alone = true},
-    {.name = "kills_in_large_operations", .run = kills_in_large_operations, .alone = true},
-    {.name = "kill_of_a_large_rank", .run = kill_of_a_large_rank, .alone = true},
-    {.name = "kill_of_a_parent", .run = kill_of_a_parent, .alone = true},
-    {.name = "kill_of_everybody", .run = kill_of_everybody},
+    {.name = "random_kills", .run = random_kills, .timed = true, .busy = true},
+    {.name = "kills_in_large_operations", .run = kills_in_large_operations, .timed = true, .busy = true},
+    {.name = "kill_of_a_large_rank", .run = kill_of_a_large_rank, .timed = true, .alone = true},
+    {.name = "kill_of_a_parent", .run = kill_of_a_parent, .timed = true},
+    {.name = "kill_of_everybody", .run = kill_of_everybody, .busy = true},
     {0},
 };

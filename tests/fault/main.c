@@ -1,7 +1,7 @@
 /* main.c: one case a run, because cases change what their process is: its mounts, its plan.
  *
  *     fault <case> [shm|tcp]       exit code 0: passed, 1: failed, 77: cannot be tried here
- *     fault --list [shm|tcp]       "name" or "name serial"; a serial case measures time: nothing else may run beside it
+ *     fault --list [shm|tcp]       the cases, for cmake/discover.cmake
  *
  * COBRE_TEST_SEED repeats the random choices of a run that failed. */
 #include "harness.h"
@@ -21,7 +21,7 @@ static void list(void) {
     for (size_t t = 0; t < TABLES; t++)
         for (const fault_case *c = tables[t]; c->name; c++)
             if (backend == COBRE_SHM || !c->shm_only)
-                printf("%s%s\n", c->name, c->alone ? " serial" : "");
+                print_case(c);
 }
 
 static const fault_case *find(const char *name) {

@@ -331,8 +331,8 @@ static void argument_error_of_one(void) {
 }
 
 const fault_case mismatch_cases[] = {
-    {.name = "mismatched_calls", .run = mismatched_calls},
-    {.name = "mismatched_halves", .run = mismatched_halves},
+    {.name = "mismatched_calls", .run = mismatched_calls, .busy = true},
+    {.name = "mismatched_halves", .run = mismatched_halves, .busy = true},
     {.name = "mismatched_gathers_write_nothing", .run = mismatched_gathers_write_nothing},
     {.name = "argument_error_of_one", .run = argument_error_of_one},
     {0},

@@ -328,7 +328,7 @@ const fault_case name_cases[] = {
     {.name = "name_of_forming_job", .run = name_of_forming_job, .shm_only = true},
     {.name = "name_again_at_once", .run = name_again_at_once, .shm_only = true},
     {.name = "two_jobs_at_once", .run = two_jobs_at_once, .shm_only = true},
-    {.name = "name_of_dead_job", .run = name_of_dead_job, .shm_only = true},
+    {.name = "name_of_dead_job", .run = name_of_dead_job, .busy = true, .shm_only = true},
     {.name = "name_of_other_file", .run = name_of_other_file, .shm_only = true},
     {.name = "name_of_other_user", .run = name_of_other_user, .shm_only = true},
     {.name = "name_of_other_user_unprivileged", .run = name_of_other_user_unprivileged, .shm_only = true},

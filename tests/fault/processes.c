@@ -202,6 +202,6 @@ const fault_case process_cases[] = {
     {.name = "fork_of_a_rank", .run = fork_of_a_rank},
     {.name = "exec_of_a_rank", .run = exec_of_a_rank},
     {.name = "helper_thread", .run = helper_thread, .shm_only = true},
-    {.name = "kill_of_two_ranks_in_one_process", .run = kill_of_two_ranks_in_one_process, .alone = true},
+    {.name = "kill_of_two_ranks_in_one_process", .run = kill_of_two_ranks_in_one_process, .timed = true},
     {0},
 };

@@ -264,9 +264,9 @@ static void region_fails_on_one_rank(void) {
 
 const fault_case space_cases[] = {
     {.name = "no_space_to_open", .run = no_space_to_open, .shm_only = true},
-    {.name = "little_space_to_open", .run = little_space_to_open, .shm_only = true},
-    {.name = "no_space_for_region", .run = no_space_for_region, .shm_only = true},
-    {.name = "segment_size", .run = segment_size, .shm_only = true},
+    {.name = "little_space_to_open", .run = little_space_to_open, .busy = true, .shm_only = true},
+    {.name = "no_space_for_region", .run = no_space_for_region, .busy = true, .shm_only = true},
+    {.name = "segment_size", .run = segment_size, .busy = true, .shm_only = true},
     {.name = "region_fails_on_one_rank", .run = region_fails_on_one_rank, .shm_only = true},
     {0},
 };

@@ -178,14 +178,14 @@ says() { # says JOB RANK TEXT
 
 # The machine may be busy with something else, so that a first attempt that is too slow (exit code 4) gets a second one;
 # what must be reached stays the same.
-measure() { # measure OPERATION PERCENT ROUNDS STAR_ROUNDS
-    local r
-    start_all first 7100 "measure=$1,64000000,$3,$4,$2"
+measure() { # measure OPERATION BYTES PERCENT
+    local what="measure=$1,$2,3,1,$3" # rounds: link and ring, star
+    start_all first 7100 "$what"
     wait "${pid[first-0]}"
     if [ $? = 4 ]; then
         cat first/out-0
         echo "once more"
-        start_all second 7200 "measure=$1,64000000,$3,$4,$2"
+        start_all second 7200 "$what"
         all_done second $ranks
         cat second/out-0
     else
@@ -194,9 +194,9 @@ measure() { # measure OPERATION PERCENT ROUNDS STAR_ROUNDS
     fi
 }
 
-case_allgatherv() { measure gather 85 5 3; }
-case_broadcast() { measure broadcast 70 5 1; }
-case_allreduce() { measure reduce 70 5 1; }
+case_allgatherv() { measure gather 64000000 85; }
+case_broadcast() { measure broadcast 32000000 70; }
+case_allreduce() { measure reduce 32000000 70; }
 
 everything='barrier gather=1000 gather=4000000 broadcast=1000 broadcast=4000000 reduce=1000 reduce=4000000'
 

@@ -1,7 +1,9 @@
 #!/bin/sh
-# run.sh RUNNER: does the runner see what goes wrong? RUNNER is built from the cases beside this file.
+# run.sh RUNNER [MPI...]: does the runner see what goes wrong? RUNNER is built from the cases beside this file.
 runner=$1
+shift
 failed=0
+mpis=$*
 
 # expect CODE PATTERN ARGUMENTS...: exit code, and an extended regular expression that a line of the output matches.
 expect() {
@@ -44,8 +46,24 @@ expect 2 'so many ranks' passes 2 local
 expect 2 'so many ranks' passes 0 shm
 expect 2 'unknown option' passes 1 local --thread
 expect 0 '^leaves_name$' --list
+expect 0 '^passed: passes on 2 ranks' skips,passes 2 shm
+expect 1 '^FAILED: fails on 2 ranks' fails,passes 2 shm
+for mpi in $mpis; do
+    expect 0 '^passed: 2 of 2 cases on 3 ranks of .* \(checked\)' passes,passes 3 $mpi --check
+    expect 0 '^skipped: skips on 2 ranks' passes,skips 2 $mpi
+    expect 77 '^skipped: skips on 2 ranks' skips 2 $mpi
+    expect 1 '^FAILED: fails on 3 ranks' passes,fails,passes 3 $mpi
+    expect 1 'rank 2 of 3: CHECK_EQ.*41, not 42' passes,fails,passes 3 $mpi
+    expect 1 '^FAILED: 1 of 3 cases' passes,crashes,passes 2 $mpi
+    expect 1 'left behind: /dev/shm/left-by-selftest' leaves_files 2 $mpi
+    expect 1 'left behind: /tmp/cobre-test-.*/left-by-selftest' leaves_files 2 $mpi
+done
 COBRE_TEST_DEADLINE=1
 expect 1 'not finished at the deadline: rank 2, last note: on the way' hangs 3 shm
 expect 1 'not finished at the deadline: rank 2, last note: on the way' hangs 3 shm --threads
+for mpi in $mpis; do
+    expect 1 'not finished at the deadline: rank 2, last note: on the way' passes,hangs 3 $mpi
+    expect 1 'cases are over, but a process has not ended' leaves_process 2 $mpi
+done
 
 exit $failed

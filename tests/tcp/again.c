@@ -109,8 +109,8 @@ static void same_port_again(void) {
 }
 
 const fault_case again_cases[] = {
-    {.name = "open_free_cycles", .run = open_free_cycles},
+    {.name = "open_free_cycles", .run = open_free_cycles, .busy = true},
     {.name = "failed_opens", .run = failed_opens},
-    {.name = "same_port_again", .run = same_port_again},
+    {.name = "same_port_again", .run = same_port_again, .busy = true},
     {.name = NULL},
 };

@@ -219,7 +219,7 @@ const fault_case fake_cases[] = {
     {.name = "fake_garbage", .run = fake_garbage},
     {.name = "impostor", .run = impostor},
     {.name = "wrong_step", .run = wrong_step},
-    {.name = "silent_coordinator", .run = silent_coordinator, .alone = true},
+    {.name = "silent_coordinator", .run = silent_coordinator, .timed = true},
     {.name = "closing_coordinator", .run = closing_coordinator},
     {.name = "connected_to_itself", .run = connected_to_itself},
     {.name = NULL},

@@ -1,7 +1,7 @@
 /* main.c: tcp_join <case>, one case a run, like tests/fault/main.c.
  *
  *     tcp_join <case>...    exit code 0: passed, 1: failed, 77: cannot be tried here
- *     tcp_join --list       "name" or "name serial"
+ *     tcp_join --list       the cases, for cmake/discover.cmake
  *
  * COBRE_TEST_SEED repeats the random choices of a run that failed. */
 #include "peers.h"
@@ -21,7 +21,7 @@ enum { TABLES = sizeof tables / sizeof *tables };
 static void list(void) {
     for (size_t t = 0; t < TABLES; t++)
         for (const fault_case *c = tables[t]; c->name; c++)
-            printf("%s%s\n", c->name, c->alone ? " serial" : "");
+            print_case(c);
 }
 
 static const fault_case *find(const char *name) {
@@ -34,6 +34,7 @@ static const fault_case *find(const char *name) {
 
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
+    backend = COBRE_TCP;
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
         list();
         return 0;

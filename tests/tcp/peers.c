@@ -47,11 +47,9 @@ static int try_listen(const char *text, uint16_t port) {
     return -1;
 }
 
-/* Not a port of the system's choice: it could give the same one to an outgoing connection before rank 0 listens there,
- * at worst to that of a rank that looks for rank 0. */
 uint16_t free_port(void) {
     for (int tries = 0; tries < 1000; tries++) {
-        uint16_t port = (uint16_t)(20000 + kit_below(chance(), 12000));
+        uint16_t port = random_port();
         int fd = try_listen("0.0.0.0", port);
         if (fd < 0)
             continue;

@@ -1,0 +1,101 @@
+#!/bin/bash
+# test_bench.sh COBRE HELPERS: cobre bench. What it measures is not looked at, only that it measures.
+. "$(dirname "$0")/lib.sh"
+
+quick="--seconds 0.001"
+
+lines_have() { # COUNT REGEX: so many lines of the output match
+    [ "$(grep -cE -e "$2" "$scratch/out")" = "$1" ] || fail "not $1 lines with '$2' in: $(head -c 2000 "$scratch/out")"
+}
+
+case_alone() {
+    cobre bench $quick --sizes 8,4K
+    code_is 0
+    out_has "local, 1 rank;"
+    lines_have 1 '^barrier +0 warm +[0-9.]+ +[0-9.]+ +[0-9.]+$'
+    for operation in allreduce broadcast allgatherv allgatherv_region; do
+        lines_have 1 "^$operation +8 warm( +[0-9.]+){3}$"
+        lines_have 1 "^$operation +4096 warm( +[0-9.]+){3}$"
+    done
+    [ ! -s "$scratch/err" ] || fail "a progress bar without a terminal: $(cat "$scratch/err")"
+}
+
+case_every_backend_from_a_launcher() {
+    for backend in shm tcp; do
+        has_backend $backend || continue
+        cobre run -n 3 --backend $backend "$cobre" bench $quick --sizes 8,64K
+        code_is 0
+        lines_have 1 "^$backend, 3 ranks;"
+        lines_have 9 ' warm( +[0-9.]+){3}$'
+    done
+}
+
+case_starts_its_ranks() {
+    has_backend shm || return
+    cobre bench -n 2 $quick --sizes 8 --operations allgatherv_region,barrier --buffers both
+    code_is 0
+    out_has "shm, 2 ranks;"
+    lines_have 1 '^barrier '
+    lines_have 1 '^allgatherv_region +8 warm '
+    lines_have 1 '^allgatherv_region +8 cold '
+}
+
+case_cold() {
+    cobre bench $quick --sizes 1K --operations allreduce --buffers both
+    code_is 0
+    lines_have 1 '^allreduce +1024 warm '
+    lines_have 1 '^allreduce +1024 cold '
+}
+
+case_csv() {
+    cobre bench $quick --sizes 8 --operations barrier,broadcast --csv
+    code_is 0
+    lines_have 1 '^backend,ranks,operation,bytes,buffers,samples,median_us,p10_us,p90_us$'
+    lines_have 1 '^local,1,barrier,0,warm(,[0-9.]+){4}$'
+    lines_have 1 '^local,1,broadcast,8,warm(,[0-9.]+){4}$'
+}
+
+case_json() {
+    cobre bench $quick --sizes 8,16 --operations allreduce --json
+    code_is 0
+    out_has '"backend": "local", "ranks": 1'
+    if command -v python3 >/dev/null; then
+        python3 -c 'import json, sys; assert [r["bytes"] for r in json.load(sys.stdin)["results"]] == [8, 16]' \
+            <"$scratch/out" || fail "not that JSON: $(cat "$scratch/out")"
+    fi
+}
+
+case_bad_options() {
+    local words
+    while read -r words; do
+        cobre bench $words
+        code_is 2
+        err_has "cobre bench: "
+        err_has "'cobre bench --help'"
+    done <<'END'
+--sizes 7
+--sizes 0
+--sizes 8,
+--sizes 4X
+--sizes 99999999999999G
+--operations scan
+--operations
+--buffers lukewarm
+--seconds 0
+--seconds soon
+--xml
+now
+END
+    cobre bench -n 0
+    code_is 2
+    err_has "the number of ranks must be from 1"
+}
+
+case_a_rank_that_fails() {
+    COBRE_COMM_BACKEND=pigeon cobre bench
+    code_is 1
+    err_has "cobre bench: "
+    err_has "pigeon"
+}
+
+run_cases

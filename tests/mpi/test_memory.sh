@@ -1,0 +1,42 @@
+#!/bin/bash
+# test_memory.sh COBRE HELPERS MPI: many regions and communicators, and a /dev/shm that is too small.
+. "$(dirname "$0")/lib.sh"
+own_shm 64m "$0" "$@"
+
+cycles() {
+    launch 2 "$helpers/rank" cycles "$1" 1000
+    code_is 0
+    out_count "1000 times $1" 2
+    [ -z "$(residue)" ] || fail "left: $(residue)"
+    sed 's/^/  /' "$scratch/out"
+}
+
+case_regions() { cycles region; }
+case_splits() { cycles split; }
+case_opens() { cycles open; }
+
+case_a_region_that_does_not_fit() {
+    launch 2 "$helpers/rank" full
+    code_is 0
+    out_count "of shared memory is free" 2
+    err_lacks WRONG
+    [ -z "$(residue)" ] || fail "left: $(residue)"
+}
+
+# Found, not promised: without room for its own buffers MPICH ends the job in MPI_Init, Open MPI warns and goes on.
+case_no_room_for_mpi_itself() {
+    mount -o remount,size=1m /dev/shm
+    launch 2 "$helpers/rank" hello
+    if [ "$mpi" = mpich ]; then
+        code_is_not 0
+        err_has "MPI_Init_thread"
+    else
+        code_is 0
+        err_has "not enough space for /dev/shm"
+        out_count "of 2 by mpi" 2
+    fi
+    rm -rf /dev/shm/*
+    mount -o remount,size=64m /dev/shm
+}
+
+run_cases
