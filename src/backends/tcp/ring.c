@@ -6,7 +6,8 @@
  *   allreduce    A chain in rank order: 0 sends its operand to 1, which folds its own to it and sends the fold on, ... up
  *                to R-1, which holds x0 op x1 op ... and sends the result back the same way. Links are full duplex, so
  *                that results flow down while folds flow up: B bytes each way over each link but the one between R-1 and
- *                0, and the order of operands is the promised one.
+ *                0, and the order of operands is the promised one. Two ranks share the work instead: each sends the
+ *                other the half of its operand that the other folds, and then the half that it has folded itself.
  *
  * Everything moves in the caller's memory, but for folds that come in, which wait in two halves of a small stage. */
 #include <stdlib.h>
@@ -100,17 +101,80 @@ static void advance_chain(void *context) {
     flows[RESULTS_OUT].ready = least(results, flows[RESULTS_OUT].total);
 }
 
-/* The halves of the stage, over and over. */
+/* The halves of the stage, over and over, and room for one piece more. */
 static struct cb_piece *list_halves(unsigned char *stage, size_t bytes, size_t *count) {
     *count = bytes / HALF + (bytes % HALF != 0);
-    struct cb_piece *pieces = malloc(*count * sizeof *pieces);
+    struct cb_piece *pieces = malloc((*count + 1) * sizeof *pieces);
     for (size_t i = 0; pieces && i < *count; i++)
         pieces[i] = (struct cb_piece){stage + i % 2 * HALF, least(HALF, bytes - i * HALF)};
     return pieces;
 }
 
+/* A reduction of two ranks, as one of them sees it. What goes out: the operand of the other's half, the results of our
+ * own. What comes in: the other's operand of our half, through the stage, and the results of the other's half. */
+struct pair {
+    const cb_call *call;
+    unsigned char *stage;
+    size_t rank, first, bytes, folded; /* our half: where it begins, how long it is, how far it is folded */
+    struct cb_flow flows[2];           /* in, out */
+};
+
+/* acc op x in rank order: rank 0's operand first. */
+static void fold_pair(struct pair *pair, unsigned char *staged, size_t bytes) {
+    const cb_call *call = pair->call;
+    size_t at = pair->first + pair->folded, count = bytes / cb_type_size(call->type);
+    const unsigned char *own = (const unsigned char *)call->send + at;
+    unsigned char *result = (unsigned char *)call->recv + at;
+    if (pair->rank == 0) {
+        if (result != own)
+            memcpy(result, own, bytes);
+        cb_fold(call->type, call->op, result, staged, count);
+    } else {
+        cb_fold(call->type, call->op, staged, own, count);
+        memcpy(result, staged, bytes);
+    }
+}
+
+static void advance_pair(void *context) {
+    struct pair *pair = context;
+    struct cb_flow *in = &pair->flows[0], *out = &pair->flows[1];
+    while (pair->folded < pair->bytes) {
+        size_t now = least(HALF, pair->bytes - pair->folded);
+        if (in->done < pair->folded + now)
+            break;
+        fold_pair(pair, pair->stage + pair->folded / HALF % 2 * HALF, now);
+        pair->folded += now;
+    }
+    in->ready = pair->folded == pair->bytes ? in->total : least(pair->folded + 2 * HALF, pair->bytes);
+    out->ready = out->total - pair->bytes + pair->folded;
+}
+
+static cobre_status reduce_pair(struct cb_tcp_comm *comm, const cb_call *call) {
+    size_t rank = comm->base.rank, size = cb_type_size(call->type), middle = call->count / 2 * size, halves;
+    size_t all = call->count * size, others = rank ? 0 : middle; /* where the other's half begins */
+    struct pair pair = {.call = call,
+                        .stage = comm->frames.payloads,
+                        .rank = rank,
+                        .first = rank ? middle : 0,
+                        .bytes = rank ? all - middle : middle};
+    struct cb_piece *in = list_halves(pair.stage, pair.bytes, &halves);
+    if (!in)
+        return cb_tcp_no_memory(comm, call);
+    in[halves] = (struct cb_piece){(unsigned char *)call->recv + others, all - pair.bytes};
+    struct cb_piece out[] = {{(unsigned char *)(uintptr_t)call->send + others, all - pair.bytes},
+                             {(unsigned char *)call->recv + pair.first, pair.bytes}};
+    cb_flow_start(&pair.flows[0], comm->previous, false, !rank, in, halves + 1);
+    cb_flow_start(&pair.flows[1], comm->next, true, !rank, out, 2);
+    advance_pair(&pair);
+    cobre_status status = cb_flow_run(comm, call, pair.flows, 2, advance_pair, &pair);
+    free(in);
+    return status;
+}
+
 cobre_status cb_ring_allreduce(struct cb_tcp_comm *comm, const cb_call *call) {
     size_t size = comm->base.size, rank = comm->base.rank, halves;
+    if (size == 2)
+        return reduce_pair(comm, call);
     bool is_first = rank == 0, is_last = rank + 1 == size;
     struct chain chain = {
         .call = call, .stage = comm->frames.payloads, .bytes = cb_bytes_of(call, call->count), .is_last = is_last};
