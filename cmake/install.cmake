@@ -5,7 +5,8 @@ include(CMakePackageConfigHelpers)
 install(TARGETS cobre-shared cobre-static EXPORT cobre-targets)
 install(TARGETS cobre-cli)
 install(FILES include/cobre/comm.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cobre)
-install(FILES man/cobre.1 man/cobre-clean.1 man/cobre-info.1 man/cobre-run.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES man/cobre.1 man/cobre-clean.1 man/cobre-info.1 man/cobre-policy.1 man/cobre-report.1 man/cobre-run.1
+    man/cobre-simulate.1 man/cobre-train.1 man/cobre-validate.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES man/cobre.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
