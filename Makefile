@@ -49,7 +49,7 @@ test-builds: setup-test
 	@echo 'subdirs($(PRESETS))' >build/CTestTestfile.cmake
 
 test: test-builds
-	@$(ctest) -R '$(TEST)'
+	@$(ctest) -R '$(TEST)' -LE slow
 
 # What is drawn at random and what is killed at random moments, each round with another seed.
 soak: test-builds

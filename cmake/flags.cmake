@@ -11,6 +11,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # RelWithDebInfo is what we ship and test; asserts stay in.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
 
 option(COBRE_WERROR "warnings are errors" ON)
 set(COBRE_SANITIZE "" CACHE STRING "sanitizers, as after -fsanitize=; empty: none")
@@ -19,7 +20,8 @@ add_library(cobre-flags INTERFACE)
 target_compile_options(cobre-flags INTERFACE
     # The same bits everywhere: no contraction into fused operations, no reordering.
     -ffp-contract=off -fno-fast-math
-    -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla
+    -Wall -Wextra -Wconversion -Wshadow -Wundef -Wvla
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
     $<$<BOOL:${COBRE_WERROR}>:-Werror>)
 if(COBRE_SANITIZE)
     set(sanitize -fsanitize=${COBRE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -8,7 +8,8 @@ if(mpi_plugins)
     install(TARGETS ${mpi_plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(FILES include/cobre/comm.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cobre)
-install(FILES man/cobre.1 man/cobre-bench.1 man/cobre-clean.1 man/cobre-info.1 man/cobre-run.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES man/cobre.1 man/cobre-bench.1 man/cobre-clean.1 man/cobre-info.1 man/cobre-policy.1 man/cobre-report.1 man/cobre-run.1
+    man/cobre-simulate.1 man/cobre-train.1 man/cobre-validate.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES man/cobre.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -147,7 +147,7 @@ static void run_here(job *j) {
     if (place->launcher[0])
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a launcher that is killed leaves its ranks to themselves */
     if (place->spins && j->ranks > (size_t)sysconf(_SC_NPROCESSORS_ONLN)) {
-        yield_when_idle = true;
+        nap_when_idle = true;
         kit_cut_times(SPINNING_CUT);
     }
     if (j->threads)

@@ -48,7 +48,7 @@ const world *find_world(const char *backend);
 /* Starts the ranks, waits, cleans up and reports. Returns the runner's exit code. */
 int run_job(job *j);
 
-extern bool yield_when_idle; /* yield.c; for worlds that spin */
+extern bool nap_when_idle; /* mpich_nap.c; for worlds that spin */
 
 _Noreturn void give_up(const char *what); /* with errno's text */
 

@@ -13,9 +13,15 @@ int cb_command_run(int argc, char **argv);
 int cb_command_info(int argc, char **argv);
 int cb_command_clean(int argc, char **argv);
 int cb_command_bench(int argc, char **argv);
+int cb_command_train(int argc, char **argv);
+int cb_command_simulate(int argc, char **argv);
+int cb_command_policy(int argc, char **argv);
+int cb_command_validate(int argc, char **argv);
+int cb_command_report(int argc, char **argv);
 int cb_command_agent(int argc, char **argv); /* not listed: `cobre run` starts it on other hosts */
 
 extern const char cb_run_help[], cb_info_help[], cb_clean_help[], cb_bench_help[];
+extern const char cb_train_help[], cb_simulate_help[], cb_policy_help[], cb_validate_help[], cb_report_help[];
 
 /* Prints "cobre COMMAND: text" and where to find help; returns CB_EXIT_USAGE. */
 int cb_usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -30,6 +36,23 @@ void cb_json_write(FILE *file, const char *text);
  * when there is no such member of that type. Control characters come out as blanks: the text goes to a terminal. */
 bool cb_json_string(const char *json, int depth, const char *key, char *text, size_t len);
 bool cb_json_number(const char *json, int depth, const char *key, uint64_t *number);
+
+/* csv.c: writes a field, in quotes when it needs them; control characters become blanks, so that a row is a line. */
+void cb_field_write(FILE *file, const char *text);
+
+/* csv.c: a table with a header, read row by row. */
+enum { CB_SHEET_FIELDS = 32 };
+struct sheet {
+    FILE *file;
+    char *line, *header;
+    size_t room, number; /* number: of the line, from 1 */
+    char *field[CB_SHEET_FIELDS], *name[CB_SHEET_FIELDS];
+    size_t fields, columns;
+};
+bool cb_sheet_open(struct sheet *sheet, const char *path);           /* false: errno says why */
+bool cb_sheet_next(struct sheet *sheet);                             /* false: no more rows */
+size_t cb_sheet_column(const struct sheet *sheet, const char *name); /* CB_SHEET_FIELDS: there is none */
+void cb_sheet_close(struct sheet *sheet);
 
 /* cb_shm_clean, for builds without shm too (0 there). */
 int cb_segment_clean(const char *name);

@@ -27,6 +27,7 @@ struct run_options {
     size_t size;
     cobre_backend backend;
     bool label;
+    bool self;              /* the ranks are this command itself, which has said what an exit code of 1 or 2 means */
     const char *log_dir;    /* NULL: none */
     char **program;         /* with its arguments, NULL at the end */
     struct host_list hosts; /* count 0: all ranks run here */
@@ -184,6 +185,9 @@ int cb_terminal_fd(bool *look_again);
 int cb_terminal_feed_fd(bool *pending);
 void cb_terminal_read(void);
 void cb_terminal_feed(bool broken);
+
+/* run.c: as cb_command_run, for a command whose ranks are the command itself. */
+int cb_run_self(int argc, char **argv);
 
 /* run.c: keeps the last whole line that looks like an error. */
 void cb_keep_error(struct rank *rank, const char *bytes, size_t count);

@@ -10,6 +10,20 @@ static const struct command {
     const char *name, *summary, *help;
     int (*run)(int argc, char **argv);
 } commands[] = {
+    {.name = "train", .summary = "train a policy for a case", .help = cb_train_help, .run = cb_command_train},
+    {.name = "simulate",
+     .summary = "simulate a policy, and write tables of what it does",
+     .help = cb_simulate_help,
+     .run = cb_command_simulate},
+    {.name = "report",
+     .summary = "draw a training and a simulation as one HTML page",
+     .help = cb_report_help,
+     .run = cb_command_report},
+    {.name = "policy",
+     .summary = "show what a policy holds, export its cuts",
+     .help = cb_policy_help,
+     .run = cb_command_policy},
+    {.name = "validate", .summary = "find every error of a case", .help = cb_validate_help, .run = cb_command_validate},
     {.name = "run",
      .summary = "start the ranks of a program, here or on several machines",
      .help = cb_run_help,

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -399,9 +400,10 @@ static void forget(struct job *job, struct pollfd *fds) {
     free(fds);
 }
 
-int cb_command_run(int argc, char **argv) {
+static int run(int argc, char **argv, bool self) {
     struct job job = {.guard_fd = -1, .null_fd = -1, .listen_fd = -1, .deadline = INT64_MAX};
     int code = cb_run_options(argc, argv, &job.options);
+    job.options.self = self;
     if (code >= 0) {
         cb_hosts_free(&job.options.hosts);
         return code;
@@ -424,4 +426,13 @@ int cb_command_run(int argc, char **argv) {
     }
     forget(&job, fds);
     return code;
+}
+
+int cb_command_run(int argc, char **argv) {
+    return run(argc, argv, false);
+}
+
+int cb_run_self(int argc, char **argv) {
+    optind = 0; /* the command's own options have been read already: start anew */
+    return run(argc, argv, true);
 }

@@ -162,6 +162,8 @@ int cb_verdict(const struct job *job) {
                 cb_signal_name(job->passed_signal));
         return 128 + job->passed_signal;
     }
+    if (job->options.self && !by_signal(first) && (first->status == 1 || first->status == CB_EXIT_USAGE))
+        return first->status;
     print_end(job, first);
     print_testimony(job, first);
     print_others(job, first);

@@ -1,0 +1,256 @@
+/* cobre/sddp.h: multistage stochastic linear programs, solved by stochastic dual dynamic programming.
+ *
+ *     cobre_comm_open(NULL, &comm);
+ *     cobre_sddp_load(comm, "case.sof.json", NULL, &problem);
+ *     cobre_sddp_train(comm, problem, &(cobre_sddp_options){.struct_size = sizeof options, .iterations = 100},
+ *                      &policy, &result);
+ *     cobre_sddp_policy_save(policy, "policy.cobre");
+ *     cobre_sddp_policy_free(&policy); cobre_sddp_problem_free(&problem); cobre_comm_free(&comm);
+ *
+ * Rules that hold for every call:
+ *   - It returns a status, 0 is success; after a failure cobre_sddp_last_error() of the same thread says what, where and
+ *     what to do. "Collective" means as in comm.h: every rank of the communicator calls it, with equal arguments.
+ *   - Bounds, cuts, policy bytes and simulated costs do not depend on the number of ranks or the backend. They depend on
+ *     the problem, the options that say so, the solver and its version.
+ *   - Values are in the problem's own sense: for a problem that maximises, `bound` is an upper bound.
+ */
+#ifndef COBRE_SDDP_H
+#define COBRE_SDDP_H
+
+#include "comm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(code, name, text) */
+#define COBRE_SDDP_STATUS_MAP(X)                                                                                       \
+    X(OK, "Ok", "success")                                                                                             \
+    X(INVALID_ARGUMENT, "InvalidArgument", "an argument or option is not valid")                                       \
+    X(INVALID_CASE, "InvalidCase", "the case has errors")                                                              \
+    X(INVALID_POLICY, "InvalidPolicy", "the policy file is damaged or belongs to another problem")                     \
+    X(FILE_FAILED, "FileFailed", "a file could not be read or written")                                                \
+    X(SOLVER_NOT_AVAILABLE, "SolverNotAvailable", "the LP solver is not in this build")                                \
+    X(LP_FAILED, "LpFailed", "a stage problem has no solution")                                                        \
+    X(PEER_FAILED, "PeerFailed", "another rank failed, and says why")                                                  \
+    X(COMMUNICATION_FAILED, "CommunicationFailed", "a collective failed; see cobre_last_error")                        \
+    X(OUT_OF_MEMORY, "OutOfMemory", "there is not enough memory")
+
+typedef enum {
+#define COBRE_SDDP_STATUS_ENUM(code, name, text) COBRE_SDDP_##code,
+    COBRE_SDDP_STATUS_MAP(COBRE_SDDP_STATUS_ENUM)
+#undef COBRE_SDDP_STATUS_ENUM
+} cobre_sddp_status;
+
+typedef struct {
+    cobre_sddp_status status;
+    char file[512];       /* the case, policy or .lp file it is about; empty if none */
+    size_t line;          /* in that file, 0 if not known */
+    char message[2048];   /* what happened and where, one line */
+    char suggestion[512]; /* what to do about it */
+} cobre_sddp_error;
+
+COBRE_API const cobre_sddp_error *cobre_sddp_last_error(void); /* never NULL; of this thread */
+COBRE_API const char *cobre_sddp_status_name(cobre_sddp_status status);
+
+typedef struct cobre_sddp_problem cobre_sddp_problem; /* a policy graph of linear programs */
+typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where each LP starts from */
+
+/* One error of a case. `place` is what the file calls it: a JSON path, a column of a table. */
+typedef struct {
+    const char *file;
+    size_t line; /* 0 if not known */
+    const char *place, *message;
+} cobre_sddp_issue;
+
+typedef struct {
+    size_t struct_size;
+    bool has_value_bound; /* value_bound bounds every node's future cost; else it is found from the nodes' own LPs */
+    double value_bound;
+    const char *solver;                                      /* the LP solver that finds it; NULL: the default */
+    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* called for every error found; may be NULL */
+    void *issue_arg;
+} cobre_sddp_load_options;
+
+/* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Every rank reads it; the
+ * ranks of a node share the opening tree. Collective, blocks. On COBRE_SDDP_INVALID_CASE every error has been passed to
+ * `issue`, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
+COBRE_API cobre_sddp_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
+                                            cobre_sddp_problem **problem);
+COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collective; sets NULL; accepts NULL */
+
+/* What a problem consists of. Names belong to the problem. */
+COBRE_API const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem);
+COBRE_API bool cobre_sddp_maximises(const cobre_sddp_problem *problem);
+COBRE_API size_t cobre_sddp_states(const cobre_sddp_problem *problem);
+COBRE_API const char *cobre_sddp_state_name(const cobre_sddp_problem *problem, size_t state);
+COBRE_API size_t cobre_sddp_nodes(const cobre_sddp_problem *problem);
+COBRE_API const char *cobre_sddp_node_name(const cobre_sddp_problem *problem, size_t node);
+COBRE_API size_t cobre_sddp_node_stage(const cobre_sddp_problem *problem, size_t node); /* from 1; for reports */
+COBRE_API size_t cobre_sddp_columns(const cobre_sddp_problem *problem, size_t node);
+COBRE_API const char *cobre_sddp_column_name(const cobre_sddp_problem *problem, size_t node, size_t column);
+COBRE_API size_t cobre_sddp_rows(const cobre_sddp_problem *problem, size_t node);
+COBRE_API const char *cobre_sddp_row_name(const cobre_sddp_problem *problem, size_t node, size_t row);
+COBRE_API size_t cobre_sddp_randoms(const cobre_sddp_problem *problem, size_t node);
+COBRE_API const char *cobre_sddp_random_name(const cobre_sddp_problem *problem, size_t node, size_t random);
+COBRE_API size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node);
+COBRE_API size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem); /* in the case itself */
+
+/* LP solvers of this build, by name, best first; NULL after the last. */
+COBRE_API const char *cobre_sddp_solver(size_t index);
+
+/* Why training ended. A rule that was not set never fires. */
+#define COBRE_SDDP_STOP_MAP(X)                                                                                         \
+    X(NOT_YET, "not yet")                                                                                              \
+    X(ITERATIONS, "iteration limit")                                                                                   \
+    X(TIME, "time limit")                                                                                              \
+    X(STALLED, "bound stalled")                                                                                        \
+    X(GAP, "statistical gap")                                                                                          \
+    X(SIMULATION, "simulation")                                                                                        \
+    X(ALL_RULES, "all rules")                                                                                          \
+    X(ASKED, "asked to stop")
+
+typedef enum {
+#define COBRE_SDDP_STOP_ENUM(code, name) COBRE_SDDP_STOP_##code,
+    COBRE_SDDP_STOP_MAP(COBRE_SDDP_STOP_ENUM)
+#undef COBRE_SDDP_STOP_ENUM
+} cobre_sddp_stop;
+
+COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop);
+
+/* One iteration, as seen by every rank alike (but for times). */
+typedef struct {
+    uint64_t iteration;     /* from 1 */
+    double bound;           /* deterministic */
+    double mean, deviation; /* of the cost of this iteration's forward passes */
+    double window_mean;     /* the same over the last `window` passes, and half the 95 % interval of that mean */
+    double window_half;
+    uint64_t window_passes; /* how many there are in the window */
+    uint64_t cuts;          /* in the pool */
+    uint64_t solves;        /* LPs so far, of all ranks */
+    double seconds;         /* since training started, this rank's clock */
+} cobre_sddp_progress;
+
+/* Time spent by this rank, in seconds. */
+typedef struct {
+    double forward, backward, bound, communication, simulation, total;
+} cobre_sddp_times;
+
+/* Zero means: default. Options marked * change the bits; all others only say when to end and what to tell. */
+typedef struct {
+    size_t struct_size;
+    const char *solver;    /* * "glpk", "clp"; NULL: the default for the problem's size */
+    uint64_t seed;         /* * */
+    size_t forward_passes; /* * a constant, never the number of ranks; 1 */
+    bool multi_cut;        /* * a cut for each outcome instead of one for their weighted mean */
+    bool has_risk;         /* * replaces the problem's own: beta * mean + (1 - beta) * worst alpha share */
+    double risk_beta, risk_alpha;
+
+    uint64_t iterations;     /* rule: this many in all, those before a resume included */
+    double seconds;          /* rule: time since this call */
+    uint64_t stall_window;   /* rule: over so many iterations the bound moved by no more than ... */
+    double stall_tolerance;  /*       ... this, relative; 1e-6 */
+    bool gap_rule;           /* rule: the bound lies within the 95 % interval of the window's mean */
+    uint64_t window;         /* forward passes in the window; 100 */
+    uint64_t simulate_every; /* rule: every so many iterations simulate; the bound lies in the interval */
+    size_t simulate_passes;  /*       with so many passes; 500 */
+    bool stop_when_all;      /* all the rules that are set must hold; default: any. Without rules: 100 iterations */
+
+    const char *checkpoint;    /* file to write, atomically, by rank 0 ... */
+    uint64_t checkpoint_every; /* ... after so many iterations; 0: only at the end */
+    const char *resume;        /* policy file to go on from, to the same bits as without the break */
+    const char *warm_start;    /* policy file whose cuts to start with */
+    const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
+
+    /* Asked once an iteration, on every rank; non-zero on any of them ends training on all after the iteration. */
+    int (*stop)(void *arg);
+    void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
+    void *arg;
+} cobre_sddp_options;
+
+typedef struct {
+    cobre_sddp_stop stop;
+    cobre_sddp_progress last;
+    cobre_sddp_times times;
+    uint64_t iterations, first_iteration; /* done in all; first of this call */
+} cobre_sddp_result;
+
+/* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
+ * *policy is NULL; a checkpoint that was written stays. */
+COBRE_API cobre_sddp_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem,
+                                             const cobre_sddp_options *options, cobre_sddp_policy **policy,
+                                             cobre_sddp_result *result);
+
+/* The policy file is also the checkpoint: cuts, where each LP starts from, the trace of bounds. It holds no time, host,
+ * backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads; collective.
+ * The file must belong to the problem. */
+COBRE_API cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
+COBRE_API cobre_sddp_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
+                                                   cobre_sddp_policy **policy);
+COBRE_API void cobre_sddp_policy_free(cobre_sddp_policy **policy); /* collective; sets NULL; accepts NULL */
+
+/* What a policy holds. Cut c says: future cost of `node` (of `outcome` of `node`, for multi-cuts; else outcome is
+ * SIZE_MAX) >= intercept + sum of slopes[s] * state[s]; <= for a problem that maximises. */
+typedef struct {
+    size_t node, outcome;
+    uint64_t iteration; /* that made it; 0: warm start */
+    double intercept;
+    const double *slopes; /* valid until the next call */
+} cobre_sddp_cut;
+
+COBRE_API uint64_t cobre_sddp_cuts(const cobre_sddp_policy *policy);
+COBRE_API cobre_sddp_cut cobre_sddp_get_cut(const cobre_sddp_policy *policy, uint64_t cut);
+COBRE_API uint64_t cobre_sddp_iterations(const cobre_sddp_policy *policy);
+COBRE_API cobre_sddp_progress cobre_sddp_trace(const cobre_sddp_policy *policy, uint64_t iteration); /* from 1 */
+COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);
+COBRE_API uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy);
+COBRE_API double cobre_sddp_bound(const cobre_sddp_policy *policy); /* of the last iteration */
+
+/* One stage of one simulated trajectory. Arrays belong to the library and last for the call. */
+typedef struct {
+    size_t trajectory, step;            /* from 0 */
+    size_t node, outcome;               /* outcome is SIZE_MAX for noise that is none of the node's outcomes */
+    double stage_cost;                  /* without future cost, not discounted */
+    double future_cost;                 /* the policy's estimate */
+    double discount;                    /* what a cost of this stage is worth at the start */
+    const double *noise;                /* cobre_sddp_randoms of them */
+    const double *state_in, *state_out; /* cobre_sddp_states */
+    const double *columns;              /* values, cobre_sddp_columns */
+    const double *row_duals;            /* cobre_sddp_rows: change of cost for one more unit of the right-hand side */
+} cobre_sddp_stage;
+
+typedef enum {
+    COBRE_SDDP_IN_SAMPLE,     /* sampled from the opening tree */
+    COBRE_SDDP_OUT_OF_SAMPLE, /* sampled from the noise model of nodes that have one, else in-sample */
+    COBRE_SDDP_GIVEN          /* the case's own scenarios, each once */
+} cobre_sddp_sampling;
+
+typedef struct {
+    size_t struct_size;
+    cobre_sddp_sampling sampling;
+    size_t trajectories; /* 1000; not for COBRE_SDDP_GIVEN */
+    uint64_t seed;
+    size_t max_steps;   /* a trajectory on a cyclic graph ends here at the latest; 0: when it ends by itself */
+    const char *solver; /* NULL: the one it was trained with, if in this build */
+    const char *lp_folder;
+    int (*stop)(void *arg);                                  /* asked between trajectories */
+    void (*stage)(void *arg, const cobre_sddp_stage *stage); /* on every rank, all stages in order; may be NULL */
+    void *arg;
+} cobre_sddp_simulate_options;
+
+typedef struct {
+    size_t trajectories;
+    double mean, deviation, half; /* of the discounted cost; half the 95 % interval of the mean */
+    double minimum, maximum;
+} cobre_sddp_simulation;
+
+/* Simulates the policy; trajectories are spread over the ranks. Collective, blocks. */
+COBRE_API cobre_sddp_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy,
+                                                const cobre_sddp_simulate_options *options,
+                                                cobre_sddp_simulation *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,90 @@
+/* csv.c: CSV tables, as this command writes them and reads them back. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cb_field_write(FILE *file, const char *text) {
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, file);
+        return;
+    }
+    putc('"', file);
+    for (const char *at = text; *at; at++) {
+        if (*at == '"')
+            putc('"', file);
+        putc((unsigned char)*at < 0x20 ? ' ' : *at, file);
+    }
+    putc('"', file);
+}
+
+/* Cuts a field out of the line, in place; returns where the next one starts, NULL after the last. */
+static char *cut_field(char *at, char **field) {
+    if (*at != '"') {
+        *field = at;
+        at += strcspn(at, ",\r\n");
+    } else {
+        char *to = *field = ++at;
+        for (; *at && !(at[0] == '"' && at[1] != '"'); at++) {
+            at += *at == '"';
+            *to++ = *at;
+        }
+        at += *at == '"';
+        char *rest = at;
+        at = rest + strcspn(rest, ",\r\n");
+        bool more = *at == ',';
+        *to = '\0';
+        return more ? at + 1 : NULL;
+    }
+    bool more = *at == ',';
+    *at = '\0';
+    return more ? at + 1 : NULL;
+}
+
+static size_t cut_line(char *line, char **field) {
+    size_t count = 0;
+    while (line && count < CB_SHEET_FIELDS)
+        line = cut_field(line, &field[count++]);
+    return count;
+}
+
+bool cb_sheet_next(struct sheet *sheet) {
+    if (getline(&sheet->line, &sheet->room, sheet->file) < 0)
+        return false;
+    sheet->number++;
+    sheet->fields = cut_line(sheet->line, sheet->field);
+    for (size_t i = sheet->fields; i < CB_SHEET_FIELDS; i++)
+        sheet->field[i] = sheet->line + strlen(sheet->line); /* a short row reads as empty fields */
+    return true;
+}
+
+bool cb_sheet_open(struct sheet *sheet, const char *path) {
+    *sheet = (struct sheet){.file = fopen(path, "r")};
+    if (!sheet->file)
+        return false;
+    size_t room = 0;
+    if (getline(&sheet->header, &room, sheet->file) < 0) {
+        cb_sheet_close(sheet);
+        errno = ENODATA;
+        return false;
+    }
+    sheet->number = 1;
+    sheet->columns = cut_line(sheet->header, sheet->name);
+    return true;
+}
+
+size_t cb_sheet_column(const struct sheet *sheet, const char *name) {
+    for (size_t i = 0; i < sheet->columns; i++)
+        if (strcmp(sheet->name[i], name) == 0)
+            return i;
+    return CB_SHEET_FIELDS;
+}
+
+void cb_sheet_close(struct sheet *sheet) {
+    if (sheet->file)
+        fclose(sheet->file);
+    free(sheet->line);
+    free(sheet->header);
+    *sheet = (struct sheet){.file = NULL};
+}

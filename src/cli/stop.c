@@ -1,0 +1,42 @@
+/* stop.c: a signal asks the trainer to stop. */
+#include "session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t asked;
+static char note[256]; /* what rank 0 says to the first signal; empty on the others */
+
+static void ask(int number) {
+    int saved = errno;
+    if (asked) { /* delivered when this handler returns */
+        signal(number, SIG_DFL);
+        raise(number);
+    } else if (note[0]) {
+        ssize_t written = write(STDERR_FILENO, note, strlen(note));
+        (void)written;
+    }
+    asked = 1;
+    errno = saved;
+}
+
+void cb_stop_catch(const struct session *session, const char *promise) {
+    if (cobre_rank(session->comm) == 0)
+        snprintf(note, sizeof note, "\ncobre %s: asked to stop: %s; a second signal ends it at once\n",
+                 session->command, promise);
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction old, action = {.sa_handler = ask, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        sigaction(signals[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) /* nohup and background jobs of scripts mean it */
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+int cb_stop_asked(void *arg) {
+    (void)arg;
+    return asked;
+}

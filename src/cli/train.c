@@ -1,0 +1,66 @@
+/* train.c: `cobre train`. */
+#include "train.h"
+#include "job.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool trace_lost;
+
+static void on_progress(void *arg, const cobre_sddp_progress *progress) {
+    const struct train *train = arg;
+    if (!cb_session_speaks(&train->base))
+        return;
+    cb_table_row(progress);
+    if (!trace_lost)
+        trace_lost = !cb_trace_row(train, progress);
+}
+
+static bool make_folder(const struct train *train) {
+    if (!cb_session_speaks(&train->base) || cb_output_directory(train->folder))
+        return true;
+    fprintf(stderr, "cobre train: --out %s: %s\n", train->folder, strerror(errno));
+    return false;
+}
+
+static bool keep(const struct train *train, const cobre_sddp_result *result, const cobre_sddp_policy *policy) {
+    bool good = cb_write_times(train, &result->times);
+    if (!cb_session_speaks(&train->base))
+        return good;
+    good = cb_trace_end() && good && !trace_lost;
+    return cb_write_summary(train, result, policy) && good;
+}
+
+static int train_case(struct train *train) {
+    cobre_sddp_policy *policy = NULL;
+    cobre_sddp_result result = {.stop = COBRE_SDDP_STOP_NOT_YET};
+    if (cb_session_speaks(&train->base))
+        cb_table_start(train);
+    cb_stop_catch(&train->base, "the iteration is finished and saved");
+    train->options.stop = cb_stop_asked;
+    train->options.progress = on_progress;
+    train->options.arg = train;
+    if (cobre_sddp_train(train->base.comm, train->base.problem, &train->options, &policy, &result) != COBRE_SDDP_OK)
+        return cb_session_failed(&train->base);
+    bool good = keep(train, &result, policy);
+    if (cb_session_speaks(&train->base))
+        cb_table_end(train, &result, cobre_sddp_cuts(policy));
+    cobre_sddp_policy_free(&policy);
+    return good ? 0 : CB_EXIT_FAILED;
+}
+
+int cb_command_train(int argc, char **argv) {
+    static struct train train;
+    int code = cb_train_options(argc, argv, &train);
+    if (code < 0)
+        code = cb_session_open(&train.base, argc, argv);
+    if (code >= 0)
+        return code;
+    code = cb_session_load(&train.base);
+    if (code == 0 && !cb_session_agree(&train.base, make_folder(&train)))
+        code = CB_EXIT_FAILED;
+    if (code == 0)
+        code = train_case(&train);
+    cb_session_close(&train.base);
+    return code;
+}

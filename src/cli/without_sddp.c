@@ -1,0 +1,18 @@
+/* without_sddp.c: the trainer's commands in a build that has no trainer. */
+#include "cli.h"
+
+#define WITHOUT(command)                                                                                               \
+    const char cb_##command##_help[] =                                                                                 \
+        "cobre " #command ": this build has no trainer; it needs jansson, Random123, and GLPK or CLP when it is "      \
+        "built\n";                                                                                                     \
+    int cb_command_##command(int argc, char **argv) {                                                                  \
+        (void)argc;                                                                                                    \
+        (void)argv;                                                                                                    \
+        fputs(cb_##command##_help, stderr);                                                                            \
+        return CB_EXIT_USAGE;                                                                                          \
+    }
+
+WITHOUT(train)
+WITHOUT(simulate)
+WITHOUT(policy)
+WITHOUT(validate)

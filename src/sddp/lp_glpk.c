@@ -1,0 +1,261 @@
+/* lp_glpk.c: GLPK behind lp.h. Its rows and columns count from 1.
+ *
+ * A start removes the extra rows, adds the new ones in the order given, sorts the matrix if an entry was changed, sets
+ * the basis and factorises it: from there a used object and a fresh one go the same way, bit by bit. */
+#include <glpk.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lp_solvers.h"
+
+struct cb_lp {
+    glp_prob *prob;
+    glp_smcp simplex;
+    int columns, rows, extra;
+    bool entries_changed;
+    int *index; /* scratch for one row */
+    double *value;
+};
+
+static int bound_type(double lower, double upper) {
+    if (lower == upper)
+        return GLP_FX;
+    if (isinf(lower))
+        return isinf(upper) ? GLP_FR : GLP_UP;
+    return isinf(upper) ? GLP_LO : GLP_DB;
+}
+
+static void set_column(cb_lp *lp, int column, double lower, double upper) {
+    glp_set_col_bnds(lp->prob, column + 1, bound_type(lower, upper), lower, upper);
+}
+
+static void set_row(cb_lp *lp, int row, double lower, double upper) {
+    glp_set_row_bnds(lp->prob, row + 1, bound_type(lower, upper), lower, upper);
+}
+
+static void set_cost(cb_lp *lp, int column, double cost) {
+    glp_set_obj_coef(lp->prob, column + 1, cost);
+}
+
+/* GLPK drops zeros, so that the entry may have to come back. */
+static void set_entry(cb_lp *lp, int row, int column, double value) {
+    int count = glp_get_mat_row(lp->prob, row + 1, lp->index, lp->value), at = 1;
+    while (at <= count && lp->index[at] != column + 1)
+        at++;
+    if (at > count)
+        count = at;
+    lp->index[at] = column + 1;
+    lp->value[at] = value;
+    glp_set_mat_row(lp->prob, row + 1, count, lp->index, lp->value);
+    lp->entries_changed = true;
+}
+
+static void destroy(cb_lp *lp) {
+    if (!lp)
+        return;
+    if (lp->prob)
+        glp_delete_prob(lp->prob);
+    free(lp->index);
+    free(lp->value);
+    free(lp);
+}
+
+static void load(cb_lp *lp, const cb_lp_model *model) {
+    glp_set_obj_dir(lp->prob, GLP_MIN);
+    if (model->columns > 0)
+        glp_add_cols(lp->prob, model->columns);
+    if (model->rows > 0)
+        glp_add_rows(lp->prob, model->rows);
+    for (int i = 0; i < model->rows; i++)
+        set_row(lp, i, model->row_lower[i], model->row_upper[i]);
+    for (int j = 0; j < model->columns; j++) {
+        set_column(lp, j, model->column_lower[j], model->column_upper[j]);
+        set_cost(lp, j, model->cost[j]);
+        int count = 0;
+        for (int e = model->start[j]; e < model->start[j + 1]; e++) {
+            lp->index[++count] = model->index[e] + 1;
+            lp->value[count] = model->value[e];
+        }
+        glp_set_mat_col(lp->prob, j + 1, count, lp->index, lp->value);
+    }
+    glp_sort_matrix(lp->prob);
+}
+
+static cb_lp *create(const cb_lp_model *model) {
+    cb_lp *lp = calloc(1, sizeof *lp);
+    if (!lp)
+        return NULL;
+    size_t room = (size_t)(model->columns > model->rows ? model->columns : model->rows) + 2;
+    lp->columns = model->columns;
+    lp->rows = model->rows;
+    lp->index = malloc(room * sizeof *lp->index);
+    lp->value = malloc(room * sizeof *lp->value);
+    lp->prob = glp_create_prob();
+    if (!lp->index || !lp->value) {
+        destroy(lp);
+        return NULL;
+    }
+    glp_term_out(GLP_OFF);
+    glp_init_smcp(&lp->simplex);
+    lp->simplex.msg_lev = GLP_MSG_OFF;
+    lp->simplex.tol_bnd = 1e-8;
+    lp->simplex.tol_dj = 1e-9;
+    load(lp, model);
+    return lp;
+}
+
+static void add_row(cb_lp *lp, const cb_lp_row *row) {
+    int at = glp_add_rows(lp->prob, 1);
+    for (int e = 0; e < row->count; e++) {
+        lp->index[e + 1] = row->index[e] + 1;
+        lp->value[e + 1] = row->value[e];
+    }
+    glp_set_mat_row(lp->prob, at, row->count, lp->index, lp->value);
+    glp_set_row_bnds(lp->prob, at, GLP_LO, row->lower, 0);
+    lp->extra++;
+}
+
+static void keep_rows(cb_lp *lp, const unsigned char *keep) {
+    int *gone = malloc(((size_t)lp->extra + 1) * sizeof *gone), count = 0;
+    if (!gone)
+        return; /* rows that stay do no harm */
+    for (int i = 0; i < lp->extra; i++)
+        if (!keep || !keep[i])
+            gone[++count] = lp->rows + i + 1;
+    if (count > 0)
+        glp_del_rows(lp->prob, count, gone);
+    lp->extra -= count;
+    free(gone);
+}
+
+static int stand_of(unsigned char stand) {
+    return stand == CB_BASIC ? GLP_BS : stand == CB_AT_UPPER ? GLP_NU : GLP_NL;
+}
+
+static void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
+    if (lp->extra > 0)
+        keep_rows(lp, NULL);
+    for (int i = 0; i < count; i++)
+        add_row(lp, &rows[i]);
+    if (lp->entries_changed)
+        glp_sort_matrix(lp->prob);
+    lp->entries_changed = false;
+    if (basis) {
+        for (int j = 0; j < lp->columns; j++)
+            glp_set_col_stat(lp->prob, j + 1, stand_of(basis[j]));
+        for (int i = 0; i < lp->rows + lp->extra; i++)
+            glp_set_row_stat(lp->prob, i + 1, stand_of(basis[lp->columns + i]));
+    } else {
+        glp_std_basis(lp->prob);
+    }
+    if (glp_factorize(lp->prob) != 0) {
+        glp_std_basis(lp->prob);
+        glp_factorize(lp->prob);
+    }
+}
+
+/* GLPK can cycle for ever on degenerate LPs (seen: the dual simplex, once in 440,000 warm solves of 157 columns). A limit on
+ * iterations, unlike one on time, gives every machine the same bits; what runs into it climbs the ladder. */
+static int iteration_limit(const cb_lp *lp) {
+    return 200 + 10 * (lp->rows + lp->extra) + lp->columns;
+}
+
+static cb_lp_outcome run(cb_lp *lp, int method) {
+    lp->simplex.meth = method;
+    int code = glp_simplex(lp->prob, &lp->simplex);
+    int status = glp_get_status(lp->prob);
+    if (code == 0 && status == GLP_OPT)
+        return CB_LP_OPTIMAL;
+    if (code == 0 && status == GLP_NOFEAS)
+        return CB_LP_INFEASIBLE;
+    if (code == 0 && (status == GLP_UNBND || glp_get_dual_stat(lp->prob) == GLP_NOFEAS))
+        return CB_LP_UNBOUNDED;
+    return CB_LP_STUCK;
+}
+
+static void pivot_tolerance(cb_lp *lp, double tolerance) {
+    glp_bfcp factor;
+    glp_get_bfcp(lp->prob, &factor);
+    factor.piv_tol = tolerance;
+    glp_set_bfcp(lp->prob, &factor);
+}
+
+static cb_lp_outcome solve(cb_lp *lp, int effort) {
+    lp->simplex.it_lim = effort < 2 ? iteration_limit(lp) : 100 * iteration_limit(lp);
+    if (effort == 0)
+        return run(lp, GLP_DUAL);
+    cb_lp_outcome outcome;
+    pivot_tolerance(lp, 0.5);
+    if (effort == 1) {
+        glp_factorize(lp->prob);
+        outcome = run(lp, GLP_DUALP);
+    } else {
+        glp_scale_prob(lp->prob, GLP_SF_AUTO);
+        glp_std_basis(lp->prob);
+        outcome = run(lp, effort == 2 ? GLP_DUALP : GLP_PRIMAL);
+        glp_unscale_prob(lp->prob);
+    }
+    pivot_tolerance(lp, 0.1);
+    return outcome;
+}
+
+static double objective(const cb_lp *lp) {
+    return glp_get_obj_val(lp->prob);
+}
+
+static double column_value(const cb_lp *lp, int column) {
+    return glp_get_col_prim(lp->prob, column + 1);
+}
+
+static double column_dual(const cb_lp *lp, int column) {
+    return glp_get_col_dual(lp->prob, column + 1);
+}
+
+static double row_dual(const cb_lp *lp, int row) {
+    return glp_get_row_dual(lp->prob, row + 1);
+}
+
+static unsigned char stand_from(int status) {
+    return status == GLP_BS ? CB_BASIC : status == GLP_NU ? CB_AT_UPPER : CB_AT_LOWER;
+}
+
+static void get_basis(const cb_lp *lp, unsigned char *basis) {
+    for (int j = 0; j < lp->columns; j++)
+        basis[j] = stand_from(glp_get_col_stat(lp->prob, j + 1));
+    for (int i = 0; i < lp->rows + lp->extra; i++)
+        basis[lp->columns + i] = stand_from(glp_get_row_stat(lp->prob, i + 1));
+}
+
+static unsigned char extra_stand(const cb_lp *lp, int extra) {
+    return stand_from(glp_get_row_stat(lp->prob, lp->rows + extra + 1));
+}
+
+static int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
+    for (int j = 0; j < lp->columns; j++)
+        glp_set_col_name(lp->prob, j + 1, column_names[j]);
+    for (int i = 0; i < lp->rows; i++)
+        glp_set_row_name(lp->prob, i + 1, row_names[i]);
+    return glp_write_lp(lp->prob, NULL, path);
+}
+
+const cb_lp_solver cb_lp_glpk = {
+    .name = "glpk",
+    .version = glp_version,
+    .create = create,
+    .destroy = destroy,
+    .set_column = set_column,
+    .set_row = set_row,
+    .set_cost = set_cost,
+    .set_entry = set_entry,
+    .add_row = add_row,
+    .keep_rows = keep_rows,
+    .start = start,
+    .solve = solve,
+    .objective = objective,
+    .column_value = column_value,
+    .column_dual = column_dual,
+    .row_dual = row_dual,
+    .basis = get_basis,
+    .extra_stand = extra_stand,
+    .write = write_file,
+};

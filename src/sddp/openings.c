@@ -1,0 +1,178 @@
+/* openings.c: the opening tree, all outcomes of all nodes in one region a host, and the last steps of building.
+ *
+ * Rank l of the L ranks of a host fills outcomes [total * l / L, total * (l + 1) / L), counted over all nodes; then the
+ * region is sealed and the builder's tables are given back: more ranks on a host need no more memory for it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "problem.h"
+
+static void hash_edges(uint64_t *h, const cb_edge *edge, size_t count) {
+    cb_hash_word(h, count);
+    for (size_t e = 0; e < count; e++) {
+        cb_hash_word(h, edge[e].to);
+        cb_hash_double(h, edge[e].probability);
+        cb_hash_double(h, edge[e].discount);
+    }
+}
+
+static void hash_lp(uint64_t *h, const cb_node *node) {
+    cb_hash_word(h, node->columns);
+    for (size_t j = 0; j < node->columns; j++) {
+        cb_hash_double(h, node->column[j].lower);
+        cb_hash_double(h, node->column[j].upper);
+        cb_hash_double(h, node->column[j].cost);
+    }
+    cb_hash_word(h, node->rows);
+    for (size_t i = 0; i < node->rows; i++) {
+        cb_hash_double(h, node->row[i].lower);
+        cb_hash_double(h, node->row[i].upper);
+    }
+    for (size_t e = 0; e < node->entries; e++) {
+        cb_hash_word(h, (uint64_t)node->entry[e].row << 32 | (uint64_t)node->entry[e].column);
+        cb_hash_double(h, node->entry[e].value);
+    }
+    cb_hash_double(h, node->constant);
+}
+
+static void hash_noise(uint64_t *h, const cb_node *node) {
+    for (size_t i = 0; i < node->noises; i++) {
+        cb_hash_word(h, (uint64_t)node->noise[i].target << 32 | node->noise[i].random);
+        cb_hash_word(h, (uint64_t)node->noise[i].index << 32 | node->noise[i].column);
+        cb_hash_double(h, node->noise[i].factor);
+    }
+    cb_hash_word(h, node->outcomes);
+    for (size_t k = 0; k < node->outcomes; k++)
+        cb_hash_double(h, node->probability[k]);
+    for (size_t k = 0; k < node->outcomes * node->randoms; k++)
+        cb_hash_double(h, node->outcome[k]);
+}
+
+static void hash_node(uint64_t *h, const cobre_sddp_problem *problem, const cb_node *node) {
+    cb_hash_text(h, node->name);
+    hash_lp(h, node);
+    hash_noise(h, node);
+    hash_edges(h, node->edge, node->edges);
+    cb_hash_double(h, node->risk.beta);
+    cb_hash_double(h, node->risk.alpha);
+    for (size_t s = 0; s < problem->states; s++)
+        cb_hash_word(h, (uint64_t)node->state_in[s] << 32 | node->state_out[s]);
+}
+
+static uint64_t fingerprint(const cobre_sddp_problem *problem) {
+    uint64_t h = CB_HASH_START;
+    cb_hash_word(&h, problem->maximise);
+    for (size_t s = 0; s < problem->states; s++) {
+        cb_hash_text(&h, problem->state[s].name);
+        cb_hash_double(&h, problem->state[s].initial);
+    }
+    hash_edges(&h, problem->root_edge, problem->root_edges);
+    for (size_t n = 0; n < problem->nodes; n++)
+        hash_node(&h, problem, &problem->node[n]);
+    return h;
+}
+
+/* Of what cuts depend on: the states, and the nodes with the number of their outcomes. */
+static uint64_t shape(const cobre_sddp_problem *problem) {
+    uint64_t h = CB_HASH_START;
+    cb_hash_word(&h, problem->maximise);
+    for (size_t s = 0; s < problem->states; s++)
+        cb_hash_text(&h, problem->state[s].name);
+    for (size_t n = 0; n < problem->nodes; n++) {
+        cb_hash_text(&h, problem->node[n].name);
+        cb_hash_word(&h, problem->node[n].outcomes);
+    }
+    return h;
+}
+
+static void fill_outcome(const cobre_sddp_problem *problem, size_t n, size_t k, double *values) {
+    const cb_node *node = &problem->node[n];
+    if (!node->draw) {
+        for (size_t i = 0; i < node->randoms; i++)
+            values[i] = node->table[k * node->randoms + i];
+        return;
+    }
+    cb_rng rng;
+    cb_rng_start(&rng, problem->opening_seed, CB_RNG_OPENING, 0, (uint32_t)k, (uint32_t)n);
+    node->draw(node->model, n, &rng, values);
+}
+
+static void fill(const cobre_sddp_problem *problem, cobre_region *region, size_t first, size_t last) {
+    size_t outcome = 0, offset = 0;
+    for (size_t n = 0; n < problem->nodes; n++) {
+        const cb_node *node = &problem->node[n];
+        for (size_t k = 0; k < node->outcomes && node->randoms > 0; k++, outcome++, offset += node->randoms)
+            if (outcome >= first && outcome < last)
+                fill_outcome(problem, n, k, cobre_region_claim(region, offset, node->randoms));
+    }
+}
+
+cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem) {
+    size_t values = 0, outcomes = 0, offset = 0;
+    for (size_t n = 0; n < problem->nodes; n++) {
+        values += problem->node[n].outcomes * problem->node[n].randoms;
+        outcomes += problem->node[n].randoms > 0 ? problem->node[n].outcomes : 0;
+    }
+    CB_TRY(cb_sddp_comm(cobre_region_create(comm, values, COBRE_F64, COBRE_REGION_INTERLEAVE, &problem->openings)));
+    size_t l = cobre_node_rank(comm), ranks = cobre_node_size(comm);
+    fill(problem, problem->openings, outcomes * l / ranks, outcomes * (l + 1) / ranks);
+    CB_TRY(cb_sddp_comm(cobre_region_seal(problem->openings)));
+    const double *data = cobre_region_data(problem->openings);
+    for (size_t n = 0; n < problem->nodes; n++) {
+        cb_node *node = &problem->node[n];
+        node->outcome = data + offset;
+        offset += node->outcomes * node->randoms;
+        free(node->table);
+        node->table = NULL;
+    }
+    return COBRE_SDDP_OK;
+}
+
+/* Every rank learns whether all are well, and with the same thing. word 0: trouble; 1, 2: the thing and its complement,
+ * whose minima meet only if all are equal. */
+static cobre_sddp_status agree(cobre_comm *comm, unsigned trouble, uint64_t thing, bool *well, bool *equal) {
+    uint64_t word[3] = {trouble ? 0 : 1, thing, ~thing};
+    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, word, 3, word, 3, COBRE_U64, COBRE_MIN)));
+    *well = word[0] == 1;
+    *equal = word[1] == ~word[2];
+    return COBRE_SDDP_OK;
+}
+
+static cobre_sddp_status check_together(cobre_comm *comm, cobre_sddp_problem *problem) {
+    bool well, equal;
+    cb_problem_check(problem);
+    CB_TRY(agree(comm, problem->errors > 0 || problem->no_memory, 0, &well, &equal));
+    if (problem->no_memory)
+        return cb_sddp_memory("the problem", 0);
+    if (problem->errors > 0) {
+        const cobre_sddp_error first = *cobre_sddp_last_error();
+        return cb_sddp_fail_at(COBRE_SDDP_INVALID_CASE, first.file, first.line,
+                               "%zu error%s in the case; the first: %s%s%s", problem->errors,
+                               problem->errors > 1 ? "s" : "", first.message, *first.suggestion ? " -- " : "",
+                               first.suggestion);
+    }
+    if (!well)
+        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED,
+                            "another rank could not read the case -- see its message; the files "
+                            "must be the same on all hosts");
+    return COBRE_SDDP_OK;
+}
+
+cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver) {
+    CB_TRY(check_together(comm, problem));
+    CB_TRY(cb_problem_share(comm, problem));
+    problem->fingerprint = fingerprint(problem);
+    problem->shape = shape(problem);
+    bool well, equal;
+    CB_TRY(agree(comm, 0, problem->fingerprint, &well, &equal));
+    if (!equal)
+        return cb_sddp_fail(COBRE_SDDP_INVALID_CASE,
+                            "the ranks have read different cases -- the files must be the same on "
+                            "all hosts");
+    cobre_sddp_status status = cb_problem_find_bounds(problem, solver);
+    CB_TRY(agree(comm, status != 0, 0, &well, &equal));
+    if (!status && !well)
+        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank could not bound the future cost -- see its message");
+    return status;
+}

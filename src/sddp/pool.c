@@ -1,0 +1,103 @@
+/* pool.c: adding cuts to the pool. */
+#include "pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+
+#define CHUNK_BYTES ((size_t)1 << 20) /* a region is about this large, and holds at least 64 cuts */
+
+cobre_sddp_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, size_t functions) {
+    *pool = (cb_pool){.comm = comm, .states = states, .stride = CB_CUT_SLOPES + states, .chunk_bits = 6};
+    while ((pool->stride * sizeof(double)) << (pool->chunk_bits + 1) <= CHUNK_BYTES)
+        pool->chunk_bits++;
+    pool->list = calloc(functions + 1, sizeof *pool->list);
+    pool->functions = functions;
+    return pool->list ? COBRE_SDDP_OK : cb_sddp_memory("lists of cuts", functions * sizeof *pool->list);
+}
+
+void cb_pool_free(cb_pool *pool) {
+    for (size_t c = 0; c < pool->chunks; c++)
+        cobre_region_free(&pool->chunk[c].region);
+    for (size_t f = 0; pool->list && f < pool->functions; f++)
+        free(pool->list[f].id);
+    free(pool->chunk);
+    free(pool->list);
+    *pool = (cb_pool){0};
+}
+
+static cobre_sddp_status add_chunk(cb_pool *pool) {
+    size_t values = pool->stride << pool->chunk_bits;
+    if (!CB_GROW(pool, pool->chunk, pool->chunks, pool->chunks_room))
+        return cb_sddp_memory("the list of chunks", pool->chunks);
+    struct cb_chunk *chunk = &pool->chunk[pool->chunks];
+    CB_TRY(cb_sddp_comm(cobre_region_create(pool->comm, values, COBRE_F64, COBRE_REGION_INTERLEAVE, &chunk->region)));
+    chunk->data = cobre_region_data(chunk->region);
+    pool->chunks++;
+    return COBRE_SDDP_OK;
+}
+
+/* Part of [first, first + count) that lies within [low, high). */
+static size_t overlap(size_t first, size_t count, size_t low, size_t high) {
+    size_t from = first > low ? first : low, to = first + count < high ? first + count : high;
+    return to > from ? to - from : 0;
+}
+
+/* Gathers records [low, high) of all that the ranks have into the last chunk, where record `low` goes to `offset`. */
+static cobre_sddp_status gather(cb_pool *pool, const double *records, const size_t *counts, size_t low, size_t high,
+                                size_t offset) {
+    size_t ranks = cobre_size(pool->comm), rank = cobre_rank(pool->comm), first = 0, skip = 0;
+    size_t *part = malloc(2 * ranks * sizeof *part);
+    if (!part)
+        return cb_sddp_memory("counts", ranks);
+    size_t *place = part + ranks, at = offset;
+    for (size_t r = 0; r < ranks; first += counts[r++]) {
+        part[r] = overlap(first, counts[r], low, high) * pool->stride;
+        place[r] = at * pool->stride;
+        at += part[r] / pool->stride;
+        if (r == rank)
+            skip = low > first ? (low - first) * pool->stride : 0;
+    }
+    cobre_status status = cobre_allgatherv_region(pool->comm, part[rank] ? records + skip : records, part[rank],
+                                                  pool->chunk[pool->chunks - 1].region, part, place);
+    free(part);
+    return cb_sddp_comm(status);
+}
+
+/* Lists the new cuts; the first NaN tells of a failure. */
+static cobre_sddp_status list_new(cb_pool *pool, uint64_t first, const size_t *counts, size_t *culprit) {
+    uint64_t end = first;
+    for (size_t r = 0; r < cobre_size(pool->comm); r++)
+        for (end += counts[r]; first < end; first++) {
+            const double *record = cb_pool_cut(pool, first);
+            if (isnan(record[CB_CUT_INTERCEPT])) {
+                *culprit = r;
+                return COBRE_SDDP_PEER_FAILED;
+            }
+            cb_cut_list *list = &pool->list[(size_t)record[CB_CUT_FUNCTION]];
+            if (!CB_GROW(pool, list->id, list->count, list->room))
+                return cb_sddp_memory("lists of cuts", list->count);
+            list->id[list->count++] = (uint32_t)first;
+        }
+    return COBRE_SDDP_OK;
+}
+
+cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, size_t *culprit) {
+    size_t total = 0, chunk = (size_t)1 << pool->chunk_bits;
+    uint64_t first = pool->cuts;
+    for (size_t r = 0; r < cobre_size(pool->comm); r++)
+        total += counts[r];
+    if (pool->cuts + total > UINT32_MAX)
+        return cb_sddp_fail(COBRE_SDDP_OUT_OF_MEMORY, "more than 2^32 cuts -- use fewer forward passes");
+    for (size_t low = 0, high; low < total; low = high) {
+        size_t offset = (size_t)(pool->cuts & (chunk - 1));
+        if (pool->cuts >> pool->chunk_bits == pool->chunks)
+            CB_TRY(add_chunk(pool));
+        high = total - low > chunk - offset ? low + chunk - offset : total;
+        CB_TRY(gather(pool, records, counts, low, high, offset));
+        pool->cuts += high - low;
+    }
+    return list_new(pool, first, counts, culprit);
+}

@@ -1,0 +1,11 @@
+/* reader.h: the input formats. A reader reports every error it finds through the problem (cb_problem_error) and returns
+ * the problem as far as it got; NULL only when there is no memory. Not collective. */
+#ifndef CB_READER_H
+#define CB_READER_H
+
+#include "problem.h"
+
+cobre_sddp_problem *cb_read_sof(const char *path, const cobre_sddp_load_options *options);
+cobre_sddp_problem *cb_read_hydrothermal(const char *folder, const cobre_sddp_load_options *options);
+
+#endif

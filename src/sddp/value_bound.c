@@ -1,0 +1,189 @@
+/* value_bound.c: a valid bound on each node's future cost, for the LPs before there are cuts.
+ *
+ *   1. own_bound of a node: its stage cost is never below this, whatever the state and the outcome. If the bounds of the
+ *      columns alone show that it is not negative, that is taken; else the node's LP is solved for every outcome, with
+ *      the incoming state free within what its parents may leave.
+ *   2. future cost of node i >= sum over edges of p d (own_bound + future cost bound of the child), as a fixed point;
+ *      monotone and homogeneous risk measures obey it, too. On a graph without cycles it is exact after as many rounds
+ *      as the longest path has steps.
+ *
+ * Bounds from an LP get a margin, because an LP is solved to a tolerance. A looser bound costs iterations, never
+ * correctness. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "stage.h"
+
+#define MARGIN 1e-6
+
+static double margin(double bound) {
+    return bound - MARGIN * fmax(1, fabs(bound));
+}
+
+static bool has_random_cost(const cb_node *node) {
+    for (size_t i = 0; i < node->noises; i++)
+        if (node->noise[i].target == CB_NOISE_COST || node->noise[i].target == CB_NOISE_CONSTANT ||
+            cb_noise_family(node->noise[i].target) == CB_NOISE_COLUMN_LOWER)
+            return true;
+    return false;
+}
+
+typedef struct {
+    double lower, upper;
+} range;
+
+static bool is_incoming(const cobre_sddp_problem *problem, const cb_node *node, size_t column) {
+    for (size_t s = 0; s < problem->states; s++)
+        if (node->state_in[s] == column)
+            return true;
+    return false;
+}
+
+/* From the bounds of the columns alone; -INFINITY when they do not say. */
+static double bound_by_columns(const cobre_sddp_problem *problem, const cb_node *node) {
+    if (has_random_cost(node))
+        return -INFINITY;
+    double bound = node->constant;
+    for (size_t j = 0; j < node->columns; j++) {
+        const cb_column *column = &node->column[j];
+        if (column->cost != 0)
+            bound += is_incoming(problem, node, j) ? -INFINITY
+                                                   : column->cost * (column->cost > 0 ? column->lower : column->upper);
+    }
+    return bound;
+}
+
+/* What the outgoing state of a node may be, over all outcomes. */
+static range out_range(const cb_node *node, size_t column) {
+    range widest = {node->column[column].lower, node->column[column].upper};
+    double lower = widest.lower, upper = widest.upper;
+    for (size_t k = 0; k < node->outcomes; k++) {
+        double low = lower, high = upper;
+        for (size_t i = 0; i < node->noises; i++) {
+            const cb_noise *noise = &node->noise[i];
+            double change =
+                noise->index == column ? noise->factor * node->outcome[k * node->randoms + noise->random] : 0;
+            low += noise->target == CB_NOISE_COLUMN_LOWER ? change : 0;
+            high += noise->target == CB_NOISE_COLUMN_UPPER ? change : 0;
+        }
+        widest = (range){fmin(widest.lower, low), fmax(widest.upper, high)};
+    }
+    return widest;
+}
+
+static void widen(range *all, range one) {
+    *all = (range){fmin(all->lower, one.lower), fmax(all->upper, one.upper)};
+}
+
+/* What may come in at `node`: from the root, or from any parent. */
+static range in_range(const cobre_sddp_problem *problem, size_t node, size_t state) {
+    range all = {INFINITY, -INFINITY};
+    double initial = problem->state[state].initial;
+    for (size_t e = 0; e < problem->root_edges; e++)
+        if (problem->root_edge[e].to == node)
+            widen(&all, (range){initial, initial});
+    for (size_t n = 0; n < problem->nodes; n++)
+        for (size_t e = 0; e < problem->node[n].edges; e++)
+            if (problem->node[n].edge[e].to == node)
+                widen(&all, out_range(&problem->node[n], problem->node[n].state_out[state]));
+    return all.lower <= all.upper ? all : (range){initial, initial}; /* nobody leads here */
+}
+
+static cobre_sddp_status no_bound(const cobre_sddp_problem *problem, const cb_node *node, cb_lp_outcome result) {
+    return cb_sddp_fail_at(
+        COBRE_SDDP_INVALID_CASE, node->file, node->line,
+        "node %s: its own LP is %s when the incoming state is free, so that no bound of the future %s "
+        "can be found -- give one (--value-bound), or bound the states",
+        node->name, cb_lp_outcome_name(result), problem->maximise ? "reward" : "cost");
+}
+
+static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
+                                     double *bound) {
+    const cb_node *node = &problem->node[index];
+    cb_stage_kind kind = {.problem = problem, .solver = solver};
+    cb_stage *stage;
+    CB_TRY(cb_stage_create(&kind, node, &stage));
+    for (size_t s = 0; s < problem->states; s++) {
+        range in = in_range(problem, index, s);
+        solver->set_column(stage->lp, (int)node->state_in[s], in.lower, in.upper);
+    }
+    cobre_sddp_status status = cb_stage_start(stage, NULL);
+    *bound = INFINITY;
+    for (size_t k = 0; k < node->outcomes && !status; k++) {
+        cb_stage_set_noise(stage, node->outcome + k * node->randoms);
+        cb_lp_outcome result = cb_lp_solve(solver, stage->lp);
+        if (result == CB_LP_OPTIMAL)
+            *bound = fmin(*bound, solver->objective(stage->lp) + stage->constant);
+        else
+            status = no_bound(problem, node, result);
+    }
+    *bound = margin(*bound);
+    cb_stage_free(stage);
+    return status;
+}
+
+static cobre_sddp_status own_bound(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
+                                   double *bound) {
+    *bound = bound_by_columns(problem, &problem->node[index]);
+    return *bound >= 0 ? COBRE_SDDP_OK : bound_by_lp(problem, index, solver, bound);
+}
+
+/* One round of the fixed point; how much the bounds moved, relative. */
+static double improve(const cobre_sddp_problem *problem, const double *old, double *new) {
+    double moved = 0;
+    for (size_t n = 0; n < problem->nodes; n++) {
+        const cb_node *node = &problem->node[n];
+        double sum = 0;
+        for (size_t e = 0; e < node->edges; e++) {
+            const cb_edge *edge = &node->edge[e];
+            double child =
+                problem->node[edge->to].has_value_bound ? problem->node[edge->to].value_bound : old[edge->to];
+            sum += edge->probability * edge->discount * (problem->node[edge->to].own_bound + child);
+        }
+        new[n] = sum;
+        moved = fmax(moved, fabs(sum - old[n]) / fmax(1, fabs(sum)));
+    }
+    return moved;
+}
+
+static void fixed_point(cobre_sddp_problem *problem, double *old, double *new) {
+    enum { ROUNDS = 1000000 };
+    for (size_t n = 0; n < problem->nodes; n++)
+        old[n] = 0;
+    size_t rounds = problem->longest ? problem->longest : ROUNDS;
+    for (size_t i = 0; i < rounds && improve(problem, old, new) > 1e-13; i++)
+        for (size_t n = 0; n < problem->nodes; n++)
+            old[n] = new[n];
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (!problem->node[n].has_value_bound)
+            problem->node[n].value_bound = old[n] > 0 ? old[n] * (1 - 1e-9) : margin(old[n]);
+}
+
+static bool any_missing(const cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (problem->node[n].edges > 0 && !problem->node[n].has_value_bound)
+            return true;
+    return false;
+}
+
+cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *name) {
+    const cb_lp_solver *solver;
+    size_t rows = 0;
+    for (size_t n = 0; n < problem->nodes; n++)
+        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
+    CB_TRY(cb_lp_choose(name, (int)rows, &solver));
+    bool needed = any_missing(problem);
+    for (size_t n = 0; n < problem->nodes; n++) {
+        cobre_sddp_status status = own_bound(problem, n, solver, &problem->node[n].own_bound);
+        if (status && needed)
+            return status;
+        if (status) /* only multi-cuts need it then, and say so */
+            problem->node[n].own_bound = -INFINITY;
+    }
+    double *bounds = malloc(2 * (problem->nodes + 1) * sizeof *bounds);
+    if (!bounds)
+        return cb_sddp_memory("value bounds", 2 * problem->nodes * sizeof *bounds);
+    fixed_point(problem, bounds, bounds + problem->nodes + 1);
+    free(bounds);
+    return COBRE_SDDP_OK;
+}

@@ -1,0 +1,104 @@
+#!/bin/bash
+# test_simulate.sh COBRE HELPERS: cobre simulate and cobre policy.
+cases=$(realpath "$(dirname "$0")/../../cases")
+. "$(dirname "$0")/lib.sh"
+cd "$scratch" || exit 1
+
+lines() { wc -l <"$1"; }
+tables='costs stages states variables duals noise'
+
+trained() { cobre train "$cases/brazil3" --iterations 10; }
+
+case_simulate() {
+    trained
+    cobre simulate "$cases/brazil3" --trajectories 20
+    code_is 0
+    out_has "20 trajectories, in-sample"
+    out_has "+-"
+    [ "$(lines brazil3-out/costs.csv)" = 21 ] || fail "costs.csv: $(lines brazil3-out/costs.csv) lines"
+    [ "$(lines brazil3-out/stages.csv)" = 61 ] || fail "stages.csv: $(lines brazil3-out/stages.csv) lines"
+    [ "$(lines brazil3-out/states.csv)" = 241 ] || fail "states.csv: $(lines brazil3-out/states.csv) lines"
+    grep -q '^1,1,storage,SE,' brazil3-out/states.csv || fail "no storage"
+    grep -q '^20,3,load,SE,' brazil3-out/duals.csv || fail "no marginal cost"
+    grep -q ',generation,' brazil3-out/variables.csv || fail "no generation"
+    grep -q ',inflow,SE,' brazil3-out/noise.csv || fail "no inflow"
+    # the summary is the mean of the table
+    awk -F, 'FNR == 1 { next } FILENAME ~ /costs/ { sum += $3; n++ } $1 == "mean" { mean = $2 }
+        END { d = sum / n - mean; exit !(d * d < 1e-12 * mean * mean) }' brazil3-out/costs.csv \
+        brazil3-out/simulation.csv || fail "the mean is not the mean of costs.csv"
+}
+
+case_same_tables_on_any_number_of_ranks() {
+    local table
+    trained
+    cobre simulate "$cases/brazil3" --trajectories 23 --seed 5 --out one
+    code_is 0
+    cobre simulate -n 3 "$cases/brazil3" --policy brazil3-out/policy.cobre --trajectories 23 --seed 5 --out three
+    code_is 0
+    for table in $tables; do
+        cmp "one/$table.csv" "three/$table.csv" || fail "$table.csv differs"
+    done
+    cobre simulate -n 5 "$cases/brazil3" --trajectories 2 --seed 5 --out few
+    code_is 0
+    cmp <(head -3 one/costs.csv) few/costs.csv || fail "with more ranks than trajectories"
+}
+
+case_tables_and_json() {
+    trained
+    cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
+    code_is 0
+    out_has '"trajectories": 4'
+    ! command -v jq >/dev/null || jq -e . out >/dev/null || fail "$(cat out)"
+    [ "$(ls some)" = "$(printf 'costs.csv\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
+    cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
+    [ "$(ls none)" = "$(printf 'costs.csv\nsimulation.csv')" ] || fail "$(ls none)"
+}
+
+case_wrong() {
+    cobre simulate
+    code_is 2
+    cobre simulate "$cases/brazil3" --sampling best
+    code_is 2
+    cobre simulate "$cases/brazil3" --tables water
+    code_is 2
+    cobre simulate "$cases/brazil3" -n 2
+    code_is 1
+    err_has "policy.cobre"
+    err_lacks "failed first"
+    cobre simulate "$cases/brazil3" --sampling given --trajectories 3
+    code_is 2
+    trained
+    printf garbage >brazil3-out/policy.cobre
+    cobre simulate "$cases/brazil3"
+    code_is 1
+    err_has "policy.cobre"
+}
+
+case_policy() {
+    trained
+    cobre policy brazil3-out/policy.cobre
+    code_is 0
+    out_has "10 iterations"
+    out_has "20 at 2 of 3 nodes"
+    cobre policy brazil3-out/policy.cobre --json
+    out_has '"cut_count": 20'
+    cobre policy brazil3-out/policy.cobre "$cases/brazil3" --export csv
+    code_is 0
+    [ "$(lines out)" = 21 ] || fail "$(lines out) lines"
+    head -1 out | grep -q '^node,outcome,iteration,intercept,storage\[SE\]' || fail "$(head -1 out)"
+    cobre policy brazil3-out/policy.cobre --export json --out cuts.json
+    code_is 0
+    ! command -v jq >/dev/null ||
+        jq -e '(.cuts | length) == 20 and (.cuts[0].slopes | length) == (.states | length)' cuts.json >/dev/null ||
+        fail "$(head -c 300 cuts.json)"
+    cp brazil3-out/policy.cobre alone.cobre
+    cobre policy alone.cobre
+    code_is 2
+    err_has "name the case"
+    cobre policy alone.cobre "$cases/brazil3"
+    code_is 0
+    cobre policy alone.cobre "$cases/brazil3" --export xml
+    code_is 2
+}
+
+run_cases

@@ -1,0 +1,166 @@
+#!/bin/bash
+# test_train.sh COBRE HELPERS: cobre train and cobre validate.
+cases=$(realpath "$(dirname "$0")/../../cases")
+. "$(dirname "$0")/lib.sh"
+set -m # background jobs with default signals
+cd "$scratch" || exit 1
+
+lines() { wc -l <"$1"; }
+
+case_train() {
+    cobre train "$cases/brazil3" --iterations 5
+    code_is 0
+    out_has "lower bound"
+    out_has "stopped: iteration limit, after 5 iterations"
+    out_has "brazil3-out/policy.cobre"
+    [ "$(grep -cE '^ +[0-9]+ ' "$scratch/out")" = 5 ] || fail "not 5 rows: $(cat "$scratch/out")"
+    [ "$(awk 'length > 80 && !/^next/' "$scratch/out" | wc -l)" = 0 ] || fail "lines of more than 80 characters"
+    [ "$(lines brazil3-out/training.csv)" = 6 ] || fail "training.csv: $(cat brazil3-out/training.csv)"
+    [ "$(lines brazil3-out/times.csv)" = 7 ] || fail "times.csv: $(cat brazil3-out/times.csv)"
+    grep -q '^iterations,5$' brazil3-out/summary.csv || fail "summary.csv: $(cat brazil3-out/summary.csv)"
+}
+
+case_same_policy_on_any_number_of_ranks() {
+    cobre train "$cases/brazil3" --iterations 6 --forward-passes 4 --out one
+    code_is 0
+    cobre train -n 3 "$cases/brazil3" --iterations 6 --forward-passes 4 --out three
+    code_is 0
+    out_has "3 ranks (shm)"
+    cmp one/policy.cobre three/policy.cobre || fail "the policies differ"
+    cmp <(cut -d, -f1-9 one/training.csv) <(cut -d, -f1-9 three/training.csv) || fail "the traces differ"
+    [ "$(lines three/times.csv)" = 19 ] || fail "times.csv: $(cat three/times.csv)"
+    cobre run -n 2 "$cobre" train "$cases/brazil3" --iterations 6 --forward-passes 4 --out two
+    code_is 0
+    cmp one/policy.cobre two/policy.cobre || fail "cobre run: the policies differ"
+}
+
+case_resume() {
+    cobre train "$cases/brazil3" --iterations 8 --out whole
+    cobre train "$cases/brazil3" --iterations 3 --out parts
+    cobre train "$cases/brazil3" --iterations 8 --out parts --resume parts/policy.cobre
+    code_is 0
+    cmp whole/policy.cobre parts/policy.cobre || fail "the policies differ"
+    cmp <(cut -d, -f1-8 whole/training.csv) <(cut -d, -f1-8 parts/training.csv) || fail "the traces differ"
+    cobre train "$cases/brazil3" --iterations 2 --out warm --warm-start whole/policy.cobre
+    code_is 0
+}
+
+case_json() {
+    cobre train "$cases/brazil3" --iterations 3 --json --multi-cut --cvar 0.2,0.5 --seed 7
+    code_is 0
+    [ "$(lines out)" = 5 ] || fail "$(cat out)"
+    head -1 out | grep -q '"event": "start"' || fail "$(cat out)"
+    tail -1 out | grep -q '"stop": "iteration limit"' || fail "$(cat out)"
+    ! command -v jq >/dev/null || jq -es 'length == 5 and .[1].iteration == 1' out >/dev/null || fail "$(cat out)"
+}
+
+case_rules() {
+    cobre train "$cases/brazil3" --time 0.2
+    out_has "stopped: time limit"
+    cobre train "$cases/brazil3" --stall 5,0.5
+    out_has "stopped: bound stalled"
+    cobre train "$cases/brazil3" --iterations 3 --stall 1,1 --stop all
+    code_is 0
+    out_has "after 3 iterations"
+}
+
+training() { lines_are "$scratch/long/training.csv" 4; }
+
+asked() { # asked SIGNAL: what the first signal leaves behind
+    finish
+    code_is 0
+    out_has "stopped: asked to stop"
+    [ -s long/policy.cobre ] || fail "no policy"
+    wait_for all_gone || fail "processes are left"
+}
+
+case_signals() {
+    start train "$cases/brazil60" -n 2 --iterations 100000 --out long
+    wait_for training || fail "no iterations"
+    kill -INT "$launcher"
+    asked
+    err_has "asked to stop"
+    rm -r long
+    start train "$cases/brazil60" -n 2 --iterations 100000 --out long
+    wait_for training || fail "no iterations"
+    kill -TERM "$(pgrep -P "$launcher" -f -- '--rank' | tail -1)"
+    asked
+    rm -r long
+    start train "$cases/brazil60" --iterations 100000 --out long
+    wait_for training || fail "no iterations"
+    kill -TERM "$launcher"
+    asked
+}
+
+case_second_signal() {
+    start train "$cases/brazil60" -n 2 --forward-passes 200 --iterations 100000 --out long
+    wait_for grep -q iter out || fail "no start"
+    kill -INT "$launcher"
+    wait_for grep -q "asked to stop" err || fail "no answer"
+    kill -INT "$launcher"
+    finish
+    code_is 130
+}
+
+case_wrong() {
+    cobre train
+    code_is 2
+    err_has "which case?"
+    cobre train a b
+    code_is 2
+    cobre train a --cvar 0.1
+    code_is 2
+    cobre train a --time soon
+    code_is 2
+    cobre train a --stop never
+    code_is 2
+    cobre train nowhere -n 2
+    code_is 1
+    err_has "nowhere"
+    err_lacks "failed first"
+    gone nowhere-out || fail "a folder for nothing"
+    cobre train "$cases/brazil3" -n 2 --solver pencil
+    code_is 1
+    [ "$(grep -c pencil err)" = 1 ] || fail "said by more than one rank: $(cat err)"
+    cobre train "$cases/brazil3" --out /proc/nowhere/x
+    code_is 1
+    err_has "/proc/nowhere/x"
+    cobre run -n 2 "$cobre" train "$cases/brazil3" -n 2
+    code_is 2
+    err_has "a rank of a job already"
+}
+
+case_validate() {
+    cobre validate "$cases/brazil3"
+    code_is 0
+    out_has "valid: 3 stages"
+    cobre validate --json "$cases/brazil3"
+    code_is 0
+    out_has '"valid": true'
+    cp -r "$cases/brazil3" bad
+    sed -i '2s/,[^,]*$/,many/; 3s/,[^,]*$/,few/' bad/thermals.csv
+    cobre validate bad
+    code_is 1
+    out_has "thermals.csv:2:"
+    out_has "thermals.csv:3:"
+    out_has "errors"
+    cobre validate --json bad
+    code_is 1
+    out_has '"valid": false'
+    ! command -v jq >/dev/null || jq -e '.errors | length >= 2' out >/dev/null || fail "$(cat out)"
+    cobre train bad
+    code_is 1
+    err_has "thermals.csv:2:"
+    cobre validate
+    code_is 2
+}
+
+if command -v script >/dev/null; then
+    case_terminal() {
+        env "$mark" timeout 60 script -qec "$cobre train $cases/brazil3 --iterations 100" /dev/null >out 2>&1
+        grep -q $'\r.*\033\\[K' out || fail "no live row"
+        grep -q "stopped: iteration limit" out || fail "$(cat out)"
+    }
+fi
+
+run_cases

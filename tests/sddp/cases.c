@@ -1,0 +1,371 @@
+/* cases.c: the small reference cases. Where each comes from is in docs/cases.md. */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define INF INFINITY
+
+/* Stage t of T in a row after stage t - 1. */
+static void chain(cobre_sddp_problem *p, size_t node) {
+    cb_add_edge(p, node == 0 ? CB_ROOT : node - 1, node, 1, 1);
+}
+
+static cobre_sddp_problem *new_problem(const char *name, bool maximise) {
+    cobre_sddp_problem *p = cb_problem_new(name, maximise);
+    cb_problem_at(p, __FILE__, 0, "%s", name);
+    return p;
+}
+
+static cobre_sddp_problem *fast_hydro_thermal(void) {
+    cobre_sddp_problem *p = new_problem("fast_hydro_thermal", true);
+    size_t x = cb_add_state(p, "x", 0);
+    for (size_t t = 0; t < 2; t++) {
+        size_t n = cb_add_node(p, NULL, t + 1);
+        size_t in = cb_add_column(p, n, "x_in", -INF, INF, 0), out = cb_add_column(p, n, "x_out", 0, 8, 0);
+        size_t y = cb_add_column(p, n, "y", 0, INF, 0), g = cb_add_column(p, n, "p", 0, INF, -5);
+        size_t demand = cb_add_row(p, n, "demand", 6, INF), water = cb_add_row(p, n, "water", -INF, 0);
+        cb_set_state(p, n, x, in, out);
+        cb_add_entry(p, n, demand, g, 1);
+        cb_add_entry(p, n, demand, y, 1);
+        cb_add_entry(p, n, water, out, 1);
+        cb_add_entry(p, n, water, in, -1);
+        cb_add_entry(p, n, water, y, 1);
+        size_t xi = cb_add_random(p, n, "xi");
+        cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = water, .random = xi, .factor = 1});
+        if (t == 0) {
+            cb_add_outcome(p, n, 1, (double[]){6});
+        } else {
+            cb_add_outcome(p, n, 0.5, (double[]){2});
+            cb_add_outcome(p, n, 0.5, (double[]){10});
+        }
+        cb_set_value_bound(p, n, 0);
+        chain(p, n);
+    }
+    return p;
+}
+
+static cobre_sddp_problem *fast_production_management(void) {
+    cobre_sddp_problem *p = new_problem("fast_production_management", false);
+    size_t x[2] = {cb_add_state(p, "x1", 0), cb_add_state(p, "x2", 0)};
+    for (size_t t = 0; t < 3; t++) {
+        size_t n = cb_add_node(p, NULL, t + 1), total = cb_add_row(p, n, "sales", -INF, 0);
+        for (size_t i = 0; i < 2; i++) {
+            size_t in = cb_add_column(p, n, NULL, -INF, INF, 0);
+            size_t out = cb_add_column(p, n, NULL, 0, INF, i ? 0.7 : 0.2);
+            size_t s = cb_add_column(p, n, NULL, 0, INF, i ? -2.54 : -2.33), stock = cb_add_row(p, n, NULL, -INF, 0);
+            cb_set_state(p, n, x[i], in, out);
+            cb_add_entry(p, n, stock, s, 1);
+            cb_add_entry(p, n, stock, in, -1);
+            cb_add_entry(p, n, total, s, 1);
+        }
+        size_t d = cb_add_random(p, n, "d");
+        cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW_UPPER, .index = total, .random = d, .factor = 1});
+        if (t == 0) {
+            cb_add_outcome(p, n, 1, (double[]){0});
+        } else {
+            cb_add_outcome(p, n, 0.5, (double[]){2});
+            cb_add_outcome(p, n, 0.5, (double[]){10});
+        }
+        chain(p, n);
+    }
+    return p;
+}
+
+static cobre_sddp_problem *fast_quickstart(void) {
+    cobre_sddp_problem *p = new_problem("fast_quickstart", false);
+    size_t x = cb_add_state(p, "x", 0);
+    for (size_t t = 0; t < 2; t++) {
+        size_t n = cb_add_node(p, NULL, t + 1);
+        size_t in = cb_add_column(p, n, "x_in", -INF, INF, 0), out = cb_add_column(p, n, "x_out", 0, INF, t ? 0 : 1);
+        cb_set_state(p, n, x, in, out);
+        cb_set_value_bound(p, n, -5);
+        chain(p, n);
+        if (t == 0)
+            continue;
+        size_t s = cb_add_column(p, n, "s", 0, 0, -2), row = cb_add_row(p, n, "stock", -INF, 0);
+        cb_add_entry(p, n, row, s, 1);
+        cb_add_entry(p, n, row, in, -1);
+        size_t xi = cb_add_random(p, n, "xi");
+        cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_COLUMN_UPPER, .index = s, .random = xi, .factor = 1});
+        cb_add_outcome(p, n, 0.5, (double[]){2});
+        cb_add_outcome(p, n, 0.5, (double[]){3});
+    }
+    return p;
+}
+
+static void farm_year(cobre_sddp_problem *p, size_t n, size_t k, size_t weather, size_t acres, const size_t *bales) {
+    static const double yield[3][3] = {{30, 75, 37.5}, {15, 37.5, 18.25}, {7.5, 18.75, 9.325}};
+    static const double days[3] = {60, 60, 245}, buy_cost[3] = {5, 6, 7}, price[3] = {4.5, 5.5, 6.5},
+                        need[3] = {210, 210, 858}, eat_cost[3][3] = {{0, 1, 2}, {0, 0, 1}, {0, 0, 0}};
+    size_t acres_in = cb_add_column(p, n, "acres_in", -INF, INF, 50),
+           acres_out = cb_add_column(p, n, "acres", 0, 60, 0);
+    size_t land = cb_add_row(p, n, "land", -INF, 0), fed = cb_add_row(p, n, "fed", need[k], INF);
+    size_t store = cb_add_row(p, n, "store", -INF, 3000), sold = cb_add_row(p, n, "sold", -INF, 3000);
+    cb_set_state(p, n, acres, acres_in, acres_out);
+    cb_add_entry(p, n, land, acres_out, 1);
+    cb_add_entry(p, n, land, acres_in, -1);
+    for (size_t c = 0; c < 3; c++) {
+        size_t in = cb_add_column(p, n, NULL, -INF, INF, 0.05 * days[k]), out = cb_add_column(p, n, NULL, 0, INF, 0);
+        size_t buy = cb_add_column(p, n, NULL, 0, INF, buy_cost[c]),
+               sell = cb_add_column(p, n, NULL, 0, INF, -price[c]);
+        size_t eat = cb_add_column(p, n, NULL, 0, INF, eat_cost[c][k]), more = cb_add_column(p, n, NULL, 0, INF, 1000);
+        size_t less = cb_add_column(p, n, NULL, 0, INF, 1000), has = cb_add_row(p, n, NULL, -INF, 0);
+        size_t balance = cb_add_row(p, n, NULL, 0, 0);
+        const size_t column[] = {out, in, buy, eat, sell, more, less};
+        const double sign[] = {1, -1, -1, 1, 1, -1, 1};
+        for (size_t i = 0; i < 7; i++)
+            cb_add_entry(p, n, balance, column[i], sign[i]);
+        if (c == k)
+            cb_add_entry(p, n, balance, acres_in, -yield[k][weather]);
+        cb_set_state(p, n, bales[c], in, out);
+        cb_add_entry(p, n, fed, eat, 1);
+        cb_add_entry(p, n, store, out, 1);
+        cb_add_entry(p, n, sold, sell, 1);
+        cb_add_entry(p, n, has, sell, 1);
+        cb_add_entry(p, n, has, in, -1);
+    }
+}
+
+static cobre_sddp_problem *mccardle_farm(void) {
+    static const double weather[3] = {.14, .69, .17};
+    cobre_sddp_problem *p = new_problem("mccardle_farm", false);
+    size_t acres = cb_add_state(p, "acres", 60), bales[3];
+    for (size_t c = 0; c < 3; c++)
+        bales[c] = cb_add_state(p, NULL, 0);
+    size_t first = cb_add_node(p, "start", 1), in = cb_add_column(p, first, "acres_in", -INF, INF, 0);
+    size_t out = cb_add_column(p, first, "acres", 0, 60, 0), land = cb_add_row(p, first, "land", -INF, 0);
+    cb_set_state(p, first, acres, in, out);
+    cb_add_entry(p, first, land, out, 1);
+    cb_add_entry(p, first, land, in, -1);
+    for (size_t c = 0; c < 3; c++) {
+        size_t from = cb_add_column(p, first, NULL, -INF, INF, 0), to = cb_add_column(p, first, NULL, 0, INF, 0);
+        size_t same = cb_add_row(p, first, NULL, 0, 0);
+        cb_set_state(p, first, bales[c], from, to);
+        cb_add_entry(p, first, same, to, 1);
+        cb_add_entry(p, first, same, from, -1);
+    }
+    cb_add_edge(p, CB_ROOT, first, 1, 1);
+    for (size_t k = 0; k < 3; k++)
+        for (size_t w = 0; w < 3; w++)
+            farm_year(p, cb_add_node(p, NULL, k + 2), k, w, acres, bales);
+    for (size_t k = 0; k < 3; k++)
+        for (size_t w = 0; w < 3; w++)
+            for (size_t before = 0; before < (k ? 3u : 1u); before++)
+                cb_add_edge(p, k ? 1 + 3 * (k - 1) + before : first, 1 + 3 * k + w, weather[w], 1);
+    for (size_t n = 0; n < p->nodes; n++)
+        cb_set_value_bound(p, n, 0);
+    return p;
+}
+
+static void reservoir_stage(cobre_sddp_problem *p, size_t x, size_t n) {
+    size_t in = cb_add_column(p, n, "x_in", -INF, INF, 0), out = cb_add_column(p, n, "x_out", 5, 15, 0);
+    size_t g = cb_add_column(p, n, "g", 0, INF, 1), h = cb_add_column(p, n, "h", 0, INF, 0);
+    size_t s = cb_add_column(p, n, "s", 0, INF, 10), water = cb_add_row(p, n, "water", 0, 0);
+    size_t demand = cb_add_row(p, n, "demand", 0, 0);
+    cb_set_state(p, n, x, in, out);
+    cb_add_entry(p, n, water, out, 1);
+    cb_add_entry(p, n, water, in, -1);
+    cb_add_entry(p, n, water, h, 1);
+    cb_add_entry(p, n, water, s, 1);
+    cb_add_entry(p, n, demand, h, 1);
+    cb_add_entry(p, n, demand, g, 1);
+    size_t w = cb_add_random(p, n, "w"), d = cb_add_random(p, n, "d");
+    cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = water, .random = w, .factor = 1});
+    cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = demand, .random = d, .factor = 1});
+    cb_add_outcome(p, n, 1.0 / 3, (double[]){0, 7.5});
+    cb_add_outcome(p, n, 1.0 / 3, (double[]){5, 5});
+    cb_add_outcome(p, n, 1.0 / 3, (double[]){10, 2.5});
+}
+
+static cobre_sddp_problem *reservoir(size_t stages) {
+    cobre_sddp_problem *p = new_problem("reservoir", false);
+    size_t x = cb_add_state(p, "x", 10);
+    for (size_t t = 0; t < stages; t++) {
+        size_t n = cb_add_node(p, NULL, t + 1);
+        reservoir_stage(p, x, n);
+        chain(p, n);
+    }
+    return p;
+}
+
+static cobre_sddp_problem *reservoir_1(void) {
+    return reservoir(1);
+}
+
+static cobre_sddp_problem *reservoir_2(void) {
+    return reservoir(2);
+}
+
+static cobre_sddp_problem *reservoir_4(void) {
+    return reservoir(4);
+}
+
+static cobre_sddp_problem *reservoir_20(void) {
+    return reservoir(20);
+}
+
+static cobre_sddp_problem *reservoir_infinite(void) {
+    cobre_sddp_problem *p = reservoir(1);
+    cb_add_edge(p, 0, 0, 0.9, 1);
+    return p;
+}
+
+static cobre_sddp_problem *cvar_1d(double beta, double alpha) {
+    static const double inflow[] = {54.79241319772865,  25.109857957182598, 27.829848747772807, 5.530869784084061,
+                                    26.487687851952586, 51.1329266674026,   22.76831053666164,  50.36170215462795,
+                                    64.96459616194586,  63.38225909904922};
+    cobre_sddp_problem *p = new_problem("cvar_1d", false);
+    size_t x = cb_add_state(p, "x", 83.222);
+    for (size_t t = 0; t < 4; t++) {
+        size_t n = cb_add_node(p, NULL, t + 1);
+        size_t in = cb_add_column(p, n, "x_in", -INF, INF, 0), out = cb_add_column(p, n, "x_out", 0, 100, 0);
+        size_t gh = cb_add_column(p, n, "gh", 0, 60, 0), s = cb_add_column(p, n, "s", 0, 200, 1);
+        size_t g1 = cb_add_column(p, n, "g1", 0, 15, 5), g2 = cb_add_column(p, n, "g2", 0, 15, 10);
+        size_t d = cb_add_column(p, n, "d", 0, 75, 50), demand = cb_add_row(p, n, "demand", 75, 75);
+        size_t water = cb_add_row(p, n, "water", 0, 0), w = cb_add_random(p, n, "w");
+        cb_set_state(p, n, x, in, out);
+        const size_t power[] = {gh, g1, g2, d};
+        for (size_t i = 0; i < 4; i++)
+            cb_add_entry(p, n, demand, power[i], 1);
+        cb_add_entry(p, n, water, out, 1);
+        cb_add_entry(p, n, water, in, -1);
+        cb_add_entry(p, n, water, gh, 1);
+        cb_add_entry(p, n, water, s, 1);
+        cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = water, .random = w, .factor = 1});
+        for (size_t k = 0; k < (t ? 10u : 1u); k++)
+            cb_add_outcome(p, n, t ? 0.1 : 1, t ? &inflow[k] : (double[]){0});
+        cb_set_risk(p, n, beta, alpha);
+        chain(p, n);
+    }
+    return p;
+}
+
+static cobre_sddp_problem *cvar_10(void) {
+    return cvar_1d(.1, .1);
+}
+
+static cobre_sddp_problem *cvar_50(void) {
+    return cvar_1d(.5, .5);
+}
+
+static cobre_sddp_problem *cvar_90(void) {
+    return cvar_1d(.9, .9);
+}
+
+static cobre_sddp_problem *cvar_neutral(void) {
+    return cvar_1d(1, 1);
+}
+
+/* Not published: every kind of noise at once, checked against its extensive form. Water evaporates at random (an entry of
+ * the incoming state), a turbine's efficiency and a fuel's cost are random, so are demand, a limit and a fee. */
+static cobre_sddp_problem *all_noise(void) {
+    cobre_sddp_problem *p = new_problem("all_noise", false);
+    size_t x = cb_add_state(p, "x", 10);
+    for (size_t t = 0; t < 4; t++) {
+        size_t n = cb_add_node(p, NULL, t + 1);
+        size_t in = cb_add_column(p, n, "x_in", -INF, INF, 0), out = cb_add_column(p, n, "x_out", 0, 12, 0);
+        size_t h = cb_add_column(p, n, "h", 0, 6, 0), s = cb_add_column(p, n, "s", 0, INF, 0);
+        size_t g = cb_add_column(p, n, "g", 0, INF, 2), water = cb_add_row(p, n, "water", 3, 3);
+        size_t demand = cb_add_row(p, n, "demand", 5, INF), w[6];
+        cb_set_state(p, n, x, in, out);
+        cb_add_entry(p, n, water, out, 1);
+        cb_add_entry(p, n, water, in, -1);
+        cb_add_entry(p, n, water, h, 1);
+        cb_add_entry(p, n, water, s, 1);
+        cb_add_entry(p, n, demand, h, 1);
+        cb_add_entry(p, n, demand, g, 1);
+        cb_add_entry(p, n, demand, in, 0.01);
+        for (size_t i = 0; i < 6; i++)
+            w[i] = cb_add_random(p, n, NULL);
+        const cb_noise noise[] = {
+            {CB_NOISE_ENTRY, water, in, w[0], 1},       {CB_NOISE_ENTRY, demand, h, w[1], 1},
+            {CB_NOISE_ENTRY, demand, in, w[0], -0.01},  {CB_NOISE_COST, g, 0, w[2], 1},
+            {CB_NOISE_ROW_LOWER, demand, 0, w[3], 1},   {CB_NOISE_ROW, water, 0, w[3], 0.5},
+            {CB_NOISE_COLUMN_UPPER, h, 0, w[4], 1},     {CB_NOISE_CONSTANT, 0, 0, w[5], 1},
+            {CB_NOISE_COLUMN_UPPER, out, 0, w[4], 0.5}, {CB_NOISE_COLUMN_LOWER, out, 0, w[4], 0.2}};
+        for (size_t i = 0; i < sizeof noise / sizeof *noise; i++)
+            cb_add_noise(p, n, noise[i]);
+        cb_add_outcome(p, n, 0.5, (double[]){0.1, 0.2, 0, 0, 1, 0.3});
+        cb_add_outcome(p, n, 0.3, (double[]){0.3, -0.1, 1.5, 1, 0, 0});
+        cb_add_outcome(p, n, 0.2, (double[]){0, 0, 3, 2, 2, 1});
+        cb_add_edge(p, n == 0 ? CB_ROOT : n - 1, n, 1, n == 0 ? 1 : 0.95);
+    }
+    return p;
+}
+
+static cobre_sddp_problem *stock(void) {
+    cobre_sddp_problem *p = new_problem("stock", false);
+    size_t x = cb_add_state(p, "x", 0.5);
+    for (size_t t = 1; t <= 5; t++) {
+        size_t n = cb_add_node(p, NULL, t);
+        size_t in = cb_add_column(p, n, "x_in", -INF, INF, 0), out = cb_add_column(p, n, "x_out", 0, 1, 0);
+        size_t u = cb_add_column(p, n, "u", 0, 0.5, sin(3.0 * (double)t) - 1), row = cb_add_row(p, n, "balance", 0, 0);
+        cb_set_state(p, n, x, in, out);
+        cb_add_entry(p, n, row, out, 1);
+        cb_add_entry(p, n, row, in, -1);
+        cb_add_entry(p, n, row, u, 1);
+        size_t xi = cb_add_random(p, n, "xi");
+        cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = row, .random = xi, .factor = 1});
+        for (int k = 0; k < 10; k++)
+            cb_add_outcome(p, n, 0.1, (double[]){k / 30.0});
+        chain(p, n);
+    }
+    return p;
+}
+
+static cobre_sddp_problem *multistock(void) {
+    cobre_sddp_problem *p = new_problem("multistock", false);
+    size_t x[3];
+    for (size_t i = 0; i < 3; i++)
+        x[i] = cb_add_state(p, NULL, 0.5);
+    for (size_t t = 1; t <= 5; t++) {
+        size_t n = cb_add_node(p, NULL, t), total = cb_add_row(p, n, "total", -INF, 1.5);
+        for (size_t i = 0; i < 3; i++) {
+            size_t in = cb_add_column(p, n, NULL, -INF, INF, 0), out = cb_add_column(p, n, NULL, 0, 1, 0);
+            size_t u = cb_add_column(p, n, NULL, 0, 0.5, sin(3.0 * (double)t) - 1), row = cb_add_row(p, n, NULL, 0, 0);
+            cb_set_state(p, n, x[i], in, out);
+            cb_add_entry(p, n, row, out, 1);
+            cb_add_entry(p, n, row, in, -1);
+            cb_add_entry(p, n, row, u, -1);
+            cb_add_entry(p, n, total, u, 1);
+            size_t xi = cb_add_random(p, n, NULL);
+            cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = row, .random = xi, .factor = -1});
+        }
+        for (int k = 0; k < 27; k++)
+            cb_add_outcome(p, n, 1.0 / 27, (double[]){k % 3 * 0.15, k / 3 % 3 * 0.15, k / 9 * 0.15});
+        cb_set_value_bound(p, n, -5);
+        chain(p, n);
+    }
+    return p;
+}
+
+const reference_case reference_cases[] = {
+    {"fast_hydro_thermal", fast_hydro_thermal, -10, 1e-9, 0, 10, true, false},
+    {"fast_production_management", fast_production_management, -23.96, 1e-6, 0, 20, true, false},
+    {"fast_quickstart", fast_quickstart, -2, 1e-9, 0, 10, true, false},
+    {"mccardle_farm", mccardle_farm, 4074.1391, 1e-5, 0, 60, true, false},
+    {"reservoir_1", reservoir_1, 55.0 / 6, 1e-8, 0, 1, true, false},
+    {"reservoir_2", reservoir_2, 21.38888889, 1e-6, 0, 30, true, false},
+    {"reservoir_4", reservoir_4, 45.83333333, 1e-6, 0, 100, true, false},
+    {"reservoir_20", reservoir_20, 241.3833, 0.1, 0, 400, false, false},
+    {"reservoir_infinite", reservoir_infinite, 715.0 / 6, 1e-3, 0, 400, false, false},
+    {"cvar_1d_10", cvar_10, 4433.813449426, 4.4e-3, 0, 200, true, false},
+    {"cvar_1d_50", cvar_50, 1634.681619423, 1.6e-3, 0, 500, true, false},
+    {"cvar_1d_90", cvar_90, 1069.838288130, 1.0e-3, 0, 400, true, false},
+    {"cvar_1d_neutral", cvar_neutral, 1057.646764188, 1.0e-3, 0, 400, true, false},
+    {"all_noise", all_noise, 7.50530218675, 1e-6, 0, 100, true, false},
+    {"stock", stock, -1.47107492, 1.5e-6, 0, 150, false, false},
+    {"multistock", multistock, -4.3405956, 0.01, 0, 200, false, false},
+    {"brazil_T3", build_brazil_T3, 782309.1877977113, 0.79, 0, 400, false, true},
+    {"brazil_60", build_brazil_60, 71603.4667, 1800, 360, 118, false, true},
+    {NULL, NULL, 0, 0, 0, 0, false, false},
+};
+
+const reference_case *find_case(const char *name) {
+    for (const reference_case *c = reference_cases; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}

@@ -1,0 +1,147 @@
+/* driver.c: trains a reference case, or a file, and prints every number of it with all its bits.
+ *
+ *     driver CASE|FILE [iterations=N] [passes=M] [seed=S] [solver=NAME] [multi=1] [checkpoint=F] [every=K] [resume=F]
+ *            [warm=F] [save=F] [simulate=N] [given=1] [stall=W] [gap=1] [rule=K] [beta=B alpha=A] [quiet=1] [times=1] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+typedef struct {
+    cobre_comm *comm;
+    bool quiet;
+} teller;
+
+static const char *option(int argc, char **argv, const char *key) {
+    size_t length = strlen(key);
+    for (int i = 2; i < argc; i++)
+        if (strncmp(argv[i], key, length) == 0 && argv[i][length] == '=')
+            return argv[i] + length + 1;
+    return NULL;
+}
+
+static uint64_t number(int argc, char **argv, const char *key, uint64_t otherwise) {
+    const char *text = option(argc, argv, key);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static int complain(cobre_comm *comm, const char *what) {
+    const cobre_sddp_error *error = cobre_sddp_last_error();
+    fprintf(stderr, "rank %zu: %s: %s: %s -- %s\n", cobre_rank(comm), what, cobre_sddp_status_name(error->status),
+            error->message, error->suggestion);
+    return 1;
+}
+
+static void on_progress(void *arg, const cobre_sddp_progress *p) {
+    const teller *printer = arg;
+    if (cobre_rank(printer->comm) == 0 && !printer->quiet)
+        printf("%llu bound %a %.9g mean %a deviation %a cuts %llu solves %llu\n", (unsigned long long)p->iteration,
+               p->bound, p->bound, p->mean, p->deviation, (unsigned long long)p->cuts, (unsigned long long)p->solves);
+}
+
+static void on_issue(void *arg, const cobre_sddp_issue *issue) {
+    (void)arg;
+    fprintf(stderr, "%s:%zu: %s: %s\n", issue->file, issue->line, issue->place, issue->message);
+}
+
+static void on_stage(void *arg, const cobre_sddp_stage *stage) {
+    const teller *printer = arg;
+    if (cobre_rank(printer->comm) == 0 && !printer->quiet)
+        printf("trajectory %zu step %zu node %zu outcome %zd cost %a future %a\n", stage->trajectory, stage->step,
+               stage->node, (ssize_t)stage->outcome, stage->stage_cost, stage->future_cost);
+}
+
+static cobre_sddp_status load(cobre_comm *comm, const char *name, const char *solver, cobre_sddp_problem **problem) {
+    const reference_case *reference = find_case(name);
+    if (!reference)
+        return cobre_sddp_load(comm, name,
+                               &(cobre_sddp_load_options){
+                                   .struct_size = sizeof(cobre_sddp_load_options), .issue = on_issue, .solver = solver},
+                               problem);
+    *problem = reference->build();
+    if (!*problem)
+        exit(77); /* its data are not there */
+    return cb_problem_finish(comm, *problem, solver);
+}
+
+static int simulate(teller *printer, cobre_sddp_policy *policy, size_t trajectories, bool given) {
+    cobre_sddp_simulation result;
+    cobre_sddp_simulate_options options = {.struct_size = sizeof options,
+                                           .trajectories = trajectories,
+                                           .arg = printer,
+                                           .sampling = given ? COBRE_SDDP_GIVEN : COBRE_SDDP_IN_SAMPLE,
+                                           .stage = given ? on_stage : NULL};
+    if (cobre_sddp_simulate(printer->comm, policy, &options, &result))
+        return complain(printer->comm, "simulate");
+    if (cobre_rank(printer->comm) == 0)
+        printf("simulated %zu mean %a %.9g deviation %a half %.9g min %.9g max %.9g\n", result.trajectories,
+               result.mean, result.mean, result.deviation, result.half, result.minimum, result.maximum);
+    return 0;
+}
+
+static int run(cobre_comm *comm, int argc, char **argv) {
+    teller printer = {.comm = comm, .quiet = option(argc, argv, "quiet") != NULL};
+    cobre_sddp_problem *problem;
+    cobre_sddp_policy *policy = NULL;
+    cobre_sddp_result result;
+    const char *beta = option(argc, argv, "beta"), *alpha = option(argc, argv, "alpha");
+    const char *seconds = option(argc, argv, "seconds"), *save = option(argc, argv, "save");
+    cobre_sddp_options options = {.struct_size = sizeof options,
+                                  .iterations = number(argc, argv, "iterations", 0),
+                                  .forward_passes = number(argc, argv, "passes", 1),
+                                  .seed = number(argc, argv, "seed", 1),
+                                  .solver = option(argc, argv, "solver"),
+                                  .multi_cut = option(argc, argv, "multi") != NULL,
+                                  .checkpoint = option(argc, argv, "checkpoint"),
+                                  .checkpoint_every = number(argc, argv, "every", 0),
+                                  .resume = option(argc, argv, "resume"),
+                                  .warm_start = option(argc, argv, "warm"),
+                                  .stall_window = number(argc, argv, "stall", 0),
+                                  .gap_rule = option(argc, argv, "gap") != NULL,
+                                  .simulate_every = number(argc, argv, "rule", 0),
+                                  .seconds = seconds ? strtod(seconds, NULL) : 0,
+                                  .has_risk = beta != NULL,
+                                  .risk_beta = beta ? strtod(beta, NULL) : 0,
+                                  .risk_alpha = alpha ? strtod(alpha, NULL) : 0,
+                                  .lp_folder = "/tmp",
+                                  .progress = on_progress,
+                                  .arg = &printer};
+    if (load(comm, argv[1], options.solver, &problem))
+        return complain(comm, "load");
+    int failed = 0;
+    if (cobre_sddp_train(comm, problem, &options, &policy, &result))
+        failed = complain(comm, "train");
+    if (!failed && cobre_rank(comm) == 0)
+        printf("stop %s after %llu bound %a %.12g cuts %llu\n", cobre_sddp_stop_name(result.stop),
+               (unsigned long long)result.iterations, cobre_sddp_bound(policy), cobre_sddp_bound(policy),
+               (unsigned long long)cobre_sddp_cuts(policy));
+    if (!failed && option(argc, argv, "times"))
+        fprintf(stderr,
+                "rank %zu: forward %.3f backward %.3f bound %.3f communication %.3f simulation %.3f total %.3f\n",
+                cobre_rank(comm), result.times.forward, result.times.backward, result.times.bound,
+                result.times.communication, result.times.simulation, result.times.total);
+    if (!failed && save && cobre_sddp_policy_save(policy, save))
+        failed = complain(comm, "save");
+    if (!failed && (option(argc, argv, "simulate") || option(argc, argv, "given")))
+        failed = simulate(&printer, policy, number(argc, argv, "simulate", 0), option(argc, argv, "given") != NULL);
+    cobre_sddp_policy_free(&policy);
+    cobre_sddp_problem_free(&problem);
+    return failed;
+}
+
+int main(int argc, char **argv) {
+    cobre_comm *comm;
+    if (argc < 2) {
+        for (const reference_case *c = reference_cases; c->name; c++)
+            printf("%s\n", c->name);
+        return 2;
+    }
+    if (cobre_comm_open(NULL, &comm) != COBRE_OK) {
+        fprintf(stderr, "%s\n", cobre_last_error()->message);
+        return 1;
+    }
+    int failed = run(comm, argc, argv);
+    cobre_comm_free(&comm);
+    return failed;
+}

@@ -1,0 +1,12 @@
+/* extensive.h: the whole scenario tree as one LP. */
+#ifndef EXTENSIVE_H
+#define EXTENSIVE_H
+
+#include "problem.h"
+
+/* The optimal value of a finished problem without cycles, in its own sense; NAN if the LP has no solution. Every node of
+ * the scenario tree has its own copy of its LP; a copy's cost from there on is a free column z, and nested risk is
+ * written with t and u as in stage_build.c. */
+double extensive_value(const cobre_sddp_problem *problem);
+
+#endif

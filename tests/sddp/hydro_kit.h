@@ -1,0 +1,56 @@
+/* hydro_kit.h: cases made up in a temporary folder, and what the reader says about them. */
+#ifndef HYDRO_KIT_H
+#define HYDRO_KIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reader.h"
+
+enum { MOST_ISSUES = 400 };
+
+typedef struct {
+    char file[128]; /* without its folder */
+    size_t line;
+    char place[128], message[512];
+} kit_issue;
+
+typedef struct {
+    cobre_sddp_problem *problem;
+    size_t count;
+    kit_issue issue[MOST_ISSUES];
+} kit_result;
+
+extern char kit_folder[64]; /* of the case under test */
+
+int kit_make_folder(void **state); /* cmocka set-up and tear-down */
+int kit_remove_folder(void **state);
+
+void kit_put(const char *file, const char *text);
+void kit_put_bytes(const char *file, const void *bytes, size_t size);
+void kit_remove(const char *file);
+char *kit_get(const char *file, size_t *size); /* for the caller to free */
+void kit_copy(const char *name);               /* cases/NAME becomes the case under test */
+
+/* Replaces the first `old` of a file; the test fails if there is none. */
+void kit_edit(const char *file, const char *old, const char *new);
+
+void kit_read(kit_result *result); /* reads and checks; result->problem is never NULL */
+void kit_free(kit_result *result);
+void kit_read_well(kit_result *result); /* and fails on any issue */
+
+/* Of a node of a problem that is being built, by name; they must exist. */
+const cb_column *kit_column(const kit_result *result, size_t node, const char *name);
+const cb_row *kit_row(const kit_result *result, size_t node, const char *name);
+double kit_entry(const kit_result *result, size_t node, const char *row, const char *column);
+
+void kit_near(double value, double expected);
+
+#endif

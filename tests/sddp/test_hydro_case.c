@@ -1,0 +1,256 @@
+/* test_hydro_case.c: the programs that the shipped cases become, against hand calculation. */
+#include "hydro_kit.h"
+
+#include <math.h>
+
+static kit_result r;
+
+static size_t noises(size_t node, cb_noise_target target) {
+    size_t count = 0;
+    for (size_t i = 0; i < r.problem->node[node].noises; i++)
+        count += r.problem->node[node].noise[i].target == target;
+    return count;
+}
+
+static const cb_noise *noise_on(size_t node, cb_noise_target target, const char *name) {
+    const cb_node *n = &r.problem->node[node];
+    for (size_t i = 0; i < n->noises; i++) {
+        const cb_noise *noise = &n->noise[i];
+        bool row = target <= CB_NOISE_ROW_UPPER || target == CB_NOISE_ENTRY;
+        const char *on = row ? n->row[noise->index].name : n->column[noise->index].name;
+        if (noise->target == target && strcmp(on, name) == 0)
+            return noise;
+    }
+    fail_msg("no noise on %s", name);
+    return NULL;
+}
+
+static double outcome(size_t node, size_t k, size_t random) {
+    const cb_node *n = &r.problem->node[node];
+    return n->table[k * n->randoms + random];
+}
+
+static void toy(void **state) {
+    (void)state;
+    kit_copy("toy");
+    kit_read_well(&r);
+    const cobre_sddp_problem *p = r.problem;
+    assert_int_equal(p->nodes, 3);
+    assert_int_equal(p->states, 1);
+    assert_string_equal(p->state[0].name, "storage[lake]");
+    kit_near(p->state[0].initial, 100);
+    for (size_t n = 0; n < 3; n++) {
+        assert_int_equal(p->node[n].stage, n + 1);
+        assert_int_equal(p->node[n].columns, 6);
+        assert_int_equal(p->node[n].rows, 2);
+        assert_int_equal(p->node[n].outcomes, n == 0 ? 1 : 2);
+        kit_near(kit_row(&r, n, "load[main]")->lower, 100);
+        kit_near(kit_row(&r, n, "load[main]")->upper, 100);
+        kit_near(kit_row(&r, n, "water[lake]")->lower, 0);
+        kit_near(kit_column(&r, n, "storage[lake]")->upper, 200);
+        kit_near(kit_column(&r, n, "hydro[lake]")->upper, 100);
+        kit_near(kit_column(&r, n, "generation[gas]")->upper, 80);
+        kit_near(kit_column(&r, n, "generation[gas]")->cost, 50);
+        kit_near(kit_column(&r, n, "deficit[main,1]")->upper, 100);
+        kit_near(kit_column(&r, n, "deficit[main,1]")->cost, 500);
+        assert_true(isinf(kit_column(&r, n, "spill[lake]")->upper));
+        kit_near(kit_entry(&r, n, "load[main]", "hydro[lake]"), 1);
+        kit_near(kit_entry(&r, n, "load[main]", "generation[gas]"), 1);
+        kit_near(kit_entry(&r, n, "load[main]", "deficit[main,1]"), 1);
+        kit_near(kit_entry(&r, n, "water[lake]", "storage_in[lake]"), -1);
+        kit_near(kit_entry(&r, n, "water[lake]", "storage[lake]"), 1);
+        kit_near(kit_entry(&r, n, "water[lake]", "hydro[lake]"), 1);
+        kit_near(kit_entry(&r, n, "water[lake]", "spill[lake]"), 1);
+        kit_near(noise_on(n, CB_NOISE_ROW, "water[lake]")->factor, 1);
+        kit_near(outcome(n, 0, 0), n == 0 ? 50 : 20);
+        kit_near(p->node[n].probability[0], n == 0 ? 1 : 0.5);
+    }
+    assert_int_equal(p->node[0].edges, 1);
+    kit_near(p->node[0].edge[0].probability, 1);
+    kit_near(p->node[0].edge[0].discount, 1);
+    assert_int_equal(p->node[2].edges, 0);
+    assert_int_equal(p->longest, 3);
+    kit_free(&r);
+}
+
+static void reservoir(void **state) {
+    (void)state;
+    kit_copy("reservoir");
+    kit_read_well(&r);
+    const cb_node *n = &r.problem->node[0];
+    assert_int_equal(n->randoms, 2);
+    assert_int_equal(n->outcomes, 3);
+    kit_near(outcome(0, 0, 1), 7.5);
+    kit_near(noise_on(0, CB_NOISE_ROW, "load[main]")->factor, 1);
+    kit_near(n->probability[2], 1.0 / 3);
+    assert_int_equal(n->edges, 1);
+    assert_int_equal(n->edge[0].to, 0);
+    kit_near(n->edge[0].probability, 0.9);
+    assert_true(isinf(kit_column(&r, 0, "generation[gas]")->upper));
+    kit_near(kit_column(&r, 0, "spill[lake]")->cost, 10);
+    kit_near(kit_column(&r, 0, "storage[lake]")->lower, 5);
+    kit_free(&r);
+}
+
+/* February: 672 hours, so 1 m3/s is 0.0036 * 672 hm3. */
+static void cascade(void **state) {
+    (void)state;
+    kit_copy("cascade");
+    kit_read_well(&r);
+    const cobre_sddp_problem *p = r.problem;
+    const double volume = 0.0036 * 672;
+    assert_int_equal(p->nodes, 12);
+    assert_int_equal(p->states, 2 + 2 + 1 + 2); /* reservoirs; lags of head, gorge, mouth */
+    assert_string_equal(p->node[1].name, "feb");
+    assert_string_equal(p->state[2].name, "inflow[head,1]");
+    kit_near(p->state[2].initial, 590);
+    kit_near(p->state[3].initial, 450);
+    /* per plant: turbined and hydro in 3 blocks, spill, inflow, lack; 2 x storage, lags; and one penalty */
+    assert_int_equal(p->node[1].columns, 3 * (6 + 3) + 2 * 2 + (3 + 1 + 3) + 1 + 3 * (4 + 2 * 3 + 2));
+    assert_int_equal(p->node[1].rows,
+                     3 * 2 + 3 + 3 * 3 + 1 + 3 + 2); /* load, water, production, outflow, inflow, lags */
+    kit_near(kit_row(&r, 1, "load[north,peak]")->lower, 672 * 0.15 * 835);
+    kit_near(kit_entry(&r, 1, "load[south,low]", "generation[coal,low]"), 672 * 0.35);
+    kit_near(kit_column(&r, 1, "generation[coal,low]")->cost, 32 * 672 * 0.35);
+    kit_near(kit_column(&r, 1, "generation[coal,low]")->lower, 100);
+    kit_near(kit_entry(&r, 1, "load[north,middle]", "exchange[north,south,middle]"), -672 * 0.5);
+    kit_near(kit_entry(&r, 1, "load[south,middle]", "exchange[north,south,middle]"), 672 * 0.5 * 0.97);
+    kit_near(kit_column(&r, 1, "deficit[north,second,peak]")->upper, 0.1 * 835);
+    kit_near(kit_entry(&r, 1, "water[head]", "turbined[head,peak]"), volume * 0.15);
+    kit_near(kit_entry(&r, 1, "water[gorge]", "turbined[head,peak]"), -volume * 0.15);
+    kit_near(kit_entry(&r, 1, "water[mouth]", "spill[gorge]"), -volume);
+    kit_near(kit_entry(&r, 1, "production[head,peak]", "turbined[head,peak]"), 0.85);
+    kit_near(kit_entry(&r, 1, "production[head,peak]", "hydro[head,peak]"), -1);
+    kit_near(kit_entry(&r, 1, "load[north,peak]", "hydro[head,peak]"), 672 * 0.15);
+    kit_near(kit_entry(&r, 1, "outflow[mouth]", "turbined[mouth,peak]"), 0.15);
+    kit_near(kit_row(&r, 1, "outflow[mouth]")->lower, 250);
+    kit_near(kit_column(&r, 1, "outflow_lack[mouth]")->cost, 20 * volume);
+    kit_near(p->node[1].edge[0].discount, pow(1.1, -672.0 / 8760));
+    kit_near(kit_column(&r, 6, "generation[coal,peak]")->upper, 175);
+    kit_near(kit_column(&r, 5, "generation[coal,peak]")->upper, 350);
+    kit_near(kit_column(&r, 11, "storage[head]")->lower, 1500);
+    kit_near(kit_column(&r, 11, "storage_in[head]")->lower, 400);
+    kit_free(&r);
+}
+
+/* The normal model: m + s (phi1 (a1 - m1) / s1 + phi2 (a2 - m2) / s2 + w z), February of head. */
+static void normal_model(void **state) {
+    (void)state;
+    kit_copy("cascade");
+    kit_read_well(&r);
+    kit_near(kit_entry(&r, 1, "inflow[head]", "inflow[head]"), 1);
+    size_t size;
+    char *text = kit_get("par.csv", &size);
+    double mean[12], scale[12], noise[12], phi1[12], phi2[12] = {0};
+    char *line = strchr(text, '\n') + 1;
+    for (size_t i = 0; i < 12; i++, line = strchr(line, '\n') + 1)
+        assert_true(sscanf(line, "head,%*d,%lf,%lf,%lf,%lf,%lf", &mean[i], &scale[i], &noise[i], &phi1[i], &phi2[i]) >=
+                    4);
+    free(text);
+    kit_near(mean[1], 680);
+    kit_near(scale[1], 217.6);
+    double first = scale[1] * phi1[1] / scale[0], second = scale[1] * phi2[1] / scale[11];
+    kit_near(kit_entry(&r, 1, "inflow[head]", "inflow_in[head,1]"), -first);
+    kit_near(kit_entry(&r, 1, "inflow[head]", "inflow_in[head,2]"), -second);
+    kit_near(kit_row(&r, 1, "inflow[head]")->lower, mean[1] - first * mean[0] - second * mean[11]);
+    kit_near(kit_entry(&r, 1, "lag[head,2]", "inflow_lag[head,2]"), 1);
+    kit_near(kit_entry(&r, 1, "lag[head,2]", "inflow_in[head,1]"), -1);
+    kit_near(kit_entry(&r, 1, "water[head]", "inflow[head]"), -0.0036 * 672);
+    kit_near(noise_on(1, CB_NOISE_ROW, "inflow[head]")->factor, 1);
+    assert_int_equal(r.problem->node[1].outcomes, 20);
+    kit_free(&r);
+}
+
+/* Over many draws the noise has the deviations and correlations that the tables say. */
+static void drawn_noise(void **state) {
+    (void)state;
+    enum { DRAWS = 100000 };
+    kit_copy("cascade");
+    kit_read_well(&r);
+    const cb_node *n = &r.problem->node[1];
+    double sum[3] = {0}, product[3][3] = {{0}};
+    for (uint32_t k = 0; k < DRAWS; k++) {
+        cb_rng rng;
+        double values[3];
+        cb_rng_start(&rng, 1, CB_RNG_OPENING, 0, k, 1);
+        n->draw(n->model, 1, &rng, values);
+        for (size_t i = 0; i < 3; i++) {
+            sum[i] += values[i] / DRAWS;
+            for (size_t j = 0; j < 3; j++)
+                product[i][j] += values[i] * values[j] / DRAWS;
+        }
+    }
+    const double correlation[3][3] = {{1, 0.8, 0.6}, {0.8, 1, 0.7}, {0.6, 0.7, 1}};
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(fabs(sum[i]) < 0.02 * sqrt(product[i][i]));
+        for (size_t j = 0; j < 3; j++)
+            assert_true(fabs(product[i][j] / sqrt(product[i][i] * product[j][j]) - correlation[i][j]) < 0.01);
+    }
+    kit_free(&r);
+}
+
+/* The lognormal model: the noise multiplies the constant and the lags. January follows December. */
+static void lognormal_model(void **state) {
+    (void)state;
+    kit_copy("brazil_ar");
+    kit_read_well(&r);
+    assert_int_equal(r.problem->states, 8);
+    assert_int_equal(r.problem->node[0].randoms, 0); /* its inflow is known */
+    kit_near(kit_row(&r, 0, "inflow[SE]")->lower, 39717.564);
+    const double mean = 54330.00355710471, before = 39890.077283479965, gamma = 0.6453084819160032;
+    kit_near(kit_row(&r, 12, "inflow[SE]")->lower, 0);
+    kit_near(kit_entry(&r, 12, "inflow[SE]", "inflow_in[SE,1]"), 0);
+    kit_near(noise_on(12, CB_NOISE_ENTRY, "inflow[SE]")->factor, -gamma * mean / before);
+    kit_near(noise_on(12, CB_NOISE_ROW, "inflow[SE]")->factor, mean - gamma * mean);
+    assert_int_equal(noises(12, CB_NOISE_ENTRY), 4);
+    kit_free(&r);
+}
+
+static void brazil(void **state) {
+    (void)state;
+    kit_copy("brazil60");
+    kit_read_well(&r);
+    const cobre_sddp_problem *p = r.problem;
+    assert_int_equal(p->nodes, 60);
+    assert_int_equal(p->states, 4);
+    assert_int_equal(p->node[59].columns, 4 * 4 + 95 + 16 + 10);
+    assert_int_equal(p->node[59].rows, 9);
+    assert_int_equal(p->node[0].outcomes, 1);
+    assert_int_equal(p->node[1].outcomes, 82);
+    assert_int_equal(p->scenarios, 82);
+    kit_near(outcome(0, 0, 3), 2525.938);
+    kit_near(outcome(1, 0, 0), 56896.8);   /* stage 2: January of 1931 */
+    kit_near(outcome(12, 0, 0), 38566.5);  /* stage 13: December */
+    kit_near(outcome(1, 51, 0), 84213.88); /* 1982, then 1984: three subsystems have no 1983 */
+    kit_near(outcome(1, 52, 0), 64555.38);
+    kit_near(kit_row(&r, 0, "load[SE]")->lower, 45515);
+    kit_near(kit_row(&r, 1, "load[SE]")->lower, 46611);
+    kit_near(kit_row(&r, 12, "load[SE]")->lower, 45515);
+    kit_near(kit_column(&r, 0, "generation[SE-01]")->cost, 0.5 * 0.1 / 60 * 21.49);
+    kit_near(kit_column(&r, 0, "deficit[N,1]")->cost, 0.5 * 0.01 / 60 * 5845.54);
+    kit_near(kit_column(&r, 0, "deficit[S,4]")->cost, 0.5 * 0.01 / 60 * 2465.4);
+    kit_near(kit_column(&r, 0, "deficit[S,4]")->upper, 0.8 * 11692);
+    kit_near(kit_column(&r, 0, "exchange[N,IMP]")->upper, 99999);
+    kit_near(kit_entry(&r, 0, "transfer[IMP]", "exchange[N,IMP]"), 1);
+    kit_near(p->scenario[0].values[1][0], 56451.95); /* it begins in December of 1931 */
+    kit_near(p->scenario[0].values[13][0], 65408.16);
+    kit_near(p->scenario[81].values[1][0], 56896.8); /* after the last year comes the first */
+    kit_free(&r);
+    kit_copy("brazil120");
+    kit_read_well(&r);
+    assert_int_equal(r.problem->nodes, 120);
+    kit_near(r.problem->node[0].edge[0].discount, 0.9906);
+    kit_near(outcome(1, 0, 0), 86488.31); /* stage 2: February */
+    kit_near(kit_column(&r, 0, "deficit[S,4]")->cost, 5845.54);
+    kit_near(kit_column(&r, 0, "spill[S]")->cost, 0.001);
+    kit_free(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(toy),          cmocka_unit_test(reservoir),   cmocka_unit_test(cascade),
+        cmocka_unit_test(normal_model), cmocka_unit_test(drawn_noise), cmocka_unit_test(lognormal_model),
+        cmocka_unit_test(brazil),
+    };
+    return cmocka_run_group_tests(tests, kit_make_folder, kit_remove_folder);
+}

@@ -1,0 +1,161 @@
+/* test_hydro_csv.c: tables as programs and people write them, and where a JSON value stands. */
+#include "hydro_kit.h"
+
+#include <locale.h>
+
+#include "hydro_csv.h"
+#include "json_line.h"
+
+static char message[512];
+static size_t issues, line;
+
+static void on_issue(void *arg, const cobre_sddp_issue *issue) {
+    (void)arg;
+    if (issues++ == 0) {
+        snprintf(message, sizeof message, "%s", issue->message);
+        line = issue->line;
+    }
+}
+
+static cobre_sddp_problem *problem;
+
+static bool read_bytes(const char *bytes, size_t size, cb_csv *table) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/t.csv", kit_folder);
+    kit_put_bytes("t.csv", bytes, size);
+    problem = cb_problem_new("", false);
+    issues = line = 0;
+    message[0] = 0;
+    cb_problem_on_issue(problem, on_issue, NULL);
+    return cb_csv_read(problem, path, false, table);
+}
+
+static void done(cb_csv *table) {
+    cb_csv_free(table);
+    cobre_sddp_problem_free(&problem);
+}
+
+static void one_table(const char *text) {
+    cb_csv table;
+    assert_true(read_bytes(text, strlen(text), &table));
+    assert_int_equal(issues, 0);
+    assert_int_equal(table.columns, 2);
+    assert_int_equal(table.rows, 2);
+    assert_string_equal(table.header[0], "name");
+    assert_string_equal(table.header[1], "x");
+    assert_string_equal(cb_csv_text(&table, 0, 0), "a");
+    assert_string_equal(cb_csv_text(&table, 0, 1), "1");
+    assert_string_equal(cb_csv_text(&table, 1, 0), "b");
+    assert_string_equal(cb_csv_text(&table, 1, 1), "");
+    done(&table);
+}
+
+static void dialects(void **state) {
+    (void)state;
+    one_table("name,x\na,1\nb,\n");
+    one_table("name,x\na,1\nb,"); /* no newline at the end */
+    one_table("name,x\r\na,1\r\nb,\r\n");
+    one_table("\xEF\xBB\xBFname,x\na,1\nb,\n");
+    one_table("  name , x\t\n a ,1 \n\n   \nb,\n\n");
+    one_table("# a remark\nname,x\n# another, with \"quotes\na,1\nb,\n");
+    one_table("\"name\",\"x\"\r\n\"a\",\"1\"\r\n\"b\",\"\"");
+}
+
+static void quotes(void **state) {
+    (void)state;
+    const char *text = "\"a \"\"b\"\", c\" ,\" d \"\n";
+    cb_csv table;
+    assert_true(read_bytes(text, strlen(text), &table));
+    assert_string_equal(table.header[0], "a \"b\", c");
+    assert_string_equal(table.header[1], " d ");
+    done(&table);
+}
+
+static void lines_are_counted(void **state) {
+    (void)state;
+    const char *text = "# x\n\nname,x\r\n\r\na,1\n#\nb,2\n";
+    cb_csv table;
+    assert_true(read_bytes(text, strlen(text), &table));
+    assert_int_equal(table.header_line, 3);
+    assert_int_equal(table.line[0], 5);
+    assert_int_equal(table.line[1], 7);
+    done(&table);
+}
+
+static void wrong(const char *text, size_t size, size_t at, const char *expected) {
+    cb_csv table;
+    read_bytes(text, size, &table);
+    if (issues != 1 || line != at || !strstr(message, expected))
+        fail_msg("\"%s\": %zu issues, line %zu: %s", text, issues, line, message);
+    done(&table);
+}
+
+#define WRONG(text, at, expected) wrong(text, sizeof(text) - 1, at, expected)
+
+static void mistakes(void **state) {
+    (void)state;
+    WRONG("", 1, "is empty");
+    WRONG("\n\n# only a remark\n", 1, "is empty");
+    WRONG("a;b\n1;2\n", 1, "separated by \";\"");
+    WRONG("a,a\n1,2\n", 1, "two columns are called \"a\"");
+    WRONG("a,\n1,2\n", 1, "column 2 has no name");
+    WRONG("a,b\n1,2\n1\n3,4\n", 3, "has 1 field, but the header names 2 columns");
+    WRONG("a,b\n1,2,3\n", 2, "has 3 fields");
+    WRONG("a,b\n\"1,2\n3,4\n", 2, "not closed on its line");
+    WRONG("a,b\n1,\"2\"x\n3,4\n", 2, "text after a closing quote");
+    WRONG("a,b\n1,2\"\n3,4\n", 2, "quote inside a field");
+    WRONG("a,b\n1,2\x01\n3,4\n", 2, "control character (0x01)");
+    WRONG("a,b\n1,Itaip\xFA\n3,4\n", 2, "not UTF-8");
+    WRONG("a,b\n1,\0\n", 0, "zero byte");
+    WRONG("a,b\r1,2\r", 1, "control character (0x0d)");
+}
+
+static void number(const char *text, double expected) {
+    double value = 0;
+    assert_true(cb_csv_number(text, &value));
+    assert_true(value == expected);
+}
+
+static void numbers(void **state) {
+    (void)state;
+    double value;
+    number("1", 1);
+    number("-2.5e3", -2500);
+    number("+.5", 0.5);
+    number("1.", 1);
+    number("0.1", 0.1);
+    static const char *const none[] = {"",   "nan", "NaN", "inf",   "0x10",  "1,5", "1 2",
+                                       "1e", "e5",  "-",   "1.2.3", "1e999", "5%"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (cb_csv_number(none[i], &value))
+            fail_msg("\"%s\" was taken for %g", none[i], value);
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) /* where a decimal comma is usual */
+        number("1.5", 1.5);
+    setlocale(LC_NUMERIC, "C");
+}
+
+static void json_lines(void **state) {
+    (void)state;
+    const char *text = "{\n  \"a\": 1,\n  \"b\": [\n    {\"x\\\"}\": 1},\n    {\n      \"y\": \"}\\\\\",\n      "
+                       "\"z/~\": 2}],\n \"c\": -1e5\n}\n";
+    assert_int_equal(cb_json_line(text, ""), 1);
+    assert_int_equal(cb_json_line(text, "/a"), 2);
+    assert_int_equal(cb_json_line(text, "/b"), 3);
+    assert_int_equal(cb_json_line(text, "/b/0"), 4);
+    assert_int_equal(cb_json_line(text, "/b/1"), 5);
+    assert_int_equal(cb_json_line(text, "/b/1/y"), 6);
+    assert_int_equal(cb_json_line(text, "/b/1/z~1~0"), 7);
+    assert_int_equal(cb_json_line(text, "/c"), 8);
+    assert_int_equal(cb_json_line(text, "/b/1/missing"), 5); /* the innermost that is there */
+    assert_int_equal(cb_json_line(text, "/missing/x"), 1);
+    assert_int_equal(cb_json_line("", "/a"), 1);
+    assert_int_equal(cb_json_line("{\"a", "/a/b"), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dialects), cmocka_unit_test(quotes),  cmocka_unit_test(lines_are_counted),
+        cmocka_unit_test(mistakes), cmocka_unit_test(numbers), cmocka_unit_test(json_lines),
+    };
+    return cmocka_run_group_tests(tests, kit_make_folder, kit_remove_folder);
+}

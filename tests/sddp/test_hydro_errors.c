@@ -1,0 +1,248 @@
+/* test_hydro_errors.c: each mistake in a case is found, once, at its file and line; and no bytes crash the reader.
+ *
+ * A mistake is an edit of a case that is right. */
+#include "hydro_kit.h"
+
+static kit_result r;
+
+typedef struct {
+    const char *base, *file, *old, *new; /* old NULL: `new` is the whole file; new NULL: the file is removed */
+    const char *where;                   /* file of the issue; NULL: `file` */
+    size_t line;
+    const char *expected; /* in place or message */
+} mistake;
+
+static const mistake mistakes[] = {
+    /* case.json */
+    {"toy", "case.json", NULL, NULL, NULL, 0, "cannot be read: No such file"},
+    {"toy", "case.json", "[\"main\"]", "[\"main\"", NULL, 7, "is not JSON"},
+    {"toy", "case.json", NULL, "[1]", NULL, 0, "is not a JSON object"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": \"3\"", NULL, 5, "/stages"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 2.5", NULL, 5, "2.5 is not a whole number"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 0", NULL, 5, "0 is out of range"},
+    {"toy", "case.json", "\"stages\": 3,", "", NULL, 1, "\"stages\" is missing"},
+    {"toy", "case.json", "\"units\": \"energy\"", "\"units\": \"hm3\"", NULL, 3, "use one of \"water\", \"energy\""},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"stage\": 1", NULL, 5, "unknown key \"stage\""},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"stages\": 4", NULL, 5, "duplicate"},
+    {"toy", "case.json", "[\"main\"]", "[\"main\", \"main\"]", NULL, 6, "\"main\" is there twice"},
+    {"toy", "case.json", "[\"main\"]", "[]", NULL, 6, "there are no subsystems"},
+    {"toy", "case.json", "\"units\": \"energy\"", "\"units\": \"water\"", NULL, 4, "months go with energy units only"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"discount\": 12", NULL, 5, "12 is out of range"},
+    {"cascade", "case.json", "\"annual_rate\": 0.1", "\"annual_rate\": 10", NULL, 6, "like 0.12 for 12 % a year"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"first_season\": 2", NULL, 5, "without \"seasons\""},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"risk\": {\"beta\": 0.5}", NULL, 6, "\"alpha\" is missing"},
+    {"reservoir", "case.json", "\"probability\": 0.9", "\"probability\": 1", NULL, 7, "/cycle/probability"},
+    {"cascade", "case.json", "\"seed\": 1", "\"years\": [1, 2]", NULL, 8, "goes with the source \"history\" only"},
+    /* tables as such */
+    {"toy", "thermals.csv", "gas,main,0,80,50", "gas,main,0,80", NULL, 2, "has 4 fields"},
+    {"toy", "thermals.csv", "cost", "price", NULL, 1, "no column \"cost\""},
+    {"toy", "thermals.csv", "min,", "mim,", NULL, 1,
+     "unknown column \"mim\"; known here: thermal, subsystem, max, cost"},
+    {"toy", "load.csv", NULL, NULL, NULL, 0, "cannot be read"},
+    /* thermals */
+    {"toy", "thermals.csv", "gas,main", "gas,mian", NULL, 2, "unknown subsystem \"mian\"; known are: main"},
+    {"toy", "thermals.csv", "gas,main", "gas,", NULL, 2, "the subsystem is missing"},
+    {"toy", "thermals.csv", "0,80,50", "90,80,50", NULL, 2, "min 90 is above max 80"},
+    {"toy", "thermals.csv", "0,80,50", "-1,80,50", NULL, 2, "-1 is below 0"},
+    {"toy", "thermals.csv", "0,80,50", "0,80,", NULL, 2, "is empty -- give the cost of a MWh"},
+    {"toy", "thermals.csv", "0,80,50", "0,80,\"1,5\"", NULL, 2, "write a decimal point"},
+    {"toy", "thermals.csv", "0,80,50", "0,nan,50", NULL, 2, "\"nan\" is not a number"},
+    {"toy", "thermals.csv", "0,80,50", "0,80,5x", NULL, 2, "\"5x\" is not a number"},
+    {"toy", "thermals.csv", "0,80,50", "0,80,50\ngas,main,0,1,2", NULL, 3, "\"gas\" is there twice"},
+    {"toy", "thermals.csv", "gas,main", "\"gas[1]\",main", NULL, 2, "no good name"},
+    {"toy", "thermals.csv", "0,80,50", "150,180,50", NULL, 0, "generate at least 150 MW"},
+    {"cascade", "thermals.csv", "oil,north", "oil,noth", NULL, 4,
+     "unknown subsystem \"noth\"; known are: north, south"},
+    /* hydros */
+    {"toy", "hydros.csv", "200,100,100", "200,300,100", NULL, 2, "storage_initial 300 is not between"},
+    {"cascade", "hydros.csv", "0.85,400", "0.85,5000", NULL, 2, "storage_min 5000 is above storage_max 4200"},
+    {"cascade", "hydros.csv", "0.85,400", "850,400", NULL, 2, "MW for each m3/s, below 20"},
+    {"cascade", "hydros.csv", "head,north,0.85", "head,north,", NULL, 2, "is empty -- give MW for each m3/s"},
+    {"cascade", "hydros.csv", "250,20,,", "250,,,", NULL, 4, "outflow_min without outflow_penalty"},
+    {"cascade", "hydros.csv", ",gorge,\n", ",gorg,\n", NULL, 2,
+     "unknown hydro \"gorg\"; known are: head, gorge, mouth"},
+    {"cascade", "hydros.csv", "250,20,,", "250,20,head,", NULL, 2, "its water comes back to it"},
+    {"cascade", "hydros.csv", "250,20,,", "250,20,,gorge", NULL, 3, "its water comes back to it"},
+    {"cascade", "hydros.csv", "250,20,,", "2e9,20,,", NULL, 0, NULL},
+    {"brazil3", "hydros.csv", "0.001,6632.5141", "0.001,", NULL, 3, "known for some hydros only"},
+    {"brazil3", "hydros.csv", "hydro,", "productivity,hydro,", NULL, 2, "has 7 fields"},
+    /* exchanges and deficits */
+    {"cascade", "exchanges.csv", "south,north", "south,nroth", NULL, 3, "unknown subsystem \"nroth\""},
+    {"cascade", "exchanges.csv", "south,north", "south,south", NULL, 3, "from south to itself"},
+    {"cascade", "exchanges.csv", "south,north", "north,south", NULL, 3, "is there twice, first in line 2"},
+    {"cascade", "exchanges.csv", "400,0.5,0.03", "400,0.5,3", NULL, 3, "3 % is 0.03"},
+    {"cascade", "deficits.csv", "first,0.05", "first,5", NULL, 2, "5 % is 0.05"},
+    {"cascade", "deficits.csv", "second,", "first,", NULL, 3, "tier \"first\" is there twice"},
+    {"toy", "deficits.csv", "1,1,500", "1,1,-1", NULL, 2, "-1 is below 0"},
+    {"toy", "hydros.csv", "200,100,100", "200,100,5", "load.csv", 0, NULL},
+    {"toy", "deficits.csv", NULL, NULL, NULL, 0, NULL},
+    /* time */
+    {"cascade", "stages.csv", "3,mar", "2,mar", NULL, 4, "stage 2 is there twice, first in line 3"},
+    {"cascade", "stages.csv", "12,dec", "13,dec", NULL, 13, "\"13\" is no stage of this case"},
+    {"cascade", "stages.csv", "12,dec", "12,jan", NULL, 13, "both called \"jan\""},
+    {"cascade", "blocks.csv", "0.15", "15", NULL, 2, "not hours or percent"},
+    {"cascade", "blocks.csv", "0.15", "0.25", NULL, 1, "add up to 1.1, not 1"},
+    {"cascade", "blocks.csv", "middle,0.5", "peak,0.5", NULL, 3, "block \"peak\" is there twice"},
+    {"cascade", "load.csv", "12,low", "12,lo", NULL, 37, "unknown block \"lo\"; known are: peak, middle, low"},
+    {"cascade", "load.csv", "12,low", "12,peak", NULL, 37, "season 12, block peak is there twice"},
+    {"cascade", "load.csv", "1,peak,", "1,peak,-", NULL, 2, "below 0"},
+    {"cascade", "load.csv", "north,", "nord,", NULL, 1, "subsystem north has no column"},
+    {"toy", "load.csv", NULL, "season,main\n1,100\n", NULL, 1, "the case has no seasons"},
+    {"toy", "load.csv", NULL, "stage,main\n1,100\n3,100\n", NULL, 1, "there is no line for stage 2"},
+    {"toy", "load.csv", NULL, "stage,main\n1,100\n2,100\n3,100\n4,100\n", NULL, 5, "\"4\" is no stage of this case"},
+    /* inflows */
+    {"toy", "inflows.csv", NULL, NULL, NULL, 0, "cannot be read"},
+    {"toy", "inflows.csv", "2,0.5,20", "2,0.6,20", NULL, 3, "stage 2: the probabilities of its outcomes add up to 1.1"},
+    {"toy", "inflows.csv", "1,1,50\n", "", NULL, 1, "there is no outcome for stage 1"},
+    {"toy", "inflows.csv", "lake", "lakes", NULL, 1, "hydro lake has no column"},
+    {"toy", "inflows.csv", "2,0.5,20", "2,0.5,", NULL, 3, "is empty"},
+    {"toy", "inflows.csv", "2,0.5,20", "2,50,20", NULL, 3, "50 is above 1"},
+    {"brazil3", "history.csv", "1931,2,86488.31", "1931,3,86488.31", NULL, 4, "season 3 of year 1931 is there twice"},
+    {"brazil3", "history.csv", "1931,2,86488.31", "1931,13,86488.31", NULL, 3, "\"13\" is no season of this case"},
+    {"brazil3", "history.csv", "1931,2,86488.31", "1931,2,NA", NULL, 3, "\"NA\" is not a number"},
+    {"brazil3", "case.json", "\"source\"", "\"years\": [1800, 1801], \"source\"", "history.csv", 1, "there is no year"},
+    {"cascade", "par.csv", "head,1,", "haed,1,", NULL, 2, "unknown hydro \"haed\""},
+    {"cascade", "par.csv", "head,2,", "head,1,", NULL, 3, "hydro head is there twice for this season"},
+    {"cascade", "past_inflows.csv", "2,450,,200\n", "", NULL, 1,
+     "hydro head: its inflow 2 stages before the first is missing"},
+    {"cascade", "past_inflows.csv", NULL, NULL, NULL, 0, "cannot be read"},
+    {"cascade", "correlation.csv", "head,1,0.8,0.6", "head,1,0.8,0.5", NULL, 1, "make it symmetric"},
+    {"cascade", "correlation.csv", "head,1,0.8,0.6", "head,4,0.8,0.6", NULL, 2, "4 is above 1"},
+    {"cascade", "correlation.csv", "mouth,0.6,0.7,1\n", "", NULL, 1, "hydro mouth has no line"},
+    {"cascade", "correlation.csv", NULL, "hydro,head,gorge,mouth\nhead,1,0.9,0.9\ngorge,0.9,1,-0.9\nmouth,0.9,-0.9,1\n",
+     NULL, 1, "not positive semidefinite"},
+    /* changes */
+    {"cascade", "changes.csv", "coal,max", "coals,max", NULL, 2, "unknown thermal \"coals\""},
+    {"cascade", "changes.csv", "coal,max", "coal,most", NULL, 2, "use one of: min, max, cost"},
+    {"cascade", "changes.csv", "7,thermals", "7,plants", NULL, 2, "unknown table \"plants\""},
+    {"cascade", "changes.csv", "coal,max,175", "coal,max,-5", NULL, 2, "-5 is below 0"},
+    {"cascade", "changes.csv", "7,thermals,coal,min,0", "7,thermals,coal,min,200", NULL, 2, "min 200 is above max 175"},
+    {"cascade", "changes.csv", "8,thermals,coal,max", "7,thermals,coal,max", NULL, 4,
+     "changes the same number as line 2"},
+};
+
+static void make(const mistake *m) {
+    kit_copy(m->base);
+    if (m->old)
+        kit_edit(m->file, m->old, m->new);
+    else if (m->new)
+        kit_put(m->file, m->new);
+    else
+        kit_remove(m->file);
+}
+
+static void tell(const mistake *m) {
+    print_error("%s, %s: \"%s\" -> \"%s\"; expected line %zu, \"%s\"; found:\n", m->base, m->file, m->old ? m->old : "",
+                m->new ? m->new : "", m->line, m->expected ? m->expected : "nothing");
+    for (size_t i = 0; i < r.count; i++)
+        print_error("    %s:%zu: %s: %s\n", r.issue[i].file, r.issue[i].line, r.issue[i].place, r.issue[i].message);
+}
+
+static bool as_expected(const mistake *m) {
+    if (!m->expected)
+        return r.count == 0;
+    const kit_issue *first = &r.issue[0];
+    return r.count > 0 && strcmp(first->file, m->where ? m->where : m->file) == 0 && first->line == m->line &&
+           (strstr(first->message, m->expected) || strstr(first->place, m->expected));
+}
+
+static void each_mistake(void **state) {
+    (void)state;
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        make(&mistakes[i]);
+        kit_read(&r);
+        if (!as_expected(&mistakes[i])) {
+            tell(&mistakes[i]);
+            wrong++;
+        }
+        kit_free(&r);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* Mistakes in different files are all found in one reading. */
+static void all_at_once(void **state) {
+    (void)state;
+    kit_copy("cascade");
+    kit_edit("thermals.csv", "coal,south", "coal,suoth");
+    kit_edit("thermals.csv", "120,140", "120,x");
+    kit_edit("hydros.csv", "0.42", "42");
+    kit_edit("exchanges.csv", "500,", "-500,");
+    kit_edit("deficits.csv", "0.85", "85");
+    kit_edit("load.csv", "3,low,", "3,low,-");
+    kit_edit("blocks.csv", "0.35", "0.3");
+    kit_edit("stages.csv", "5,may,744", "5,may,0");
+    kit_edit("case.json", "0.1,", "10,");
+    kit_read(&r);
+    static const char *const expected[] = {"case.json",     "stages.csv",   "blocks.csv",
+                                           "thermals.csv",  "thermals.csv", "hydros.csv",
+                                           "exchanges.csv", "deficits.csv", "load.csv"};
+    if (r.count != sizeof expected / sizeof *expected)
+        tell(&mistakes[0]);
+    assert_int_equal(r.count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < r.count; i++)
+        assert_string_equal(r.issue[i].file, expected[i]);
+    kit_free(&r);
+}
+
+static const char *const files[] = {"case.json",  "stages.csv",       "blocks.csv",      "thermals.csv",
+                                    "hydros.csv", "exchanges.csv",    "deficits.csv",    "load.csv",
+                                    "par.csv",    "past_inflows.csv", "correlation.csv", "changes.csv"};
+enum { FILES = sizeof files / sizeof *files };
+
+/* Every table cut off after every so many bytes: an error or a smaller case, never a crash. */
+static void truncated(void **state) {
+    (void)state;
+    kit_copy("cascade");
+    for (size_t f = 0; f < FILES; f++) {
+        size_t size;
+        char *text = kit_get(files[f], &size);
+        for (size_t cut = 0; cut < size; cut += 1 + size / 97) {
+            kit_put_bytes(files[f], text, cut);
+            kit_read(&r);
+            kit_free(&r);
+        }
+        kit_put_bytes(files[f], text, size);
+        free(text);
+    }
+    kit_read_well(&r);
+    kit_free(&r);
+}
+
+/* Bytes changed at random, and structure kept: digits become other characters, separators move. */
+static void scrambled(void **state) {
+    (void)state;
+    enum { ROUNDS = 150 };
+    static const char likely[] = ",,\"\n\r\t;-+.eE0123456789[]{}:x\0\x80\xFF#";
+    kit_copy("cascade");
+    for (size_t f = 0; f < FILES; f++) {
+        size_t size;
+        char *text = kit_get(files[f], &size);
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            cb_rng rng;
+            cb_rng_start(&rng, 4711, CB_RNG_CASE, (uint32_t)f, round, 0);
+            char *copy = malloc(size + 1);
+            assert_non_null(copy);
+            memcpy(copy, text, size + 1);
+            for (size_t k = 0; k < 1 + round % 7; k++)
+                copy[cb_rng_bits(&rng) % size] = likely[cb_rng_bits(&rng) % (sizeof likely - 1)];
+            kit_put_bytes(files[f], copy, size);
+            kit_read(&r);
+            kit_free(&r);
+            free(copy);
+        }
+        kit_put_bytes(files[f], text, size);
+        free(text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_mistake),
+        cmocka_unit_test(all_at_once),
+        cmocka_unit_test(truncated),
+        cmocka_unit_test(scrambled),
+    };
+    return cmocka_run_group_tests(tests, kit_make_folder, kit_remove_folder);
+}

@@ -1,0 +1,216 @@
+/* test_parts.c: the parts of the trainer, one at a time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs those before it */
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cases.h"
+#include "lp.h"
+#include "path.h"
+#include "pool.h"
+#include "reader.h"
+#include "risk.h"
+#include "stage.h"
+
+static cobre_comm *comm;
+
+static void rng_is_philox(void **state) {
+    (void)state;
+    cb_rng rng;
+    /* Counter and key 0 but for the purpose, which is counter word 0: the value is a function of its name only. */
+    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 3);
+    uint64_t first = cb_rng_bits(&rng), second = cb_rng_bits(&rng), third = cb_rng_bits(&rng);
+    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 3);
+    assert_true(first == cb_rng_bits(&rng) && second == cb_rng_bits(&rng) && third == cb_rng_bits(&rng));
+    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 4);
+    assert_true(first != cb_rng_bits(&rng));
+    cb_rng_start(&rng, 42, CB_RNG_RULE, 1, 2, 3);
+    assert_true(first != cb_rng_bits(&rng));
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < 20000; i++) {
+        cb_rng_start(&rng, 7, CB_RNG_CASE, i, 0, 0);
+        double normal = cb_rng_normal(&rng);
+        sum += normal;
+        squares += normal * normal;
+    }
+    assert_true(fabs(sum / 20000) < 0.03 && fabs(squares / 20000 - 1) < 0.05);
+}
+
+static void risk_weights_have_their_floor(void **state) {
+    (void)state;
+    const double p[4] = {.25, .25, .25, .25}, cost[4] = {1, 4, 4, 2};
+    double w[4];
+    size_t order[8];
+    cb_risk_weights((cb_risk){.beta = .5, .alpha = .5}, p, cost, 4, order, w);
+    assert_true(w[0] == .125 && w[1] == .375 && w[2] == .375 && w[3] == .125);
+    cb_risk_weights((cb_risk){.beta = 0, .alpha = .3}, p, cost, 4, order, w);
+    assert_true(w[0] == 0 && fabs(w[1] - .25 / .3) < 1e-15 && fabs(w[2] - .05 / .3) < 1e-15 && w[3] == 0);
+    cb_risk_weights((cb_risk){.beta = 1, .alpha = 1}, p, cost, 4, order, w);
+    assert_true(w[0] == .25 && w[3] == .25);
+}
+
+static void pool_finds_the_worst_cuts(void **state) {
+    (void)state;
+    enum { STATES = 7, CUTS = 300 };
+    cb_pool pool;
+    double record[CUTS][CB_CUT_SLOPES + STATES], x[STATES] = {1, 2, 3, 4, 5, 6, 7};
+    size_t count = CUTS, culprit;
+    assert_int_equal(cb_pool_init(&pool, comm, STATES, 2), 0);
+    for (size_t i = 0; i < CUTS; i++) {
+        record[i][CB_CUT_FUNCTION] = (double)(i % 2);
+        record[i][CB_CUT_ITERATION] = 1;
+        record[i][CB_CUT_INTERCEPT] = (double)(i * 37 % 150); /* each value twice for each function */
+        for (size_t s = 0; s < STATES; s++)
+            record[i][CB_CUT_SLOPES + s] = 0.5;
+    }
+    assert_int_equal(cb_pool_add(&pool, *record, &count, &culprit), 0);
+    assert_int_equal(pool.cuts, CUTS);
+    cb_violation worst[3];
+    assert_int_equal(cb_pool_violated(&pool, 0, x, 14 + 147, 0.5, worst, 3), 2);
+    assert_true(worst[0].value == 14 + 148 && worst[0].id < worst[1].id);
+    assert_int_equal(cb_pool_violated(&pool, 1, x, 0, 0, worst, 3), 3);
+    assert_true(worst[0].value == 14 + 149 && worst[2].value == 14 + 147);
+    record[0][CB_CUT_INTERCEPT] = NAN;
+    count = 1;
+    assert_int_equal(cb_pool_add(&pool, *record, &count, &culprit), COBRE_SDDP_PEER_FAILED);
+    assert_int_equal(culprit, 0);
+    cb_pool_free(&pool);
+}
+
+/* A used LP and a fresh one, given the same start, go the same way bit by bit: the promise behind lp.h. */
+static void start_forgets(const char *name) {
+    const cb_lp_solver *solver = cb_lp_solver_by_name(name);
+    if (!solver)
+        skip();
+    cobre_sddp_problem *problem = find_case("mccardle_farm")->build();
+    assert_int_equal(cb_problem_finish(comm, problem, name), 0);
+    cb_stage_kind kind = {.problem = problem, .solver = solver};
+    cb_stage *used, *fresh;
+    cb_start start = {0};
+    assert_int_equal(cb_stage_create(&kind, &problem->node[4], &used), 0);
+    cb_rng rng;
+    for (uint32_t round = 0; round < 50; round++) {
+        double x[4], slopes[2][4];
+        cb_rng_start(&rng, 1, CB_RNG_CASE, round, 0, 0);
+        for (size_t s = 0; s < 4; s++)
+            x[s] = (s == 0 ? 60 : 900) * cb_rng_uniform(&rng);
+        assert_int_equal(cb_stage_create(&kind, &problem->node[4], &fresh), 0);
+        cb_stage *both[2] = {used, fresh};
+        for (size_t i = 0; i < 2; i++) {
+            cb_stage_start(both[i], &start);
+            cb_stage_set_state(both[i], x);
+            assert_int_equal(cb_stage_solve(both[i], 0, NULL), 0);
+            cb_stage_slopes(both[i], slopes[i]);
+        }
+        assert_memory_equal(&used->objective, &fresh->objective, sizeof(double));
+        assert_memory_equal(slopes[0], slopes[1], sizeof slopes[0]);
+        cb_stage_save(fresh, &start);
+        cb_stage_free(fresh);
+    }
+    cb_start_free(&start);
+    cb_stage_free(used);
+    cobre_sddp_problem_free(&problem);
+}
+
+static void glpk_start_forgets(void **state) {
+    (void)state;
+    start_forgets("glpk");
+}
+
+static void clp_start_forgets(void **state) {
+    (void)state;
+    start_forgets("clp");
+}
+
+static void count_issue(void *arg, const cobre_sddp_issue *issue) {
+    char *all = arg;
+    strncat(all, issue->place, 1000);
+    strncat(all, ": ", 3);
+    strncat(all, issue->message, 1000);
+    strncat(all, "\n", 2);
+}
+
+/* All errors of a file at once, each with its place. */
+static void sof_errors(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"version\": {\"major\": 1, \"minor\": 0}, \"rot\": 1, \"root\": {\"state_variables\": {\"x\": 0},\n"
+        "\"successors\": {\"a\": 0.5, \"nowhere\": 0.5}}, \"nodes\": {\"a\": {\"subproblem\": \"s\", "
+        "\"realizations\":\n"
+        "[{\"probability\": 0.4, \"support\": {\"e\": 1}}]}}, \"subproblems\": {\"s\": {\"state_variables\":\n"
+        "{\"x\": {\"in\": \"x_in\", \"out\": \"y\"}}, \"random_variables\": [\"d\"], \"subproblem\": {\"variables\":\n"
+        "[{\"name\": \"x_in\"}, {\"name\": \"x\"}, {\"name\": \"d\"}], \"objective\": {\"sense\": \"min\", "
+        "\"function\":\n"
+        "{\"type\": \"ScalarNonlinearFunction\"}}, \"constraints\": [{\"function\": {\"type\": \"Variable\",\n"
+        "\"name\": \"x\"}, \"set\": {\"type\": \"Integer\"}}]}}}}";
+    static const char *const expected[] = {"\"rot\" is not known",  "no node \"nowhere\"",
+                                           "random variable \"d\"", "\"e\" is not a random variable",
+                                           "no variable \"y\"",     "integer variables are not supported",
+                                           "objective.function",    "constraints[0].set",
+                                           "outcomes add up to 0.4"};
+    char path[] = "/tmp/cobre-sof-XXXXXX", all[20000] = "";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == sizeof text - 1);
+    close(fd);
+    cobre_sddp_problem *problem;
+    cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = count_issue, .issue_arg = all};
+    assert_int_equal(cobre_sddp_load(comm, path, &options, &problem), COBRE_SDDP_INVALID_CASE);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        if (!strstr(all, expected[i]))
+            fail_msg("no \"%s\" in:\n%s", expected[i], all);
+    FILE *file = fopen(path, "w");
+    fputs("{\n\"version\": {]}", file);
+    fclose(file);
+    assert_int_equal(cobre_sddp_load(comm, path, &options, &problem), COBRE_SDDP_INVALID_CASE);
+    assert_int_equal(cobre_sddp_last_error()->line, 2);
+    unlink(path);
+}
+
+/* A stage without a way out is reported with its node, its noise and a written LP. */
+static void infeasible_stage(void **state) {
+    (void)state;
+    cobre_sddp_problem *p = cb_problem_new("infeasible", false);
+    size_t x = cb_add_state(p, "x", 1), n = cb_add_node(p, "only", 1);
+    size_t in = cb_add_column(p, n, "x_in", -INFINITY, INFINITY, 0), out = cb_add_column(p, n, "x_out", 0, 1, 1);
+    size_t row = cb_add_row(p, n, "balance", 0, 0), w = cb_add_random(p, n, "w");
+    cb_set_state(p, n, x, in, out);
+    cb_add_entry(p, n, row, out, 1);
+    cb_add_entry(p, n, row, in, -1);
+    cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = row, .random = w, .factor = 1});
+    cb_add_outcome(p, n, 1, (double[]){5});
+    cb_add_edge(p, CB_ROOT, n, 1, 1);
+    cobre_sddp_policy *policy;
+    cobre_sddp_options options = {.struct_size = sizeof options, .lp_folder = "/tmp"};
+    assert_int_equal(cb_problem_finish(comm, p, NULL), 0);
+    assert_int_equal(cobre_sddp_train(comm, p, &options, &policy, NULL), COBRE_SDDP_LP_FAILED);
+    const cobre_sddp_error *error = cobre_sddp_last_error();
+    assert_non_null(strstr(error->message, "node only, outcome 1: w = 5: the LP is infeasible"));
+    assert_int_equal(access(error->file, R_OK), 0);
+    unlink(error->file);
+    cobre_sddp_problem_free(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rng_is_philox),
+        cmocka_unit_test(risk_weights_have_their_floor),
+        cmocka_unit_test(pool_finds_the_worst_cuts),
+        cmocka_unit_test(glpk_start_forgets),
+        cmocka_unit_test(clp_start_forgets),
+        cmocka_unit_test(sof_errors),
+        cmocka_unit_test(infeasible_stage),
+    };
+    if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
+        COBRE_OK)
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    cobre_comm_free(&comm);
+    return failed;
+}

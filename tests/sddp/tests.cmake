@@ -1,0 +1,57 @@
+# The trainer: parts, reference cases with each solver, the same bits on any number of ranks, resume. Included by
+# tests/CMakeLists.txt. COBRE_CASE_DATA is for the cases that need the Brazilian tables; without them they are skipped.
+set(sddp_solvers "")
+foreach(solver glpk clp)
+    string(TOUPPER ${solver} option)
+    if(COBRE_${option})
+        list(APPEND sddp_solvers ${solver})
+    endif()
+endforeach()
+
+# add_sddp_program(NAME SOURCE...): may look inside the trainer.
+function(add_sddp_program name)
+    add_executable(${name} ${ARGN})
+    target_include_directories(${name} PRIVATE sddp ${PROJECT_SOURCE_DIR}/src/sddp)
+    target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+    target_link_libraries(${name} PRIVATE cobre-flags cobre-sddp m)
+endfunction()
+
+set(sddp_cases sddp/cases.c sddp/cases_brazil.c)
+add_sddp_program(sddp_parts sddp/test_parts.c ${sddp_cases})
+target_link_libraries(sddp_parts PRIVATE cmocka)
+add_case(sddp_parts sddp_parts)
+
+add_sddp_program(sddp_reference sddp/reference.c sddp/extensive.c ${sddp_cases})
+set(small fast_hydro_thermal fast_production_management fast_quickstart mccardle_farm reservoir_1 reservoir_2
+    reservoir_4 cvar_1d_10 cvar_1d_50 cvar_1d_90 cvar_1d_neutral all_noise)
+set(large reservoir_20 reservoir_infinite stock multistock)
+set(slow brazil_T3 brazil_60)
+foreach(case ${small})
+    add_case(sddp_extensive_${case} sddp_reference ${case} extensive)
+endforeach()
+foreach(solver ${sddp_solvers})
+    foreach(case ${small} ${large})
+        add_case(sddp_reference_${case}.${solver} sddp_reference ${case} ${solver})
+        add_case(sddp_reference_${case}.${solver}.multi sddp_reference ${case} ${solver} multi)
+    endforeach()
+    foreach(case ${slow})
+        add_case(sddp_reference_${case}.${solver} sddp_reference ${case} ${solver})
+        case_properties(sddp_reference_${case}.${solver} LABELS slow TIMEOUT 600)
+    endforeach()
+endforeach()
+
+add_sddp_program(sddp_driver sddp/driver.c ${sddp_cases})
+set(cobre $<TARGET_FILE:cobre-cli>)
+set(driver $<TARGET_FILE:sddp_driver>)
+add_case(sddp_resume sddp/resume.sh ${cobre} ${driver})
+case_properties(sddp_resume TIMEOUT 120)
+foreach(solver ${sddp_solvers})
+    foreach(run "mccardle_farm passes=5 iterations=30" "reservoir_infinite passes=6 iterations=20"
+            "cvar_1d_50 passes=8 iterations=20" "reservoir_20 passes=8 iterations=20 rule=7" "multistock passes=7 iterations=12 multi=1"
+            "cvar_1d_10 passes=5 iterations=10 multi=1")
+        separate_arguments(run)
+        list(GET run 0 case)
+        add_case(sddp_determinism_${case}.${solver} sddp/determinism.sh ${cobre} ${driver} ${run} solver=${solver})
+        case_properties(sddp_determinism_${case}.${solver} TIMEOUT 120)
+    endforeach()
+endforeach()
