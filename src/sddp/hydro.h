@@ -1,9 +1,9 @@
 /* hydro.h: a hydrothermal case while it is read. docs/case-format.md is the format; the names here are its names.
  *
- * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (hydro_elements.c, hydro_series.c,
- * hydro_inflow.c, hydro_par.c); then hydro_check.c looks at what only the whole shows; and if nothing was wrong,
- * hydro_build.c makes one node for each stage. After an error a field may be NaN or an index CB_NONE: comparisons with
- * them are false, so that one mistake is reported once.
+ * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (hydro_elements.c,
+ * hydro_series.c, hydro_inflow.c, hydro_par.c); then hydro_check.c looks at what only the whole shows; and if nothing
+ * was wrong, hydro_build.c makes one node for each stage. After an error a field may be NaN or an index CB_NONE:
+ * comparisons with them are false, so that one mistake is reported once.
  *
  * Units. time: hours or months (h). power: MW. energy: MW h. Water units: flow m3/s, volume hm3, and a flow of 1 over h
  * hours is 0.0036 h hm3. Energy units: flow MW, volume MW h, and a flow of 1 over h is a volume of h. */

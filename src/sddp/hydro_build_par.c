@@ -27,7 +27,8 @@ static void free_model(void *pointer) {
     free(model);
 }
 
-/* Node n is stage n. Row i of the factor needs only the first i + 1 normals, so the product can replace them from the end. */
+/* Node n is stage n. Row i of the factor needs only the first i + 1 normals, so the product can replace them from
+ * the end. */
 static void draw(const void *pointer, size_t node, cb_rng *rng, double *values) {
     const noise_model *model = pointer;
     size_t n = model->plants;

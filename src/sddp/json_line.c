@@ -1,5 +1,5 @@
-/* json_line.c: walks down a JSON text along a pointer. The text has been parsed before, so that nothing here needs to fail;
- * a text that ends early just ends the walk. */
+/* json_line.c: walks down a JSON text along a pointer. The text has been parsed before, so that nothing here needs
+ * to fail; a text that ends early just ends the walk. */
 #include "json_line.h"
 
 #include <stdbool.h>
