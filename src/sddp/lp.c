@@ -14,7 +14,7 @@ static const cb_lp_solver *const solvers[] = {
 #endif
     NULL};
 
-/* Where CLP overtakes GLPK in warm solves; measured, see docs/rationale.md. */
+/* GLPK is faster on small stages, CLP on large ones; where they meet is a guess. */
 #define LARGE_ROWS 400
 
 const cb_lp_solver *cb_lp_solver_at(size_t index) {
