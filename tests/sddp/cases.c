@@ -1,4 +1,4 @@
-/* cases.c: the small reference cases. Where each comes from is in docs/cases.md. */
+/* cases.c: the small reference cases. */
 #include "cases.h"
 
 #include <math.h>

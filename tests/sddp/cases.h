@@ -1,4 +1,4 @@
-/* cases.h: the reference cases of docs/cases, as problems built with problem.h. */
+/* cases.h: reference cases with published optima, as problems built with problem.h. */
 #ifndef CASES_H
 #define CASES_H
 
