@@ -20,7 +20,7 @@ help:
 	@echo 'make demo           runs the examples, alone and as several ranks, and kills a rank'
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
-	@echo 'make soak           runs the random tests SOAK=$(SOAK) times, each time with another seed'
+	@echo 'make soak           runs the slow tests, and the random ones SOAK=$(SOAK) times, each time with another seed'
 	@echo 'make fuzz           runs every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), from the corpus in tests/fuzz'
 	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, about 10 minutes; QUICK=1: about 2;'
 	@echo '                    ARGS=--help shows what else it can do'
@@ -51,8 +51,9 @@ test-builds: setup-test
 test: test-builds
 	@$(ctest) -R '$(TEST)' -LE slow
 
-# What is drawn at random and what is killed at random moments, each round with another seed.
+# What takes long, once; what is drawn at random and what is killed at random moments, each round with another seed.
 soak: test-builds
+	@$(ctest) -L slow
 	@set -e; for round in $$(seq $(SOAK)); do \
 	    export COBRE_TEST_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|property|mixed|kills'; \
