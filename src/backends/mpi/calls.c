@@ -1,9 +1,8 @@
 /* calls.c: MPI's collectives as this backend needs them: with counts of any size, and with a way to end.
  *
- * Counts: with an MPI of version 4 the _c calls, which take them and places as they are. Still, what is longer than 1 GiB
- * goes in pieces: before version 4 a count is an int, libraries compute bytes in an int as well, and MPI_Allgatherv_c of
- * MPICH 4.0.2 silently delivers the length of a part modulo 2^32. Which way is taken depends only on what all ranks
- * agree on.
+ * Counts: with an MPI of version 4 the _c calls, which take any place. Still, what is longer than 2^27 elements goes in
+ * pieces: before version 4 a count is an int, libraries compute bytes in an int as well, and MPI_Allgatherv_c of MPICH
+ * 4.0.2 silently delivers the length of a part modulo 2^32. Which way is taken depends only on what all ranks agree on.
  *
  * Ending: a blocking collective of MPI cannot be left. When the program has an interrupted hook or a stall limit, we
  * start the non-blocking one and test it, with naps, between looks at the hook; it costs latency, so only then. A
@@ -15,7 +14,7 @@
 
 #include "plugin.h"
 
-enum { MOST_BYTES = 1 << 30 };
+enum { MOST = 1 << 27 }; /* elements of one call: 1 GiB of the largest type */
 
 MPI_Datatype cb_plugin_type(cobre_type type) {
     switch (type) {
@@ -69,23 +68,20 @@ int cb_plugin_wait_barrier(struct cb_mpi_comm *comm, MPI_Comm on) {
     return finish(comm, MPI_Ibarrier(on, &request), &request);
 }
 
-static int send_piece(struct cb_mpi_comm *comm, void *buffer, size_t count, MPI_Datatype type, int root, MPI_Comm on) {
+static int send_piece(struct cb_mpi_comm *comm, void *buffer, int count, MPI_Datatype type, int root, MPI_Comm on) {
     MPI_Request request;
     if (!must_look(comm))
-        return CB_LARGE(MPI_Bcast)(buffer, (cb_mpi_count)count, type, root, on);
-    return finish(comm, CB_LARGE(MPI_Ibcast)(buffer, (cb_mpi_count)count, type, root, on, &request), &request);
+        return MPI_Bcast(buffer, count, type, root, on);
+    return finish(comm, MPI_Ibcast(buffer, count, type, root, on, &request), &request);
 }
 
 int cb_plugin_send_all(struct cb_mpi_comm *comm, void *buffer, size_t count, cobre_type type, size_t root,
                        MPI_Comm on) {
-    size_t size = cb_core->type_size(type), most = MOST_BYTES / size, done = 0;
-    int code = MPI_SUCCESS;
-    do {
-        size_t piece = count - done < most ? count - done : most;
-        code = send_piece(comm, (char *)buffer + done * size, piece, cb_plugin_type(type), (int)root, on);
-        done += piece;
-    } while (code == MPI_SUCCESS && done < count);
-    return code;
+    for (char *at = buffer;; at += MOST * cb_core->type_size(type), count -= MOST) {
+        int code = send_piece(comm, at, count < MOST ? (int)count : MOST, cb_plugin_type(type), (int)root, on);
+        if (code != MPI_SUCCESS || count <= MOST)
+            return code;
+    }
 }
 
 int cb_plugin_gather_equal(struct cb_mpi_comm *comm, const void *send, size_t bytes, void *recv, MPI_Comm on) {
@@ -153,10 +149,9 @@ static int gather_packed(struct cb_mpi_comm *comm, const void *send, void *recv,
 
 int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
                            const size_t *displs, cobre_type type, MPI_Comm on) {
-    int members, me;
-    MPI_Comm_size(on, &members);
-    MPI_Comm_rank(on, &me);
-    size_t total = 0, end = 0, n = (size_t)members;
+    bool all = on == comm->world; /* else the leaders */
+    size_t n = all ? comm->base.size : comm->nodes, me = all ? comm->base.rank : comm->node_of[comm->base.rank];
+    size_t total = 0, end = 0;
     for (size_t r = 0; r < n; r++) {
         total += counts[r];
         end = counts[r] && displs[r] > end ? displs[r] : end;
@@ -168,9 +163,9 @@ int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *rec
             memmove((char *)recv + displs[0] * cb_core->type_size(type), send, total * cb_core->type_size(type));
         return MPI_SUCCESS;
     }
-    if (total > MOST_BYTES / cb_core->type_size(type))
-        return gather_in_turn(comm, send, recv, counts, displs, type, on, n, (size_t)me);
+    if (total > MOST)
+        return gather_in_turn(comm, send, recv, counts, displs, type, on, n, me);
     if (!CB_MPI_HAS_LARGE && end > INT_MAX)
-        return gather_packed(comm, send, recv, counts, displs, type, on, n, (size_t)me);
+        return gather_packed(comm, send, recv, counts, displs, type, on, n, me);
     return gather_now(comm, send ? send : MPI_IN_PLACE, (cb_mpi_count)counts[me], recv, cb_plugin_type(type), on);
 }

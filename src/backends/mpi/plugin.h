@@ -57,7 +57,7 @@ int cb_plugin_wait_barrier(struct cb_mpi_comm *comm, MPI_Comm on);
 int cb_plugin_send_all(struct cb_mpi_comm *comm, void *buffer, size_t count, cobre_type type, size_t root, MPI_Comm on);
 int cb_plugin_gather_equal(struct cb_mpi_comm *comm, const void *send, size_t bytes, void *recv, MPI_Comm on);
 int cb_plugin_exchange(struct cb_mpi_comm *comm, const void *send, void *recv, MPI_Datatype type);
-/* One part from each of the ranks of `on`; send == NULL: this rank's is in its place already. */
+/* One part from each of the ranks of `on`, which is world or leaders; send == NULL: this rank's is in its place already. */
 int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
                            const size_t *displs, cobre_type type, MPI_Comm on);
 MPI_Datatype cb_plugin_type(cobre_type type);
