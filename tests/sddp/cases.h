@@ -18,7 +18,7 @@ typedef struct {
 extern const reference_case reference_cases[];
 const reference_case *find_case(const char *name); /* NULL if there is none */
 
-/* cases_brazil.c: the four-subsystem problem. Data: COBRE_CASE_DATA, the folder msppy. */
+/* cases_brazil.c: the four-subsystem problem. Data: cases/msppy. */
 cobre_sddp_problem *build_brazil_T3(void);
 cobre_sddp_problem *build_brazil_60(void);
 

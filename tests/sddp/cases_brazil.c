@@ -19,9 +19,8 @@ typedef struct {
 /* Reads the numbers of a table, without its first line, its first column and the year 1983, which three of the four
  * histories lack; how many lines there were. */
 static size_t read_table(const char *name, double *numbers, size_t width, size_t lines) {
-    const char *folder = getenv("COBRE_CASE_DATA");
-    char path[600], line[4096];
-    snprintf(path, sizeof path, "%s/%s", folder ? folder : "/work/shared/cases/data/msppy", name);
+    char path[4096], line[4096];
+    snprintf(path, sizeof path, COBRE_SOURCE "/cases/msppy/%s", name);
     FILE *file = fopen(path, "r");
     size_t count = 0;
     if (!file)

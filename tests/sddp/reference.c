@@ -3,7 +3,7 @@
  *     reference --list               name, then "slow" for those that take long
  *     reference CASE SOLVER [multi]  trains it, single cuts or multi-cuts
  *     reference CASE extensive       the whole scenario tree as one LP agrees with the published value
- * Exit code 77: the solver, or the data of the case, are not there. */
+ * Exit code 77: the solver is not in this build. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,10 +50,14 @@ int main(int argc, char **argv) {
     bool extensive = strcmp(argv[2], "extensive") == 0, found = extensive;
     for (size_t i = 0; cobre_sddp_solver(i); i++)
         found |= strcmp(cobre_sddp_solver(i), argv[2]) == 0;
+    if (!found)
+        return 77;
     cobre_comm *comm;
     cobre_sddp_problem *problem = c->build();
-    if (!found || !problem || cobre_comm_open(NULL, &comm) != COBRE_OK)
-        return 77;
+    if (!problem || cobre_comm_open(NULL, &comm) != COBRE_OK) {
+        puts(problem ? "no communicator" : "the tables of the case are not there");
+        return 1;
+    }
     int result = cb_problem_finish(comm, problem, extensive ? NULL : argv[2]) ? fail("finish")
                  : extensive ? compare(c, "extensive", extensive_value(problem))
                              : train(comm, c, problem, argv[2], argc > 3);

@@ -1,5 +1,5 @@
 # The trainer: parts, reference cases with each solver, the same bits on any number of ranks, resume. Included by
-# tests/CMakeLists.txt. COBRE_CASE_DATA is for the cases that need the Brazilian tables; without them they are skipped.
+# tests/CMakeLists.txt.
 set(sddp_solvers "")
 foreach(solver glpk clp)
     string(TOUPPER ${solver} option)
@@ -10,11 +10,21 @@ endforeach()
 
 # add_sddp_program(NAME SOURCE...): may look inside the trainer.
 function(add_sddp_program name)
-    add_executable(${name} ${ARGN})
+    add_program(${name} ${ARGN})
     target_include_directories(${name} PRIVATE sddp ${PROJECT_SOURCE_DIR}/src/sddp)
-    target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
-    target_link_libraries(${name} PRIVATE cobre-flags cobre-sddp m)
+    target_compile_definitions(${name} PRIVATE COBRE_SOURCE="${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${name} PRIVATE cobre-sddp)
 endfunction()
+
+# Hydrothermal cases: tables, the programs they become, mistakes, and values that are known
+foreach(test csv case errors bounds)
+    add_sddp_program(hydro_${test} sddp/test_hydro_${test}.c sddp/hydro_kit.c)
+    target_link_libraries(hydro_${test} PRIVATE cmocka)
+    add_case(hydro_${test} hydro_${test})
+endforeach()
+case_properties(hydro_bounds TIMEOUT 120)
+add_case(hydro_bounds_slow hydro_bounds slow)
+case_properties(hydro_bounds_slow TIMEOUT 300 LABELS slow)
 
 set(sddp_cases sddp/cases.c sddp/cases_brazil.c)
 add_sddp_program(sddp_parts sddp/test_parts.c ${sddp_cases})
