@@ -13,6 +13,11 @@
 #include "backends.def"
 #include "cobre/comm.h"
 
+/* "0.1.0" */
+#define CB_TEXT_OF(number) #number
+#define CB_JOIN_VERSION(major, minor, patch) CB_TEXT_OF(major) "." CB_TEXT_OF(minor) "." CB_TEXT_OF(patch)
+#define CB_VERSION_TEXT CB_JOIN_VERSION(COBRE_VERSION_MAJOR, COBRE_VERSION_MINOR, COBRE_VERSION_PATCH)
+
 /* X(code, name): everything that ranks do together, and so must agree on. */
 #define CB_OPERATION_MAP(X)                                                                                            \
     X(BARRIER, "barrier")                                                                                              \
@@ -166,7 +171,8 @@ uint64_t cb_memory_free(int fd); /* bytes that can be reserved now; fd >= 0: in 
 void cb_flush_output(void);
 
 /* os.c */
-double cb_now(void); /* seconds of the monotonic clock */
+const char *cb_variable(const char *name); /* of the environment; an empty one counts as not set */
+double cb_now(void);                       /* seconds of the monotonic clock */
 struct timespec cb_timespec(double seconds);
 void cb_nap(double seconds);
 int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);

@@ -23,9 +23,7 @@ static void prepare_process(void) {
 }
 
 const char *cobre_version(void) {
-#define TEXT_OF(number) #number
-#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
-    return VERSION_TEXT(COBRE_VERSION_MAJOR, COBRE_VERSION_MINOR, COBRE_VERSION_PATCH);
+    return CB_VERSION_TEXT;
 }
 
 cobre_status cb_bad_handle(const cobre_comm *comm, const char *operation) {

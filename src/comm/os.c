@@ -11,6 +11,11 @@
 
 #include "backend.h"
 
+const char *cb_variable(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
 double cb_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -68,15 +68,9 @@ const char *cb_built_in_list(void) {
     return list + 2;
 }
 
-/* A variable's value; an empty one counts as not set. */
-static const char *variable(const char *name) {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 static const char *first_sign(cobre_backend backend) {
     for (const char *const *sign = signs[backend]; sign && *sign; sign++)
-        if (variable(*sign))
+        if (cb_variable(*sign))
             return *sign;
     return NULL;
 }
@@ -94,7 +88,7 @@ static bool parse_whole(const char *text, uint64_t *value) {
 
 static cobre_status read_count(cobre_backend backend, const char *name, size_t *value) {
     uint64_t number;
-    const char *text = variable(name);
+    const char *text = cb_variable(name);
     if (!parse_whole(text, &number) || number > MAX_RANKS)
         return REFUSE(backend, name, "set it to a whole number, such as 0 or 4",
                       "%s is \"%.64s\", which is not a whole number from 0 to %d", name, text, MAX_RANKS);
@@ -103,7 +97,7 @@ static cobre_status read_count(cobre_backend backend, const char *name, size_t *
 }
 
 static cobre_status read_seconds(cobre_backend backend, const char *name, double *value) {
-    const char *text = variable(name);
+    const char *text = cb_variable(name);
     char *end;
     if (!text)
         return COBRE_OK;
@@ -149,7 +143,7 @@ static void list_missing(const char *const *names, char *list, size_t size) {
     list[0] = '\0';
     for (; *names; names++) {
         size_t length = strlen(list);
-        if (!variable(*names))
+        if (!cb_variable(*names))
             snprintf(list + length, size - length, "%s%s", length ? ", " : "", *names);
     }
 }
@@ -162,7 +156,7 @@ static cobre_status shm_from_environment(cb_options *options) {
         return missing(COBRE_SHM, list,
                        "let the launcher set them: cobre run -n 2 ./program; or by hand: COBRE_COMM_BACKEND=shm "
                        "COBRE_SHM_NAME=/job COBRE_SHM_RANK=0 COBRE_SHM_SIZE=2 ./program");
-    options->shm_name = variable("COBRE_SHM_NAME");
+    options->shm_name = cb_variable("COBRE_SHM_NAME");
     cobre_status status = check_shm_name(options->shm_name, "COBRE_SHM_NAME");
     if (!status)
         status = read_count(COBRE_SHM, "COBRE_SHM_SIZE", &options->size);
@@ -221,7 +215,7 @@ static cobre_status copy_token(const char *token, const char *from, cb_options *
 }
 
 static cobre_status read_token(cb_options *options) {
-    const char *token = variable("COBRE_TCP_TOKEN"), *file = variable("COBRE_TCP_TOKEN_FILE");
+    const char *token = cb_variable("COBRE_TCP_TOKEN"), *file = cb_variable("COBRE_TCP_TOKEN_FILE");
     if (token && file)
         return REFUSE(COBRE_TCP, "COBRE_TCP_TOKEN", "unset one of them",
                       "COBRE_TCP_TOKEN and COBRE_TCP_TOKEN_FILE are both set");
@@ -231,7 +225,7 @@ static cobre_status read_token(cb_options *options) {
 }
 
 static cobre_status read_port(cb_options *options) {
-    const char *text = variable("COBRE_TCP_PORT");
+    const char *text = cb_variable("COBRE_TCP_PORT");
     uint64_t port = 29500;
     if (text && (!parse_whole(text, &port) || port == 0 || port > UINT16_MAX))
         return REFUSE(COBRE_TCP, "COBRE_TCP_PORT", "set it to a port above 1023, or unset it for 29500",
@@ -241,7 +235,7 @@ static cobre_status read_port(cb_options *options) {
 }
 
 static cobre_status read_switch(cobre_backend backend, const char *name, bool *value) {
-    const char *text = variable(name);
+    const char *text = cb_variable(name);
     if (text && strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
         return REFUSE(backend, name, "set it to 0 or 1", "%s is \"%.64s\", not 0 or 1", name, text);
     *value = text && *text == '1';
@@ -250,7 +244,7 @@ static cobre_status read_switch(cobre_backend backend, const char *name, bool *v
 
 /* The launcher's listening socket, already bound to the port that the other ranks were told. */
 static void read_listener(cb_options *options) {
-    const char *text = variable(CB_ENV_LISTEN_FD);
+    const char *text = cb_variable(CB_ENV_LISTEN_FD);
     uint64_t fd;
     int listens = 0;
     socklen_t length = sizeof listens;
@@ -265,15 +259,15 @@ static cobre_status tcp_from_environment(cb_options *options) {
     static const char *const needed[] = {"COBRE_TCP_RANK", "COBRE_TCP_SIZE", NULL};
     char list[128];
     list_missing(needed, list, sizeof list);
-    const char *rank = variable("COBRE_TCP_RANK");
-    options->tcp_coordinator = variable("COBRE_TCP_COORDINATOR");
+    const char *rank = cb_variable("COBRE_TCP_RANK");
+    options->tcp_coordinator = cb_variable("COBRE_TCP_COORDINATOR");
     if (!options->tcp_coordinator && !(rank && strcmp(rank, "0") == 0))
         snprintf(list + strlen(list), sizeof list - strlen(list), "%sCOBRE_TCP_COORDINATOR", list[0] ? ", " : "");
     if (list[0])
         return missing(COBRE_TCP, list,
                        "let the launcher set them: cobre run --backend tcp -n 2 ./program; or by hand: "
                        "COBRE_COMM_BACKEND=tcp COBRE_TCP_COORDINATOR=host COBRE_TCP_RANK=1 COBRE_TCP_SIZE=2 ./program");
-    options->tcp_bind = variable("COBRE_TCP_BIND");
+    options->tcp_bind = cb_variable("COBRE_TCP_BIND");
     cobre_status status = read_count(COBRE_TCP, "COBRE_TCP_SIZE", &options->size);
     if (!status)
         status = read_count(COBRE_TCP, "COBRE_TCP_RANK", &options->rank);
@@ -363,10 +357,10 @@ static cobre_backend choose(const cobre_config *config) {
 
 /* The first variable that speaks of more than one rank, NULL if none does. Our own launcher's word is final. */
 static const char *sign_of_many(bool mpi_only, uint64_t *ranks) {
-    if (!mpi_only && variable(CB_ENV_RUN_SIZE))
-        return parse_whole(variable(CB_ENV_RUN_SIZE), ranks) && *ranks > 1 ? CB_ENV_RUN_SIZE : NULL;
+    if (!mpi_only && cb_variable(CB_ENV_RUN_SIZE))
+        return parse_whole(cb_variable(CB_ENV_RUN_SIZE), ranks) && *ranks > 1 ? CB_ENV_RUN_SIZE : NULL;
     for (size_t i = 0; i < sizeof size_signs / sizeof *size_signs; i++) {
-        const char *text = variable(size_signs[i].name);
+        const char *text = cb_variable(size_signs[i].name);
         if (!text || (mpi_only && !size_signs[i].is_mpi) || !parse_whole(text, ranks))
             continue;
         *ranks += size_signs[i].is_rank;
@@ -387,12 +381,12 @@ static cobre_status refuse_lonely_rank(const cb_options *options, bool mpi_only)
         "or unset the variable",
         "%s=%s speaks of at least %" PRIu64 " ranks, but the %s backend would run this process alone "
         "(this build has: %s)",
-        sign, variable(sign), ranks, cobre_backend_name(options->backend), cb_built_in_list());
+        sign, cb_variable(sign), ranks, cobre_backend_name(options->backend), cb_built_in_list());
 }
 
 static cobre_status from_environment(cb_options *options) {
     cobre_backend asked = COBRE_AUTO;
-    const char *name = variable("COBRE_COMM_BACKEND");
+    const char *name = cb_variable("COBRE_COMM_BACKEND");
     cobre_status status = name ? backend_by_name(name, &asked) : COBRE_OK;
     if (status)
         return status;
@@ -405,7 +399,7 @@ static cobre_status from_environment(cb_options *options) {
     if (!status)
         status = read_seconds(options->backend, "COBRE_STALL_SECS", &options->stall_secs);
     if (options->backend == COBRE_MPI) { /* its library knows how many ranks there are, and is then held to it */
-        options->mpi_plugin = variable("COBRE_MPI_PLUGIN");
+        options->mpi_plugin = cb_variable("COBRE_MPI_PLUGIN");
         return status ? status : read_switch(COBRE_MPI, "COBRE_CHECK", &options->check);
     }
     if (!status && options->size == 1 && asked != COBRE_LOCAL)

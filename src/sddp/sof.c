@@ -18,15 +18,6 @@ void cb_sof_at(cb_sof *sof, const char *place, ...) {
     cb_problem_at(sof->problem, sof->file, 0, "%s", sof->place);
 }
 
-void cb_sof_error(cb_sof *sof, const char *format, ...) {
-    char message[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    cb_problem_error(sof->problem, "%s", message);
-}
-
 static const char *type_name(json_type type) {
     static const char *const names[] = {"an object", "an array",      "a string",      "a number",
                                         "a number",  "true or false", "true or false", "null"};
@@ -38,11 +29,12 @@ json_t *cb_sof_member(cb_sof *sof, const json_t *object, const char *key, json_t
     if (member && json_typeof(member) == type)
         return member;
     if (member)
-        cb_sof_error(sof, "\"%s\" must be %s, not %s", key, type_name(type), type_name(json_typeof(member)));
+        cb_problem_error(sof->problem, "\"%s\" must be %s, not %s", key, type_name(type),
+                         type_name(json_typeof(member)));
     else if (needed && json_is_object(object))
-        cb_sof_error(sof, "\"%s\" is missing (%s)", key, type_name(type));
+        cb_problem_error(sof->problem, "\"%s\" is missing (%s)", key, type_name(type));
     else if (needed)
-        cb_sof_error(sof, "this must be an object with \"%s\"", key);
+        cb_problem_error(sof->problem, "this must be an object with \"%s\"", key);
     return NULL;
 }
 
@@ -51,7 +43,7 @@ double cb_sof_number(cb_sof *sof, const json_t *object, const char *key, double 
     if (json_is_number(member))
         return json_number_value(member);
     if (member || isnan(otherwise))
-        cb_sof_error(sof, member ? "\"%s\" must be a number" : "\"%s\" is missing (a number)", key);
+        cb_problem_error(sof->problem, member ? "\"%s\" must be a number" : "\"%s\" is missing (a number)", key);
     return isnan(otherwise) ? 0 : otherwise;
 }
 
@@ -63,7 +55,7 @@ void cb_sof_known(cb_sof *sof, const json_t *object, const char *const *keys) {
         while (keys[i] && strcmp(keys[i], key) != 0)
             i++;
         if (!keys[i])
-            cb_sof_error(sof, "\"%s\" is not known here", key);
+            cb_problem_error(sof->problem, "\"%s\" is not known here", key);
     }
 }
 
@@ -81,7 +73,7 @@ static void read_root(cb_sof *sof, const json_t *top) {
     json_object_foreach(states, name, value) {
         cb_sof_at(sof, "root.state_variables.%s", name);
         if (!json_is_number(value))
-            cb_sof_error(sof, "the initial state must be a number");
+            cb_problem_error(sof->problem, "the initial state must be a number");
         cb_add_state(sof->problem, name, json_number_value(value));
     }
 }
@@ -94,12 +86,13 @@ static void read_support(cb_sof *sof, size_t node, const json_t *support, double
     for (size_t i = 0; i < its->randoms; i++) {
         const json_t *number = json_object_get(support, its->random_name[i]);
         if (!json_is_number(number))
-            cb_sof_error(sof, "the support needs a number for random variable \"%s\"", its->random_name[i]);
+            cb_problem_error(sof->problem, "the support needs a number for random variable \"%s\"",
+                             its->random_name[i]);
         values[i] = json_number_value(number);
     }
     json_object_foreach((json_t *)(uintptr_t)support, name,
                         value) if (cb_find_random(sof->problem, node, name) == CB_NONE)
-        cb_sof_error(sof, "\"%s\" is not a random variable of node %s", name, its->name);
+        cb_problem_error(sof->problem, "\"%s\" is not a random variable of node %s", name, its->name);
 }
 
 static void read_realizations(cb_sof *sof, size_t node, const json_t *list) {
@@ -133,7 +126,7 @@ static void read_node(cb_sof *sof, const json_t *top, const char *name, const js
     const char *which = json_string_value(subproblem);
     const json_t *entry = json_object_get(json_object_get(top, "subproblems"), which);
     if (!json_is_object(entry)) {
-        cb_sof_error(sof, "there is no subproblem \"%s\"", which);
+        cb_problem_error(sof->problem, "there is no subproblem \"%s\"", which);
         return;
     }
     size_t before = sof->problem->errors;
@@ -157,9 +150,9 @@ static void read_edges(cb_sof *sof, size_t from, const json_t *successors, const
         cb_sof_at(sof, "%s.successors.%s", place, name);
         size_t to = cb_find_node(sof->problem, name);
         if (to == CB_NONE)
-            cb_sof_error(sof, "there is no node \"%s\"", name);
+            cb_problem_error(sof->problem, "there is no node \"%s\"", name);
         else if (!json_is_number(value))
-            cb_sof_error(sof, "the probability must be a number");
+            cb_problem_error(sof->problem, "the probability must be a number");
         else
             cb_add_edge(sof->problem, from, to, json_number_value(value), 1);
     }
@@ -212,7 +205,7 @@ static void read_step(cb_sof *sof, size_t scenario, const json_t *step) {
     size_t node = name ? cb_find_node(sof->problem, json_string_value(name)) : CB_NONE;
     if (node == CB_NONE) {
         if (name)
-            cb_sof_error(sof, "there is no node \"%s\"", json_string_value(name));
+            cb_problem_error(sof->problem, "there is no node \"%s\"", json_string_value(name));
         return;
     }
     double *values = malloc((sof->problem->node[node].randoms + 1) * sizeof *values);
@@ -247,7 +240,7 @@ static void check_version(cb_sof *sof, const json_t *top) {
     const json_t *version = cb_sof_member(sof, top, "version", JSON_OBJECT, true);
     cb_sof_at(sof, "version");
     if (version && (cb_sof_number(sof, version, "major", NAN) != 1 || cb_sof_number(sof, version, "minor", NAN) != 0))
-        cb_sof_error(sof, "cobre reads StochOptFormat 1.0");
+        cb_problem_error(sof->problem, "cobre reads StochOptFormat 1.0");
 }
 
 /* The sense of the first subproblem that has one. */

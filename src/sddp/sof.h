@@ -14,7 +14,6 @@ typedef struct {
 } cb_sof;
 
 void cb_sof_at(cb_sof *sof, const char *place, ...) __attribute__((format(printf, 2, 3)));
-void cb_sof_error(cb_sof *sof, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The member of an object, if it is of that type; else NULL, with an error if it is needed or of another type. The place
  * must be the object's. */

@@ -30,7 +30,7 @@ static bool lookup(subproblem *lp, const json_t *object, const char *key, json_i
         return false;
     const json_t *found = json_object_get(lp->name, json_string_value(name));
     if (!found)
-        cb_sof_error(lp->sof, "there is no variable \"%s\" in this subproblem", json_string_value(name));
+        cb_problem_error(lp->sof->problem, "there is no variable \"%s\" in this subproblem", json_string_value(name));
     else
         *k = json_integer_value(found);
     return found != NULL;
@@ -59,8 +59,8 @@ static void add_linear(subproblem *lp, const target *to, json_int_t k, double va
 
 static void add_product(subproblem *lp, const target *to, json_int_t a, json_int_t b, double value) {
     if (is_random(a) == is_random(b)) {
-        cb_sof_error(lp->sof, "a product of two %s: one factor must be a random variable, and only one",
-                     is_random(a) ? "random variables" : "decisions");
+        cb_problem_error(lp->sof->problem, "a product of two %s: one factor must be a random variable, and only one",
+                         is_random(a) ? "random variables" : "decisions");
         return;
     }
     json_int_t random = is_random(a) ? a : b, column = is_random(a) ? b : a;
@@ -115,10 +115,10 @@ static void add_function(subproblem *lp, target *to, const json_t *function, con
         add_products(lp, to, function, place);
         to->constant = cb_sof_number(lp->sof, function, "constant", 0);
     } else if (type) {
-        cb_sof_error(lp->sof,
-                     "function \"%s\" is not linear: cobre takes Variable, ScalarAffineFunction, and "
-                     "ScalarQuadraticFunction with a random factor in each product",
-                     name);
+        cb_problem_error(lp->sof->problem,
+                         "function \"%s\" is not linear: cobre takes Variable, ScalarAffineFunction, and "
+                         "ScalarQuadraticFunction with a random factor in each product",
+                         name);
     }
 }
 
@@ -135,10 +135,10 @@ static bool read_set(cb_sof *sof, const json_t *set, double *lower, double *uppe
         *lower = *upper = cb_sof_number(sof, set, "value", NAN);
     if (type && isinf(*lower) && isinf(*upper)) {
         bool integer = strcmp(name, "Integer") == 0 || strcmp(name, "ZeroOne") == 0;
-        cb_sof_error(sof,
-                     integer ? "set \"%s\": integer variables are not supported"
-                             : "set \"%s\" is not supported: cobre takes LessThan, GreaterThan, EqualTo, Interval",
-                     name);
+        cb_problem_error(sof->problem,
+                         integer ? "set \"%s\": integer variables are not supported"
+                                 : "set \"%s\" is not supported: cobre takes LessThan, GreaterThan, EqualTo, Interval",
+                         name);
         return false;
     }
     return type != NULL;
@@ -166,8 +166,8 @@ static void add_constraint(subproblem *lp, const json_t *constraint, size_t inde
         if (!lookup(lp, function, "name", &k))
             return;
         if (is_random(k))
-            cb_sof_error(sof, "a constraint on the random variable \"%s\" alone",
-                         json_string_value(json_object_get(function, "name")));
+            cb_problem_error(sof->problem, "a constraint on the random variable \"%s\" alone",
+                             json_string_value(json_object_get(function, "name")));
         else
             cb_narrow_column(sof->problem, lp->node, (size_t)k, lower, upper);
         return;
@@ -189,7 +189,8 @@ static void add_objective(subproblem *lp, const json_t *mof) {
     if (strcmp(word, "feasibility") == 0 || !sense)
         return;
     if (strcmp(word, lp->sof->problem->maximise ? "max" : "min") != 0)
-        cb_sof_error(lp->sof, "sense is \"%s\": it must be min or max, and the same in all subproblems", word);
+        cb_problem_error(lp->sof->problem, "sense is \"%s\": it must be min or max, and the same in all subproblems",
+                         word);
     const json_t *function = cb_sof_member(lp->sof, objective, "function", JSON_OBJECT, true);
     if (!function)
         return;
@@ -206,7 +207,7 @@ static void add_variables(subproblem *lp, const json_t *entry, const json_t *mof
     json_array_foreach(randoms, i, item) {
         cb_sof_at(lp->sof, "subproblems.%s.random_variables[%zu]", name, i);
         if (!json_is_string(item)) {
-            cb_sof_error(lp->sof, "the name of a random variable must be a string");
+            cb_problem_error(lp->sof->problem, "the name of a random variable must be a string");
             continue;
         }
         size_t random = cb_add_random(lp->sof->problem, lp->node, json_string_value(item));
@@ -236,13 +237,13 @@ static void add_states(subproblem *lp, const json_t *entry, const char *name) {
         cb_sof_at(sof, "subproblems.%s.state_variables.%s", name, state);
         size_t index = cb_find_state(sof->problem, state);
         if (index == CB_NONE) {
-            cb_sof_error(sof, "the root has no state variable \"%s\"", state);
+            cb_problem_error(sof->problem, "the root has no state variable \"%s\"", state);
             continue;
         }
         if (!lookup(lp, pair, "in", &in) || !lookup(lp, pair, "out", &out))
             continue;
         if (is_random(in) || is_random(out))
-            cb_sof_error(sof, "a random variable cannot be a state");
+            cb_problem_error(sof->problem, "a random variable cannot be a state");
         else
             cb_set_state(sof->problem, lp->node, index, (size_t)in, (size_t)out);
     }

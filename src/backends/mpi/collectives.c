@@ -66,8 +66,10 @@ static int fold_block(struct cb_mpi_comm *comm, const cb_call *call, const char 
     size_t ranks = comm->base.size, size = cb_core->type_size(call->type);
     size_t mine = slice_count(comm, count, comm->base.rank);
     for (size_t r = 0; r < ranks; r++) {
-        comm->counts[r] = (cb_mpi_count)slice_count(comm, count, r);
-        comm->displs[r] = (cb_mpi_displ)slice_start(comm, count, r);
+        comm->part_counts[r] = slice_count(comm, count, r);
+        comm->part_displs[r] = slice_start(comm, count, r);
+        comm->counts[r] = (cb_mpi_count)comm->part_counts[r];
+        comm->displs[r] = (cb_mpi_displ)comm->part_displs[r];
         comm->counts[ranks + r] = (cb_mpi_count)mine;
         comm->displs[ranks + r] = (cb_mpi_displ)(r * mine);
     }
@@ -76,10 +78,6 @@ static int fold_block(struct cb_mpi_comm *comm, const cb_call *call, const char 
         return code;
     for (size_t r = 1; r < ranks; r++)
         cb_core->fold(call->type, call->op, comm->scratch, comm->scratch + r * mine * size, mine);
-    for (size_t r = 0; r < ranks; r++) {
-        comm->part_counts[r] = slice_count(comm, count, r);
-        comm->part_displs[r] = slice_start(comm, count, r);
-    }
     return cb_plugin_gather_parts(comm, comm->scratch, recv, comm->part_counts, comm->part_displs, call->type,
                                   comm->world);
 }

@@ -55,6 +55,7 @@ static const cb_mpi_core core = {
     .fold = cb_fold,
     .type_size = cb_type_size,
     .memory_free = cb_memory_free,
+    .page_size = cb_page_size,
     .interleave = cb_interleave,
     .flush = cb_flush_output,
     .bytes_text = cb_bytes_text,
@@ -62,14 +63,9 @@ static const cb_mpi_core core = {
     .nap = cb_nap,
 };
 
-static const char *variable(const char *name) {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 static const char *sign_of(const struct maker *maker) {
     for (const char *const *sign = maker->signs; *sign; sign++)
-        if (variable(*sign))
+        if (cb_variable(*sign))
             return *sign;
     return NULL;
 }
@@ -119,10 +115,10 @@ static const cb_mpi_plugin *load(const char *name_or_path, char *problem, size_t
     void *library =
         strchr(name_or_path, '/') ? dlopen(name_or_path, RTLD_NOW | RTLD_LOCAL) : load_by_name(name_or_path);
     const cb_mpi_plugin *found = library ? dlsym(library, "cobre_mpi_plugin") : NULL;
-    if (found && strcmp(found->abi, CB_MPI_ABI) == 0)
+    if (found && strcmp(found->abi, CB_VERSION_TEXT) == 0)
         return found;
     if (found)
-        snprintf(problem, len, "it belongs to cobre %.32s, this is %s", found->abi, CB_MPI_ABI);
+        snprintf(problem, len, "it belongs to cobre %.32s, this is %s", found->abi, CB_VERSION_TEXT);
     else
         snprintf(problem, len, "%s", dlerror());
     return NULL;
@@ -180,17 +176,17 @@ static cobre_status find_plugin(const cb_options *options) {
 static const char *launcher_size(bool *exact) {
     *exact = true;
     for (size_t i = 0; i < MAKERS; i++)
-        if (variable(makers[i].size))
+        if (cb_variable(makers[i].size))
             return makers[i].size;
     *exact = false;
-    return variable("SLURM_NTASKS") ? "SLURM_NTASKS" : NULL;
+    return cb_variable("SLURM_NTASKS") ? "SLURM_NTASKS" : NULL;
 }
 
 static cobre_status check_size(const cobre_comm *comm) {
     bool exact;
     char library[128];
     const char *name = launcher_size(&exact);
-    uint64_t said = name ? strtoull(variable(name), NULL, 10) : comm->size;
+    uint64_t said = name ? strtoull(cb_variable(name), NULL, 10) : comm->size;
     if (said == comm->size || (!exact && comm->size > 1))
         return COBRE_OK;
     plugin->library(library, sizeof library);
@@ -202,7 +198,7 @@ static cobre_status check_size(const cobre_comm *comm) {
                                              "launcher's plugin with COBRE_MPI_PLUGIN=openmpi or mpich; for one "
                                              "rank on purpose set COBRE_COMM_BACKEND=local"},
                     "%s=%s speaks of %" PRIu64 " ranks, but %s finds %zu: it is not the MPI that started this process",
-                    name, variable(name), said, library, comm->size);
+                    name, cb_variable(name), said, library, comm->size);
 }
 
 cobre_status cb_mpi_open(const cb_options *options, cobre_comm **comm) {
@@ -231,7 +227,7 @@ static void describe(const cb_mpi_plugin *found, const char *name, char *text, s
 void cb_mpi_explain(char *text, size_t len) {
     char why[128], problem[512], each[PATH_MAX + 256];
     const struct maker *maker = find_maker(why, sizeof why);
-    const char *asked = variable("COBRE_MPI_PLUGIN"), *name = asked ? asked : maker ? maker->plugin : NULL;
+    const char *asked = cb_variable("COBRE_MPI_PLUGIN"), *name = asked ? asked : maker ? maker->plugin : NULL;
     if (asked)
         snprintf(why, sizeof why, "COBRE_MPI_PLUGIN is set");
     const cb_mpi_plugin *found = name ? load(name, problem, sizeof problem) : NULL;

@@ -21,6 +21,7 @@ typedef struct {
     void (*fold)(cobre_type type, cobre_op op, void *acc, const void *x, size_t count);
     size_t (*type_size)(cobre_type type);
     uint64_t (*memory_free)(int fd);
+    size_t (*page_size)(void);
     void (*interleave)(void *base, size_t bytes);
     void (*flush)(void);
     const char *(*bytes_text)(uint64_t bytes, char text[32]);
@@ -29,7 +30,7 @@ typedef struct {
 } cb_mpi_core;
 
 typedef struct {
-    const char *abi;                         /* CB_MPI_ABI of the plugin's build */
+    const char *abi; /* CB_VERSION_TEXT of the plugin's build: another version has other structs */
     void (*library)(char *text, size_t len); /* "Open MPI v4.1.4"; also before MPI is initialised */
     void (*start)(const cb_mpi_core *core);  /* once, before all that follows */
     cobre_status (*open)(const cb_options *options, cobre_comm **comm);
@@ -49,11 +50,6 @@ typedef struct {
 
 /* The one symbol that a plugin exports. */
 #define CB_MPI_SYMBOL cobre_mpi_plugin
-
-/* A plugin of another version has other structs. */
-#define CB_MPI_TEXT(x) #x
-#define CB_MPI_VERSION(major, minor, patch) CB_MPI_TEXT(major) "." CB_MPI_TEXT(minor) "." CB_MPI_TEXT(patch)
-#define CB_MPI_ABI CB_MPI_VERSION(COBRE_VERSION_MAJOR, COBRE_VERSION_MINOR, COBRE_VERSION_PATCH)
 
 /* For `cobre info`: which plugin this process would load, and what it is, or why there is none. */
 void cb_mpi_explain(char *text, size_t len);

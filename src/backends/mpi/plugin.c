@@ -297,7 +297,7 @@ static cobre_status split_local(cobre_comm *base, const cb_call *call, cobre_com
 
 __attribute__((visibility("default"))) extern const cb_mpi_plugin CB_MPI_SYMBOL;
 const cb_mpi_plugin CB_MPI_SYMBOL = {
-    .abi = CB_MPI_ABI,
+    .abi = CB_VERSION_TEXT,
     .library = library,
     .start = start,
     .open = open_world,

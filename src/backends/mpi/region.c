@@ -14,10 +14,6 @@
 
 enum { SLACK = 1 << 20 }; /* what MPI may take beside the data */
 
-static size_t page_size(void) {
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 static MPI_Win window_of(const cobre_region *region) {
     MPI_Win window;
     _Static_assert(sizeof window <= sizeof region->window, "a window fits its place");
@@ -81,12 +77,12 @@ static int make_window(struct cb_mpi_comm *comm, size_t bytes, cobre_region *reg
     if (code == MPI_SUCCESS)
         code = MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
     if (code == MPI_SUCCESS)
-        region->data = base + (-(uintptr_t)base & (page_size() - 1));
+        region->data = base + (-(uintptr_t)base & (cb_core->page_size() - 1));
     return code;
 }
 
 static void zero_own_slice(const struct cb_mpi_comm *comm, const cobre_region *region) {
-    size_t page = page_size(), pages = region->mapped / page;
+    size_t page = cb_core->page_size(), pages = region->mapped / page;
     size_t first = pages * comm->base.node_rank / comm->base.node_size * page;
     size_t last = pages * (comm->base.node_rank + 1) / comm->base.node_size * page;
     memset((char *)region->data + first, 0, last - first);
@@ -94,7 +90,7 @@ static void zero_own_slice(const struct cb_mpi_comm *comm, const cobre_region *r
 
 cobre_status cb_plugin_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
-    size_t page = page_size();
+    size_t page = cb_core->page_size();
     region->mapped = (region->bytes / page + 1) * page;
     cobre_status status = cb_plugin_enter(comm, call, comm->world);
     if (!status)
