@@ -71,7 +71,7 @@ cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
     do {
         size_t now = least(bytes - done, comm->bulk_bytes);
         if (base->rank == call->root)
-            copy(cb_shm_payload(comm, base->rank, comm->round + 1, now), byte_of(call->recv, done), now);
+            cb_shm_put(comm, cb_shm_payload(comm, base->rank, comm->round + 1, now), byte_of(call->recv, done), now);
         status = round_trip(comm, call);
         if (status)
             return status;
@@ -90,13 +90,13 @@ static size_t chunk_of_part(const struct cb_shm_comm *comm, const cb_call *call,
 }
 
 /* Own chunk k into the next round's slot, and into its place in recv. */
-static void put_chunk(const struct cb_shm_comm *comm, const cb_call *call, size_t k) {
+static void put_chunk(struct cb_shm_comm *comm, const cb_call *call, size_t k) {
     size_t at, me = comm->base.rank;
     size_t bytes = chunk_of_part(comm, call, me, k, &at);
     if (!bytes)
         return;
     const unsigned char *from = (const unsigned char *)call->send + k * comm->bulk_bytes;
-    copy(cb_shm_payload(comm, me, comm->round + 1, bytes), from, bytes);
+    cb_shm_put(comm, cb_shm_payload(comm, me, comm->round + 1, bytes), from, bytes);
     copy((unsigned char *)call->recv + at, from, bytes);
 }
 
@@ -146,7 +146,7 @@ static void fold_payloads(const struct cb_shm_comm *comm, const cb_call *call, s
 }
 
 static cobre_status reduce_at_once(struct cb_shm_comm *comm, const cb_call *call, size_t bytes) {
-    memcpy(cb_shm_payload(comm, comm->base.rank, comm->round + 1, bytes), call->send, bytes);
+    cb_shm_put(comm, cb_shm_payload(comm, comm->base.rank, comm->round + 1, bytes), call->send, bytes);
     cobre_status status = round_trip(comm, call);
     if (!status)
         fold_payloads(comm, call, bytes, 0, bytes, call->recv);
@@ -181,19 +181,19 @@ static unsigned char *result_area(const struct cb_shm_comm *comm, const struct c
     return cb_shm_payload(comm, rank, round, SIZE_MAX) + cut->block;
 }
 
-static void put_operands(const struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {
+static void put_operands(struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {
     size_t bytes = block_bytes(cut, k);
     if (bytes)
-        memcpy(cb_shm_payload(comm, comm->base.rank, comm->round + 1, SIZE_MAX),
-               (const unsigned char *)call->send + k * cut->block, bytes);
+        cb_shm_put(comm, cb_shm_payload(comm, comm->base.rank, comm->round + 1, SIZE_MAX),
+                   (const unsigned char *)call->send + k * cut->block, bytes);
 }
 
-static void fold_own_slice(const struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {
+static void fold_own_slice(struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {
     size_t from, me = comm->base.rank;
     size_t bytes = slice_of(cut, comm->base.size, k, me, &from);
-    unsigned char *result = result_area(comm, cut, me, comm->round + 1);
+    unsigned char *result = (unsigned char *)call->recv + k * cut->block + from;
     fold_payloads(comm, call, SIZE_MAX, from, bytes, result);
-    copy((unsigned char *)call->recv + k * cut->block + from, result, bytes);
+    cb_shm_put(comm, result_area(comm, cut, me, comm->round + 1), result, bytes);
 }
 
 static void take_slices(const struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {

@@ -38,8 +38,9 @@ enum {
     CB_SHM_LAYOUT = 1, /* raised when anything below changes */
     CB_SHM_MAX_RANKS = 4096,
     CB_SHM_MAX_CPUS = 1024,
-    CB_LINE = 64,  /* what two cores pass between them */
-    CB_SMALL = 32, /* payload that travels in the slot's own line */
+    CB_LINE = 64,    /* what two cores pass between them */
+    CB_SMALL = 32,   /* payload that travels in the slot's own line */
+    CB_PLACE = 4096, /* the least that a larger one takes of its bulk area */
 };
 #define CB_SHM_MAGIC UINT64_C(0x31302d6572626f63) /* "cobre-01" */
 
@@ -127,6 +128,7 @@ struct cb_shm_comm {
     uint32_t round;      /* last published */
     uint64_t sequence;   /* collectives so far */
     uint64_t late_wakes; /* sleeps that timed out though the word had changed */
+    unsigned streamed;   /* copies that put.c shall still stream */
 };
 
 /* mapping.c */
@@ -174,12 +176,20 @@ static inline struct cb_slot *cb_shm_slot(const struct cb_shm_comm *comm, size_t
     return &comm->slots[2 * rank + (round & 1)];
 }
 
-/* Where rank's payload of that round lies. */
+/* Where rank's payload of that round lies. One that is smaller than a bulk area moves on through it from round to round:
+ * lines that the readers still have in their caches are dear to write. */
 static inline unsigned char *cb_shm_payload(const struct cb_shm_comm *comm, size_t rank, uint32_t round, size_t bytes) {
     if (bytes <= CB_SMALL)
         return cb_shm_slot(comm, rank, round)->small;
-    return comm->bulk + (2 * rank + (round & 1)) * comm->bulk_bytes;
+    unsigned char *area = comm->bulk + (2 * rank + (round & 1)) * comm->bulk_bytes;
+    size_t place = CB_PLACE;
+    while (place < bytes && place < comm->bulk_bytes)
+        place *= 2;
+    return area + (round >> 1) * place % comm->bulk_bytes;
 }
+
+/* put.c */
+void cb_shm_put(struct cb_shm_comm *comm, unsigned char *to, const unsigned char *from, size_t bytes);
 
 /* region.c */
 cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call, size_t bytes,
