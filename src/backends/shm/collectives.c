@@ -133,23 +133,43 @@ cobre_status cb_shm_allgatherv(cobre_comm *base, const cb_call *call) {
     return COBRE_OK;
 }
 
-/* recv = the fold of the payloads' bytes [from, from + bytes) in rank order. `total` tells where the payloads lie. */
+/* to = the fold of the payloads' bytes [from, from + bytes) in rank order. `total` tells where the payloads lie. The own
+ * one is read from `own`, unless that is where the result goes: lines of the own area may have gone to a reader. */
 static void fold_payloads(const struct cb_shm_comm *comm, const cb_call *call, size_t total, size_t from, size_t bytes,
-                          unsigned char *to) {
+                          const unsigned char *own, unsigned char *to) {
     size_t size = cb_type_size(call->type);
     for (size_t done = 0; done < bytes; done += FOLD_BLOCK) {
-        size_t now = least(bytes - done, FOLD_BLOCK), at = from + done;
-        memcpy(to + done, cb_shm_payload(comm, 0, comm->round, total) + at, now);
-        for (size_t r = 1; r < comm->base.size; r++)
-            cb_fold(call->type, call->op, to + done, cb_shm_payload(comm, r, comm->round, total) + at, now / size);
+        size_t now = least(bytes - done, FOLD_BLOCK);
+        for (size_t r = 0; r < comm->base.size; r++) {
+            const unsigned char *x = r == comm->base.rank && own != to
+                                         ? own + done
+                                         : cb_shm_payload(comm, r, comm->round, total) + from + done;
+            if (r == 0)
+                memcpy(to + done, x, now);
+            else
+                cb_fold(call->type, call->op, to + done, x, now / size);
+        }
     }
+}
+
+/* The same for payloads that lie in the slots. */
+static void fold_slots(const struct cb_shm_comm *comm, const cb_call *call, size_t bytes) {
+    unsigned char sum[CB_SMALL];
+    const unsigned char *first = comm->base.rank == 0 ? call->send : cb_shm_slot(comm, 0, comm->round)->small;
+    memcpy(sum, first, bytes);
+    for (size_t r = 1; r < comm->base.size; r++)
+        cb_fold(call->type, call->op, sum, r == comm->base.rank ? call->send : cb_shm_slot(comm, r, comm->round)->small,
+                call->count);
+    memcpy(call->recv, sum, bytes);
 }
 
 static cobre_status reduce_at_once(struct cb_shm_comm *comm, const cb_call *call, size_t bytes) {
     cb_shm_put(comm, cb_shm_payload(comm, comm->base.rank, comm->round + 1, bytes), call->send, bytes);
     cobre_status status = round_trip(comm, call);
-    if (!status)
-        fold_payloads(comm, call, bytes, 0, bytes, call->recv);
+    if (!status && bytes <= CB_SMALL)
+        fold_slots(comm, call, bytes);
+    else if (!status)
+        fold_payloads(comm, call, bytes, 0, bytes, call->send, call->recv);
     return status;
 }
 
@@ -191,8 +211,8 @@ static void put_operands(struct cb_shm_comm *comm, const cb_call *call, const st
 static void fold_own_slice(struct cb_shm_comm *comm, const cb_call *call, const struct cut *cut, size_t k) {
     size_t from, me = comm->base.rank;
     size_t bytes = slice_of(cut, comm->base.size, k, me, &from);
-    unsigned char *result = (unsigned char *)call->recv + k * cut->block + from;
-    fold_payloads(comm, call, SIZE_MAX, from, bytes, result);
+    unsigned char *result = byte_of(call->recv, k * cut->block + from);
+    fold_payloads(comm, call, SIZE_MAX, from, bytes, byte_of(call->send, k * cut->block + from), result);
     cb_shm_put(comm, result_area(comm, cut, me, comm->round + 1), result, bytes);
 }
 
