@@ -19,6 +19,7 @@
 enum {
     FOLD_ALL = 16 << 10,  /* up to so many bytes everyone folds everything */
     FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
+    STREAM = 64 << 20,    /* bytes of a gather's result */
 };
 
 static struct cb_shm_comm *shm(cobre_comm *comm) {
@@ -82,6 +83,14 @@ cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
     return COBRE_OK;
 }
 
+/* Into recv. A result that no cache can hold does not go through it: its lines need not be read before they are written. */
+static void copy_out(const cb_call *call, unsigned char *to, const unsigned char *from, size_t bytes) {
+    if (to != from && call->print.count * cb_type_size(call->type) >= STREAM)
+        cb_shm_stream(to, from, bytes);
+    else
+        copy(to, from, bytes);
+}
+
 /* Chunk k of rank's part: its bytes, and where in recv it belongs. */
 static size_t chunk_of_part(const struct cb_shm_comm *comm, const cb_call *call, size_t rank, size_t k, size_t *at) {
     size_t size = cb_type_size(call->type), part = call->counts[rank] * size, from = k * comm->bulk_bytes;
@@ -89,22 +98,26 @@ static size_t chunk_of_part(const struct cb_shm_comm *comm, const cb_call *call,
     return from < part ? least(part - from, comm->bulk_bytes) : 0;
 }
 
-/* Own chunk k into the next round's slot, and into its place in recv. */
+/* Own chunk k into the next round's slot. */
 static void put_chunk(struct cb_shm_comm *comm, const cb_call *call, size_t k) {
-    size_t at, me = comm->base.rank;
-    size_t bytes = chunk_of_part(comm, call, me, k, &at);
-    if (!bytes)
-        return;
-    const unsigned char *from = (const unsigned char *)call->send + k * comm->bulk_bytes;
-    cb_shm_put(comm, cb_shm_payload(comm, me, comm->round + 1, bytes), from, bytes);
-    copy((unsigned char *)call->recv + at, from, bytes);
+    size_t at, me = comm->base.rank, bytes = chunk_of_part(comm, call, me, k, &at);
+    if (bytes)
+        cb_shm_put(comm, cb_shm_payload(comm, me, comm->round + 1, bytes), byte_of(call->send, k * comm->bulk_bytes),
+                   bytes);
+}
+
+/* The same into its place in recv. */
+static void keep_chunk(const struct cb_shm_comm *comm, const cb_call *call, size_t k) {
+    size_t at, bytes = chunk_of_part(comm, call, comm->base.rank, k, &at);
+    if (bytes)
+        copy_out(call, byte_of(call->recv, at), byte_of(call->send, k * comm->bulk_bytes), bytes);
 }
 
 static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, size_t k) {
     for (size_t r = 0; r < comm->base.size; r++) {
         size_t at, bytes = r == comm->base.rank ? 0 : chunk_of_part(comm, call, r, k, &at);
         if (bytes)
-            copy((unsigned char *)call->recv + at, cb_shm_payload(comm, r, comm->round, bytes), bytes);
+            copy_out(call, byte_of(call->recv, at), cb_shm_payload(comm, r, comm->round, bytes), bytes);
     }
 }
 
@@ -124,7 +137,9 @@ cobre_status cb_shm_allgatherv(cobre_comm *base, const cb_call *call) {
         return status;
     put_chunk(comm, call, 0);
     for (size_t k = 0; k < rounds; k++) {
-        status = round_trip(comm, call);
+        cb_shm_publish(comm, call);
+        keep_chunk(comm, call, k); /* while the others put theirs, and send is still in the cache */
+        status = cb_shm_await_all(comm, call);
         if (status)
             return status;
         put_chunk(comm, call, k + 1);
