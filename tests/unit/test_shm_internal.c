@@ -1,5 +1,5 @@
-/* test_shm_internal.c: what cannot be seen from outside the shm backend: the wrap of round numbers, and lost wake-ups.
- * Ranks are threads of this process. */
+/* test_shm_internal.c: what cannot be seen from outside the shm backend: the wrap of round numbers, lost wake-ups, and copies
+ * between cores that are far apart. Ranks are threads of this process. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,10 +142,41 @@ static void no_wake_up_is_lost(void **state) {
     assert_true(cb_now() - start < 15);
 }
 
+/* At every place in a line, of every length: what is asked for is copied, and nothing beside it is touched. */
+static void streams_exactly(void **state) {
+    (void)state;
+    enum { MOST = 3 * CB_LINE + 5, SIDE = CB_LINE };
+    static alignas(CB_LINE) unsigned char from[MOST + CB_LINE], to[SIDE + CB_LINE + MOST + SIDE], expected[sizeof to];
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i + 1);
+    for (size_t place = 0; place < CB_LINE; place++)
+        for (size_t bytes = 0; bytes <= MOST; bytes++) {
+            memset(to, 0, sizeof to);
+            memset(expected, 0, sizeof expected);
+            memcpy(expected + SIDE + place, from + bytes % CB_LINE, bytes);
+            cb_shm_stream(to + SIDE + place, from + bytes % CB_LINE, bytes);
+            assert_memory_equal(to, expected, sizeof to);
+        }
+}
+
+static void stream_all(cobre_comm *comm) {
+    for (unsigned i = 0; i < 60; i++) {
+        ((struct cb_shm_comm *)comm)->streamed = UINT32_MAX;
+        collective(comm, i, 1000 * i);
+    }
+}
+
+static void streamed_copies_arrive(void **state) {
+    (void)state;
+    run_ranks(stream_all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_numbers_wrap),
         cmocka_unit_test(no_wake_up_is_lost),
+        cmocka_unit_test(streams_exactly),
+        cmocka_unit_test(streamed_copies_arrive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,7 +185,7 @@ static inline unsigned char *cb_shm_payload(const struct cb_shm_comm *comm, size
     size_t place = CB_PLACE;
     while (place < bytes && place < comm->bulk_bytes)
         place *= 2;
-    return area + (round >> 1) * place % comm->bulk_bytes;
+    return area + ((round >> 1) * place & (comm->bulk_bytes - 1)); /* both are powers of two */
 }
 
 /* put.c */
