@@ -31,6 +31,7 @@ struct cb_flow {
     size_t count;              /* of pieces */
     size_t ready, done, total; /* bytes: may move, have moved, in all; done <= ready <= total */
     size_t piece, at;          /* the next byte */
+    bool compared;             /* star.c: its head */
 };
 
 /* Called after each progress, to fold what came in and raise `ready` of what depends on it. */
