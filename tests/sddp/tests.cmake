@@ -13,7 +13,7 @@ function(add_sddp_program name)
     add_program(${name} ${ARGN})
     target_include_directories(${name} PRIVATE sddp ${PROJECT_SOURCE_DIR}/src/sddp)
     target_compile_definitions(${name} PRIVATE COBRE_SOURCE="${PROJECT_SOURCE_DIR}")
-    target_link_libraries(${name} PRIVATE cobre-sddp)
+    target_link_libraries(${name} PRIVATE cobre-sddp-static)
 endfunction()
 
 # Hydrothermal cases: tables, the programs they become, mistakes, and values that are known
