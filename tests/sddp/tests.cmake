@@ -69,6 +69,13 @@ set(driver $<TARGET_FILE:sddp_driver>)
 add_case(sddp_resume sddp/resume.sh ${cobre} ${driver})
 case_properties(sddp_resume TIMEOUT 120)
 
+# Cuts and openings are in memory once a host.
+if(COBRE_SHM AND NOT COBRE_SANITIZE)
+    add_program(sddp_memory ${PROJECT_SOURCE_DIR}/bench/memory.c)
+    target_link_libraries(sddp_memory PRIVATE cobre-sddp-static)
+    add_case(sddp_memory ${PROJECT_SOURCE_DIR}/bench/memory.py ${cobre} $<TARGET_FILE:sddp_memory>)
+endif()
+
 # The determinism matrix: all by one script. Jobs of an MPI are cases of their own, because ranks that wait poll.
 set(jobs "local 1")
 if(COBRE_SHM)
