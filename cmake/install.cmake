@@ -19,6 +19,15 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_IN
     OUTPUT_VARIABLE pc_includedir)
 configure_file(cmake/cobre.pc.in cobre.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cobre.pc DESTINATION ${pkgconfig_dir})
+if(COBRE_SDDP)
+    install(TARGETS cobre-sddp-shared EXPORT cobre-targets)
+    install(FILES include/cobre/sddp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cobre)
+    configure_file(cmake/cobre-sddp.pc.in cobre-sddp.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/cobre-sddp.pc DESTINATION ${pkgconfig_dir})
+    # Beside each other, as here: they link to each other.
+    install(DIRECTORY cases DESTINATION ${CMAKE_INSTALL_DATADIR}/cobre PATTERN "__pycache__" EXCLUDE)
+    install(FILES docs/case-format.md docs/case.schema.json docs/tutorial.md DESTINATION ${CMAKE_INSTALL_DATADIR}/cobre/docs)
+endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cobre)
 # Before 1.0 a minor version may break: accept only the same one.

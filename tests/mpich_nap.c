@@ -1,10 +1,12 @@
 /* MPICH polls for as long as it waits and never lets another rank have its core: with more ranks than cores a barrier of
  * 8 ranks takes 30 ms on 2 cores. Debian's (4.0.2, ch4:ucx) has no call of sched_yield in it, so its one setting for this,
- * MPIR_CVAR_POLLS_BEFORE_YIELD, does nothing. Its polling ends in this function of UCX; the runner's comes first in the
+ * MPIR_CVAR_POLLS_BEFORE_YIELD, does nothing. Its polling ends in this function of UCX; the one here comes first in the
  * order of symbols, and naps when there has been nothing to do for a while: 0.4 ms. Conformance is not about time. */
 #include "runner.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { IDLE_POLLS = 5, NAP_NANOSECONDS = 20000 };
@@ -14,8 +16,10 @@ bool nap_when_idle;
 static unsigned (*find_progress(void))(void *) {
     void *ucp = dlopen("libucp.so.0", RTLD_NOW | RTLD_NOLOAD);
     void *symbol = ucp ? dlsym(ucp, "ucp_worker_progress") : NULL;
-    if (!symbol)
-        give_up("ucp_worker_progress");
+    if (!symbol) {
+        fputs("no ucp_worker_progress\n", stderr);
+        abort();
+    }
     return (unsigned (*)(void *))(uintptr_t)symbol;
 }
 

@@ -26,7 +26,7 @@ void cb_stop_catch(const struct session *session, const char *promise) {
     if (cobre_rank(session->comm) == 0)
         snprintf(note, sizeof note, "\ncobre %s: asked to stop: %s; a second signal ends it at once\n",
                  session->command, promise);
-    static const int signals[] = {SIGINT, SIGTERM};
+    static const int signals[] = {SIGINT, SIGTERM, SIGUSR1}; /* USR1: mpirun passes it on and does nothing else */
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old, action = {.sa_handler = ask, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);

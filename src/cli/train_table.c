@@ -1,8 +1,8 @@
 /* train_table.c: training as it is seen.
  *
  * On a terminal the newest row is written over and over in its place, up to ten times a second, and stays when a second
- * has passed since the last one that stayed; the header comes again once a screen. Elsewhere every iteration is a line.
- */
+ * has passed since the last one that stayed; the header comes again once a screen. Elsewhere, and under MPI, every
+ * iteration is a line. */
 #include "train.h"
 
 #include <inttypes.h>
@@ -106,7 +106,8 @@ void cb_table_start(const struct train *train) {
     const struct session *base = &train->base;
     table.json = base->json;
     table.maximises = cobre_sddp_maximises(base->problem);
-    table.terminal = !table.json && isatty(STDOUT_FILENO);
+    /* Open MPI gives each rank a terminal of its own, wherever its output goes to. */
+    table.terminal = !table.json && isatty(STDOUT_FILENO) && cobre_comm_backend(base->comm) != COBRE_MPI;
     table.screen = table.terminal ? screen_lines() : 0;
     if (table.json) {
         print_json_start(train);

@@ -49,6 +49,7 @@ lines_are() { [ "$(cat "$1" 2>/dev/null | wc -l)" -ge "$2" ]; }
 cobre() {
     timeout -k 5 60 env "$mark" "$cobre" "$@" >"$scratch/out" 2>"$scratch/err"
     code=$?
+    ! grep -E 'Sanitizer|runtime error' "$scratch/err" || fail "a sanitizer speaks"
 }
 
 # The same in the background as $launcher.

@@ -86,9 +86,14 @@ case_signals() {
     kill -TERM "$(pgrep -P "$launcher" -f -- '--rank' | tail -1)"
     asked
     rm -r long
-    start train "$cases/brazil60" --iterations 100000 --out long
+    start run -n 2 "$cobre" train "$cases/brazil60" --iterations 100000 --out long
     wait_for training || fail "no iterations"
     kill -TERM "$launcher"
+    asked
+    rm -r long
+    start train "$cases/brazil60" --iterations 100000 --out long
+    wait_for training || fail "no iterations"
+    kill -USR1 "$launcher"
     asked
 }
 

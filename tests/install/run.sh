@@ -1,6 +1,6 @@
 #!/bin/bash
 # run.sh SOURCE_DIR: installs into a temporary place and uses what is there as a stranger would: a C and a C++ program,
-# by pkg-config and by CMake, shared and static, alone and under `cobre run`.
+# by pkg-config and by CMake, shared and static, alone and under `cobre run`; and one that trains.
 set -euo pipefail
 
 source_dir=$1
@@ -29,7 +29,9 @@ env -u MAKEFLAGS -u MAKELEVEL make -C "$source_dir" install PREFIX=/opt/cobre DE
 prefix=$work/stage/opt/cobre
 for file in bin/cobre include/cobre/comm.h lib/libcobre.a lib/libcobre.so lib/libcobre.so.0 lib/pkgconfig/cobre.pc \
     lib/cmake/cobre/cobre-config.cmake share/man/man1/cobre.1 share/man/man1/cobre-run.1 share/man/man1/cobre-info.1 \
-    share/man/man7/cobre.7; do
+    share/man/man7/cobre.7 include/cobre/sddp.h lib/libcobre-sddp.so lib/libcobre-sddp.so.0 lib/pkgconfig/cobre-sddp.pc \
+    share/man/man1/cobre-train.1 share/man/man1/cobre-simulate.1 share/man/man1/cobre-report.1 share/cobre/cases/toy/case.json \
+    share/cobre/docs/case.schema.json share/cobre/docs/case-format.md share/cobre/docs/tutorial.md; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 if grep -rIl -e "$source_dir" "$work/stage"; then
@@ -38,16 +40,18 @@ fi
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 export PATH=$prefix/bin:$PATH
 
-# ---- The library's face ----
+# ---- The libraries' faces ----
 
-readelf -d "$prefix/lib/libcobre.so" | grep -q 'SONAME.*\[libcobre\.so\.0\]' || fail "SONAME"
-exported=$(nm -D --defined-only "$prefix/lib/libcobre.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }')
-grep -qx cobre_comm_open <<<"$exported" || fail "cobre_comm_open is not exported"
-if grep -v '^cobre_' <<<"$exported"; then
-    fail "the symbols above are exported"
-fi
-declared=$(grep -oP '^COBRE_API [^(]*?\K\w+(?=\()' "$prefix/include/cobre/comm.h" | sort)
-diff <(sort <<<"$exported") - <<<"$declared" || fail "exported (<) and declared (>) functions differ"
+face() { # face LIBRARY HEADER: exports what the header declares, and nothing else
+    local library=$prefix/lib/$1.so exported declared
+    readelf -d "$library" | grep -q "SONAME.*\[$1\.so\.0\]" || fail "$1: SONAME"
+    exported=$(nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort)
+    declared=$(grep -oP '^COBRE_API [^(]*?\K\w+(?=\()' "$prefix/include/cobre/$2" | sort)
+    [ "$(wc -l <<<"$declared")" -gt 20 ] || fail "$2 declares: $declared"
+    diff - <<<"$exported" <(echo "$declared") || fail "$1: exported (<) and declared (>) functions differ"
+}
+face libcobre comm.h
+face libcobre-sddp sddp.h
 [ "$(pkg-config --modversion cobre)" = "$(cobre --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')" ] || fail "versions differ"
 
 # ---- The header, strictly ----
@@ -61,6 +65,7 @@ compile() {
     local language=c
     [[ $1 == *++* ]] && language=c++
     $1 -x $language "${strict[@]}" - <<-END
+	#include <cobre/sddp.h>
 	#include <cobre/comm.h>
 	struct unknown { int x; };
 	cobre_status f(cobre_comm *comm, double *d, const double *cd, float *f32, long *l, unsigned long *ul, long long *ll,
@@ -106,8 +111,9 @@ done
 
 mkdir "$work/user"
 cd "$work/user"
-cp "$source_dir"/tests/install/{program.c,CMakeLists.txt} .
+cp "$source_dir"/tests/install/{program.c,train.c,CMakeLists.txt} .
 cp program.c program.cc
+cp train.c train.cc
 
 warnings=(-pedantic-errors -Wall -Wextra -Werror)
 for language in c cc; do
@@ -116,6 +122,7 @@ for language in c cc; do
     "${compiler[@]}" "${warnings[@]}" program.$language -o pc-shared-$language $(pkg-config --cflags --libs cobre)
     "${compiler[@]}" "${warnings[@]}" -static program.$language -o pc-static-$language \
         $(pkg-config --static --cflags --libs cobre)
+    "${compiler[@]}" "${warnings[@]}" train.$language -o pc-train-$language $(pkg-config --cflags --libs cobre-sddp)
 done
 cmake -S . -B . -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 && cmake --build . >>"$work/log" 2>&1 ||
     { cat "$work/log"; fail "find_package(cobre)"; }
@@ -132,4 +139,15 @@ for program in {pc-,}{shared,static}-{c,cc}; do
     [ "$(cobre run -n 2 ./$program | grep -o 'rank.*' | sort)" = $'rank 0 of 2\nrank 1 of 2' ] ||
         fail "$program, as two ranks"
 done
-echo "installed library: all ways of use work"
+
+toy=$prefix/share/cobre/cases/toy
+for program in {pc-,}train-{c,cc}; do
+    export LD_LIBRARY_PATH=$prefix/lib
+    [[ $program == pc-* ]] || unset LD_LIBRARY_PATH
+    [ "$(./$program "$toy")" = "ranks 1, bound 2625" ] || fail "$program, alone"
+    [ "$(cobre run -n 2 ./$program "$toy")" = "ranks 2, bound 2625" ] || fail "$program, as two ranks"
+done
+unset LD_LIBRARY_PATH
+cobre train "$toy" --iterations 20 --out "$work/out" >"$work/log"
+grep -q "^bound *2625" "$work/log" || { cat "$work/log"; fail "cobre train"; }
+echo "installed libraries: all ways of use work"

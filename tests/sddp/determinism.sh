@@ -1,28 +1,25 @@
-#!/bin/sh
-# determinism.sh COBRE DRIVER CASE [OPTION...]: the same bits (trace, policy file, simulation) from one process run
-# twice (D1, D2), 2, 3 and 4 ranks on shm (D3 to D5), 2 and 4 on tcp (D6, D7). Backends that are not built are left out.
+#!/bin/bash
+# determinism.sh COBRE DRIVER JOBS CASE [OPTION...]: the same bits (trace, policy file, simulation) from one process and
+# from each of JOBS, as "shm 2,openmpi 2": where, and how many ranks. In all: one process again (D2), shm with 2, 4 and 3
+# (D3 to D5), tcp with 2 and 4 (D6, D7), Open MPI with 2 (D8), MPICH with 4 (D9), Open MPI with 2 again (D10).
 cobre=$1 driver=$2
-shift 2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-"$driver" "$@" save="$dir/policy.1" simulate=30 >"$dir/out.1" || exit
-code=0
-check() { # check NAME COMMAND...
-    name=$1
-    shift
-    "$@" save="$dir/policy.2" simulate=30 >"$dir/out.2" || { echo "$name: failed"; code=1; return; }
-    if cmp "$dir/policy.1" "$dir/policy.2" && cmp "$dir/out.1" "$dir/out.2"; then
-        echo "$name: same bits"
-    else
-        echo "$name: DIFFERENT"
-        diff "$dir/out.1" "$dir/out.2" | head -4
-        code=1
-    fi
-}
-check "local again" "$driver" "$@"
-for job in "shm 2" "shm 3" "shm 4" "tcp 2" "tcp 4"; do
-    backend=${job% *} ranks=${job#* }
-    "$cobre" info 2>/dev/null | grep -q "$backend" || continue
-    check "$job" "$cobre" run -n "$ranks" --backend "$backend" -- "$driver" "$@"
+IFS=, read -r -a jobs <<<"$3"
+. "$(dirname "$0")/../mpi/lib.sh" "$cobre" "$(dirname "$driver")"
+run=("$driver" "${@:4}" simulate=30)
+
+"${run[@]}" save="$scratch/policy.1" >"$scratch/out.1" || exit
+for job in "${jobs[@]}"; do
+    case_failed=0
+    read -r where ranks <<<"$job"
+    rm -f "$scratch/policy"
+    case $where in
+    local) "${run[@]}" save="$scratch/policy" >"$scratch/out"; code=$? ;;
+    openmpi | mpich) mpi=$where launch "$ranks" "${run[@]}" save="$scratch/policy" ;;
+    *) cobre run -n "$ranks" --backend "$where" -- "${run[@]}" save="$scratch/policy" ;;
+    esac
+    code_is 0
+    cmp "$scratch/policy.1" "$scratch/policy" || fail "another policy"
+    cmp "$scratch/out.1" "$scratch/out" || fail "another output: $(diff "$scratch/out.1" "$scratch/out" | head -4)"
+    [ $case_failed = 0 ] && echo "$job: same bits" || { echo "FAIL $job" && failures=1; }
 done
-exit $code
+exit $failures

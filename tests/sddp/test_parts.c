@@ -138,6 +138,20 @@ static void count_issue(void *arg, const cobre_sddp_issue *issue) {
 }
 
 /* All errors of a file at once, each with its place. */
+static void solver_by_size(void **state) {
+    (void)state;
+    const cb_lp_solver *solver;
+    if (!cb_lp_solver_by_name("glpk") || !cb_lp_solver_by_name("clp"))
+        skip();
+    assert_int_equal(cb_lp_choose(NULL, 9, &solver), 0);
+    assert_string_equal(solver->name, "glpk");
+    assert_int_equal(cb_lp_choose(NULL, 1000, &solver), 0);
+    assert_string_equal(solver->name, "clp");
+    assert_int_equal(cb_lp_choose("glpk", 1000, &solver), 0);
+    assert_string_equal(solver->name, "glpk");
+    assert_int_equal(cb_lp_choose("pencil", 9, &solver), COBRE_SDDP_SOLVER_NOT_AVAILABLE);
+}
+
 static void sof_errors(void **state) {
     (void)state;
     static const char text[] =
@@ -204,6 +218,7 @@ int main(void) {
         cmocka_unit_test(pool_finds_the_worst_cuts),
         cmocka_unit_test(glpk_start_forgets),
         cmocka_unit_test(clp_start_forgets),
+        cmocka_unit_test(solver_by_size),
         cmocka_unit_test(sof_errors),
         cmocka_unit_test(infeasible_stage),
     };
