@@ -68,7 +68,8 @@ static bool open_trace(const struct train *train, uint64_t first) {
     trace = open_file(train, "training.csv", trace_path);
     if (trace) {
         fputs("iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds\n", trace);
-        fwrite(rows, 1, length, trace);
+        if (rows)
+            fwrite(rows, 1, length, trace);
     }
     free(rows);
     return trace != NULL;

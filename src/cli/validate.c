@@ -57,7 +57,7 @@ static void print_other(struct count *count) {
     if (count->errors)
         return;
     if (count->json) {
-        print_json_issue(0, error->file, error->line, error->suggestion, error->message);
+        print_json_issue(0, error->file, error->line, "", error->message);
     } else {
         fprintf(stderr, "cobre validate: %s\n", error->message);
         if (error->suggestion[0])

@@ -10,7 +10,7 @@
 #ifndef CB_HYDRO_H
 #define CB_HYDRO_H
 
-#include "hydro_csv.h"
+#include "csv.h"
 
 enum { CB_HYDRO_MAX_LAGS = 24 };
 
@@ -88,8 +88,8 @@ typedef struct {
 typedef struct {
     cobre_sddp_problem *problem;
     const char *folder;
-    char *json_path, *json; /* case.json and its text */
-    char **kept;            /* names, freed with the case */
+    char *json_path; /* of case.json */
+    char **kept;     /* names, freed with the case */
     size_t kept_count, kept_room;
 
     char *name;

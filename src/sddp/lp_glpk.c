@@ -5,6 +5,7 @@
 #include <glpk.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lp_solvers.h"
 
@@ -230,11 +231,20 @@ static unsigned char extra_stand(const cb_lp *lp, int extra) {
     return stand_from(glp_get_row_stat(lp->prob, lp->rows + extra + 1));
 }
 
+/* GLPK aborts on names that it does not take; without one it makes one up. */
+static const char *good_name(const char *name) {
+    size_t length = name ? strlen(name) : 0;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)name[i] < 32 || name[i] == 127)
+            return NULL;
+    return length <= 255 ? name : NULL;
+}
+
 static int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
     for (int j = 0; j < lp->columns; j++)
-        glp_set_col_name(lp->prob, j + 1, column_names[j]);
+        glp_set_col_name(lp->prob, j + 1, good_name(column_names[j]));
     for (int i = 0; i < lp->rows; i++)
-        glp_set_row_name(lp->prob, i + 1, row_names[i]);
+        glp_set_row_name(lp->prob, i + 1, good_name(row_names[i]));
     return glp_write_lp(lp->prob, NULL, path);
 }
 

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +14,6 @@
 #include "lp.h"
 #include "path.h"
 #include "pool.h"
-#include "reader.h"
 #include "risk.h"
 #include "stage.h"
 
@@ -129,50 +127,6 @@ static void clp_start_forgets(void **state) {
     start_forgets("clp");
 }
 
-static void count_issue(void *arg, const cobre_sddp_issue *issue) {
-    char *all = arg;
-    strncat(all, issue->place, 1000);
-    strncat(all, ": ", 3);
-    strncat(all, issue->message, 1000);
-    strncat(all, "\n", 2);
-}
-
-/* All errors of a file at once, each with its place. */
-static void sof_errors(void **state) {
-    (void)state;
-    static const char text[] =
-        "{\"version\": {\"major\": 1, \"minor\": 0}, \"rot\": 1, \"root\": {\"state_variables\": {\"x\": 0},\n"
-        "\"successors\": {\"a\": 0.5, \"nowhere\": 0.5}}, \"nodes\": {\"a\": {\"subproblem\": \"s\", "
-        "\"realizations\":\n"
-        "[{\"probability\": 0.4, \"support\": {\"e\": 1}}]}}, \"subproblems\": {\"s\": {\"state_variables\":\n"
-        "{\"x\": {\"in\": \"x_in\", \"out\": \"y\"}}, \"random_variables\": [\"d\"], \"subproblem\": {\"variables\":\n"
-        "[{\"name\": \"x_in\"}, {\"name\": \"x\"}, {\"name\": \"d\"}], \"objective\": {\"sense\": \"min\", "
-        "\"function\":\n"
-        "{\"type\": \"ScalarNonlinearFunction\"}}, \"constraints\": [{\"function\": {\"type\": \"Variable\",\n"
-        "\"name\": \"x\"}, \"set\": {\"type\": \"Integer\"}}]}}}}";
-    static const char *const expected[] = {"\"rot\" is not known",  "no node \"nowhere\"",
-                                           "random variable \"d\"", "\"e\" is not a random variable",
-                                           "no variable \"y\"",     "integer variables are not supported",
-                                           "objective.function",    "constraints[0].set",
-                                           "outcomes add up to 0.4"};
-    char path[] = "/tmp/cobre-sof-XXXXXX", all[20000] = "";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == sizeof text - 1);
-    close(fd);
-    cobre_sddp_problem *problem;
-    cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = count_issue, .issue_arg = all};
-    assert_int_equal(cobre_sddp_load(comm, path, &options, &problem), COBRE_SDDP_INVALID_CASE);
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        if (!strstr(all, expected[i]))
-            fail_msg("no \"%s\" in:\n%s", expected[i], all);
-    FILE *file = fopen(path, "w");
-    fputs("{\n\"version\": {]}", file);
-    fclose(file);
-    assert_int_equal(cobre_sddp_load(comm, path, &options, &problem), COBRE_SDDP_INVALID_CASE);
-    assert_int_equal(cobre_sddp_last_error()->line, 2);
-    unlink(path);
-}
-
 /* A stage without a way out is reported with its node, its noise and a written LP. */
 static void infeasible_stage(void **state) {
     (void)state;
@@ -204,7 +158,6 @@ int main(void) {
         cmocka_unit_test(pool_finds_the_worst_cuts),
         cmocka_unit_test(glpk_start_forgets),
         cmocka_unit_test(clp_start_forgets),
-        cmocka_unit_test(sof_errors),
         cmocka_unit_test(infeasible_stage),
     };
     if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=

@@ -16,12 +16,15 @@ function(add_sddp_program name)
     target_link_libraries(${name} PRIVATE cobre-sddp)
 endfunction()
 
-# Hydrothermal cases: tables, the programs they become, mistakes, and values that are known
+# Cases: tables, the programs they become, mistakes, and values that are known
 foreach(test csv case errors bounds)
     add_sddp_program(hydro_${test} sddp/test_hydro_${test}.c sddp/hydro_kit.c)
     target_link_libraries(hydro_${test} PRIVATE cmocka)
     add_case(hydro_${test} hydro_${test})
 endforeach()
+add_sddp_program(sof sddp/test_sof.c sddp/hydro_kit.c)
+target_link_libraries(sof PRIVATE cmocka PkgConfig::jansson)
+add_case(sof sof)
 case_properties(hydro_bounds TIMEOUT 120)
 add_case(hydro_bounds_slow hydro_bounds slow)
 case_properties(hydro_bounds_slow TIMEOUT 300 LABELS slow)

@@ -1,10 +1,10 @@
-/* hydro_csv.h: one table of a case: comma-separated, the first line names the columns, RFC 4180 quotes.
+/* csv.h: one table of a case: comma-separated, the first line names the columns, RFC 4180 quotes.
  *
  * Strict where leniency would hide a mistake: every line has as many fields as the header; a quoted field ends on its
  * line; the text is UTF-8. Tolerated because programs write it: a byte order mark, CRLF, blanks around fields, empty
  * lines, no newline at the end, lines that start with #. */
-#ifndef CB_HYDRO_CSV_H
-#define CB_HYDRO_CSV_H
+#ifndef CB_CSV_H
+#define CB_CSV_H
 
 #include "problem.h"
 

@@ -1,5 +1,5 @@
-/* hydro_csv.c: reads tables. */
-#include "hydro_csv.h"
+/* csv.c: reads tables. */
+#include "csv.h"
 
 #include <errno.h>
 #include <jansson.h>
