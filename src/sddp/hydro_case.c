@@ -58,6 +58,11 @@ cobre_sddp_problem *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
         cb_hydro_check(&c);
     if (c.problem->errors == 0 && !c.problem->no_memory)
         cb_hydro_build(&c);
+    if (options && options->scenarios && c.problem->nodes > 0 && !c.problem->no_memory) {
+        cb_read_scenarios(c.problem, options->scenarios, true);
+        if (c.source == CB_HYDRO_PAR && c.problem->errors == 0 && !c.problem->no_memory)
+            cb_hydro_scenario_noise(&c);
+    }
     free_case(&c);
     return c.problem;
 }

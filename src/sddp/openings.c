@@ -86,6 +86,20 @@ static uint64_t shape(const cobre_sddp_problem *problem) {
     return h;
 }
 
+/* Of the scenarios, which change no policy. */
+static uint64_t scenario_hash(const cobre_sddp_problem *problem) {
+    uint64_t h = CB_HASH_START;
+    for (size_t s = 0; s < problem->scenarios; s++) {
+        const cb_scenario *scenario = &problem->scenario[s];
+        cb_hash_word(&h, scenario->steps);
+        for (size_t k = 0; k < scenario->steps; k++) {
+            cb_hash_word(&h, scenario->node[k]);
+            cb_hash_words(&h, scenario->values[k], problem->node[scenario->node[k]].randoms);
+        }
+    }
+    return h;
+}
+
 static void fill_outcome(const cobre_sddp_problem *problem, size_t n, size_t k, double *values) {
     const cb_node *node = &problem->node[n];
     if (!node->draw) {
@@ -168,7 +182,7 @@ cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *proble
     problem->fingerprint = fingerprint(problem);
     problem->shape = shape(problem);
     bool well, equal;
-    CB_TRY(agree(comm, 0, problem->fingerprint, &well, &equal));
+    CB_TRY(agree(comm, 0, problem->fingerprint ^ scenario_hash(problem), &well, &equal));
     if (!equal) {
         cb_problem_at(problem, problem->at_file, 0, "%s", "");
         cb_problem_error(problem, "the ranks have read different cases -- the files must be the same on all hosts");

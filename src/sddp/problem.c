@@ -60,6 +60,11 @@ static void free_scenario(cb_scenario *scenario) {
     free(scenario->node);
 }
 
+void cb_drop_scenarios(cobre_sddp_problem *problem) {
+    while (problem->scenarios > 0)
+        free_scenario(&problem->scenario[--problem->scenarios]);
+}
+
 void cobre_sddp_problem_free(cobre_sddp_problem **pointer) {
     if (!pointer || !*pointer)
         return;
@@ -70,8 +75,7 @@ void cobre_sddp_problem_free(cobre_sddp_problem **pointer) {
         free_node(&problem->node[n]);
     for (size_t s = 0; s < problem->states; s++)
         free(problem->state[s].name);
-    for (size_t s = 0; s < problem->scenarios; s++)
-        free_scenario(&problem->scenario[s]);
+    cb_drop_scenarios(problem);
     free_names(problem->files, problem->file_count);
     cb_json_forget(problem);
     free(problem->node);

@@ -202,6 +202,7 @@ void cb_set_value_bound(cobre_sddp_problem *problem, size_t node, double bound);
 
 /* A scenario and its steps. values as in cb_add_outcome of that node, copied; NULL when it has no random variables. */
 size_t cb_add_scenario(cobre_sddp_problem *problem);
+void cb_drop_scenarios(cobre_sddp_problem *problem);
 void cb_add_step(cobre_sddp_problem *problem, size_t scenario, size_t node, const double *values);
 
 size_t cb_find_state(const cobre_sddp_problem *problem, const char *name); /* CB_NONE if there is none */

@@ -299,7 +299,9 @@ cobre_sddp_problem *cb_read_sof(const char *path, const cobre_sddp_load_options 
     read_root(problem, top);
     read_nodes(problem, top);
     read_scenarios(problem, top);
-    cb_json_down(problem, "root"); /* what concerns the whole is reported there */
+    if (options && options->scenarios)
+        cb_read_scenarios(problem, options->scenarios, false);
+    cb_problem_at(problem, path, 0, "/root"); /* what concerns the whole is reported there */
     json_decref(top);
     return problem;
 }
