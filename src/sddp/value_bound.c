@@ -129,7 +129,7 @@ static cobre_sddp_status own_bound(cobre_sddp_problem *problem, size_t index, co
                      "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the "
                      "future %s can be found -- %s",
                      node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost",
-                     result == CB_LP_INFEASIBLE ? "correct its constraints: no state can meet them"
+                     result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
                                                 : "give one (--value-bound), or bound the states");
     return COBRE_SDDP_OK;
 }

@@ -53,6 +53,12 @@ foreach(solver ${sddp_solvers})
     endforeach()
 endforeach()
 
+add_sddp_program(sddp_random sddp/random.c sddp/extensive.c)
+add_case(sddp_random sddp_random 30)
+case_properties(sddp_random TIMEOUT 120)
+add_case(sddp_random_slow sddp_random 1000)
+case_properties(sddp_random_slow LABELS slow TIMEOUT 3000)
+
 add_sddp_program(sddp_driver sddp/driver.c ${sddp_cases})
 set(cobre $<TARGET_FILE:cobre-cli>)
 set(driver $<TARGET_FILE:sddp_driver>)
