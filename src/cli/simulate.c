@@ -169,16 +169,15 @@ static bool write_summary(const struct simulate *simulate, const cobre_sddp_simu
     char path[PATH_MAX], text[5][32];
     if (!cb_join_path("simulate", path, simulate->folder, "simulation.csv"))
         return false;
-    FILE *file = fopen(path, "w");
-    if (file) {
-        fprintf(file,
+    struct draft draft;
+    if (cb_draft_open(&draft, path)) {
+        fprintf(draft.file,
                 "key,value\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
                 "deviation,%.10g\nminimum,%s\nmaximum,%s\n",
                 simulate->sampling, simulate->options.seed, result->trajectories, cb_exact_text(bound, text[0]),
                 cb_exact_text(result->mean, text[1]), cb_exact_text(result->half, text[2]), result->deviation,
                 cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]));
-        bool good = !ferror(file);
-        if (fclose(file) == 0 && good)
+        if (cb_draft_close(&draft, true))
             return true;
     }
     fprintf(stderr, "cobre simulate: %s: %s\n", path, strerror(errno));

@@ -5,9 +5,11 @@
 #include <stdint.h>
 /* cmocka needs those before it */
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cases.h"
@@ -127,6 +129,43 @@ static void clp_start_forgets(void **state) {
     start_forgets("clp");
 }
 
+/* GLPK that has no memory jumps back instead of ending the program. It is of no use afterwards: in a process of its own. */
+static void glpk_gives_up(void **state) {
+    (void)state;
+    const cb_lp_solver *solver = cb_lp_solver_by_name("glpk");
+    if (!solver)
+        skip();
+    pid_t child = fork();
+    if (child == 0) {
+        double cost[2] = {1, 1}, low[2] = {0, 0}, high[2] = {5, 5}, value[2] = {1, 1};
+        int start[3] = {0, 1, 2}, index[2] = {0, 0};
+        cb_lp_model model = {2, 1, cost, low, high, (double[]){1}, (double[]){9}, start, index, value};
+        cb_lp *lp = solver->create(&model);
+        if (!lp)
+            _exit(1);
+        solver->start(lp, NULL, 0, NULL);
+        if (cb_lp_solve(solver, lp) != CB_LP_OPTIMAL)
+            _exit(2);
+        void (*limit)(int) = (void (*)(int))(uintptr_t)dlsym(RTLD_DEFAULT, "glp_mem_limit");
+        if (!limit)
+            _exit(3);
+        limit(1);
+        cb_lp_outcome outcome = CB_LP_OPTIMAL;
+        for (int i = 0; i < 1000000 && outcome != CB_LP_GAVE_UP; i++) {
+            solver->add_row(lp, &(cb_lp_row){.count = 2, .index = (int[]){0, 1}, .value = value, .lower = 1});
+            if (i % 10000 == 0)
+                outcome = cb_lp_solve(solver, lp);
+        }
+        bool good = outcome == CB_LP_GAVE_UP && strstr(solver->trouble(), "memory");
+        solver->set_column(lp, 0, 0, 1);
+        solver->destroy(lp);
+        _exit(good ? 0 : 4);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* A stage without a way out is reported with its node, its noise and a written LP. */
 static void infeasible_stage(void **state) {
     (void)state;
@@ -158,6 +197,7 @@ int main(void) {
         cmocka_unit_test(pool_finds_the_worst_cuts),
         cmocka_unit_test(glpk_start_forgets),
         cmocka_unit_test(clp_start_forgets),
+        cmocka_unit_test(glpk_gives_up),
         cmocka_unit_test(infeasible_stage),
     };
     if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
