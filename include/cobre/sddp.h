@@ -70,6 +70,7 @@ typedef struct {
     const char *solver;                                      /* the LP solver that finds it; NULL: the default */
     void (*issue)(void *arg, const cobre_sddp_issue *issue); /* called for every error found; may be NULL */
     void *issue_arg;
+    const char *scenarios; /* a table of scenarios to simulate, instead of the case's own; NULL: none */
 } cobre_sddp_load_options;
 
 /* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Every rank reads it; the
@@ -94,7 +95,7 @@ COBRE_API const char *cobre_sddp_row_name(const cobre_sddp_problem *problem, siz
 COBRE_API size_t cobre_sddp_randoms(const cobre_sddp_problem *problem, size_t node);
 COBRE_API const char *cobre_sddp_random_name(const cobre_sddp_problem *problem, size_t node, size_t random);
 COBRE_API size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node);
-COBRE_API size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem); /* in the case itself */
+COBRE_API size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem);
 
 /* LP solvers of this build, by name, best first; NULL after the last. */
 COBRE_API const char *cobre_sddp_solver(size_t index);
@@ -222,7 +223,7 @@ typedef struct {
 typedef enum {
     COBRE_SDDP_IN_SAMPLE,     /* sampled from the opening tree */
     COBRE_SDDP_OUT_OF_SAMPLE, /* sampled from the noise model of nodes that have one, else in-sample */
-    COBRE_SDDP_GIVEN          /* the case's own scenarios, each once */
+    COBRE_SDDP_GIVEN          /* the scenarios of the case, or of the table it was loaded with, each once */
 } cobre_sddp_sampling;
 
 typedef struct {

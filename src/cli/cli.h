@@ -2,6 +2,7 @@
 #ifndef COBRE_CLI_H
 #define COBRE_CLI_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,15 @@ bool cb_json_number(const char *json, int depth, const char *key, uint64_t *numb
 
 /* csv.c: writes a field, in quotes when it needs them; control characters become blanks, so that a row is a line. */
 void cb_field_write(FILE *file, const char *text);
+
+/* csv.c: a file that takes its place only when it is whole, so that an older one survives a full disk. What is no regular
+ * file (/dev/stdout) is written directly. False: errno says why. */
+struct draft {
+    FILE *file;
+    char path[PATH_MAX], part[PATH_MAX]; /* part: as it is written */
+};
+bool cb_draft_open(struct draft *draft, const char *path);
+bool cb_draft_close(struct draft *draft, bool good); /* not good: it is thrown away */
 
 /* csv.c: a table with a header, read row by row. */
 enum { CB_SHEET_FIELDS = 32 };

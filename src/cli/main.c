@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "cobre/comm.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <string.h>
@@ -153,7 +154,8 @@ static int dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        perror("cobre: standard output");
+        if (errno != EPIPE) /* a reader that went, as `head` does, is no error */
+            perror("cobre: standard output");
         return code ? code : 1;
     }
     return code;

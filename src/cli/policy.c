@@ -144,20 +144,22 @@ static void print_summary(const struct request *request, const cobre_sddp_policy
 }
 
 static int answer(const struct request *request, const cobre_sddp_policy *policy) {
-    FILE *to = request->out ? fopen(request->out, "w") : stdout;
-    if (to) {
-        if (request->format == CSV)
-            export_csv(to, request->base.problem, policy);
-        else if (request->format == JSON)
-            export_json(to, request, policy);
-        else if (request->base.json)
-            write_json_head(to, request, policy), fputs("}\n", to);
-        else
-            print_summary(request, policy);
-        bool good = !ferror(to);
-        if (to == stdout || (fclose(to) == 0 && good))
-            return 0;
+    struct draft draft;
+    if (request->out && !cb_draft_open(&draft, request->out)) {
+        fprintf(stderr, "cobre policy: --out %s: %s\n", request->out, strerror(errno));
+        return CB_EXIT_FAILED;
     }
+    FILE *to = request->out ? draft.file : stdout;
+    if (request->format == CSV)
+        export_csv(to, request->base.problem, policy);
+    else if (request->format == JSON)
+        export_json(to, request, policy);
+    else if (request->base.json)
+        write_json_head(to, request, policy), fputs("}\n", to);
+    else
+        print_summary(request, policy);
+    if (!request->out || cb_draft_close(&draft, true))
+        return 0;
     fprintf(stderr, "cobre policy: --out %s: %s\n", request->out, strerror(errno));
     return CB_EXIT_FAILED;
 }

@@ -25,6 +25,7 @@ int cb_session_option(struct session *session, int found, char **argv) {
     case CB_OPTION_RANK: session->started = true; return 0;
     case CB_OPTION_JSON: session->json = true; return 0;
     case CB_OPTION_SOLVER: session->solver = optarg; return 0;
+    case CB_OPTION_SCENARIOS: session->scenarios = optarg; return 0;
     case CB_OPTION_VALUE_BOUND:
         session->has_value_bound = true;
         return cb_parse_real(session->command, "--value-bound", optarg, &session->value_bound);
@@ -153,6 +154,7 @@ int cb_session_load(struct session *session) {
         .has_value_bound = session->has_value_bound,
         .value_bound = session->value_bound,
         .solver = session->solver,
+        .scenarios = session->scenarios,
         .issue = speaks ? on_issue : NULL,
         .issue_arg = &errors,
     };

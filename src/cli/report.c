@@ -107,20 +107,19 @@ static int report(const char *folder, const char *path) {
                 stat(folder, &status) < 0 ? strerror(errno) : "is not a folder of results");
         return CB_EXIT_FAILED;
     }
-    FILE *to = fopen(path, "w");
-    bool shown = to && write_page(to, folder);
-    bool good = to && !ferror(to);
-    if (to && fclose(to) != 0)
-        good = false;
-    if (!good) {
+    struct draft draft;
+    if (!cb_draft_open(&draft, path)) {
         fprintf(stderr, "cobre report: %s: %s\n", path, strerror(errno));
         return CB_EXIT_FAILED;
     }
-    if (!shown) {
-        remove(path);
+    bool shown = write_page(draft.file, folder);
+    bool good = cb_draft_close(&draft, shown);
+    if (!shown)
         fprintf(stderr, "cobre report: %s: no training.csv, times.csv or tables of a simulation are there\n", folder);
+    else if (!good)
+        fprintf(stderr, "cobre report: %s: %s\n", path, strerror(errno));
+    if (!good)
         return CB_EXIT_FAILED;
-    }
     printf("%s\n", path);
     return 0;
 }

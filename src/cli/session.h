@@ -20,6 +20,7 @@ enum {
     CB_OPTION_SOLVER,
     CB_OPTION_VALUE_BOUND,
     CB_OPTION_POLICY,
+    CB_OPTION_SCENARIOS,
     CB_OPTION_OWN
 };
 
@@ -34,6 +35,7 @@ struct session {
     bool has_value_bound;
     double value_bound;
     const char *solver;
+    const char *scenarios; /* a table; NULL: none */
     cobre_comm *comm;
     cobre_sddp_problem *problem;
 };

@@ -20,6 +20,7 @@ const char cb_simulate_help[] =
     "  --sampling WHAT      in-sample (default): from the outcomes that the policy was trained with;\n"
     "                       out-of-sample: drawn anew where the case has a model of its noise;\n"
     "                       history, given: the case's own scenarios, each once\n"
+    "  --scenarios FILE     scenarios from a table of yours instead, each once\n"
     "  --trajectories K     how many (1000)\n"
     "  --seed S             of the random numbers (0)\n"
     "  --max-steps N        cut trajectories on a graph with cycles\n"
@@ -41,6 +42,7 @@ static const struct option long_options[] = {
     {.name = "json", .has_arg = no_argument, .val = CB_OPTION_JSON},
     {.name = "out", .has_arg = required_argument, .val = CB_OPTION_OUT},
     {.name = "sampling", .has_arg = required_argument, .val = OPTION_SAMPLING},
+    {.name = "scenarios", .has_arg = required_argument, .val = CB_OPTION_SCENARIOS},
     {.name = "trajectories", .has_arg = required_argument, .val = OPTION_TRAJECTORIES},
     {.name = "seed", .has_arg = required_argument, .val = CB_OPTION_SEED},
     {.name = "max-steps", .has_arg = required_argument, .val = OPTION_MAX_STEPS},
@@ -117,9 +119,14 @@ static int parse_option(int found, char **argv, struct simulate *simulate) {
 }
 
 static int settle(struct simulate *simulate) {
+    if (simulate->base.scenarios && simulate->sampling)
+        return cb_usage_error("simulate", "--scenarios and --sampling: give one of them");
+    if (simulate->base.scenarios)
+        simulate->options.sampling = COBRE_SDDP_GIVEN;
+    if (!simulate->sampling)
+        simulate->sampling = simulate->base.scenarios ? "own scenarios" : "in-sample";
     if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.trajectories)
-        return cb_usage_error("simulate", "--trajectories: with --sampling %s each scenario is simulated once",
-                              simulate->sampling);
+        return cb_usage_error("simulate", "--trajectories: each scenario is simulated once");
     if (simulate->out && !*simulate->out)
         return cb_usage_error("simulate", "--out: the name of a directory is missing");
     if (!cb_policy_path("simulate", simulate->base.case_path, simulate->policy_path, simulate->policy))
@@ -135,8 +142,7 @@ static int settle(struct simulate *simulate) {
 
 static int read_options(int argc, char **argv, struct simulate *simulate) {
     *simulate = (struct simulate){.base.command = "simulate",
-                                  .options = {.struct_size = sizeof simulate->options, .trajectories = 0},
-                                  .sampling = "in-sample"};
+                                  .options = {.struct_size = sizeof simulate->options, .trajectories = 0}};
     for (size_t table = 0; table < CB_TABLES; table++)
         simulate->spool.wanted[table] = true;
     opterr = 0;
@@ -163,16 +169,15 @@ static bool write_summary(const struct simulate *simulate, const cobre_sddp_simu
     char path[PATH_MAX], text[5][32];
     if (!cb_join_path("simulate", path, simulate->folder, "simulation.csv"))
         return false;
-    FILE *file = fopen(path, "w");
-    if (file) {
-        fprintf(file,
+    struct draft draft;
+    if (cb_draft_open(&draft, path)) {
+        fprintf(draft.file,
                 "key,value\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
                 "deviation,%.10g\nminimum,%s\nmaximum,%s\n",
                 simulate->sampling, simulate->options.seed, result->trajectories, cb_exact_text(bound, text[0]),
                 cb_exact_text(result->mean, text[1]), cb_exact_text(result->half, text[2]), result->deviation,
                 cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]));
-        bool good = !ferror(file);
-        if (fclose(file) == 0 && good)
+        if (cb_draft_close(&draft, true))
             return true;
     }
     fprintf(stderr, "cobre simulate: %s: %s\n", path, strerror(errno));

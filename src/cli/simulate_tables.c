@@ -221,7 +221,7 @@ static bool send_piece(const struct session *session, FILE *from, long start, ui
 }
 
 static bool send_trajectory(struct spool *spool, const struct session *session, size_t trajectory, size_t owner,
-                            FILE **to) {
+                            struct draft *to) {
     uint64_t length[CB_TABLES] = {0};
     bool mine = cobre_rank(session->comm) == owner;
     const struct piece *piece = mine ? find_piece(spool, trajectory) : NULL;
@@ -230,43 +230,51 @@ static bool send_trajectory(struct spool *spool, const struct session *session, 
     if (cobre_broadcast_t(session->comm, length, CB_TABLES, owner) != COBRE_OK)
         return false;
     for (size_t table = 0; table < CB_TABLES; table++)
-        if (!send_piece(session, spool->file[table], piece ? piece->start[table] : 0, length[table], owner, to[table]))
+        if (!send_piece(session, spool->file[table], piece ? piece->start[table] : 0, length[table], owner,
+                        to[table].file))
             return false;
     return true;
 }
 
-static bool open_tables(const struct spool *spool, const char *folder, FILE **to) {
+static bool table_path(const char *folder, size_t table, char path[PATH_MAX]) {
+    char name[32];
+    snprintf(name, sizeof name, "%s.csv", cb_table_name[table]);
+    return cb_join_path("simulate", path, folder, name);
+}
+
+static bool open_tables(const struct spool *spool, const char *folder, struct draft *to) {
     char path[PATH_MAX];
     for (size_t table = 0; table < CB_TABLES; table++) {
-        char name[32];
-        snprintf(name, sizeof name, "%s.csv", cb_table_name[table]);
-        if (!cb_join_path("simulate", path, folder, name))
-            return false;
-        if (!spool->wanted[table]) { /* an old one would belong to another simulation */
-            remove(path);
+        if (!spool->wanted[table])
             continue;
-        }
-        to[table] = fopen(path, "w");
-        if (!to[table]) {
+        if (!table_path(folder, table, path))
+            return false;
+        if (!cb_draft_open(&to[table], path)) {
             fprintf(stderr, "cobre simulate: %s: %s\n", path, strerror(errno));
             return false;
         }
-        fprintf(to[table], "%s\n", headers[table]);
+        fprintf(to[table].file, "%s\n", headers[table]);
     }
     return true;
 }
 
-static bool close_tables(FILE **to) {
-    bool good = true;
+/* All of them or none: tables of two simulations do not go together. */
+static bool close_tables(const struct spool *spool, const char *folder, struct draft *to, bool good) {
+    bool whole = true;
+    char path[PATH_MAX];
+    for (size_t table = 0; table < CB_TABLES; table++)
+        whole = (!to[table].file || fflush(to[table].file) == 0) && whole;
+    if (!whole)
+        fprintf(stderr, "cobre simulate: the tables could not be written to %s: %s\n", folder, strerror(errno));
     for (size_t table = 0; table < CB_TABLES; table++) {
-        if (!to[table])
-            continue;
-        good = !ferror(to[table]) && good;
-        good = fclose(to[table]) == 0 && good;
+        if (to[table].file && !cb_draft_close(&to[table], good && whole) && good && whole) {
+            fprintf(stderr, "cobre simulate: %s: %s\n", to[table].path, strerror(errno));
+            whole = false;
+        }
+        if (good && whole && !spool->wanted[table] && table_path(folder, table, path))
+            remove(path); /* of an older simulation */
     }
-    if (!good)
-        fprintf(stderr, "cobre simulate: the tables could not be written: %s\n", strerror(errno));
-    return good;
+    return good && whole;
 }
 
 /* All ranks' spools are whole. */
@@ -283,11 +291,11 @@ static bool spools_are_good(struct spool *spool, const struct session *session) 
 }
 
 bool cb_spool_write(struct spool *spool, const struct session *session, const char *folder) {
-    FILE *to[CB_TABLES] = {NULL};
+    struct draft to[CB_TABLES] = {{.file = NULL}};
     uint64_t count = 0;
     bool speaks = cb_session_speaks(session);
     if (!spools_are_good(spool, session) || !cb_session_agree(session, !speaks || open_tables(spool, folder, to)))
-        return false;
+        return close_tables(spool, folder, to, false);
     uint32_t *owners = find_owners(spool, session, &count);
     bool good = owners != NULL;
     for (size_t i = 0; good && i < count; i++)
@@ -296,6 +304,6 @@ bool cb_spool_write(struct spool *spool, const struct session *session, const ch
     if (!good)
         fprintf(stderr, "cobre simulate: the tables could not be gathered from all ranks\n");
     free(owners);
-    good = close_tables(to) && good;
+    good = !speaks || close_tables(spool, folder, to, good);
     return cb_session_agree(session, good);
 }

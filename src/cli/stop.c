@@ -1,7 +1,8 @@
-/* stop.c: a signal asks the trainer to stop. */
+/* stop.c: a signal asks the trainer to stop, and so does a reader of its output that has gone. */
 #include "session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ void cb_stop_catch(const struct session *session, const char *promise) {
         snprintf(note, sizeof note, "\ncobre %s: asked to stop: %s; a second signal ends it at once\n",
                  session->command, promise);
     static const int signals[] = {SIGINT, SIGTERM, SIGUSR1}; /* USR1: mpirun passes it on and does nothing else */
+    signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old, action = {.sa_handler = ask, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
@@ -38,5 +40,8 @@ void cb_stop_catch(const struct session *session, const char *promise) {
 
 int cb_stop_asked(void *arg) {
     (void)arg;
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR)) /* a pipe that nobody reads */
+        asked = 1;
     return asked;
 }

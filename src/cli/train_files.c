@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static FILE *trace;
 static char trace_path[PATH_MAX];
@@ -16,62 +18,60 @@ static bool file_failed(const char *path) {
     return false;
 }
 
-static FILE *open_file(const struct train *train, const char *name, char path[PATH_MAX]) {
+static FILE *open_file(const struct train *train, const char *name, struct draft *draft) {
+    char path[PATH_MAX];
     if (!cb_join_path("train", path, train->folder, name))
         return NULL;
-    FILE *file = fopen(path, "w");
-    if (!file)
+    if (!cb_draft_open(draft, path))
         file_failed(path);
-    return file;
+    return draft->file;
 }
 
-static bool close_file(FILE *file, const char *path) {
-    bool good = !ferror(file);
-    good = fclose(file) == 0 && good;
-    return good || file_failed(path);
+static bool close_file(struct draft *draft) {
+    return cb_draft_close(draft, true) || file_failed(draft->path);
 }
 
-/* The rows before `first`, of a run that this one goes on from. */
-static char *earlier_rows(const char *path, uint64_t first, size_t *length) {
-    *length = 0;
-    FILE *old = fopen(path, "r");
-    if (!old)
-        return NULL;
-    char *kept = NULL, line[1024];
-    size_t room = 0;
-    bool header = true;
-    while (fgets(line, sizeof line, old)) {
+/* Copies the rows before iteration `first` of the run that this one goes on from: from the training.csv beside its
+ * policy, which may be this very one. Nothing is lost when that is interrupted: the rows are cut off in place. */
+static void copy_rows(FILE *old, uint64_t first, bool in_place) {
+    char line[1024];
+    long end = 0;
+    for (bool header = true; fgets(line, sizeof line, old); header = false) {
         size_t count = strlen(line);
-        bool wanted = !header && line[count - 1] == '\n' && strtoull(line, NULL, 10) < first;
-        header = false;
-        if (!wanted)
-            continue;
-        if (*length + count > room) {
-            room = 2 * room + count;
-            char *more = realloc(kept, room);
-            if (!more)
-                break;
-            kept = more;
-        }
-        memcpy(kept + *length, line, count);
-        *length += count;
+        if (line[count - 1] != '\n' || (!header && strtoull(line, NULL, 10) >= first))
+            break;
+        end = ftell(old);
+        if (!in_place && !header)
+            fputs(line, trace);
     }
-    fclose(old);
-    return kept;
+    if (in_place && (end == 0 || ftruncate(fileno(old), end) != 0 || fseek(old, 0, SEEK_END) != 0))
+        file_failed(trace_path);
 }
 
 static bool open_trace(const struct train *train, uint64_t first) {
+    char folder[PATH_MAX], beside[PATH_MAX];
+    struct stat ours, theirs;
+    FILE *old = NULL;
     if (!cb_join_path("train", trace_path, train->folder, "training.csv"))
         return false;
-    size_t length = 0;
-    char *rows = first > 1 ? earlier_rows(trace_path, first, &length) : NULL;
-    trace = open_file(train, "training.csv", trace_path);
-    if (trace) {
-        fputs("iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds\n", trace);
-        if (rows)
-            fwrite(rows, 1, length, trace);
+    if (first > 1 && train->options.resume) {
+        cb_folder_of(train->options.resume, folder);
+        if (cb_join_path("train", beside, folder, "training.csv"))
+            old = fopen(beside, "r+");
     }
-    free(rows);
+    bool in_place = old && fstat(fileno(old), &theirs) == 0 && stat(trace_path, &ours) == 0 &&
+                    ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev && theirs.st_size > 0;
+    trace = in_place ? old : fopen(trace_path, "w");
+    if (!trace) {
+        file_failed(trace_path);
+    } else {
+        if (!in_place)
+            fputs("iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds\n", trace);
+        if (old)
+            copy_rows(old, first, in_place);
+    }
+    if (old && !in_place)
+        fclose(old);
     return trace != NULL;
 }
 
@@ -87,21 +87,22 @@ bool cb_trace_row(const struct train *train, const cobre_sddp_progress *now) {
 }
 
 bool cb_trace_end(void) {
-    return !trace || close_file(trace, trace_path);
+    bool good = !trace || !ferror(trace);
+    return (!trace || fclose(trace) == 0) && good ? true : file_failed(trace_path);
 }
 
 enum { PHASES = 6 };
 
 static bool write_times(const struct train *train, const double *seconds, size_t ranks) {
     static const char *const phases[PHASES] = {"forward", "backward", "bound", "communication", "simulation", "other"};
-    char path[PATH_MAX];
-    FILE *file = open_file(train, "times.csv", path);
+    struct draft draft;
+    FILE *file = open_file(train, "times.csv", &draft);
     if (!file)
         return false;
     fputs("rank,phase,seconds\n", file);
     for (size_t i = 0; i < ranks * PHASES; i++)
         fprintf(file, "%zu,%s,%.6f\n", i / PHASES, phases[i % PHASES], seconds[i]);
-    return close_file(file, path);
+    return close_file(&draft);
 }
 
 bool cb_write_times(const struct train *train, const cobre_sddp_times *times) {
@@ -158,8 +159,9 @@ static void write_case_rows(FILE *file, const struct train *train) {
 }
 
 bool cb_write_summary(const struct train *train, const cobre_sddp_result *result, const cobre_sddp_policy *policy) {
-    char path[PATH_MAX], date[32];
-    FILE *file = open_file(train, "summary.csv", path);
+    char date[32];
+    struct draft draft;
+    FILE *file = open_file(train, "summary.csv", &draft);
     if (!file)
         return false;
     time_t now = time(NULL);
@@ -179,5 +181,5 @@ bool cb_write_summary(const struct train *train, const cobre_sddp_result *result
     count_row(file, "cuts", cobre_sddp_cuts(policy));
     count_row(file, "solves", result->last.solves);
     real_row(file, "seconds", result->times.total);
-    return close_file(file, path);
+    return close_file(&draft);
 }

@@ -4,10 +4,11 @@
 #include <getopt.h>
 
 const char cb_validate_help[] =
-    "usage: cobre validate CASE [--json] [--value-bound X] [--solver NAME]\n"
+    "usage: cobre validate CASE [--scenarios FILE] [--json] [--value-bound X] [--solver NAME]\n"
     "\n"
     "Reads a case as `cobre train` would, and shows every error in it: the file, the line, and what is wrong.\n"
     "\n"
+    "  --scenarios FILE  checks a table of scenarios for `cobre simulate`, too\n"
     "  --json            one JSON object, for programs\n"
     "  --value-bound X   bounds the future cost of every node, as in `cobre train`\n"
     "  --solver NAME     LP solver that finds these bounds\n"
@@ -18,6 +19,7 @@ const char cb_validate_help[] =
 static const struct option long_options[] = {
     {.name = "json", .has_arg = no_argument, .val = CB_OPTION_JSON},
     {.name = "value-bound", .has_arg = required_argument, .val = CB_OPTION_VALUE_BOUND},
+    {.name = "scenarios", .has_arg = required_argument, .val = CB_OPTION_SCENARIOS},
     {.name = "solver", .has_arg = required_argument, .val = CB_OPTION_SOLVER},
     {.name = "help", .has_arg = no_argument, .val = 'h'},
     {.name = NULL},
@@ -57,7 +59,7 @@ static void print_other(struct count *count) {
     if (count->errors)
         return;
     if (count->json) {
-        print_json_issue(0, error->file, error->line, error->suggestion, error->message);
+        print_json_issue(0, error->file, error->line, "", error->message);
     } else {
         fprintf(stderr, "cobre validate: %s\n", error->message);
         if (error->suggestion[0])
@@ -94,6 +96,7 @@ static int validate(struct session *session) {
         .has_value_bound = session->has_value_bound,
         .value_bound = session->value_bound,
         .solver = session->solver,
+        .scenarios = session->scenarios,
         .issue = on_issue,
         .issue_arg = &count,
     };

@@ -68,7 +68,7 @@ static void single_cut(cb_trainer *trainer, size_t index, uint64_t iteration, co
     for (size_t e = 0; e < node->edges; e++) {
         const cb_node *child = &trainer->problem->node[node->edge[e].to];
         for (size_t o = 0; o < child->outcomes; o++, k++) {
-            trainer->probability[k] = node->edge[e].probability * child->probability[o] / going_on;
+            trainer->probability[k] = going_on > 0 ? node->edge[e].probability * child->probability[o] / going_on : 0;
             trainer->objective[k] *= node->edge[e].discount;
             for (size_t s = 0; s < states; s++)
                 trainer->slope[k * states + s] *= node->edge[e].discount;

@@ -10,7 +10,7 @@
 #ifndef CB_HYDRO_H
 #define CB_HYDRO_H
 
-#include "hydro_csv.h"
+#include "csv.h"
 
 enum { CB_HYDRO_MAX_LAGS = 24 };
 
@@ -88,8 +88,8 @@ typedef struct {
 typedef struct {
     cobre_sddp_problem *problem;
     const char *folder;
-    char *json_path, *json; /* case.json and its text */
-    char **kept;            /* names, freed with the case */
+    char *json_path; /* of case.json */
+    char **kept;     /* names, freed with the case */
     size_t kept_count, kept_room;
 
     char *name;
@@ -150,7 +150,6 @@ extern const cb_hydro_kind cb_hydro_kind_thermals, cb_hydro_kind_hydros, cb_hydr
 void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size); /* zeroed; NULL: no memory, noted */
 char *cb_hydro_keep(cb_hydro_case *c, const char *text); /* a copy that lives as long as the case; "" without memory */
 bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *table);
-size_t cb_hydro_column(cb_hydro_case *c, cb_csv *table, const char *name, bool required);
 double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, const cb_hydro_field *field);
 size_t cb_hydro_whole(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, size_t low, size_t high,
                       const char *what); /* CB_NONE: reported */
@@ -159,7 +158,6 @@ void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, siz
 void cb_hydro_field_columns(cb_hydro_case *c, cb_csv *table, const cb_hydro_field *field, size_t count,
                             size_t *columns);
 bool cb_hydro_good_name(cb_hydro_case *c, const char *name); /* else reported at the current place */
-void cb_hydro_unknown_columns(cb_hydro_case *c, const cb_csv *table);
 
 /* The name in a field as an index; `names` lists what is known. CB_NONE: reported. */
 typedef const char *cb_hydro_names(const cb_hydro_case *c, size_t index); /* NULL past the end; "" is skipped */
@@ -214,6 +212,7 @@ const char *cb_hydro_name(const char *kind, const char *a, const char *b, const 
 void cb_hydro_build_inflow(cb_hydro_builder *b);                                              /* hydro_build_inflow.c */
 void cb_hydro_build_scenarios(cb_hydro_case *c); /* the years of the history, for simulation */
 void cb_hydro_build_par(cb_hydro_builder *b);    /* hydro_build_par.c */
+void cb_hydro_scenario_noise(cb_hydro_case *c);  /* the noise that makes the inflows of given scenarios */
 void cb_hydro_own_noise(cb_hydro_case *c); /* the noise model, kept by the problem; before any cb_hydro_build_par */
 
 #endif

@@ -248,10 +248,7 @@ static void add_node(cb_hydro_case *c, size_t stage) {
 }
 
 void cb_hydro_build(cb_hydro_case *c) {
-    char *name = strdup(*c->name ? c->name : c->folder);
-    c->problem->no_memory |= !name;
-    free(c->problem->name);
-    c->problem->name = name;
+    cb_problem_rename(c->problem, *c->name ? c->name : c->folder);
     find_reservoirs(c);
     add_states(c);
     if (c->source == CB_HYDRO_PAR)

@@ -157,3 +157,53 @@ void cb_hydro_build_par(cb_hydro_builder *b) {
     if (!known && c->plants > 0)
         cb_set_draw(c->problem, b->node, c->openings, draw, c->problem->owned);
 }
+
+/* Inflows before the current step, of plant and lag; as far as models look back. */
+static void remember(double *past, const double *inflow, size_t plants) {
+    for (size_t p = 0; p < plants; p++) {
+        double *lag = &past[p * CB_HYDRO_MAX_LAGS];
+        memmove(lag + 1, lag, (CB_HYDRO_MAX_LAGS - 1) * sizeof *lag);
+        lag[0] = inflow[p];
+    }
+}
+
+/* What the noise of plant p must be for this inflow; NaN: there is none. */
+static double noise_for(const cb_hydro_builder *b, size_t p, const double *past, double inflow) {
+    double expected = constant(b, p);
+    size_t lags = par_of(b->c, cb_hydro_period(b->c, b->c->par_key, b->stage), p)->lags;
+    for (size_t l = 0; l < lags; l++)
+        expected += coefficient(b, p, l) * past[p * CB_HYDRO_MAX_LAGS + l];
+    if (!b->c->lognormal)
+        return inflow - expected;
+    return expected > 0 && inflow > 0 ? inflow / expected : expected == 0 && inflow == 0 ? 1 : NAN;
+}
+
+static void scenario_noise(cb_hydro_case *c, size_t scenario, double *past, double *inflow) {
+    const cb_scenario *its = &c->problem->scenario[scenario];
+    memcpy(past, c->past, c->plants * CB_HYDRO_MAX_LAGS * sizeof *past);
+    for (size_t k = 0; k < its->steps; k++) {
+        cb_hydro_builder b = {.c = c, .stage = its->node[k]};
+        bool known = c->problem->node[its->node[k]].randoms == 0;
+        for (size_t p = 0; p < c->plants; p++) {
+            inflow[p] = known ? c->plant[p].first_inflow : its->values[k][p];
+            double noise = known ? 0 : noise_for(&b, p, past, inflow[p]);
+            if (isnan(noise))
+                cb_problem_error(c->problem,
+                                 "scenario %zu, step %zu: the lognormal model cannot make inflow %g of hydro %s from "
+                                 "those before -- give inflows above 0",
+                                 scenario + 1, k + 1, inflow[p], c->plant[p].name);
+            else if (!known)
+                its->values[k][p] = noise;
+        }
+        remember(past, inflow, c->plants);
+    }
+}
+
+void cb_hydro_scenario_noise(cb_hydro_case *c) {
+    double *past = cb_hydro_array(c, c->plants * CB_HYDRO_MAX_LAGS, sizeof *past);
+    double *inflow = cb_hydro_array(c, c->plants, sizeof *inflow);
+    for (size_t s = 0; past && inflow && s < c->problem->scenarios; s++)
+        scenario_noise(c, s, past, inflow);
+    free(past);
+    free(inflow);
+}

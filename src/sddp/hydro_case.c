@@ -17,9 +17,8 @@ static void free_case(cb_hydro_case *c) {
     free_outcomes(c);
     for (size_t i = 0; i < c->kept_count; i++)
         free(c->kept[i]);
-    void *const arrays[] = {c->kept,  c->json_path, c->json,  c->area,     c->thermal, c->plant,
-                            c->line,  c->deficit,   c->block, c->change,   c->stage,   c->load,
-                            c->share, c->years,     c->par,   c->cholesky, c->past};
+    void *const arrays[] = {c->kept,   c->json_path, c->area, c->thermal, c->plant, c->line, c->deficit,  c->block,
+                            c->change, c->stage,     c->load, c->share,   c->years, c->par,  c->cholesky, c->past};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
 }
@@ -59,6 +58,11 @@ cobre_sddp_problem *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
         cb_hydro_check(&c);
     if (c.problem->errors == 0 && !c.problem->no_memory)
         cb_hydro_build(&c);
+    if (options && options->scenarios && c.problem->nodes > 0 && !c.problem->no_memory) {
+        cb_read_scenarios(c.problem, options->scenarios, true);
+        if (c.source == CB_HYDRO_PAR && c.problem->errors == 0 && !c.problem->no_memory)
+            cb_hydro_scenario_noise(&c);
+    }
     free_case(&c);
     return c.problem;
 }

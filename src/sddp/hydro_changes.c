@@ -142,12 +142,12 @@ void cb_hydro_read_changes(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "changes.csv", true, &table)) {
         size_t before = c->problem->errors;
-        change_columns columns = {.kind = cb_hydro_column(c, &table, "table", true),
-                                  .element = cb_hydro_column(c, &table, "name", true),
-                                  .field = cb_hydro_column(c, &table, "column", true),
-                                  .value = cb_hydro_column(c, &table, "value", true)};
+        change_columns columns = {.kind = cb_csv_column(c->problem, &table, "table", true),
+                                  .element = cb_csv_column(c->problem, &table, "name", true),
+                                  .field = cb_csv_column(c->problem, &table, "column", true),
+                                  .value = cb_csv_column(c->problem, &table, "value", true)};
         c->change_key = cb_hydro_find_key(c, &table, &columns.key);
-        cb_hydro_unknown_columns(c, &table);
+        cb_csv_unknown_columns(c->problem, &table);
         for (size_t row = 0; row < table.rows; row++)
             read_row(c, &table, row, &columns);
         if (c->problem->errors == before)

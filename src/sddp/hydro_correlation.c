@@ -80,14 +80,14 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
 }
 
 static void read_table(cb_hydro_case *c, cb_csv *table) {
-    size_t before = c->problem->errors, key, name = cb_hydro_column(c, table, "hydro", true);
+    size_t before = c->problem->errors, key, name = cb_csv_column(c->problem, table, "hydro", true);
     size_t *columns = cb_hydro_array(c, c->plants, sizeof *columns);
     c->correlation_key = cb_hydro_find_key(c, table, &key);
     identity(c, cb_hydro_periods(c, c->correlation_key), false);
     if (columns && c->cholesky) {
         for (size_t p = 0; p < c->plants; p++)
-            columns[p] = cb_hydro_column(c, table, c->plant[p].name, true);
-        cb_hydro_unknown_columns(c, table);
+            columns[p] = cb_csv_column(c->problem, table, c->plant[p].name, true);
+        cb_csv_unknown_columns(c->problem, table);
         for (size_t row = 0; row < table->rows; row++)
             read_row(c, table, row, name, key, columns);
         for (size_t period = 0; period < cb_hydro_periods(c, c->correlation_key) && c->problem->errors == before;

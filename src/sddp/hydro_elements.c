@@ -106,10 +106,10 @@ static void check_initial(cb_hydro_case *c, const cb_hydro_plant *plant) {
 static void read_thermals(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "thermals.csv", true, &table)) {
-        size_t columns[COUNT(thermal_field)], name_column = cb_hydro_column(c, &table, "thermal", true),
-                                              area = cb_hydro_column(c, &table, "subsystem", true);
+        size_t columns[COUNT(thermal_field)], name_column = cb_csv_column(c->problem, &table, "thermal", true),
+                                              area = cb_csv_column(c->problem, &table, "subsystem", true);
         cb_hydro_field_columns(c, &table, thermal_field, COUNT(thermal_field), columns);
-        cb_hydro_unknown_columns(c, &table);
+        cb_csv_unknown_columns(c->problem, &table);
         for (size_t row = 0; row < table.rows; row++) {
             cb_hydro_thermal new = {.line = table.line[row]};
             const char *name = new_name(c, &table, row, name_column, cb_hydro_thermal_name);
@@ -130,15 +130,15 @@ typedef struct {
 } plant_columns;
 
 static void find_plant_columns(cb_hydro_case *c, cb_csv *table, plant_columns *columns) {
-    columns->name = cb_hydro_column(c, table, "hydro", true);
-    columns->area = cb_hydro_column(c, table, "subsystem", true);
+    columns->name = cb_csv_column(c->problem, table, "hydro", true);
+    columns->area = cb_csv_column(c->problem, table, "subsystem", true);
     columns->downstream = cb_csv_find(table, "downstream");
     columns->spill_downstream = cb_csv_find(table, "spill_downstream");
     cb_hydro_field_columns(c, table, plant_field, COUNT(plant_field), columns->field);
     cb_hydro_field_columns(c, table, plant_fixed, COUNT(plant_fixed), columns->fixed);
     if (c->water)
-        cb_hydro_column(c, table, "productivity", true);
-    cb_hydro_unknown_columns(c, table);
+        cb_csv_column(c->problem, table, "productivity", true);
+    cb_csv_unknown_columns(c->problem, table);
 }
 
 static void read_plant(cb_hydro_case *c, cb_csv *table, size_t row, const plant_columns *columns) {
@@ -216,10 +216,10 @@ static void check_line(cb_hydro_case *c, const cb_csv *table, size_t row, const 
 static void read_lines(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "exchanges.csv", true, &table)) {
-        size_t columns[COUNT(line_field)], from = cb_hydro_column(c, &table, "from", true),
-                                           to = cb_hydro_column(c, &table, "to", true);
+        size_t columns[COUNT(line_field)], from = cb_csv_column(c->problem, &table, "from", true),
+                                           to = cb_csv_column(c->problem, &table, "to", true);
         cb_hydro_field_columns(c, &table, line_field, COUNT(line_field), columns);
-        cb_hydro_unknown_columns(c, &table);
+        cb_csv_unknown_columns(c->problem, &table);
         for (size_t row = 0; row < table.rows; row++) {
             cb_hydro_line new = {.line = table.line[row]};
             new.from = cb_hydro_refer(c, &table, row, from, cb_hydro_area_name, "subsystem", "case.json");
@@ -261,7 +261,7 @@ static void read_deficits(cb_hydro_case *c) {
         size_t columns[COUNT(deficit_field)], tier = cb_csv_find(&table, "tier"),
                                               area = cb_csv_find(&table, "subsystem");
         cb_hydro_field_columns(c, &table, deficit_field, COUNT(deficit_field), columns);
-        cb_hydro_unknown_columns(c, &table);
+        cb_csv_unknown_columns(c->problem, &table);
         for (size_t row = 0; row < table.rows; row++)
             read_deficit(c, &table, row, columns, tier, area);
     }

@@ -100,7 +100,7 @@ void cb_hydro_read_inflows(cb_hydro_case *c) {
         cb_csv_find(&table, "outcome"); /* for the human reader */
         if (columns && c->outcomes) {
             value_columns(c, &table, columns, true);
-            cb_hydro_unknown_columns(c, &table);
+            cb_csv_unknown_columns(c->problem, &table);
             for (size_t row = 0; row < table.rows; row++)
                 read_outcome(c, &table, row, key_column, probability, columns);
             if (c->problem->errors == before)
@@ -177,13 +177,14 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
 void cb_hydro_read_history(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "history.csv", false, &table)) {
-        size_t year = cb_hydro_column(c, &table, "year", true), season = cb_hydro_column(c, &table, "season", true);
+        size_t year = cb_csv_column(c->problem, &table, "year", true),
+               season = cb_csv_column(c->problem, &table, "season", true);
         size_t *columns = cb_hydro_array(c, c->plants + c->areas, sizeof *columns);
         c->inflow_key = cb_hydro_find_key(c, &table, &season);
         c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);
         if (columns && c->outcomes) {
             value_columns(c, &table, columns, false);
-            cb_hydro_unknown_columns(c, &table);
+            cb_csv_unknown_columns(c->problem, &table);
             if (year != CB_NONE && c->inflow_key == CB_HYDRO_BY_SEASON) {
                 find_years(c, &table, year);
                 read_history_rows(c, &table, year, season, columns);

@@ -1,5 +1,4 @@
 /* hydro_json.c: case.json. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +6,7 @@
 
 #include "grow.h"
 #include "hydro.h"
-#include "json_line.h"
+#include "json_file.h"
 
 /* An object of case.json and where it is. */
 typedef struct {
@@ -19,7 +18,7 @@ typedef struct {
 static void at(const section *s, const char *key) {
     char pointer[256];
     snprintf(pointer, sizeof pointer, "%s/%s", s->pointer, key);
-    cb_problem_at(s->c->problem, s->c->json_path, cb_json_line(s->c->json, pointer), "%s", pointer);
+    cb_problem_at(s->c->problem, s->c->json_path, 0, "%s", pointer);
 }
 
 /* The member, if it is there and of the right kind; `required` ones are reported when they are not there. */
@@ -205,7 +204,8 @@ static void read_inflow(const section *s) {
     c->openings = whole(&inner, "openings", 20, 1, 1e6, "the number of outcomes to draw for each stage");
     c->seed = whole(&inner, "seed", 0, 0, 9007199254740992.0, "a whole number from 0 to 2^53");
     c->lognormal = word(&inner, "noise", noises) == 1;
-    c->lack_cost = number(&inner, "lack_cost", -1, 0, 1e30, "the cost of a unit of water that is not there, from 0 on");
+    c->lack_cost =
+        number(&inner, "lack_cost", -1, 0, CB_MOST, "the cost of a unit of water that is not there, from 0 on");
     read_years(&inner);
     static const char *const only[] = {"openings", "seed", "noise", "years"};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
@@ -234,28 +234,14 @@ static void read_case(const section *s) {
     read_areas(s, "transshipment", true);
     c->cost_scale = number(s, "cost_scale", 1, 1e-12, 1e12, "a factor above 0 for all costs");
     c->has_value_bound = json_object_get(s->json, "value_bound");
-    c->value_bound = number(s, "value_bound", 0, -1e300, 1e300, "a bound of all future cost");
+    c->value_bound = number(s, "value_bound", 0, -CB_MOST, CB_MOST, "a bound of all future cost");
     read_risk_and_cycle(s);
     read_inflow(s);
 }
 
 void cb_hydro_read_json(cb_hydro_case *c) {
-    size_t size;
-    json_error_t error;
-    c->json = cb_read_text(c->problem, c->json_path, false, &size);
-    if (!c->json)
-        return;
-    json_t *root = json_loads(c->json, JSON_REJECT_DUPLICATES, &error);
-    if (!root) {
-        cb_problem_at(c->problem, c->json_path, error.line > 0 ? (size_t)error.line : 0, "column %d", error.column);
-        cb_problem_error(c->problem, "is not JSON: %s -- correct the syntax", error.text);
-        return;
-    }
-    section top = {.c = c, .json = root, .pointer = ""};
-    if (json_is_object(root)) {
+    section top = {.c = c, .json = cb_json_load(c->problem, c->json_path), .pointer = ""};
+    if (top.json)
         read_case(&top);
-    } else {
-        cb_problem_error(c->problem, "is not a JSON object -- write { \"stages\": ... }");
-    }
-    json_decref(root);
+    json_decref(top.json);
 }

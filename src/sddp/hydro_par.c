@@ -26,7 +26,7 @@ typedef struct {
 } par_columns;
 
 static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) {
-    columns->plant = cb_hydro_column(c, table, "hydro", true);
+    columns->plant = cb_csv_column(c->problem, table, "hydro", true);
     c->par_key = cb_hydro_find_key(c, table, &columns->key);
     if (c->par_key == CB_HYDRO_BY_STAGE) {
         cb_csv_at(c->problem, table, CB_NONE, columns->key);
@@ -39,7 +39,7 @@ static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) 
         snprintf(name, sizeof name, "phi%zu", l + 1);
         columns->phi[l] = cb_csv_find(table, name);
     }
-    cb_hydro_unknown_columns(c, table);
+    cb_csv_unknown_columns(c->problem, table);
 }
 
 static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_columns *columns) {
@@ -119,10 +119,10 @@ static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, siz
 }
 
 static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
-    size_t lag_column = cb_hydro_column(c, table, "lag", true), before = c->problem->errors;
+    size_t lag_column = cb_csv_column(c->problem, table, "lag", true), before = c->problem->errors;
     for (size_t p = 0; p < c->plants; p++)
         columns[p] = cb_csv_find(table, c->plant[p].name);
-    cb_hydro_unknown_columns(c, table);
+    cb_csv_unknown_columns(c->problem, table);
     for (size_t row = 0; lag_column != CB_NONE && row < table->rows; row++)
         read_past_row(c, table, row, lag_column, columns);
     for (size_t p = 0; p < c->plants && c->problem->errors == before; p++)

@@ -78,10 +78,10 @@ void cb_hydro_read_stages(cb_hydro_case *c) {
     if (!c->stage)
         return;
     if (cb_hydro_open(c, "stages.csv", true, &table)) {
-        size_t columns[STAGE_FIELDS], number = cb_hydro_column(c, &table, "stage", true),
+        size_t columns[STAGE_FIELDS], number = cb_csv_column(c->problem, &table, "stage", true),
                                       name = cb_csv_find(&table, "name");
         cb_hydro_field_columns(c, &table, stage_field, STAGE_FIELDS, columns);
-        cb_hydro_unknown_columns(c, &table);
+        cb_csv_unknown_columns(c->problem, &table);
         for (size_t row = 0; number != CB_NONE && row < table.rows; row++)
             read_stage(c, &table, row, number, name, columns);
         if (name != CB_NONE)
@@ -111,7 +111,7 @@ static double *empty_cells(cb_hydro_case *c, size_t count) {
 static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t key_column) {
     cb_hydro_field field = {"share", 0, NAN,
                             1e-6,    1, "a share of the stage's time, above 0, at most 1, not hours or percent"};
-    size_t column = cb_hydro_column(c, table, "share", true);
+    size_t column = cb_csv_column(c->problem, table, "share", true);
     bool *seen = cb_hydro_array(c, cb_hydro_periods(c, c->share_key) * c->blocks, sizeof *seen);
     for (size_t row = 0; row < table->rows && column != CB_NONE && seen; row++) {
         size_t period = cb_hydro_read_period(c, table, row, c->share_key, key_column);
@@ -147,7 +147,7 @@ static void check_shares(cb_hydro_case *c, const cb_csv *table) {
 void cb_hydro_read_blocks(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "blocks.csv", true, &table)) {
-        size_t before = c->problem->errors, key_column, name = cb_hydro_column(c, &table, "block", true);
+        size_t before = c->problem->errors, key_column, name = cb_csv_column(c->problem, &table, "block", true);
         c->share_key = cb_hydro_find_key(c, &table, &key_column);
         for (size_t row = 0; name != CB_NONE && row < table.rows; row++) {
             cb_csv_at(c->problem, &table, row, name);
@@ -156,7 +156,7 @@ void cb_hydro_read_blocks(cb_hydro_case *c) {
         c->share = empty_cells(c, cb_hydro_periods(c, c->share_key) * c->blocks);
         if (c->share)
             read_shares(c, &table, name, key_column);
-        cb_hydro_unknown_columns(c, &table);
+        cb_csv_unknown_columns(c->problem, &table);
         if (c->share && c->problem->errors == before)
             check_shares(c, &table);
     }
@@ -227,7 +227,7 @@ static void read_load_table(cb_hydro_case *c, cb_csv *table) {
     c->load = empty_cells(c, cb_hydro_periods(c, c->load_key) * c->blocks * c->areas);
     if (columns && c->load) {
         load_columns(c, table, columns);
-        cb_hydro_unknown_columns(c, table);
+        cb_csv_unknown_columns(c->problem, table);
         for (size_t row = 0; row < table->rows; row++) {
             size_t period = cb_hydro_read_period(c, table, row, c->load_key, key_column), block = 0;
             if (block_column != CB_NONE)

@@ -33,41 +33,6 @@ bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *ta
     return cb_csv_read(c->problem, path, optional, table);
 }
 
-size_t cb_hydro_column(cb_hydro_case *c, cb_csv *table, const char *name, bool required) {
-    size_t column = cb_csv_find(table, name);
-    if (column == CB_NONE && required) {
-        cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
-        cb_problem_error(c->problem, "there is no column \"%s\" -- add it", name);
-    }
-    return column;
-}
-
-/* Columns that nobody asked for are mistakes: an optional one that is misspelt would go unnoticed. */
-void cb_hydro_unknown_columns(cb_hydro_case *c, const cb_csv *table) {
-    char known[512] = "";
-    for (size_t column = 0; column < table->columns; column++)
-        if (table->known[column])
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? ", " : "",
-                     table->header[column]);
-    for (size_t column = 0; column < table->columns; column++)
-        if (!table->known[column] && strcmp(table->header[column], "note") != 0) {
-            cb_csv_at(c->problem, table, CB_NONE, column);
-            cb_problem_error(
-                c->problem,
-                "unknown column \"%s\"; known here: %s -- correct its name, or call a column of remarks \"note\"",
-                table->header[column], *known ? known : "none");
-        }
-}
-
-static void not_a_number(cb_hydro_case *c, const char *text) {
-    const char *advice = "write it like 12.5 or 1e3";
-    if (strchr(text, ','))
-        advice = "write a decimal point, and no thousands separators";
-    else if (strchr(text, '%'))
-        advice = "write a share: 5 % is 0.05";
-    cb_problem_error(c->problem, "\"%s\" is not a number -- %s", text, advice);
-}
-
 double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, const cb_hydro_field *field) {
     const char *text = cb_csv_text(table, row, column);
     double value = field->fallback;
@@ -79,7 +44,7 @@ double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t
     if (!*text) {
         cb_problem_error(c->problem, "is empty -- give %s", field->unit);
     } else if (!cb_csv_number(text, &value)) {
-        not_a_number(c, text);
+        cb_csv_not_a_number(c->problem, text);
         value = NAN;
     } else if (value < field->low || value > field->high) {
         cb_problem_error(c->problem, "%s is %s %g -- give %s", text, value < field->low ? "below" : "above",
@@ -103,7 +68,7 @@ size_t cb_hydro_whole(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
 void cb_hydro_field_columns(cb_hydro_case *c, cb_csv *table, const cb_hydro_field *field, size_t count,
                             size_t *columns) {
     for (size_t f = 0; f < count; f++)
-        columns[f] = cb_hydro_column(c, table, field[f].name, isnan(field[f].fallback));
+        columns[f] = cb_csv_column(c->problem, table, field[f].name, isnan(field[f].fallback));
 }
 
 void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, size_t row, const cb_hydro_field *field,

@@ -52,7 +52,7 @@ cobre_sddp_status cb_lp_choose(const char *name, int rows, const cb_lp_solver **
 
 cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp) {
     cb_lp_outcome outcome = CB_LP_STUCK;
-    for (int effort = 0; effort < CB_LP_EFFORTS && outcome != CB_LP_OPTIMAL; effort++)
+    for (int effort = 0; effort < CB_LP_EFFORTS && outcome != CB_LP_OPTIMAL && outcome != CB_LP_GAVE_UP; effort++)
         outcome = solver->solve(lp, effort);
     return outcome;
 }
@@ -63,6 +63,7 @@ const char *cb_lp_outcome_name(cb_lp_outcome outcome) {
     case CB_LP_INFEASIBLE: return "infeasible";
     case CB_LP_UNBOUNDED: return "unbounded";
     case CB_LP_STUCK: return "stopped by numerical trouble";
+    case CB_LP_GAVE_UP: return "given up by the solver";
     }
     return "?";
 }

@@ -38,7 +38,8 @@ typedef struct {
 /* Where a column or row stands. A free one that is not basic is AT_LOWER. */
 typedef enum { CB_BASIC, CB_AT_LOWER, CB_AT_UPPER } cb_lp_stand;
 
-typedef enum { CB_LP_OPTIMAL, CB_LP_INFEASIBLE, CB_LP_UNBOUNDED, CB_LP_STUCK } cb_lp_outcome;
+/* GAVE_UP: the solver failed inside, for want of memory for instance. Its objects can then only be destroyed. */
+typedef enum { CB_LP_OPTIMAL, CB_LP_INFEASIBLE, CB_LP_UNBOUNDED, CB_LP_STUCK, CB_LP_GAVE_UP } cb_lp_outcome;
 
 /* The retry ladder. A solve that does not end optimal is tried again one step up, and the result is believed only when
  * the last step agrees:
@@ -62,6 +63,7 @@ typedef struct {
     void (*keep_rows)(cb_lp *lp, const unsigned char *keep); /* removes the extra rows whose flag is 0; NULL: all */
     void (*start)(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis); /* NULL: the slack basis */
     cb_lp_outcome (*solve)(cb_lp *lp, int effort);
+    const char *(*trouble)(void); /* why it gave up, in its own words */
     double (*objective)(const cb_lp *lp);
     double (*column_value)(const cb_lp *lp, int column);
     double (*column_dual)(const cb_lp *lp, int column);

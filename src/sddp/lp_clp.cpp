@@ -18,9 +18,26 @@ struct cb_lp {
     ClpSimplex fresh, model;
     int columns, rows, extra;
     bool matrix_changed; /* the factorisation is of another matrix */
+    bool broken;         /* there was no memory for a change: it can only be destroyed */
 };
 
 namespace {
+
+const char *trouble() {
+    return "there is no memory";
+}
+
+/* C++ may throw; C must not see it. */
+template <typename Work> void attempt(cb_lp *lp, Work work) {
+    try {
+        if (!lp->broken)
+            work();
+    } catch (const std::bad_alloc &) {
+        lp->broken = true;
+    } catch (const CoinError &) {
+        lp->broken = true;
+    }
+}
 
 double bounded(double value) {
     return std::isinf(value) ? (value > 0 ? COIN_DBL_MAX : -COIN_DBL_MAX) : value;
@@ -43,8 +60,10 @@ void set_cost(cb_lp *lp, int column, double cost) {
 }
 
 void set_entry(cb_lp *lp, int row, int column, double value) {
-    lp->fresh.modifyCoefficient(row, column, value, true);
-    lp->model.modifyCoefficient(row, column, value, true);
+    attempt(lp, [=] {
+        lp->fresh.modifyCoefficient(row, column, value, true);
+        lp->model.modifyCoefficient(row, column, value, true);
+    });
     lp->matrix_changed = true;
 }
 
@@ -86,6 +105,7 @@ cb_lp *create(const cb_lp_model *model) {
         lp->rows = model->rows;
         lp->extra = 0;
         lp->matrix_changed = true;
+        lp->broken = false;
         load(lp, model);
         renew(lp);
         return lp;
@@ -94,7 +114,7 @@ cb_lp *create(const cb_lp_model *model) {
     }
 }
 
-void add_row(cb_lp *lp, const cb_lp_row *row) {
+void put_row(cb_lp *lp, const cb_lp_row *row) {
     CoinBigIndex starts[2] = {0, row->count};
     double lower = row->lower, upper = COIN_DBL_MAX;
     lp->model.addRows(1, &lower, &upper, starts, row->index, row->value);
@@ -103,7 +123,11 @@ void add_row(cb_lp *lp, const cb_lp_row *row) {
     lp->matrix_changed = true;
 }
 
-void keep_rows(cb_lp *lp, const unsigned char *keep) {
+void add_row(cb_lp *lp, const cb_lp_row *row) {
+    attempt(lp, [=] { put_row(lp, row); });
+}
+
+void delete_rows(cb_lp *lp, const unsigned char *keep) {
     std::vector<int> gone;
     for (int i = 0; i < lp->extra; i++)
         if (!keep || !keep[i])
@@ -113,6 +137,10 @@ void keep_rows(cb_lp *lp, const unsigned char *keep) {
     lp->model.deleteRows(static_cast<int>(gone.size()), gone.data());
     lp->extra -= static_cast<int>(gone.size());
     lp->matrix_changed = true;
+}
+
+void keep_rows(cb_lp *lp, const unsigned char *keep) {
+    attempt(lp, [=] { delete_rows(lp, keep); });
 }
 
 ClpSimplex::Status status_of(unsigned char stand, double lower, double upper) {
@@ -143,7 +171,7 @@ void set_basis(cb_lp *lp, const unsigned char *basis) {
         model.setRowStatus(i, status_of(basis[lp->columns + i], model.rowLower()[i], model.rowUpper()[i]));
 }
 
-void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
+void begin(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
     renew(lp);
     lp->extra = 0;
     std::vector<CoinBigIndex> starts(1, 0);
@@ -165,6 +193,10 @@ void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *bas
     lp->matrix_changed = true;
 }
 
+void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
+    attempt(lp, [=] { begin(lp, rows, count, basis); });
+}
+
 cb_lp_outcome outcome_of(const ClpSimplex &model) {
     switch (model.status()) {
     case 0: return CB_LP_OPTIMAL;
@@ -174,7 +206,7 @@ cb_lp_outcome outcome_of(const ClpSimplex &model) {
     }
 }
 
-cb_lp_outcome solve(cb_lp *lp, int effort) {
+cb_lp_outcome solve_with(cb_lp *lp, int effort) {
     ClpSimplex &model = lp->model;
     enum { KEEP = 1, REUSE = 2 };
     int limit = 200 + 10 * (lp->rows + lp->extra) + lp->columns; /* as with GLPK */
@@ -196,6 +228,12 @@ cb_lp_outcome solve(cb_lp *lp, int effort) {
     }
     lp->matrix_changed = effort > 0;
     return outcome_of(model);
+}
+
+cb_lp_outcome solve(cb_lp *lp, int effort) {
+    cb_lp_outcome outcome = CB_LP_GAVE_UP;
+    attempt(lp, [&] { outcome = solve_with(lp, effort); });
+    return lp->broken ? CB_LP_GAVE_UP : outcome;
 }
 
 double objective(const cb_lp *lp) {
@@ -256,6 +294,6 @@ const char *version() {
 } // namespace
 
 const cb_lp_solver cb_lp_clp = {
-    "clp", version, create,    destroy,      set_column,  set_row,  set_cost,  set_entry,   add_row,    keep_rows,
-    start, solve,   objective, column_value, column_dual, row_dual, get_basis, extra_stand, write_file,
+    "clp", version, create,  destroy,   set_column,   set_row,     set_cost, set_entry, add_row,     keep_rows,
+    start, solve,   trouble, objective, column_value, column_dual, row_dual, get_basis, extra_stand, write_file,
 };

@@ -1,10 +1,17 @@
 /* lp_glpk.c: GLPK behind lp.h. Its rows and columns count from 1.
  *
- * A start removes the extra rows, adds the new ones in the order given, sorts the matrix if an entry was changed, sets
- * the basis and factorises it: from there a used object and a fresh one go the same way, bit by bit. */
+ * A start removes the extra rows, adds the new ones in the order given and sets the basis. The first solve after it, when
+ * the noise is in, sorts the matrix if an entry was changed and factorises the basis: from there a used object and a
+ * fresh one go the same way, bit by bit.
+ *
+ * GLPK ends the program when it has no memory or an assertion of its own fails. Here it jumps back instead, and from then
+ * on it is broken: all that it had is gone, and every call does nothing. */
 #include <glpk.h>
 #include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lp_solvers.h"
 
@@ -13,9 +20,51 @@ struct cb_lp {
     glp_smcp simplex;
     int columns, rows, extra;
     bool entries_changed;
-    int *index; /* scratch for one row */
+    bool fresh;  /* started, not yet solved */
+    bool hollow; /* an entry of a basic column became 0: the column may be empty now */
+    int *index;  /* scratch for one row */
     double *value;
 };
+
+static _Thread_local bool broken;
+static _Thread_local char last_words[256];
+static _Thread_local jmp_buf way_back;
+
+/* GLPK prints only when it fails, and this is called for each piece of it. */
+static int listen(void *unused, const char *text) {
+    (void)unused;
+    size_t length = strlen(last_words);
+    snprintf(last_words + length, sizeof last_words - length, "%s%s", length ? " " : "", text);
+    last_words[strcspn(last_words, "\n")] = 0;
+    return 1;
+}
+
+static void jump(void *unused) {
+    (void)unused;
+    longjmp(way_back, 1);
+}
+
+/* Does work(arg) where GLPK may fail. False: it is broken. */
+static bool attempt(void work(void *), void *arg) {
+    if (broken)
+        return false;
+    last_words[0] = 0;
+    glp_term_hook(listen, NULL);
+    glp_error_hook(jump, NULL);
+    if (setjmp(way_back) == 0) {
+        work(arg);
+        glp_term_hook(NULL, NULL);
+        glp_error_hook(NULL, NULL);
+        return true;
+    }
+    broken = true;
+    glp_free_env();
+    return false;
+}
+
+static const char *trouble(void) {
+    return last_words;
+}
 
 static int bound_type(double lower, double upper) {
     if (lower == upper)
@@ -26,41 +75,70 @@ static int bound_type(double lower, double upper) {
 }
 
 static void set_column(cb_lp *lp, int column, double lower, double upper) {
-    glp_set_col_bnds(lp->prob, column + 1, bound_type(lower, upper), lower, upper);
+    if (!broken)
+        glp_set_col_bnds(lp->prob, column + 1, bound_type(lower, upper), lower, upper);
 }
 
 static void set_row(cb_lp *lp, int row, double lower, double upper) {
-    glp_set_row_bnds(lp->prob, row + 1, bound_type(lower, upper), lower, upper);
+    if (!broken)
+        glp_set_row_bnds(lp->prob, row + 1, bound_type(lower, upper), lower, upper);
 }
 
 static void set_cost(cb_lp *lp, int column, double cost) {
-    glp_set_obj_coef(lp->prob, column + 1, cost);
+    if (!broken)
+        glp_set_obj_coef(lp->prob, column + 1, cost);
 }
 
+typedef struct {
+    cb_lp *lp;
+    int row, column;
+    double value;
+} entry;
+
 /* GLPK drops zeros, so that the entry may have to come back. */
-static void set_entry(cb_lp *lp, int row, int column, double value) {
-    int count = glp_get_mat_row(lp->prob, row + 1, lp->index, lp->value), at = 1;
-    while (at <= count && lp->index[at] != column + 1)
+static void put_entry(void *arg) {
+    const entry *e = arg;
+    cb_lp *lp = e->lp;
+    int count = glp_get_mat_row(lp->prob, e->row + 1, lp->index, lp->value), at = 1;
+    while (at <= count && lp->index[at] != e->column + 1)
         at++;
     if (at > count)
         count = at;
-    lp->index[at] = column + 1;
-    lp->value[at] = value;
-    glp_set_mat_row(lp->prob, row + 1, count, lp->index, lp->value);
+    lp->index[at] = e->column + 1;
+    lp->value[at] = e->value;
+    glp_set_mat_row(lp->prob, e->row + 1, count, lp->index, lp->value);
     lp->entries_changed = true;
+    lp->hollow |= e->value == 0 && glp_get_col_stat(lp->prob, e->column + 1) == GLP_BS;
+}
+
+static void set_entry(cb_lp *lp, int row, int column, double value) {
+    entry e = {lp, row, column, value};
+    attempt(put_entry, &e);
 }
 
 static void destroy(cb_lp *lp) {
     if (!lp)
         return;
-    if (lp->prob)
+    if (lp->prob && !broken)
         glp_delete_prob(lp->prob);
     free(lp->index);
     free(lp->value);
     free(lp);
 }
 
-static void load(cb_lp *lp, const cb_lp_model *model) {
+typedef struct {
+    cb_lp *lp;
+    const cb_lp_model *model;
+} loading;
+
+static void load(void *arg) {
+    cb_lp *lp = ((loading *)arg)->lp;
+    const cb_lp_model *model = ((loading *)arg)->model;
+    lp->prob = glp_create_prob();
+    glp_init_smcp(&lp->simplex);
+    lp->simplex.msg_lev = GLP_MSG_OFF;
+    lp->simplex.tol_bnd = 1e-8;
+    lp->simplex.tol_dj = 1e-9;
     glp_set_obj_dir(lp->prob, GLP_MIN);
     if (model->columns > 0)
         glp_add_cols(lp->prob, model->columns);
@@ -90,35 +168,44 @@ static cb_lp *create(const cb_lp_model *model) {
     lp->rows = model->rows;
     lp->index = malloc(room * sizeof *lp->index);
     lp->value = malloc(room * sizeof *lp->value);
-    lp->prob = glp_create_prob();
-    if (!lp->index || !lp->value) {
-        destroy(lp);
-        return NULL;
+    if (lp->index && lp->value && attempt(load, &(loading){lp, model}))
+        return lp;
+    destroy(lp);
+    return NULL;
+}
+
+typedef struct {
+    cb_lp *lp;
+    const cb_lp_row *row;
+    int count;
+    const unsigned char *basis;
+} beginning;
+
+static void put_rows(void *arg) {
+    const beginning *b = arg;
+    cb_lp *lp = b->lp;
+    for (const cb_lp_row *row = b->row; row < b->row + b->count; row++) {
+        int at = glp_add_rows(lp->prob, 1);
+        for (int e = 0; e < row->count; e++) {
+            lp->index[e + 1] = row->index[e] + 1;
+            lp->value[e + 1] = row->value[e];
+        }
+        glp_set_mat_row(lp->prob, at, row->count, lp->index, lp->value);
+        glp_set_row_bnds(lp->prob, at, GLP_LO, row->lower, 0);
+        lp->extra++;
     }
-    glp_term_out(GLP_OFF);
-    glp_init_smcp(&lp->simplex);
-    lp->simplex.msg_lev = GLP_MSG_OFF;
-    lp->simplex.tol_bnd = 1e-8;
-    lp->simplex.tol_dj = 1e-9;
-    load(lp, model);
-    return lp;
 }
 
 static void add_row(cb_lp *lp, const cb_lp_row *row) {
-    int at = glp_add_rows(lp->prob, 1);
-    for (int e = 0; e < row->count; e++) {
-        lp->index[e + 1] = row->index[e] + 1;
-        lp->value[e + 1] = row->value[e];
-    }
-    glp_set_mat_row(lp->prob, at, row->count, lp->index, lp->value);
-    glp_set_row_bnds(lp->prob, at, GLP_LO, row->lower, 0);
-    lp->extra++;
+    attempt(put_rows, &(beginning){.lp = lp, .row = row, .count = 1});
 }
 
 static void keep_rows(cb_lp *lp, const unsigned char *keep) {
     int *gone = malloc(((size_t)lp->extra + 1) * sizeof *gone), count = 0;
-    if (!gone)
+    if (!gone || broken) {
+        free(gone);
         return; /* rows that stay do no harm */
+    }
     for (int i = 0; i < lp->extra; i++)
         if (!keep || !keep[i])
             gone[++count] = lp->rows + i + 1;
@@ -132,26 +219,41 @@ static int stand_of(unsigned char stand) {
     return stand == CB_BASIC ? GLP_BS : stand == CB_AT_UPPER ? GLP_NU : GLP_NL;
 }
 
-static void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
-    if (lp->extra > 0)
-        keep_rows(lp, NULL);
-    for (int i = 0; i < count; i++)
-        add_row(lp, &rows[i]);
-    if (lp->entries_changed)
-        glp_sort_matrix(lp->prob);
-    lp->entries_changed = false;
-    if (basis) {
+static void begin(void *arg) {
+    const beginning *b = arg;
+    cb_lp *lp = b->lp;
+    put_rows(arg);
+    if (b->basis) {
         for (int j = 0; j < lp->columns; j++)
-            glp_set_col_stat(lp->prob, j + 1, stand_of(basis[j]));
+            glp_set_col_stat(lp->prob, j + 1, stand_of(b->basis[j]));
         for (int i = 0; i < lp->rows + lp->extra; i++)
-            glp_set_row_stat(lp->prob, i + 1, stand_of(basis[lp->columns + i]));
+            glp_set_row_stat(lp->prob, i + 1, stand_of(b->basis[lp->columns + i]));
     } else {
         glp_std_basis(lp->prob);
     }
-    if (glp_factorize(lp->prob) != 0) {
+    lp->fresh = true;
+    lp->hollow = false;
+}
+
+static void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
+    if (lp->extra > 0)
+        keep_rows(lp, NULL);
+    attempt(begin, &(beginning){lp, rows, count, basis});
+}
+
+/* A basis with an empty column is not even tried: there GLPK (5.0) runs into an assertion instead of saying so. */
+static void factorise(cb_lp *lp) {
+    if (lp->fresh && lp->entries_changed) {
+        glp_sort_matrix(lp->prob);
+        lp->entries_changed = false;
+    }
+    if (lp->hollow)
+        glp_std_basis(lp->prob);
+    if ((lp->fresh || lp->hollow) && glp_factorize(lp->prob) != 0) {
         glp_std_basis(lp->prob);
         glp_factorize(lp->prob);
     }
+    lp->fresh = lp->hollow = false;
 }
 
 /* GLPK can cycle for ever on degenerate LPs (seen: the dual simplex, once in 440,000 warm solves of 157 columns). A limit on
@@ -180,8 +282,9 @@ static void pivot_tolerance(cb_lp *lp, double tolerance) {
     glp_set_bfcp(lp->prob, &factor);
 }
 
-static cb_lp_outcome solve(cb_lp *lp, int effort) {
+static cb_lp_outcome solve_with(cb_lp *lp, int effort) {
     lp->simplex.it_lim = effort < 2 ? iteration_limit(lp) : 100 * iteration_limit(lp);
+    factorise(lp);
     if (effort == 0)
         return run(lp, GLP_DUAL);
     cb_lp_outcome outcome;
@@ -197,6 +300,22 @@ static cb_lp_outcome solve(cb_lp *lp, int effort) {
     }
     pivot_tolerance(lp, 0.1);
     return outcome;
+}
+
+typedef struct {
+    cb_lp *lp;
+    int effort;
+    cb_lp_outcome outcome;
+} solving;
+
+static void do_solve(void *arg) {
+    solving *s = arg;
+    s->outcome = solve_with(s->lp, s->effort);
+}
+
+static cb_lp_outcome solve(cb_lp *lp, int effort) {
+    solving s = {.lp = lp, .effort = effort};
+    return attempt(do_solve, &s) ? s.outcome : CB_LP_GAVE_UP;
 }
 
 static double objective(const cb_lp *lp) {
@@ -230,12 +349,34 @@ static unsigned char extra_stand(const cb_lp *lp, int extra) {
     return stand_from(glp_get_row_stat(lp->prob, lp->rows + extra + 1));
 }
 
+/* GLPK aborts on names that it does not take; without one it makes one up. */
+static const char *good_name(const char *name) {
+    size_t length = name ? strlen(name) : 0;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)name[i] < 32 || name[i] == 127)
+            return NULL;
+    return length <= 255 ? name : NULL;
+}
+
+typedef struct {
+    cb_lp *lp;
+    const char *path;
+    const char *const *column_names, *const *row_names;
+    int failed;
+} writing;
+
+static void do_write(void *arg) {
+    writing *w = arg;
+    for (int j = 0; j < w->lp->columns; j++)
+        glp_set_col_name(w->lp->prob, j + 1, good_name(w->column_names[j]));
+    for (int i = 0; i < w->lp->rows; i++)
+        glp_set_row_name(w->lp->prob, i + 1, good_name(w->row_names[i]));
+    w->failed = glp_write_lp(w->lp->prob, NULL, w->path);
+}
+
 static int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
-    for (int j = 0; j < lp->columns; j++)
-        glp_set_col_name(lp->prob, j + 1, column_names[j]);
-    for (int i = 0; i < lp->rows; i++)
-        glp_set_row_name(lp->prob, i + 1, row_names[i]);
-    return glp_write_lp(lp->prob, NULL, path);
+    writing w = {lp, path, column_names, row_names, 1};
+    return attempt(do_write, &w) ? w.failed : 1;
 }
 
 const cb_lp_solver cb_lp_glpk = {
@@ -251,6 +392,7 @@ const cb_lp_solver cb_lp_glpk = {
     .keep_rows = keep_rows,
     .start = start,
     .solve = solve,
+    .trouble = trouble,
     .objective = objective,
     .column_value = column_value,
     .column_dual = column_dual,

@@ -86,6 +86,20 @@ static uint64_t shape(const cobre_sddp_problem *problem) {
     return h;
 }
 
+/* Of the scenarios, which change no policy. */
+static uint64_t scenario_hash(const cobre_sddp_problem *problem) {
+    uint64_t h = CB_HASH_START;
+    for (size_t s = 0; s < problem->scenarios; s++) {
+        const cb_scenario *scenario = &problem->scenario[s];
+        cb_hash_word(&h, scenario->steps);
+        for (size_t k = 0; k < scenario->steps; k++) {
+            cb_hash_word(&h, scenario->node[k]);
+            cb_hash_words(&h, scenario->values[k], problem->node[scenario->node[k]].randoms);
+        }
+    }
+    return h;
+}
+
 static void fill_outcome(const cobre_sddp_problem *problem, size_t n, size_t k, double *values) {
     const cb_node *node = &problem->node[n];
     if (!node->draw) {
@@ -139,19 +153,22 @@ static cobre_sddp_status agree(cobre_comm *comm, unsigned trouble, uint64_t thin
     return COBRE_SDDP_OK;
 }
 
+/* All errors have been told; the last error sums them up. */
+static cobre_sddp_status refuse(const cobre_sddp_problem *problem) {
+    const cobre_sddp_error first = *cobre_sddp_last_error();
+    return cb_sddp_fail_at(
+        COBRE_SDDP_INVALID_CASE, first.file, first.line, "%zu error%s in the case; the first: %s%s%s", problem->errors,
+        problem->errors > 1 ? "s" : "", first.message, *first.suggestion ? " -- " : "", first.suggestion);
+}
+
 static cobre_sddp_status check_together(cobre_comm *comm, cobre_sddp_problem *problem) {
     bool well, equal;
     cb_problem_check(problem);
     CB_TRY(agree(comm, problem->errors > 0 || problem->no_memory, 0, &well, &equal));
     if (problem->no_memory)
         return cb_sddp_memory("the problem", 0);
-    if (problem->errors > 0) {
-        const cobre_sddp_error first = *cobre_sddp_last_error();
-        return cb_sddp_fail_at(COBRE_SDDP_INVALID_CASE, first.file, first.line,
-                               "%zu error%s in the case; the first: %s%s%s", problem->errors,
-                               problem->errors > 1 ? "s" : "", first.message, *first.suggestion ? " -- " : "",
-                               first.suggestion);
-    }
+    if (problem->errors > 0)
+        return refuse(problem);
     if (!well)
         return cb_sddp_fail(COBRE_SDDP_PEER_FAILED,
                             "another rank could not read the case -- see its message; the files "
@@ -165,13 +182,17 @@ cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *proble
     problem->fingerprint = fingerprint(problem);
     problem->shape = shape(problem);
     bool well, equal;
-    CB_TRY(agree(comm, 0, problem->fingerprint, &well, &equal));
-    if (!equal)
-        return cb_sddp_fail(COBRE_SDDP_INVALID_CASE,
-                            "the ranks have read different cases -- the files must be the same on "
-                            "all hosts");
+    CB_TRY(agree(comm, 0, problem->fingerprint ^ scenario_hash(problem), &well, &equal));
+    if (!equal) {
+        cb_problem_at(problem, problem->at_file, 0, "%s", "");
+        cb_problem_error(problem, "the ranks have read different cases -- the files must be the same on all hosts");
+        return refuse(problem);
+    }
     cobre_sddp_status status = cb_problem_find_bounds(problem, solver);
-    CB_TRY(agree(comm, status != 0, 0, &well, &equal));
+    CB_TRY(agree(comm, status || problem->errors > 0, 0, &well, &equal));
+    cb_json_forget(problem);
+    if (!status && problem->errors > 0)
+        return refuse(problem);
     if (!status && !well)
         return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank could not bound the future cost -- see its message");
     return status;

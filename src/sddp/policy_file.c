@@ -232,7 +232,7 @@ static cobre_sddp_status open_here(const cobre_sddp_problem *problem, const char
     if (!*file)
         return file_error(path, "read", "check the name");
     if (fread(head, sizeof *head, 1, *file) != 1)
-        return damaged(path, "the file is too short");
+        return ferror(*file) ? file_error(path, "read", "check the name") : damaged(path, "the file is too short");
     CB_TRY(check_head(head, problem, path, warm));
     CB_TRY(check_sum(*file, head, path));
     size_t bytes = (size_t)(file_bytes(head) - sizeof *head - 8 - 8 * (CB_CUT_SLOPES + head->states) * head->cuts);

@@ -20,6 +20,13 @@ cobre_sddp_problem *cb_problem_new(const char *name, bool maximise) {
     return problem;
 }
 
+void cb_problem_rename(cobre_sddp_problem *problem, const char *name) {
+    char *copy = strdup(name);
+    problem->no_memory |= !copy;
+    free(problem->name);
+    problem->name = copy;
+}
+
 static void free_names(char **names, size_t count) {
     for (size_t i = 0; i < count; i++)
         free(names[i]);
@@ -53,6 +60,11 @@ static void free_scenario(cb_scenario *scenario) {
     free(scenario->node);
 }
 
+void cb_drop_scenarios(cobre_sddp_problem *problem) {
+    while (problem->scenarios > 0)
+        free_scenario(&problem->scenario[--problem->scenarios]);
+}
+
 void cobre_sddp_problem_free(cobre_sddp_problem **pointer) {
     if (!pointer || !*pointer)
         return;
@@ -63,9 +75,9 @@ void cobre_sddp_problem_free(cobre_sddp_problem **pointer) {
         free_node(&problem->node[n]);
     for (size_t s = 0; s < problem->states; s++)
         free(problem->state[s].name);
-    for (size_t s = 0; s < problem->scenarios; s++)
-        free_scenario(&problem->scenario[s]);
+    cb_drop_scenarios(problem);
     free_names(problem->files, problem->file_count);
+    cb_json_forget(problem);
     free(problem->node);
     free(problem->state);
     free(problem->scenario);
@@ -104,14 +116,21 @@ void cb_problem_at(cobre_sddp_problem *problem, const char *file, size_t line, c
     va_end(arguments);
 }
 
+void cb_problem_at_node(cobre_sddp_problem *problem, const cb_node *node) {
+    problem->at_file = node->file;
+    problem->at_line = node->line;
+    snprintf(problem->at_place, sizeof problem->at_place, "%s", node->place);
+}
+
 void cb_problem_error(cobre_sddp_problem *problem, const char *format, ...) {
     char message[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    cobre_sddp_issue issue = {
-        .file = problem->at_file, .line = problem->at_line, .place = problem->at_place, .message = message};
+    size_t line =
+        problem->at_line ? problem->at_line : cb_json_line(problem->json, problem->at_file, problem->at_place);
+    cobre_sddp_issue issue = {.file = problem->at_file, .line = line, .place = problem->at_place, .message = message};
     if (problem->errors++ == 0) /* the first is what the last error will quote */
         cb_sddp_fail_at(COBRE_SDDP_INVALID_CASE, issue.file, issue.line, "%s%s%s", issue.place,
                         *issue.place ? ": " : "", message);
@@ -136,17 +155,20 @@ static cb_node *node_at(cobre_sddp_problem *problem, size_t node) {
 
 /* NaN, or an infinity where a number must be, has no place in a problem. */
 static bool number(cobre_sddp_problem *problem, double value, const char *what) {
-    if (isfinite(value))
+    if (value >= -CB_MOST && value <= CB_MOST)
         return true;
-    cb_problem_error(problem, "%s is not a finite number", what);
+    cb_problem_error(problem, "%s is %g, which is out of range -- use units that keep it below %g", what, value,
+                     CB_MOST);
     return false;
 }
 
 static bool bounds(cobre_sddp_problem *problem, double lower, double upper, const char *what) {
-    if (lower <= upper && lower < INFINITY && upper > -INFINITY) /* false for NaN, too */
-        return true;
-    cb_problem_error(problem, "%s: lower bound %g and upper bound %g leave no value", what, lower, upper);
-    return false;
+    if (!(lower <= upper && lower < INFINITY && upper > -INFINITY)) { /* for NaN, too */
+        cb_problem_error(problem, "%s: lower bound %g and upper bound %g leave no value -- change one of them", what,
+                         lower, upper);
+        return false;
+    }
+    return (lower == -INFINITY || number(problem, lower, what)) && (upper == INFINITY || number(problem, upper, what));
 }
 
 static double own_sense(const cobre_sddp_problem *problem, double cost) {
@@ -309,8 +331,8 @@ void cb_add_outcome(cobre_sddp_problem *problem, size_t index, double probabilit
     cb_node *node = node_at(problem, index);
     if (!node)
         return;
-    if (!(probability >= 0 && probability <= 1))
-        cb_problem_error(problem, "probability %g is not between 0 and 1", probability);
+    if (probability < 0 || probability > 1)
+        cb_problem_error(problem, "probability %g is not between 0 and 1 -- correct it", probability);
     for (size_t i = 0; i < node->randoms; i++)
         number(problem, values[i], node->random_name[i]);
     size_t room = node->outcomes_room;
@@ -364,8 +386,8 @@ void cb_problem_own(cobre_sddp_problem *problem, void *owned, void (*free_owned)
 void cb_add_edge(cobre_sddp_problem *problem, size_t from, size_t to, double probability, double discount) {
     if (to >= problem->nodes || (from != CB_ROOT && from >= problem->nodes))
         return;
-    if (!(probability >= 0 && probability <= 1))
-        cb_problem_error(problem, "probability %g is not between 0 and 1", probability);
+    if (probability < 0 || probability > 1)
+        cb_problem_error(problem, "probability %g is not between 0 and 1 -- correct it", probability);
     if (!(discount > 0 && discount <= 1))
         cb_problem_error(problem, "discount %g is not above 0 and at most 1", discount);
     cb_edge edge = {.to = to, .probability = probability, .discount = discount};

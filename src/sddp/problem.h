@@ -25,6 +25,7 @@
 #include "rng.h"
 
 #define CB_NONE SIZE_MAX
+#define CB_MOST 1e20           /* the largest number in a problem: CLP has an assertion that costs stay below 1e25 */
 #define CB_ROOT (SIZE_MAX - 1) /* as the `from` of an edge */
 
 /* What a noise term adds to. */
@@ -121,6 +122,8 @@ typedef struct {
     double **values;
 } cb_scenario;
 
+typedef struct cb_json_lines cb_json_lines; /* json_file.c */
+
 struct cobre_sddp_problem {
     char *name;
     bool maximise; /* costs are stored as they are minimised: negated if this is set, by the builder functions */
@@ -143,7 +146,8 @@ struct cobre_sddp_problem {
     const char *at_file; /* where the reader is */
     size_t at_line;
     char at_place[512];
-    char **files; /* names that at_file points to */
+    char **files;        /* names that at_file points to */
+    cb_json_lines *json; /* of the JSON file that was read, if any: lines of the places in it */
     size_t file_count, file_room;
     size_t errors;
     void (*issue)(void *arg, const cobre_sddp_issue *issue);
@@ -152,17 +156,21 @@ struct cobre_sddp_problem {
 };
 
 cobre_sddp_problem *cb_problem_new(const char *name, bool maximise); /* NULL: out of memory */
+void cb_problem_rename(cobre_sddp_problem *problem, const char *name);
 void cb_problem_on_issue(cobre_sddp_problem *problem, void (*issue)(void *, const cobre_sddp_issue *), void *arg);
 
 /* From here on errors are reported at this place. file is copied; line 0: not known; place: printf, may be "". */
 void cb_problem_at(cobre_sddp_problem *problem, const char *file, size_t line, const char *place, ...)
     __attribute__((format(printf, 4, 5)));
 
+void cb_problem_at_node(cobre_sddp_problem *problem, const cb_node *node); /* where the node was added */
+
 /* A reader's own error, at the current place. */
 void cb_problem_error(cobre_sddp_problem *problem, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Costs, constants and value bounds are given in the problem's own sense. Names are copied and must be unique among
- * their kind (states; nodes; columns, rows, random variables of one node); NULL makes one up. */
+ * their kind (states; nodes; columns, rows, random variables of one node); NULL makes one up. A stage of 0 becomes the
+ * distance from the root. A probability that is NaN has been reported. */
 size_t cb_add_state(cobre_sddp_problem *problem, const char *name, double initial);
 size_t cb_add_node(cobre_sddp_problem *problem, const char *name, size_t stage);
 size_t cb_add_column(cobre_sddp_problem *problem, size_t node, const char *name, double lower, double upper,
@@ -194,6 +202,7 @@ void cb_set_value_bound(cobre_sddp_problem *problem, size_t node, double bound);
 
 /* A scenario and its steps. values as in cb_add_outcome of that node, copied; NULL when it has no random variables. */
 size_t cb_add_scenario(cobre_sddp_problem *problem);
+void cb_drop_scenarios(cobre_sddp_problem *problem);
 void cb_add_step(cobre_sddp_problem *problem, size_t scenario, size_t node, const double *values);
 
 size_t cb_find_state(const cobre_sddp_problem *problem, const char *name); /* CB_NONE if there is none */
@@ -205,6 +214,10 @@ size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char
  * built the same, and finds the value bounds that were not given, with `solver` (NULL: the default). Collective: ranks
  * whose reader found errors call it too. On failure the problem can only be freed. */
 cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver);
+
+/* json_file.c: the line of a place in the JSON file that was read; 0: not known. */
+size_t cb_json_line(cb_json_lines *lines, const char *file, const char *place);
+void cb_json_forget(cobre_sddp_problem *problem); /* when there is nothing more to report */
 
 /* The parts of finish, each in a file of its own. */
 void cb_problem_check(cobre_sddp_problem *problem);                                        /* problem_check.c */

@@ -11,12 +11,6 @@
 
 #define PROBABILITY_SLACK 1e-6
 
-static void at_node(cobre_sddp_problem *problem, const cb_node *node) {
-    problem->at_file = node->file;
-    problem->at_line = node->line;
-    snprintf(problem->at_place, sizeof problem->at_place, "%s", node->place);
-}
-
 static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -25,7 +19,7 @@ static void check_names(cobre_sddp_problem *problem, const char *kind, char **so
     qsort(sorted, count, sizeof *sorted, by_text);
     for (size_t i = 1; i < count; i++)
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
-            cb_problem_error(problem, "two %s are called \"%s\"", kind, sorted[i]);
+            cb_problem_error(problem, "two %s are called \"%s\" -- rename one", kind, sorted[i]);
 }
 
 /* Collects names that lie `stride` bytes apart. */
@@ -62,27 +56,30 @@ static void check_states(cobre_sddp_problem *problem, const cb_node *node) {
 
 static void check_outcomes(cobre_sddp_problem *problem, cb_node *node, size_t index) {
     if (node->outcomes == 0 && node->randoms > 0)
-        cb_problem_error(problem, "node %s has random variables but no outcomes", node->name);
+        cb_problem_error(problem, "node %s has random variables but no outcomes -- add some", node->name);
     else if (node->outcomes == 0)
         cb_add_outcome(problem, index, 1, NULL);
     double sum = 0;
     for (size_t k = 0; k < node->outcomes; k++)
         sum += node->probability[k];
     if (node->outcomes > 0 && fabs(sum - 1) > PROBABILITY_SLACK)
-        cb_problem_error(problem, "node %s: the probabilities of its outcomes add up to %.9g, not 1", node->name, sum);
+        cb_problem_error(problem, "node %s: the probabilities of its outcomes add up to %.9g -- make it 1", node->name,
+                         sum);
 }
 
-static void check_edges(cobre_sddp_problem *problem, const char *from, const cb_edge *edge, size_t count, bool root) {
+/* all: they must add up to 1. */
+static void check_edges(cobre_sddp_problem *problem, const char *from, const cb_edge *edge, size_t count, bool all) {
     double sum = 0;
     for (size_t e = 0; e < count; e++) {
         sum += edge[e].probability;
         for (size_t other = 0; other < e; other++)
             if (edge[other].to == edge[e].to)
-                cb_problem_error(problem, "%s: two edges lead to node %s", from, problem->node[edge[e].to].name);
+                cb_problem_error(problem, "%s: two edges lead to node %s -- keep one", from,
+                                 problem->node[edge[e].to].name);
     }
-    if (sum > 1 + PROBABILITY_SLACK || (root && sum < 1 - PROBABILITY_SLACK))
-        cb_problem_error(problem, "%s: the probabilities of its successors add up to %.9g, %s 1", from, sum,
-                         root ? "not" : "more than");
+    if (sum > 1 + PROBABILITY_SLACK || (all && sum < 1 - PROBABILITY_SLACK))
+        cb_problem_error(problem, "%s: the probabilities of its successors add up to %.9g -- make it %s1", from, sum,
+                         all ? "" : "at most ");
 }
 
 /* Noise moves a number; an infinite side has none. */
@@ -96,15 +93,25 @@ static void check_noise(cobre_sddp_problem *problem, const cb_node *node, const 
         const cb_column *column = &node->column[noise->index];
         lower = column->lower, upper = column->upper, name = column->name;
     }
+    for (size_t k = 0; node->table && k < node->outcomes; k++)
+        if (!(fabs(noise->factor * node->table[k * node->randoms + noise->random]) <= CB_MOST)) {
+            cb_problem_error(problem,
+                             "node %s: %g times random variable %s is out of range -- use units that keep it "
+                             "below %g",
+                             node->name, noise->factor, node->random_name[noise->random], CB_MOST);
+            break;
+        }
     bool low = noise->target == CB_NOISE_ROW_LOWER || noise->target == CB_NOISE_COLUMN_LOWER;
     bool high = noise->target == CB_NOISE_ROW_UPPER || noise->target == CB_NOISE_COLUMN_UPPER;
     if ((low && isinf(lower)) || (high && isinf(upper)) ||
         (noise->target == CB_NOISE_ROW && isinf(lower) && isinf(upper)))
-        cb_problem_error(problem, "node %s: noise on a side of %s that is infinite", node->name, name);
+        cb_problem_error(problem, "node %s: noise on a side of %s that is infinite -- give that side a number",
+                         node->name, name);
     for (size_t s = 0; s < problem->states && cb_noise_family(noise->target) == CB_NOISE_COLUMN_LOWER; s++)
         if (node->state_in[s] == noise->index)
-            cb_problem_error(problem, "node %s: noise on the bounds of %s, which is an incoming state", node->name,
-                             name);
+            cb_problem_error(problem,
+                             "node %s: noise on the bounds of %s, which is an incoming state -- move it to a row",
+                             node->name, name);
 }
 
 static int by_target(const void *a, const void *b) {
@@ -160,24 +167,57 @@ static void sort_matrix(cobre_sddp_problem *problem, cb_node *node) {
     free(first);
 }
 
-static void check_node(cobre_sddp_problem *problem, size_t index) {
+/* sound: the reader found no errors, which would let things look wrong here. */
+static void check_node(cobre_sddp_problem *problem, size_t index, bool sound) {
     cb_node *node = &problem->node[index];
-    at_node(problem, node);
+    cb_problem_at_node(problem, node);
     check_unique(problem, "columns", node->columns ? &node->column->name : NULL, sizeof *node->column, node->columns);
     check_unique(problem, "rows", node->rows ? &node->row->name : NULL, sizeof *node->row, node->rows);
     check_unique(problem, "random variables", node->random_name, sizeof *node->random_name, node->randoms);
-    check_states(problem, node);
+    if (sound)
+        check_states(problem, node);
     check_outcomes(problem, node, index);
     char from[128];
     snprintf(from, sizeof from, "node %s", node->name);
     check_edges(problem, from, node->edge, node->edges, false);
-    for (size_t i = 0; i < node->noises; i++)
+    for (size_t i = 0; sound && i < node->noises; i++)
         check_noise(problem, node, &node->noise[i]);
     if (node->noises > 0)
         qsort(node->noise, node->noises, sizeof *node->noise, by_target);
     sort_matrix(problem, node);
     if (node->outcomes > problem->most_outcomes)
         problem->most_outcomes = node->outcomes;
+}
+
+/* Breadth first from the root: stages that are not given, and nodes that no path leads to. */
+static void check_reach(cobre_sddp_problem *problem) {
+    size_t *queue = malloc((problem->nodes + 1) * sizeof *queue), *stage = calloc(problem->nodes + 1, sizeof *stage);
+    size_t count = 0;
+    if (!queue || !stage) {
+        problem->no_memory = true;
+        free(queue);
+        free(stage);
+        return;
+    }
+    for (size_t done = CB_NONE; done == CB_NONE || done < count; done++) {
+        const cb_node *node = done == CB_NONE ? NULL : &problem->node[queue[done]];
+        const cb_edge *edge = node ? node->edge : problem->root_edge;
+        for (size_t e = 0; e < (node ? node->edges : problem->root_edges); e++)
+            if (stage[edge[e].to] == 0) {
+                stage[edge[e].to] = node ? stage[queue[done]] + 1 : 1;
+                queue[count++] = edge[e].to;
+            }
+    }
+    for (size_t n = 0; n < problem->nodes; n++) {
+        cb_node *node = &problem->node[n];
+        node->stage = node->stage ? node->stage : stage[n];
+        cb_problem_at_node(problem, node);
+        if (stage[n] == 0)
+            cb_problem_error(problem, "node %s: no path leads here -- add it to the successors of a node, or remove it",
+                             node->name);
+    }
+    free(queue);
+    free(stage);
 }
 
 static size_t longest_path(cobre_sddp_problem *problem) {
@@ -224,14 +264,14 @@ static void check_cycles_end(cobre_sddp_problem *problem) {
         for (size_t n = 0; n < problem->nodes; n++) {
             double sum = 0;
             for (size_t e = 0; e < problem->node[n].edges; e++)
-                sum += problem->node[n].edge[e].probability * stay[problem->node[n].edge[e].to];
+                sum += fmax(0, problem->node[n].edge[e].probability) * stay[problem->node[n].edge[e].to];
             stay[n] = sum < stay[n] ? sum : stay[n];
         }
     for (size_t n = 0; n < problem->nodes; n++)
         if (stay[n] > 0.9) {
-            at_node(problem, &problem->node[n]);
+            cb_problem_at_node(problem, &problem->node[n]);
             cb_problem_error(problem,
-                             "node %s: from here the process never ends; give an edge of the cycle a probability "
+                             "node %s: from here the process never ends -- give an edge of the cycle a probability "
                              "below 1",
                              problem->node[n].name);
             break;
@@ -240,19 +280,20 @@ static void check_cycles_end(cobre_sddp_problem *problem) {
 }
 
 void cb_problem_check(cobre_sddp_problem *problem) {
-    problem->at_line = 0;
-    problem->at_place[0] = 0;
+    bool sound = problem->errors == 0;
     check_unique(problem, "states", problem->states ? &problem->state->name : NULL, sizeof *problem->state,
                  problem->states);
     check_unique(problem, "nodes", problem->nodes ? &problem->node->name : NULL, sizeof *problem->node, problem->nodes);
     if (problem->nodes == 0 && problem->errors > 0) /* the reader stopped before it built anything */
         return;
     if (problem->nodes == 0)
-        cb_problem_error(problem, "the problem has no nodes");
-    check_edges(problem, "the root", problem->root_edge, problem->root_edges, true);
+        cb_problem_error(problem, "the problem has no nodes -- add some");
+    check_edges(problem, "the root", problem->root_edge, problem->root_edges, sound);
     for (size_t n = 0; n < problem->nodes && !problem->no_memory; n++)
-        check_node(problem, n);
+        check_node(problem, n, sound);
+    if (problem->root_edges > 0 && !problem->no_memory)
+        check_reach(problem);
     problem->longest = longest_path(problem);
-    if (problem->longest == 0 && problem->errors == 0 && !problem->no_memory)
+    if (problem->longest == 0 && !problem->no_memory)
         check_cycles_end(problem);
 }

@@ -8,4 +8,7 @@
 cobre_sddp_problem *cb_read_sof(const char *path, const cobre_sddp_load_options *options);
 cobre_sddp_problem *cb_read_hydrothermal(const char *folder, const cobre_sddp_load_options *options);
 
+/* Scenarios to simulate, from a table, in place of the case's own; by_stage: node n - 1 is stage n. */
+void cb_read_scenarios(cobre_sddp_problem *problem, const char *path, bool by_stage);
+
 #endif

@@ -1,22 +1,13 @@
 /* sof.c: reads StochOptFormat 1.0 (https://odow.github.io/StochOptFormat): the graph, the realizations, the scenarios;
- * sof_lp.c reads the subproblems. Errors have a JSON path; a syntax error has a line. */
+ * sof_lp.c reads the subproblems. */
 #include "sof.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "reader.h"
-
-void cb_sof_at(cb_sof *sof, const char *place, ...) {
-    va_list arguments;
-    va_start(arguments, place);
-    vsnprintf(sof->place, sizeof sof->place, place, arguments);
-    va_end(arguments);
-    cb_problem_at(sof->problem, sof->file, 0, "%s", sof->place);
-}
 
 static const char *type_name(json_type type) {
     static const char *const names[] = {"an object", "an array",      "a string",      "a number",
@@ -24,223 +15,257 @@ static const char *type_name(json_type type) {
     return names[type];
 }
 
-json_t *cb_sof_member(cb_sof *sof, const json_t *object, const char *key, json_type type, bool needed) {
+json_t *cb_sof_member(cobre_sddp_problem *problem, const json_t *object, const char *key, json_type type, bool needed) {
     json_t *member = json_object_get(object, key);
     if (member && json_typeof(member) == type)
         return member;
-    if (member)
-        cb_problem_error(sof->problem, "\"%s\" must be %s, not %s", key, type_name(type),
-                         type_name(json_typeof(member)));
-    else if (needed && json_is_object(object))
-        cb_problem_error(sof->problem, "\"%s\" is missing (%s)", key, type_name(type));
-    else if (needed)
-        cb_problem_error(sof->problem, "this must be an object with \"%s\"", key);
+    if (member) {
+        size_t from = cb_json_down(problem, key);
+        cb_problem_error(problem, "this is %s -- it must be %s", type_name(json_typeof(member)), type_name(type));
+        cb_json_up(problem, from);
+    } else if (needed && json_is_object(object)) {
+        cb_problem_error(problem, "\"%s\" is missing -- add it: %s", key, type_name(type));
+    } else if (needed) {
+        cb_problem_error(problem, "this is %s -- it must be an object with \"%s\"", type_name(json_typeof(object)),
+                         key);
+    }
     return NULL;
 }
 
-double cb_sof_number(cb_sof *sof, const json_t *object, const char *key, double otherwise) {
-    const json_t *member = json_object_get(object, key);
-    if (json_is_number(member))
-        return json_number_value(member);
-    if (member || isnan(otherwise))
-        cb_problem_error(sof->problem, member ? "\"%s\" must be a number" : "\"%s\" is missing (a number)", key);
-    return isnan(otherwise) ? 0 : otherwise;
+const char *cb_sof_text(cobre_sddp_problem *problem, const json_t *object, const char *key) {
+    return json_string_value(cb_sof_member(problem, object, key, JSON_STRING, true));
 }
 
-void cb_sof_known(cb_sof *sof, const json_t *object, const char *const *keys) {
+bool cb_sof_number(cobre_sddp_problem *problem, const json_t *object, const char *key, double *value) {
+    const json_t *member = cb_sof_member(problem, object, key, JSON_REAL, true); /* as all numbers are read */
+    *value = member ? json_number_value(member) : NAN;
+    return member != NULL;
+}
+
+void cb_sof_known(cobre_sddp_problem *problem, const json_t *object, const char *const *keys) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+        char all[256] = "";
         size_t i = 0;
-        while (keys[i] && strcmp(keys[i], key) != 0)
-            i++;
-        if (!keys[i])
-            cb_problem_error(sof->problem, "\"%s\" is not known here", key);
+        for (; keys[i] && strcmp(keys[i], key) != 0; i++)
+            snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", keys[i]);
+        if (keys[i])
+            continue;
+        size_t from = cb_json_down(problem, key);
+        cb_problem_error(problem, "\"%s\" is not known here -- remove it, or correct it to one of: %s", key, all);
+        cb_json_up(problem, from);
     }
 }
 
-static void read_root(cb_sof *sof, const json_t *top) {
+static void read_root(cobre_sddp_problem *problem, const json_t *top) {
     static const char *const keys[] = {"state_variables", "successors", NULL};
     const char *name;
     json_t *value;
-    cb_sof_at(sof, "%s", "");
-    const json_t *root = cb_sof_member(sof, top, "root", JSON_OBJECT, true);
+    const json_t *root = cb_sof_member(problem, top, "root", JSON_OBJECT, true);
     if (!root)
         return;
-    cb_sof_at(sof, "root");
-    cb_sof_known(sof, root, keys);
-    json_t *states = cb_sof_member(sof, root, "state_variables", JSON_OBJECT, true);
+    cb_json_down(problem, "root");
+    cb_sof_known(problem, root, keys);
+    json_t *states = cb_sof_member(problem, root, "state_variables", JSON_OBJECT, true);
+    cb_json_down(problem, "state_variables");
     json_object_foreach(states, name, value) {
-        cb_sof_at(sof, "root.state_variables.%s", name);
-        if (!json_is_number(value))
-            cb_problem_error(sof->problem, "the initial state must be a number");
-        cb_add_state(sof->problem, name, json_number_value(value));
+        double initial = 0;
+        cb_sof_number(problem, states, name, &initial);
+        size_t from = cb_json_down(problem, name);
+        cb_add_state(problem, name, isnan(initial) ? 0 : initial);
+        cb_json_up(problem, from);
     }
+    cb_json_up(problem, 0);
 }
 
-/* One value for each random variable of the node, from an object of names. */
-static void read_support(cb_sof *sof, size_t node, const json_t *support, double *values) {
-    const cb_node *its = &sof->problem->node[node];
+/* One value for each random variable of the node, from member "support" of an object. */
+static void read_support(cobre_sddp_problem *problem, size_t node, const json_t *object, double *values) {
+    const cb_node *its = &problem->node[node];
     const char *name;
     json_t *value;
+    json_t *support = cb_sof_member(problem, object, "support", JSON_OBJECT, its->randoms > 0);
+    size_t from = cb_json_down(problem, "support");
     for (size_t i = 0; i < its->randoms; i++) {
-        const json_t *number = json_object_get(support, its->random_name[i]);
-        if (!json_is_number(number))
-            cb_problem_error(sof->problem, "the support needs a number for random variable \"%s\"",
-                             its->random_name[i]);
-        values[i] = json_number_value(number);
+        if (!support || !cb_sof_number(problem, support, its->random_name[i], &values[i]))
+            values[i] = 0;
     }
-    json_object_foreach((json_t *)(uintptr_t)support, name,
-                        value) if (cb_find_random(sof->problem, node, name) == CB_NONE)
-        cb_problem_error(sof->problem, "\"%s\" is not a random variable of node %s", name, its->name);
+    json_object_foreach(support, name, value) {
+        if (cb_find_random(problem, node, name) != CB_NONE)
+            continue;
+        size_t member = cb_json_down(problem, name);
+        cb_problem_error(problem,
+                         "\"%s\" is not a random variable of node %s -- remove it, or add it to the "
+                         "\"random_variables\" of the subproblem",
+                         name, its->name);
+        cb_json_up(problem, member);
+    }
+    cb_json_up(problem, from);
 }
 
-static void read_realizations(cb_sof *sof, size_t node, const json_t *list) {
+static void read_realizations(cobre_sddp_problem *problem, size_t node, const json_t *list) {
     static const char *const keys[] = {"probability", "support", NULL};
-    const char *name = sof->problem->node[node].name;
-    double *values = malloc((sof->problem->node[node].randoms + 1) * sizeof *values);
-    size_t k;
+    double *values = malloc((problem->node[node].randoms + 1) * sizeof *values);
+    size_t k, from = cb_json_down(problem, "realizations");
     json_t *one;
     json_array_foreach(list, k, one) {
-        cb_sof_at(sof, "nodes.%s.realizations[%zu]", name, k);
-        cb_sof_known(sof, one, keys);
-        double probability = cb_sof_number(sof, one, "probability", NAN);
-        const json_t *support = cb_sof_member(sof, one, "support", JSON_OBJECT, true);
-        if (!values)
-            continue;
-        read_support(sof, node, support, values);
-        cb_add_outcome(sof->problem, node, probability, values);
+        double probability;
+        size_t item = cb_json_down_item(problem, k);
+        cb_sof_known(problem, one, keys);
+        cb_sof_number(problem, one, "probability", &probability);
+        if (values && json_is_object(one)) {
+            read_support(problem, node, one, values);
+            cb_add_outcome(problem, node, probability, values);
+        }
+        cb_json_up(problem, item);
     }
+    cb_json_up(problem, from);
+    problem->no_memory |= !values;
     free(values);
 }
 
-/* used: names of subproblems that have been read before; their errors are known. */
-static void read_node(cb_sof *sof, const json_t *top, const char *name, const json_t *value, json_t *used) {
-    static const char *const keys[] = {"subproblem", "realizations", "successors", NULL};
-    cb_sof_at(sof, "nodes.%s", name);
-    size_t node = cb_add_node(sof->problem, name, 1);
-    cb_sof_known(sof, value, keys);
-    const json_t *subproblem = cb_sof_member(sof, value, "subproblem", JSON_STRING, true);
-    if (!subproblem || node == CB_NONE)
-        return;
-    const char *which = json_string_value(subproblem);
-    const json_t *entry = json_object_get(json_object_get(top, "subproblems"), which);
+/* The LP of a node. used: names of subproblems that have been read before; their errors are known. */
+static void read_subproblem(cobre_sddp_problem *problem, size_t node, const json_t *top, const char *name,
+                            json_t *used) {
+    char place[sizeof problem->at_place];
+    memcpy(place, problem->at_place, sizeof place);
+    const json_t *entry = json_object_get(json_object_get(top, "subproblems"), name);
     if (!json_is_object(entry)) {
-        cb_problem_error(sof->problem, "there is no subproblem \"%s\"", which);
-        return;
+        cb_json_down(problem, "subproblem");
+        cb_problem_error(problem, "there is no subproblem \"%s\" -- correct the name, or add it to \"subproblems\"",
+                         name);
+    } else {
+        size_t before = problem->errors;
+        void (*issue)(void *, const cobre_sddp_issue *) = problem->issue;
+        bool known = json_object_get(used, name) != NULL;
+        if (known)
+            problem->issue = NULL;
+        cb_json_up(problem, 0);
+        cb_json_down(problem, "subproblems");
+        cb_json_down(problem, name);
+        cb_sof_subproblem(problem, node, entry);
+        problem->issue = issue;
+        if (known)
+            problem->errors = before;
+        json_object_set_new(used, name, json_true());
     }
-    size_t before = sof->problem->errors;
-    void (*issue)(void *, const cobre_sddp_issue *) = sof->problem->issue;
-    bool known = json_object_get(used, which) != NULL;
-    if (known)
-        sof->problem->issue = NULL;
-    cb_sof_subproblem(sof, node, which, entry);
-    sof->problem->issue = issue;
-    if (known)
-        sof->problem->errors = before;
-    json_object_set_new(used, which, json_true());
-    cb_sof_at(sof, "nodes.%s", name);
-    read_realizations(sof, node, cb_sof_member(sof, value, "realizations", JSON_ARRAY, false));
+    memcpy(problem->at_place, place, sizeof place);
 }
 
-static void read_edges(cb_sof *sof, size_t from, const json_t *successors, const char *place) {
+static void read_node(cobre_sddp_problem *problem, const json_t *top, const char *name, const json_t *value,
+                      json_t *used) {
+    static const char *const keys[] = {"subproblem", "realizations", "successors", NULL};
+    size_t node = cb_add_node(problem, name, 0);
+    cb_sof_known(problem, value, keys);
+    const char *subproblem = cb_sof_text(problem, value, "subproblem");
+    if (node == CB_NONE)
+        return;
+    if (subproblem)
+        read_subproblem(problem, node, top, subproblem, used);
+    const json_t *realizations = cb_sof_member(problem, value, "realizations", JSON_ARRAY, false);
+    if (subproblem) /* else its random variables are not known */
+        read_realizations(problem, node, realizations);
+}
+
+/* From member "successors" of an object. */
+static void read_edges(cobre_sddp_problem *problem, size_t node, const json_t *object, bool needed) {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)successors, name, value) {
-        cb_sof_at(sof, "%s.successors.%s", place, name);
-        size_t to = cb_find_node(sof->problem, name);
+    json_t *successors = cb_sof_member(problem, object, "successors", JSON_OBJECT, needed);
+    size_t from = cb_json_down(problem, "successors");
+    json_object_foreach(successors, name, value) {
+        double probability;
+        bool good = cb_sof_number(problem, successors, name, &probability);
+        size_t to = cb_find_node(problem, name), member = cb_json_down(problem, name);
         if (to == CB_NONE)
-            cb_problem_error(sof->problem, "there is no node \"%s\"", name);
-        else if (!json_is_number(value))
-            cb_problem_error(sof->problem, "the probability must be a number");
+            cb_problem_error(problem, "there is no node \"%s\" -- correct the name, or add it to \"nodes\"", name);
         else
-            cb_add_edge(sof->problem, from, to, json_number_value(value), 1);
+            cb_add_edge(problem, node, to, good ? probability : NAN, 1);
+        cb_json_up(problem, member);
     }
+    cb_json_up(problem, from);
 }
 
-static void read_nodes(cb_sof *sof, const json_t *top) {
+static void read_nodes(cobre_sddp_problem *problem, const json_t *top) {
     const char *name;
     json_t *value, *used = json_object();
-    cb_sof_at(sof, "%s", "");
-    cb_sof_member(sof, top, "subproblems", JSON_OBJECT, true);
-    json_t *nodes = cb_sof_member(sof, top, "nodes", JSON_OBJECT, true);
-    json_object_foreach(nodes, name, value) read_node(sof, top, name, value, used);
-    json_decref(used);
-    size_t index = 0;
+    cb_sof_member(problem, top, "subproblems", JSON_OBJECT, true);
+    json_t *nodes = cb_sof_member(problem, top, "nodes", JSON_OBJECT, true);
+    size_t from = cb_json_down(problem, "nodes"), index = 0;
     json_object_foreach(nodes, name, value) {
-        char place[300];
-        snprintf(place, sizeof place, "nodes.%s", name);
-        cb_sof_at(sof, "%s", place);
-        read_edges(sof, index++, cb_sof_member(sof, value, "successors", JSON_OBJECT, false), place);
+        size_t member = cb_json_down(problem, name);
+        read_node(problem, top, name, value, used);
+        cb_json_up(problem, member);
     }
+    json_decref(used);
+    json_object_foreach(nodes, name, value) {
+        size_t member = cb_json_down(problem, name);
+        read_edges(problem, index++, value, false);
+        cb_json_up(problem, member);
+    }
+    cb_json_up(problem, from);
     const json_t *root = json_object_get(top, "root");
-    cb_sof_at(sof, "root");
+    from = cb_json_down(problem, "root");
     if (json_is_object(root))
-        read_edges(sof, CB_ROOT, cb_sof_member(sof, root, "successors", JSON_OBJECT, true), "root");
+        read_edges(problem, CB_ROOT, root, true);
+    cb_json_up(problem, from);
 }
 
-/* The stage of a node is its distance from the root. */
-static void number_stages(cobre_sddp_problem *problem) {
-    for (size_t n = 0; n < problem->nodes; n++)
-        problem->node[n].stage = SIZE_MAX;
-    for (size_t e = 0; e < problem->root_edges; e++)
-        problem->node[problem->root_edge[e].to].stage = 1;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (size_t n = 0; n < problem->nodes; n++)
-            for (size_t e = 0; problem->node[n].stage != SIZE_MAX && e < problem->node[n].edges; e++) {
-                cb_node *to = &problem->node[problem->node[n].edge[e].to];
-                if (to->stage == SIZE_MAX) {
-                    to->stage = problem->node[n].stage + 1;
-                    moved = true;
-                }
-            }
-    }
-}
-
-static void read_step(cb_sof *sof, size_t scenario, const json_t *step) {
+static void read_step(cobre_sddp_problem *problem, size_t scenario, const json_t *step) {
     static const char *const keys[] = {"node", "support", NULL};
-    cb_sof_known(sof, step, keys);
-    const json_t *name = cb_sof_member(sof, step, "node", JSON_STRING, true);
-    size_t node = name ? cb_find_node(sof->problem, json_string_value(name)) : CB_NONE;
+    cb_sof_known(problem, step, keys);
+    const char *name = cb_sof_text(problem, step, "node");
+    size_t node = name ? cb_find_node(problem, name) : CB_NONE;
     if (node == CB_NONE) {
+        size_t from = cb_json_down(problem, "node");
         if (name)
-            cb_problem_error(sof->problem, "there is no node \"%s\"", json_string_value(name));
+            cb_problem_error(problem, "there is no node \"%s\" -- correct the name", name);
+        cb_json_up(problem, from);
         return;
     }
-    double *values = malloc((sof->problem->node[node].randoms + 1) * sizeof *values);
+    double *values = malloc((problem->node[node].randoms + 1) * sizeof *values);
     if (values) {
-        read_support(sof, node, cb_sof_member(sof, step, "support", JSON_OBJECT, sof->problem->node[node].randoms > 0),
-                     values);
-        cb_add_step(sof->problem, scenario, node, values);
+        read_support(problem, node, step, values);
+        cb_add_step(problem, scenario, node, values);
     }
+    problem->no_memory |= !values;
     free(values);
 }
 
-static void read_scenarios(cb_sof *sof, const json_t *top) {
+static void read_scenarios(cobre_sddp_problem *problem, const json_t *top) {
     size_t i, k;
     json_t *scenario, *step;
-    cb_sof_at(sof, "%s", "");
-    json_t *all = cb_sof_member(sof, top, "validation_scenarios", JSON_ARRAY, false);
+    json_t *all = cb_sof_member(problem, top, "validation_scenarios", JSON_ARRAY, false);
+    size_t from = cb_json_down(problem, "validation_scenarios");
     json_array_foreach(all, i, scenario) {
-        size_t index = cb_add_scenario(sof->problem);
+        size_t item = cb_json_down_item(problem, i), index = cb_add_scenario(problem);
+        if (!json_is_array(scenario) || json_array_size(scenario) == 0)
+            cb_problem_error(problem, "this is %s -- it must be an array of steps",
+                             json_is_array(scenario) ? "empty" : type_name(json_typeof(scenario)));
         json_array_foreach(scenario, k, step) {
-            cb_sof_at(sof, "validation_scenarios[%zu][%zu]", i, k);
-            read_step(sof, index, step);
+            size_t at = cb_json_down_item(problem, k);
+            read_step(problem, index, step);
+            cb_json_up(problem, at);
         }
+        cb_json_up(problem, item);
     }
+    cb_json_up(problem, from);
 }
 
-static void check_version(cb_sof *sof, const json_t *top) {
+static void check_version(cobre_sddp_problem *problem, const json_t *top) {
     static const char *const keys[] = {
         "version", "name", "author", "date", "description", "root", "nodes", "subproblems", "validation_scenarios",
         NULL};
-    cb_sof_at(sof, "%s", "");
-    cb_sof_known(sof, top, keys);
-    const json_t *version = cb_sof_member(sof, top, "version", JSON_OBJECT, true);
-    cb_sof_at(sof, "version");
-    if (version && (cb_sof_number(sof, version, "major", NAN) != 1 || cb_sof_number(sof, version, "minor", NAN) != 0))
-        cb_problem_error(sof->problem, "cobre reads StochOptFormat 1.0");
+    cb_sof_known(problem, top, keys);
+    cb_sof_member(problem, top, "name", JSON_STRING, false);
+    const json_t *version = cb_sof_member(problem, top, "version", JSON_OBJECT, true);
+    size_t from = cb_json_down(problem, "version");
+    double major, minor;
+    if (version && cb_sof_number(problem, version, "major", &major) &&
+        cb_sof_number(problem, version, "minor", &minor) && (major != 1 || minor != 0))
+        cb_problem_error(problem, "this is StochOptFormat %g.%g, and cobre reads 1.0 -- write the file in that version",
+                         major, minor);
+    cb_json_up(problem, from);
 }
 
 /* The sense of the first subproblem that has one. */
@@ -257,23 +282,26 @@ static bool maximises(const json_t *top) {
 }
 
 cobre_sddp_problem *cb_read_sof(const char *path, const cobre_sddp_load_options *options) {
-    json_error_t error;
-    json_t *top = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    const char *name = json_string_value(json_object_get(top, "name"));
-    cobre_sddp_problem *problem = cb_problem_new(name ? name : path, maximises(top));
-    cb_sof sof = {.problem = problem, .file = path};
-    if (problem && options)
+    cobre_sddp_problem *problem = cb_problem_new(path, false);
+    if (!problem)
+        return NULL;
+    if (options)
         cb_problem_on_issue(problem, options->issue, options->issue_arg);
-    if (problem && !json_is_object(top)) {
-        cb_problem_at(problem, path, error.line > 0 ? (size_t)error.line : 0, "%s", "");
-        cb_problem_error(problem, "%s", top ? "this is not an object" : error.text);
-    } else if (problem) {
-        check_version(&sof, top);
-        read_root(&sof, top);
-        read_nodes(&sof, top);
-        read_scenarios(&sof, top);
-        number_stages(problem);
-    }
+    json_t *top = cb_json_load(problem, path);
+    if (!top)
+        return problem;
+    const char *name = json_string_value(json_object_get(top, "name"));
+    if (name)
+        cb_problem_rename(problem, name);
+    problem->maximise = maximises(top);
+    cb_problem_at(problem, path, 0, "%s", "");
+    check_version(problem, top);
+    read_root(problem, top);
+    read_nodes(problem, top);
+    read_scenarios(problem, top);
+    if (options && options->scenarios)
+        cb_read_scenarios(problem, options->scenarios, false);
+    cb_problem_at(problem, path, 0, "/root"); /* what concerns the whole is reported there */
     json_decref(top);
     return problem;
 }

@@ -5,34 +5,36 @@
  * columns: a term c d of an objective is noise in its constant, of a constraint it is noise in the right-hand side; a
  * product c d x is noise in the cost, or in the coefficient, of x. */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "sof.h"
 
 /* Names of one subproblem. A number k >= 0 is column k, a number k < 0 is random variable -1 - k. */
 typedef struct {
-    cb_sof *sof;
+    cobre_sddp_problem *problem;
     size_t node;
     json_t *name;
-    char base[256]; /* place of the MathOptFormat object */
 } subproblem;
 
 static bool is_random(json_int_t k) {
     return k < 0;
 }
 
-/* What a name stands for; *k is set. Place: where the name was used. */
+/* What the name in a member stands for; *k is set. */
 static bool lookup(subproblem *lp, const json_t *object, const char *key, json_int_t *k) {
-    const json_t *name = cb_sof_member(lp->sof, object, key, JSON_STRING, true);
+    const char *name = cb_sof_text(lp->problem, object, key);
     if (!name)
         return false;
-    const json_t *found = json_object_get(lp->name, json_string_value(name));
+    const json_t *found = json_object_get(lp->name, name);
+    size_t from = cb_json_down(lp->problem, key);
     if (!found)
-        cb_problem_error(lp->sof->problem, "there is no variable \"%s\" in this subproblem", json_string_value(name));
+        cb_problem_error(lp->problem,
+                         "there is no variable \"%s\" in this subproblem -- correct the name, or add it to "
+                         "\"variables\"",
+                         name);
     else
         *k = json_integer_value(found);
+    cb_json_up(lp->problem, from);
     return found != NULL;
 }
 
@@ -43,7 +45,7 @@ typedef struct {
 } target;
 
 static void add_linear(subproblem *lp, const target *to, json_int_t k, double value) {
-    cobre_sddp_problem *problem = lp->sof->problem;
+    cobre_sddp_problem *problem = lp->problem;
     if (is_random(k)) {
         cb_noise noise = {.target = to->row == CB_NONE ? CB_NOISE_CONSTANT : CB_NOISE_ROW,
                           .index = to->row,
@@ -59,7 +61,7 @@ static void add_linear(subproblem *lp, const target *to, json_int_t k, double va
 
 static void add_product(subproblem *lp, const target *to, json_int_t a, json_int_t b, double value) {
     if (is_random(a) == is_random(b)) {
-        cb_problem_error(lp->sof->problem, "a product of two %s: one factor must be a random variable, and only one",
+        cb_problem_error(lp->problem, "a product of two %s -- one factor must be a random variable, and only one",
                          is_random(a) ? "random variables" : "decisions");
         return;
     }
@@ -69,205 +71,235 @@ static void add_product(subproblem *lp, const target *to, json_int_t a, json_int
                       .column = (size_t)column,
                       .random = (size_t)(-1 - random),
                       .factor = value};
-    cb_add_noise(lp->sof->problem, lp->node, noise);
+    cb_add_noise(lp->problem, lp->node, noise);
 }
 
-static void add_terms(subproblem *lp, const target *to, const json_t *function, const char *key, const char *place) {
-    size_t i;
-    const json_t *term, *terms = cb_sof_member(lp->sof, function, key, JSON_ARRAY, true);
-    json_array_foreach(terms, i, term) {
-        json_int_t k;
-        cb_sof_at(lp->sof, "%s.%s[%zu]", place, key, i);
-        double value = cb_sof_number(lp->sof, term, "coefficient", NAN);
-        if (lookup(lp, term, "variable", &k))
-            add_linear(lp, to, k, value);
-    }
-    cb_sof_at(lp->sof, "%s", place);
+static void add_term(subproblem *lp, const target *to, const json_t *term, bool product) {
+    static const char *const linear[] = {"coefficient", "variable", NULL}, *const quadratic[] = {"coefficient",
+                                                                                                 "variable_1",
+                                                                                                 "variable_2", NULL};
+    json_int_t a, b;
+    double value;
+    cb_sof_known(lp->problem, term, product ? quadratic : linear);
+    bool good = cb_sof_number(lp->problem, term, "coefficient", &value);
+    if (!lookup(lp, term, product ? "variable_1" : "variable", &a) || (product && !lookup(lp, term, "variable_2", &b)))
+        return;
+    if (product && good)
+        add_product(lp, to, a, b, value);
+    else if (good)
+        add_linear(lp, to, a, value);
 }
 
-static void add_products(subproblem *lp, const target *to, const json_t *function, const char *place) {
+static void add_terms(subproblem *lp, const target *to, const json_t *function, const char *key, bool products) {
     size_t i;
-    const json_t *term, *terms = cb_sof_member(lp->sof, function, "quadratic_terms", JSON_ARRAY, true);
+    const json_t *term, *terms = cb_sof_member(lp->problem, function, key, JSON_ARRAY, true);
+    size_t from = cb_json_down(lp->problem, key);
     json_array_foreach(terms, i, term) {
-        json_int_t a, b;
-        cb_sof_at(lp->sof, "%s.quadratic_terms[%zu]", place, i);
-        double value = cb_sof_number(lp->sof, term, "coefficient", NAN);
-        if (lookup(lp, term, "variable_1", &a) && lookup(lp, term, "variable_2", &b))
-            add_product(lp, to, a, b, value);
+        size_t item = cb_json_down_item(lp->problem, i);
+        add_term(lp, to, term, products);
+        cb_json_up(lp->problem, item);
     }
-    cb_sof_at(lp->sof, "%s", place);
+    cb_json_up(lp->problem, from);
 }
 
 /* The whole function; its constant goes to to->constant. */
-static void add_function(subproblem *lp, target *to, const json_t *function, const char *place) {
-    cb_sof_at(lp->sof, "%s", place);
-    const json_t *type = cb_sof_member(lp->sof, function, "type", JSON_STRING, true);
-    const char *name = type ? json_string_value(type) : "";
+static void add_function(subproblem *lp, target *to, const json_t *function) {
+    const char *type = cb_sof_text(lp->problem, function, "type");
     json_int_t k;
-    if (strcmp(name, "Variable") == 0) {
+    if (!type)
+        return;
+    bool affine = strcmp(type, "ScalarAffineFunction") == 0, quadratic = strcmp(type, "ScalarQuadraticFunction") == 0;
+    if (strcmp(type, "Variable") == 0) {
         if (lookup(lp, function, "name", &k))
             add_linear(lp, to, k, 1);
-    } else if (strcmp(name, "ScalarAffineFunction") == 0) {
-        add_terms(lp, to, function, "terms", place);
-        to->constant = cb_sof_number(lp->sof, function, "constant", 0);
-    } else if (strcmp(name, "ScalarQuadraticFunction") == 0) {
-        add_terms(lp, to, function, "affine_terms", place);
-        add_products(lp, to, function, place);
-        to->constant = cb_sof_number(lp->sof, function, "constant", 0);
-    } else if (type) {
-        cb_problem_error(lp->sof->problem,
-                         "function \"%s\" is not linear: cobre takes Variable, ScalarAffineFunction, and "
+    } else if (affine || quadratic) {
+        add_terms(lp, to, function, affine ? "terms" : "affine_terms", false);
+        if (quadratic)
+            add_terms(lp, to, function, "quadratic_terms", true);
+        if (!json_object_get(function, "constant") || !cb_sof_number(lp->problem, function, "constant", &to->constant))
+            to->constant = 0;
+    } else {
+        cb_problem_error(lp->problem,
+                         "function \"%s\" is not linear -- use Variable, ScalarAffineFunction, or "
                          "ScalarQuadraticFunction with a random factor in each product",
-                         name);
+                         type);
     }
 }
 
-static bool read_set(cb_sof *sof, const json_t *set, double *lower, double *upper) {
-    const json_t *type = cb_sof_member(sof, set, "type", JSON_STRING, true);
-    const char *name = type ? json_string_value(type) : "";
+static bool read_set(cobre_sddp_problem *problem, const json_t *set, double *lower, double *upper) {
+    const char *type = cb_sof_text(problem, set, "type");
     *lower = -INFINITY;
     *upper = INFINITY;
-    if (strcmp(name, "GreaterThan") == 0 || strcmp(name, "Interval") == 0)
-        *lower = cb_sof_number(sof, set, "lower", NAN);
-    if (strcmp(name, "LessThan") == 0 || strcmp(name, "Interval") == 0)
-        *upper = cb_sof_number(sof, set, "upper", NAN);
-    if (strcmp(name, "EqualTo") == 0)
-        *lower = *upper = cb_sof_number(sof, set, "value", NAN);
-    if (type && isinf(*lower) && isinf(*upper)) {
-        bool integer = strcmp(name, "Integer") == 0 || strcmp(name, "ZeroOne") == 0;
-        cb_problem_error(sof->problem,
-                         integer ? "set \"%s\": integer variables are not supported"
-                                 : "set \"%s\" is not supported: cobre takes LessThan, GreaterThan, EqualTo, Interval",
-                         name);
+    if (!type)
         return false;
+    bool interval = strcmp(type, "Interval") == 0, greater = strcmp(type, "GreaterThan") == 0,
+         less = strcmp(type, "LessThan") == 0, good = true;
+    if (strcmp(type, "EqualTo") == 0) {
+        good = cb_sof_number(problem, set, "value", lower);
+        *upper = *lower;
+    } else if (interval || greater || less) {
+        if (!less)
+            good = cb_sof_number(problem, set, "lower", lower);
+        if (!greater)
+            good = cb_sof_number(problem, set, "upper", upper) && good;
+    } else {
+        bool integer = strcmp(type, "Integer") == 0 || strcmp(type, "ZeroOne") == 0;
+        cb_problem_error(problem,
+                         integer ? "set \"%s\": cobre has no integer variables -- remove this constraint, and the "
+                                   "variable may have any value"
+                                 : "set \"%s\" is not known -- use LessThan, GreaterThan, EqualTo or Interval",
+                         type);
+        good = false;
     }
-    return type != NULL;
+    return good;
 }
 
-static void add_constraint(subproblem *lp, const json_t *constraint, size_t index) {
-    cb_sof *sof = lp->sof;
-    char place[400];
-    double lower, upper;
+/* A set on a variable alone narrows its bounds; any other function is a row. */
+static void add_in_set(subproblem *lp, const json_t *function, const char *name, double lower, double upper) {
+    const char *type = json_string_value(json_object_get(function, "type"));
     json_int_t k;
-    snprintf(place, sizeof place, "%s.constraints[%zu]", lp->base, index);
-    cb_sof_at(sof, "%s", place);
-    const json_t *function = cb_sof_member(sof, constraint, "function", JSON_OBJECT, true);
-    const json_t *set = cb_sof_member(sof, constraint, "set", JSON_OBJECT, true);
-    const json_t *name = cb_sof_member(sof, constraint, "name", JSON_STRING, false);
-    if (!function || !set)
-        return;
-    cb_sof_at(sof, "%s.set", place);
-    if (!read_set(sof, set, &lower, &upper))
-        return;
-    snprintf(place, sizeof place, "%s.constraints[%zu].function", lp->base, index);
-    cb_sof_at(sof, "%s", place);
-    const json_t *type = json_object_get(function, "type");
-    if (json_is_string(type) && strcmp(json_string_value(type), "Variable") == 0) {
-        if (!lookup(lp, function, "name", &k))
-            return;
+    if (!type || strcmp(type, "Variable") != 0) {
+        target to = {.row = cb_add_row(lp->problem, lp->node, name, lower, upper)};
+        add_function(lp, &to, function);
+        cb_shift_row(lp->problem, lp->node, to.row, -to.constant);
+    } else if (lookup(lp, function, "name", &k)) {
         if (is_random(k))
-            cb_problem_error(sof->problem, "a constraint on the random variable \"%s\" alone",
+            cb_problem_error(lp->problem, "a constraint on random variable \"%s\" alone -- remove it",
                              json_string_value(json_object_get(function, "name")));
         else
-            cb_narrow_column(sof->problem, lp->node, (size_t)k, lower, upper);
-        return;
+            cb_narrow_column(lp->problem, lp->node, (size_t)k, lower, upper);
     }
-    target to = {.row = cb_add_row(sof->problem, lp->node, name ? json_string_value(name) : NULL, lower, upper)};
-    add_function(lp, &to, function, place);
-    cb_shift_row(sof->problem, lp->node, to.row, -to.constant);
+}
+
+static void add_constraint(subproblem *lp, const json_t *constraint) {
+    double lower = 0, upper = 0;
+    const json_t *function = cb_sof_member(lp->problem, constraint, "function", JSON_OBJECT, true);
+    const json_t *set = cb_sof_member(lp->problem, constraint, "set", JSON_OBJECT, true);
+    const json_t *name = cb_sof_member(lp->problem, constraint, "name", JSON_STRING, false);
+    size_t from = cb_json_down(lp->problem, "set");
+    if (!set || !read_set(lp->problem, set, &lower, &upper)) { /* the function may have errors, too */
+        lower = -INFINITY;
+        upper = INFINITY;
+    }
+    cb_json_up(lp->problem, from);
+    cb_json_down(lp->problem, "function");
+    if (function)
+        add_in_set(lp, function, json_string_value(name), lower, upper);
+    cb_json_up(lp->problem, from);
 }
 
 static void add_objective(subproblem *lp, const json_t *mof) {
-    char place[300];
-    const json_t *objective = cb_sof_member(lp->sof, mof, "objective", JSON_OBJECT, true);
+    const json_t *objective = cb_sof_member(lp->problem, mof, "objective", JSON_OBJECT, true);
     if (!objective)
         return;
-    snprintf(place, sizeof place, "%s.objective", lp->base);
-    cb_sof_at(lp->sof, "%s", place);
-    const json_t *sense = cb_sof_member(lp->sof, objective, "sense", JSON_STRING, true);
-    const char *word = sense ? json_string_value(sense) : "";
-    if (strcmp(word, "feasibility") == 0 || !sense)
-        return;
-    if (strcmp(word, lp->sof->problem->maximise ? "max" : "min") != 0)
-        cb_problem_error(lp->sof->problem, "sense is \"%s\": it must be min or max, and the same in all subproblems",
-                         word);
-    const json_t *function = cb_sof_member(lp->sof, objective, "function", JSON_OBJECT, true);
-    if (!function)
-        return;
-    target to = {.row = CB_NONE};
-    snprintf(place, sizeof place, "%s.objective.function", lp->base);
-    add_function(lp, &to, function, place);
-    cb_add_constant(lp->sof->problem, lp->node, to.constant);
+    size_t from = cb_json_down(lp->problem, "objective");
+    const char *sense = cb_sof_text(lp->problem, objective, "sense");
+    bool none = sense && strcmp(sense, "feasibility") == 0;
+    const json_t *function = cb_sof_member(lp->problem, objective, "function", JSON_OBJECT, !none);
+    if (sense && !none && strcmp(sense, lp->problem->maximise ? "max" : "min") != 0) {
+        cb_json_down(lp->problem, "sense");
+        cb_problem_error(lp->problem, "\"%s\" -- it must be min or max, and the same in all subproblems", sense);
+        cb_json_up(lp->problem, from);
+        cb_json_down(lp->problem, "objective");
+    }
+    if (function && !none) {
+        target to = {.row = CB_NONE};
+        cb_json_down(lp->problem, "function");
+        add_function(lp, &to, function);
+        cb_add_constant(lp->problem, lp->node, to.constant);
+    }
+    cb_json_up(lp->problem, from);
 }
 
-/* Random variables first: what they leave are columns. */
-static void add_variables(subproblem *lp, const json_t *entry, const json_t *mof, const char *name) {
+/* What random variables leave are columns. */
+static void add_variable(subproblem *lp, const json_t *item) {
+    const char *name = cb_sof_text(lp->problem, item, "name");
+    const json_t *known = name ? json_object_get(lp->name, name) : NULL;
+    if (!name || (known && is_random(json_integer_value(known))))
+        return;
+    if (known) {
+        cb_problem_error(lp->problem, "variable \"%s\" is there twice -- keep one", name);
+        return;
+    }
+    size_t column = cb_add_column(lp->problem, lp->node, name, -INFINITY, INFINITY, 0);
+    json_object_set_new(lp->name, name, json_integer((json_int_t)column));
+}
+
+static void add_random(subproblem *lp, const json_t *item) {
+    const char *name = json_string_value(item);
+    if (!name) {
+        cb_problem_error(lp->problem, "this is not a name -- write it in quotes");
+    } else if (json_object_get(lp->name, name)) {
+        cb_problem_error(lp->problem, "random variable \"%s\" is there twice -- keep one", name);
+    } else {
+        size_t random = cb_add_random(lp->problem, lp->node, name);
+        json_object_set_new(lp->name, name, json_integer(-1 - (json_int_t)random));
+    }
+}
+
+/* Does `add` for every item of the array in a member. */
+static void each_item(subproblem *lp, const json_t *object, const char *key, bool needed,
+                      void add(subproblem *, const json_t *)) {
     size_t i;
-    const json_t *item, *randoms = cb_sof_member(lp->sof, entry, "random_variables", JSON_ARRAY, false);
-    json_array_foreach(randoms, i, item) {
-        cb_sof_at(lp->sof, "subproblems.%s.random_variables[%zu]", name, i);
-        if (!json_is_string(item)) {
-            cb_problem_error(lp->sof->problem, "the name of a random variable must be a string");
-            continue;
-        }
-        size_t random = cb_add_random(lp->sof->problem, lp->node, json_string_value(item));
-        json_object_set_new(lp->name, json_string_value(item), json_integer(-1 - (json_int_t)random));
+    const json_t *item, *list = cb_sof_member(lp->problem, object, key, JSON_ARRAY, needed);
+    size_t from = cb_json_down(lp->problem, key);
+    json_array_foreach(list, i, item) {
+        size_t at = cb_json_down_item(lp->problem, i);
+        add(lp, item);
+        cb_json_up(lp->problem, at);
     }
-    cb_sof_at(lp->sof, "%s", lp->base);
-    const json_t *variables = cb_sof_member(lp->sof, mof, "variables", JSON_ARRAY, true);
-    json_array_foreach(variables, i, item) {
-        cb_sof_at(lp->sof, "%s.variables[%zu]", lp->base, i);
-        const json_t *text = cb_sof_member(lp->sof, item, "name", JSON_STRING, true);
-        if (!text)
-            continue;
-        const json_t *known = json_object_get(lp->name, json_string_value(text));
-        if (known && is_random(json_integer_value(known)))
-            continue;
-        size_t column = cb_add_column(lp->sof->problem, lp->node, json_string_value(text), -INFINITY, INFINITY, 0);
-        json_object_set_new(lp->name, json_string_value(text), json_integer((json_int_t)column));
-    }
+    cb_json_up(lp->problem, from);
 }
 
-static void add_states(subproblem *lp, const json_t *entry, const char *name) {
-    cb_sof *sof = lp->sof;
-    const char *state;
-    const json_t *pair, *states = cb_sof_member(sof, entry, "state_variables", JSON_OBJECT, true);
-    json_object_foreach((json_t *)(uintptr_t)states, state, pair) {
-        json_int_t in, out;
-        cb_sof_at(sof, "subproblems.%s.state_variables.%s", name, state);
-        size_t index = cb_find_state(sof->problem, state);
-        if (index == CB_NONE) {
-            cb_problem_error(sof->problem, "the root has no state variable \"%s\"", state);
-            continue;
-        }
-        if (!lookup(lp, pair, "in", &in) || !lookup(lp, pair, "out", &out))
-            continue;
-        if (is_random(in) || is_random(out))
-            cb_problem_error(sof->problem, "a random variable cannot be a state");
-        else
-            cb_set_state(sof->problem, lp->node, index, (size_t)in, (size_t)out);
-    }
+static void add_state(subproblem *lp, const char *name, const json_t *pair) {
+    static const char *const keys[] = {"in", "out", NULL};
+    json_int_t in, out;
+    size_t state = cb_find_state(lp->problem, name);
+    cb_sof_known(lp->problem, pair, keys);
+    bool has_in = lookup(lp, pair, "in", &in), has_out = lookup(lp, pair, "out", &out);
+    if (state == CB_NONE)
+        cb_problem_error(lp->problem,
+                         "the root has no state variable \"%s\" -- correct the name, or add it to the root", name);
+    else if (has_in && has_out && (is_random(in) || is_random(out)))
+        cb_problem_error(lp->problem, "a random variable cannot be a state -- use a variable");
+    else if (has_in && has_out)
+        cb_set_state(lp->problem, lp->node, state, (size_t)in, (size_t)out);
 }
 
-void cb_sof_subproblem(cb_sof *sof, size_t node, const char *name, const json_t *entry) {
+static void add_states(subproblem *lp, const json_t *entry) {
+    const char *name;
+    json_t *pair;
+    json_t *states = cb_sof_member(lp->problem, entry, "state_variables", JSON_OBJECT, true);
+    size_t from = cb_json_down(lp->problem, "state_variables");
+    json_object_foreach(states, name, pair) {
+        size_t member = cb_json_down(lp->problem, name);
+        add_state(lp, name, pair);
+        cb_json_up(lp->problem, member);
+    }
+    for (size_t s = 0; states && s < lp->problem->states; s++)
+        if (!json_object_get(states, lp->problem->state[s].name))
+            cb_problem_error(lp->problem,
+                             "state variable \"%s\" of the root is missing -- add it, with its \"in\" and \"out\"",
+                             lp->problem->state[s].name);
+    cb_json_up(lp->problem, from);
+}
+
+void cb_sof_subproblem(cobre_sddp_problem *problem, size_t node, const json_t *entry) {
     static const char *const keys[] = {"state_variables", "random_variables", "subproblem", NULL};
-    subproblem lp = {.sof = sof, .node = node, .name = json_object()};
-    cb_sof_at(sof, "subproblems.%s", name);
-    cb_sof_known(sof, entry, keys);
-    const json_t *mof = cb_sof_member(sof, entry, "subproblem", JSON_OBJECT, true);
-    snprintf(lp.base, sizeof lp.base, "subproblems.%s.subproblem", name);
+    subproblem lp = {.problem = problem, .node = node, .name = json_object()};
+    problem->no_memory |= !lp.name;
+    cb_sof_known(problem, entry, keys);
+    const json_t *mof = cb_sof_member(problem, entry, "subproblem", JSON_OBJECT, true);
     if (mof && lp.name) {
-        size_t i;
-        const json_t *constraint, *constraints;
-        cb_sof_at(sof, "subproblems.%s", name);
-        add_variables(&lp, entry, mof, name);
-        cb_sof_at(sof, "subproblems.%s", name);
-        add_states(&lp, entry, name);
-        cb_sof_at(sof, "%s", lp.base);
+        each_item(&lp, entry, "random_variables", false, add_random);
+        size_t from = cb_json_down(problem, "subproblem");
+        each_item(&lp, mof, "variables", true, add_variable);
+        cb_json_up(problem, from);
+        add_states(&lp, entry);
+        cb_json_down(problem, "subproblem");
         add_objective(&lp, mof);
-        cb_sof_at(sof, "%s", lp.base);
-        constraints = cb_sof_member(sof, mof, "constraints", JSON_ARRAY, true);
-        json_array_foreach(constraints, i, constraint) add_constraint(&lp, constraint, i);
+        each_item(&lp, mof, "constraints", true, add_constraint);
+        cb_json_up(problem, from);
     }
     json_decref(lp.name);
 }

@@ -284,6 +284,11 @@ static cobre_sddp_status fail(cb_stage *stage, cb_lp_outcome result, size_t outc
     for (size_t i = 0, at = 0; i < node->randoms && at < sizeof noise; i++)
         at += (size_t)snprintf(noise + at, sizeof noise - at, "%s%s = %.9g", i ? ", " : ": ", node->random_name[i],
                                values[i]);
+    if (result == CB_LP_GAVE_UP)
+        return cb_sddp_fail(COBRE_SDDP_LP_FAILED,
+                            "node %s, %s%s: %s gave up: %s -- use fewer ranks or a machine with more memory, or try "
+                            "another solver",
+                            node->name, which, noise, stage->kind->solver->name, stage->kind->solver->trouble());
     bool written = write_lp(stage, path) == 0;
     return cb_sddp_fail_at(
         COBRE_SDDP_LP_FAILED, written ? path : "", 0, "node %s, %s%s: the LP is %s after %d tries%s%s -- %s",

@@ -89,16 +89,9 @@ static range in_range(const cobre_sddp_problem *problem, size_t node, size_t sta
     return all.lower <= all.upper ? all : (range){initial, initial}; /* nobody leads here */
 }
 
-static cobre_sddp_status no_bound(const cobre_sddp_problem *problem, const cb_node *node, cb_lp_outcome result) {
-    return cb_sddp_fail_at(
-        COBRE_SDDP_INVALID_CASE, node->file, node->line,
-        "node %s: its own LP is %s when the incoming state is free, so that no bound of the future %s "
-        "can be found -- give one (--value-bound), or bound the states",
-        node->name, cb_lp_outcome_name(result), problem->maximise ? "reward" : "cost");
-}
-
+/* *bound is -INFINITY when the LP of outcome *worst has no optimum. */
 static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
-                                     double *bound) {
+                                     double *bound, size_t *worst, cb_lp_outcome *result) {
     const cb_node *node = &problem->node[index];
     cb_stage_kind kind = {.problem = problem, .solver = solver};
     cb_stage *stage;
@@ -109,23 +102,36 @@ static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t i
     }
     cobre_sddp_status status = cb_stage_start(stage, NULL);
     *bound = INFINITY;
-    for (size_t k = 0; k < node->outcomes && !status; k++) {
+    for (size_t k = 0; k < node->outcomes && !status && *bound > -INFINITY; k++) {
         cb_stage_set_noise(stage, node->outcome + k * node->randoms);
-        cb_lp_outcome result = cb_lp_solve(solver, stage->lp);
-        if (result == CB_LP_OPTIMAL)
-            *bound = fmin(*bound, solver->objective(stage->lp) + stage->constant);
-        else
-            status = no_bound(problem, node, result);
+        *worst = k;
+        *result = cb_lp_solve(solver, stage->lp);
+        *bound = *result == CB_LP_OPTIMAL ? fmin(*bound, solver->objective(stage->lp) + stage->constant) : -INFINITY;
     }
     *bound = margin(*bound);
     cb_stage_free(stage);
     return status;
 }
 
-static cobre_sddp_status own_bound(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
-                                   double *bound) {
-    *bound = bound_by_columns(problem, &problem->node[index]);
-    return *bound >= 0 ? COBRE_SDDP_OK : bound_by_lp(problem, index, solver, bound);
+/* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. */
+static cobre_sddp_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver, bool needed) {
+    cb_node *node = &problem->node[index];
+    size_t outcome = 0;
+    cb_lp_outcome result = CB_LP_OPTIMAL;
+    node->own_bound = bound_by_columns(problem, node);
+    if (node->own_bound >= 0)
+        return COBRE_SDDP_OK;
+    CB_TRY(bound_by_lp(problem, index, solver, &node->own_bound, &outcome, &result));
+    if (result == CB_LP_OPTIMAL || !needed)
+        return COBRE_SDDP_OK;
+    cb_problem_at_node(problem, node);
+    cb_problem_error(problem,
+                     "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the "
+                     "future %s can be found -- %s",
+                     node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost",
+                     result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
+                                                : "give one (--value-bound), or bound the states");
+    return COBRE_SDDP_OK;
 }
 
 /* One round of the fixed point; how much the bounds moved, relative. */
@@ -173,13 +179,8 @@ cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char
         rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
     CB_TRY(cb_lp_choose(name, (int)rows, &solver));
     bool needed = any_missing(problem);
-    for (size_t n = 0; n < problem->nodes; n++) {
-        cobre_sddp_status status = own_bound(problem, n, solver, &problem->node[n].own_bound);
-        if (status && needed)
-            return status;
-        if (status) /* only multi-cuts need it then, and say so */
-            problem->node[n].own_bound = -INFINITY;
-    }
+    for (size_t n = 0; n < problem->nodes; n++)
+        CB_TRY(own_bound(problem, n, solver, needed));
     double *bounds = malloc(2 * (problem->nodes + 1) * sizeof *bounds);
     if (!bounds)
         return cb_sddp_memory("value bounds", 2 * problem->nodes * sizeof *bounds);

@@ -54,6 +54,87 @@ case_tables_and_json() {
     [ "$(ls none)" = "$(printf 'costs.csv\nsimulation.csv')" ] || fail "$(ls none)"
 }
 
+# Own scenarios: what the case has, written as a table, must give the same.
+case_own_scenarios_history() {
+    trained
+    cobre simulate "$cases/brazil3" --sampling history --out history
+    code_is 0
+    awk -F, 'NR == 1 { print "scenario,stage,SE,S,NE,N"; next }
+        $2 == 1 { print $1 ",1,39717.564,6632.5141,15897.183,2525.2938" } # what stage 1 is known to be
+        $2 == 2 || $2 == 3' "$cases/brazil3/history.csv" >years.csv
+    [ "$(lines years.csv)" = 247 ] || fail "years.csv: $(lines years.csv) lines"
+    cobre simulate -n 2 "$cases/brazil3" --scenarios years.csv --out own
+    code_is 0
+    out_has "82 trajectories, own scenarios"
+    cmp history/costs.csv own/costs.csv || fail "other costs"
+    cmp history/states.csv own/states.csv || fail "other decisions"
+}
+
+# With a model the table has inflows, from which the noise is found.
+case_own_scenarios_par() {
+    local case
+    for case in cascade brazil_ar; do
+        cobre train "$cases/$case" --iterations 2
+        cobre simulate "$cases/$case" --sampling out-of-sample --trajectories 5
+        code_is 0
+        python3 - "$case-out/variables.csv" >inflows.csv <<'END' || fail "no table"
+import csv, sys
+rows, plants = {}, []
+for row in csv.DictReader(open(sys.argv[1])):
+    if row["kind"] == "inflow":
+        plants += [] if row["element"] in plants else [row["element"]]
+        rows.setdefault((row["trajectory"], row["step"]), {})[row["element"]] = row["value"]
+print("scenario,stage," + ",".join(plants))
+for (trajectory, step), row in rows.items():
+    print(f"s{trajectory},{step}," + ",".join(row[p] for p in plants))
+END
+        cobre simulate "$cases/$case" --scenarios inflows.csv --out own
+        code_is 0
+        paste -d, "$case-out/costs.csv" own/costs.csv | awk -F, 'NR > 1 { n++; d = $3 - $6; if (d * d > 1e-12 * $3 * $3) bad = 1 }
+            END { exit bad || n != 5 }' || fail "$case: $(paste -d, "$case-out/costs.csv" own/costs.csv)"
+    done
+}
+
+case_own_scenarios_sof() {
+    cobre train "$cases/gas.sof.json" --iterations 10
+    cobre simulate "$cases/gas.sof.json" --sampling given --out given
+    cat >mine.csv <<'END'
+scenario,node,price,demand,note
+a,1,5,3,
+b,1,5,3,steps of a scenario need not be together
+a,2 tight,15,6,
+a,3 calm,6,2,
+b,2 calm,3,3,
+b,3 tight,9,8,
+END
+    cobre simulate "$cases/gas.sof.json" --scenarios mine.csv --out own
+    code_is 0
+    cmp given/costs.csv own/costs.csv || fail "other costs"
+    cmp given/variables.csv own/variables.csv || fail "other decisions"
+    cobre validate "$cases/gas.sof.json" --scenarios mine.csv
+    code_is 0
+    sed -i 's/^a,2 tight/a,3 tight/; s/^b,2 calm,3/b,2 clam,x/; s/^b,3 tight,9/b,2 calm,nine/; s/15,6/15,/' mine.csv
+    cobre validate "$cases/gas.sof.json" --scenarios mine.csv
+    code_is 1
+    out_has "mine.csv:4: column node: 3 tight does not follow 1"
+    out_has "mine.csv:4: column demand: is empty"
+    out_has "mine.csv:5: column node: 3 calm does not follow 3 tight"
+    out_has 'mine.csv:6: column node: "2 clam" is no node of this case'
+    out_has 'mine.csv:7: column price: "nine" is not a number'
+    cobre simulate -n 2 "$cases/gas.sof.json" --scenarios mine.csv
+    code_is 1
+    err_has "mine.csv:4: column demand: is empty"
+    err_lacks "failed first"
+    echo "scenario,node,price" >mine.csv
+    cobre validate "$cases/gas.sof.json" --scenarios mine.csv
+    out_has "mine.csv:1: demand has no column"
+    cobre simulate "$cases/gas.sof.json" --scenarios nowhere.csv
+    code_is 1
+    err_has "nowhere.csv: cannot be read"
+    cobre simulate "$cases/gas.sof.json" --scenarios mine.csv --sampling given
+    code_is 2
+}
+
 case_wrong() {
     cobre simulate
     code_is 2

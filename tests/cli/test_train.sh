@@ -45,6 +45,64 @@ case_resume() {
     code_is 0
 }
 
+# Killed at any moment, and resumed until it is done: the same policy, and every iteration once in training.csv.
+case_killed() {
+    local tries=0 resume
+    local options="$cases/cascade --iterations 40 --forward-passes 2 --checkpoint-every 1"
+    cobre train $options --out whole
+    code_is 0
+    code=1
+    while [ $code != 0 ] && [ $((tries += 1)) -lt 200 ]; do
+        resume=
+        [ ! -e parts/policy.cobre ] || resume="--resume parts/policy.cobre"
+        timeout -s KILL $((tries / 10)).$((RANDOM % 50 + 10)) env "$mark" "$cobre" train $options --out parts $resume >out 2>err
+        code=$?
+    done
+    [ $tries -gt 1 ] || fail "it was never killed"
+    cmp whole/policy.cobre parts/policy.cobre || fail "the policies differ, after $tries tries"
+    cmp <(cut -d, -f1-9 whole/training.csv) <(cut -d, -f1-9 parts/training.csv) || fail "the traces differ"
+    cobre train "$cases/cascade" --iterations 42 --forward-passes 2 --resume parts/policy.cobre --out elsewhere
+    [ "$(lines elsewhere/training.csv)" = 43 ] || fail "elsewhere: $(cut -d, -f1 elsewhere/training.csv)"
+}
+
+# A full disk: it says so, and what was there stays.
+case_full_disk() {
+    unshare -m true 2>/dev/null || { echo "  no mount namespace here" && return; }
+    mkdir small
+    cat >inside <<'END'
+mount -t tmpfs -o size=100k tmpfs small && cd small || exit 9
+"$1" train "$2/cascade" --iterations 2 --out o >/dev/null || exit 8
+"$1" train "$2/cascade" --iterations 900 --checkpoint-every 1 --out o --resume o/policy.cobre >/dev/null && exit 7
+"$1" policy o/policy.cobre >/dev/null || exit 6 # whole, as of the last checkpoint that fitted
+cp o/summary.csv ../summary
+"$1" report o >/dev/null || exit 5
+dd if=/dev/zero of=fill bs=1k 2>/dev/null
+cp o/report.html ../report
+"$1" report o && exit 4
+"$1" simulate "$2/cascade" --policy o/policy.cobre --trajectories 50 && exit 3
+cmp o/report.html ../report && cmp o/summary.csv ../summary && [ "$(ls o)" = "$(printf '%s\n' policy.cobre report.html summary.csv times.csv training.csv)" ]
+END
+    timeout -k 5 60 env "$mark" unshare -m bash inside "$cobre" "$cases" >out 2>err
+    code=$?
+    code_is 0
+    err_has "o/policy.cobre: cannot write: No space left on device"
+    err_has "o/report.html: No space left on device"
+    err_has "the tables could not be written to o: No space left on device"
+}
+
+# Nobody reads what it says: it ends as after a signal.
+case_reader_gone() {
+    local ranks
+    for ranks in 1 2; do
+        timeout -k 5 30 env "$mark" "$cobre" train "$cases/toy" -n $ranks --iterations 100000000 2>err | head -1 >out
+        code=${PIPESTATUS[0]}
+        code_is 1
+        [ ! -s err ] || fail "$(cat err)"
+        [ -s toy-out/policy.cobre ] || fail "no policy"
+        rm -rf toy-out
+    done
+}
+
 case_json() {
     cobre train "$cases/brazil3" --iterations 3 --json --multi-cut --cvar 0.2,0.5 --seed 7
     code_is 0
@@ -52,6 +110,32 @@ case_json() {
     head -1 out | grep -q '"event": "start"' || fail "$(cat out)"
     tail -1 out | grep -q '"stop": "iteration limit"' || fail "$(cat out)"
     ! command -v jq >/dev/null || jq -es 'length == 5 and .[1].iteration == 1' out >/dev/null || fail "$(cat out)"
+}
+
+# A stage that some state leaves without a solution: all ranks end, one says why.
+case_no_way_out() {
+    local ranks solver
+    sed 's/"GreaterThan", "lower": 0/"GreaterThan", "lower": 1.5/; s/"lower": 0, "upper": 4/"lower": 0, "upper": 0/' \
+        "$cases/gas.sof.json" >dry.sof.json
+    sed 's/"lower": 0, "upper": 10/"lower": 0, "upper": 1e9/; s/"upper": 4/"upper": 1e9/; s/"coefficient": -0.1/"coefficient": 9/' \
+        "$cases/gas.sof.json" | sed 's/"type": "Interval", "lower": 0, "upper": 1e9/"type": "GreaterThan", "lower": 0/' >wild.sof.json
+    for ranks in 1 2 4; do
+        for solver in glpk clp; do
+            rm -rf ./*-out
+            cobre train -n $ranks dry.sof.json --iterations 20 --forward-passes 4 --solver $solver
+            code_is 1
+            err_has "demand = "
+            err_has "the LP is infeasible after 4 tries; written to dry-out/cobre-"
+            err_has "every state and outcome must leave a way out"
+            [ -n "$(find dry-out -name "cobre-2*.lp" -size +100c)" ] || fail "no .lp: $(ls dry-out)"
+            cobre train -n $ranks wild.sof.json --iterations 20 --value-bound 1e6 --solver $solver
+            code_is 1
+            err_has "node 1, outcome 1: price = 5, demand = 3: the LP is unbounded"
+        done
+    done
+    cobre train wild.sof.json
+    code_is 1
+    err_has "wild.sof.json:9: /nodes/1: node 1, outcome 1: its own LP is unbounded"
 }
 
 case_rules() {

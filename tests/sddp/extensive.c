@@ -12,6 +12,7 @@ typedef struct {
     size_t columns, rows, entries, column_room[3], row_room[2], entry_room;
     double *lower, *upper, *cost, *row_lower, *row_upper;
     cb_entry *entry;
+    size_t left; /* steps that may follow */
     bool no_memory;
 } tree;
 
@@ -68,6 +69,9 @@ static int grow_tree(tree *t, size_t index, size_t outcome, const cb_node *from,
 
 /* The future cost of a copy: entries of its cost row `value`. */
 static void add_future(tree *t, const cb_node *node, int column, int value) {
+    if (t->left == 0)
+        return;
+    t->left--;
     double going_on = 0;
     for (size_t e = 0; e < node->edges; e++)
         going_on += node->edge[e].probability;
@@ -91,6 +95,7 @@ static void add_future(tree *t, const cb_node *node, int column, int value) {
             add_entry(t, value, u, -(1 - node->risk.beta) * p / node->risk.alpha);
         }
     }
+    t->left++;
 }
 
 /* A copy of node `index` under the copy of node `from` whose first column is `parent` (NULL: under the root), with all that
@@ -167,8 +172,8 @@ static double solve(tree *t) {
     return value;
 }
 
-double extensive_value(const cobre_sddp_problem *problem) {
-    tree t = {.problem = problem};
+double extensive_value(const cobre_sddp_problem *problem, size_t steps) {
+    tree t = {.problem = problem, .left = steps - 1};
     for (size_t e = 0; e < problem->root_edges; e++) {
         const cb_edge *edge = &problem->root_edge[e];
         for (size_t k = 0; k < problem->node[edge->to].outcomes; k++) {

@@ -4,9 +4,9 @@
 
 #include "problem.h"
 
-/* The optimal value of a finished problem without cycles, in its own sense; NAN if the LP has no solution. Every node of
+/* The optimal value of a finished problem over so many steps, in its own sense; NAN if the LP has no solution. Every node of
  * the scenario tree has its own copy of its LP; a copy's cost from there on is a free column z, and nested risk is
  * written with t and u as in stage_build.c. */
-double extensive_value(const cobre_sddp_problem *problem);
+double extensive_value(const cobre_sddp_problem *problem, size_t steps);
 
 #endif

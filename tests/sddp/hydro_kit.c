@@ -1,4 +1,4 @@
-/* hydro_kit.c: helpers of the tests of hydrothermal cases. */
+/* hydro_kit.c: helpers of the tests that read cases. */
 #include "hydro_kit.h"
 
 #include <dirent.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 char kit_folder[64];
+static char sof_file[64]; /* of the case, if it is no folder */
 
 int kit_make_folder(void **state) {
     (void)state;
@@ -73,6 +74,15 @@ void kit_copy(const char *name) {
     char folder[512];
     empty_folder();
     snprintf(folder, sizeof folder, "%s/cases/%s", COBRE_SOURCE, name);
+    sof_file[0] = 0;
+    if (strstr(name, ".sof.json")) {
+        size_t size;
+        char *text = read_file(folder, &size);
+        kit_put_bytes(name, text, size);
+        free(text);
+        strcpy(sof_file, name);
+        return;
+    }
     DIR *directory = opendir(folder);
     if (!directory)
         fail_msg("%s cannot be opened", folder);
@@ -117,11 +127,12 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
 void kit_read(kit_result *result) {
     cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = on_issue, .issue_arg = result};
     result->count = 0;
-    result->problem = cb_read_hydrothermal(kit_folder, &options);
+    char path[512];
+    in_folder(sof_file, path);
+    result->problem = *sof_file ? cb_read_sof(path, &options) : cb_read_hydrothermal(kit_folder, &options);
     assert_non_null(result->problem);
     assert_false(result->problem->no_memory);
-    if (result->problem->errors == 0)
-        cb_problem_check(result->problem);
+    cb_problem_check(result->problem);
     assert_int_equal(result->problem->errors > 0, result->count > 0);
 }
 
@@ -129,12 +140,80 @@ void kit_free(kit_result *result) {
     cobre_sddp_problem_free(&result->problem);
 }
 
+void kit_show(const kit_result *result) {
+    for (size_t i = 0; i < result->count; i++)
+        print_error("    %s:%zu: %s: %s\n", result->issue[i].file, result->issue[i].line, result->issue[i].place,
+                    result->issue[i].message);
+}
+
 void kit_read_well(kit_result *result) {
     kit_read(result);
-    for (size_t i = 0; i < result->count; i++)
-        print_error("%s:%zu: %s: %s\n", result->issue[i].file, result->issue[i].line, result->issue[i].place,
-                    result->issue[i].message);
+    kit_show(result);
     assert_int_equal(result->count, 0);
+}
+
+static void make(const kit_mistake *m) {
+    kit_copy(m->base);
+    if (m->old)
+        kit_edit(m->file, m->old, m->new);
+    else if (m->new)
+        kit_put(m->file, m->new);
+    else
+        kit_remove(m->file);
+}
+
+static bool as_expected(const kit_mistake *m, const kit_result *result) {
+    if (!m->expected)
+        return result->count == 0;
+    const kit_issue *first = &result->issue[0];
+    return result->count > 0 && strcmp(first->file, m->where ? m->where : m->file) == 0 && first->line == m->line &&
+           (strstr(first->message, m->expected) || strstr(first->place, m->expected));
+}
+
+void kit_each_mistake(const kit_mistake *mistakes, size_t count) {
+    static kit_result result;
+    size_t wrong = 0;
+    for (const kit_mistake *m = mistakes; m < mistakes + count; m++) {
+        make(m);
+        kit_read(&result);
+        if (!as_expected(m, &result)) {
+            print_error("%s, %s: \"%s\" -> \"%s\"; expected line %zu, \"%s\"; found:\n", m->base, m->file,
+                        m->old ? m->old : "", m->new ? m->new : "", m->line, m->expected ? m->expected : "nothing");
+            kit_show(&result);
+            wrong++;
+        }
+        kit_free(&result);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void read_bytes(const char *file, const char *text, size_t size, void then(kit_result *)) {
+    static kit_result result;
+    kit_put_bytes(file, text, size);
+    kit_read(&result);
+    if (then)
+        then(&result);
+    kit_free(&result);
+}
+
+void kit_scramble(const char *file, uint32_t rounds, void then(kit_result *)) {
+    static const char likely[] = ",,\"\n\r\t;-+.eE0123456789[]{}:x\0\x80\xFF#";
+    size_t size;
+    char *text = kit_get(file, &size), *copy = malloc(size + 1);
+    assert_non_null(copy);
+    for (size_t cut = 0; cut < size; cut += 1 + size / 97)
+        read_bytes(file, text, cut, then);
+    for (uint32_t round = 0; round < rounds; round++) {
+        cb_rng rng;
+        cb_rng_start(&rng, 4711, CB_RNG_CASE, (uint32_t)size, round, 0);
+        memcpy(copy, text, size + 1);
+        for (size_t k = 0; k < 1 + round % 7; k++)
+            copy[cb_rng_bits(&rng) % size] = likely[cb_rng_bits(&rng) % (sizeof likely - 1)];
+        read_bytes(file, copy, size, then);
+    }
+    kit_put_bytes(file, text, size);
+    free(copy);
+    free(text);
 }
 
 static size_t find_column(const cb_node *node, const char *name) {

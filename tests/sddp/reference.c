@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     int result = cb_problem_finish(comm, problem, extensive ? NULL : argv[2]) ? fail("finish")
-                 : extensive ? compare(c, "extensive", extensive_value(problem))
+                 : extensive ? compare(c, "extensive", extensive_value(problem, SIZE_MAX))
                              : train(comm, c, problem, argv[2], argc > 3);
     cobre_sddp_problem_free(&problem);
     cobre_comm_free(&comm);

@@ -3,8 +3,8 @@
 
 #include <locale.h>
 
-#include "hydro_csv.h"
-#include "json_line.h"
+#include "csv.h"
+#include "json_file.h"
 
 static char message[512];
 static size_t issues, line;
@@ -138,18 +138,23 @@ static void json_lines(void **state) {
     (void)state;
     const char *text = "{\n  \"a\": 1,\n  \"b\": [\n    {\"x\\\"}\": 1},\n    {\n      \"y\": \"}\\\\\",\n      "
                        "\"z/~\": 2}],\n \"c\": -1e5\n}\n";
-    assert_int_equal(cb_json_line(text, ""), 1);
-    assert_int_equal(cb_json_line(text, "/a"), 2);
-    assert_int_equal(cb_json_line(text, "/b"), 3);
-    assert_int_equal(cb_json_line(text, "/b/0"), 4);
-    assert_int_equal(cb_json_line(text, "/b/1"), 5);
-    assert_int_equal(cb_json_line(text, "/b/1/y"), 6);
-    assert_int_equal(cb_json_line(text, "/b/1/z~1~0"), 7);
-    assert_int_equal(cb_json_line(text, "/c"), 8);
-    assert_int_equal(cb_json_line(text, "/b/1/missing"), 5); /* the innermost that is there */
-    assert_int_equal(cb_json_line(text, "/missing/x"), 1);
-    assert_int_equal(cb_json_line("", "/a"), 1);
-    assert_int_equal(cb_json_line("{\"a", "/a/b"), 1);
+    static const struct {
+        const char *pointer;
+        size_t line;
+    } expected[] = {{"", 1},   {"/a", 2},         {"/b", 3},   {"/b/0", 4},   {"/b/1", 5}, {"/b/1/y", 6},
+                    {"/c", 8}, {"/b/1/z~1~0", 7}, {"/x/y", 1}, {"/b/1/x", 5}, /* the innermost that is there */
+                    {"row", 0}};
+    char path[512];
+    snprintf(path, sizeof path, "%s/lines.json", kit_folder);
+    kit_put("lines.json", text);
+    cobre_sddp_problem *own = cb_problem_new("", false);
+    json_t *top = cb_json_load(own, path);
+    assert_non_null(top);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(cb_json_line(own->json, path, expected[i].pointer), expected[i].line);
+    assert_int_equal(cb_json_line(own->json, "other.json", "/a"), 0);
+    json_decref(top);
+    cobre_sddp_problem_free(&own);
 }
 
 int main(void) {

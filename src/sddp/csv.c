@@ -1,5 +1,5 @@
-/* hydro_csv.c: reads tables. */
-#include "hydro_csv.h"
+/* csv.c: reads tables. */
+#include "csv.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -296,4 +296,39 @@ bool cb_csv_number(const char *text, double *value) {
     *value = strtod_l(text, &end, plain_locale);
     freelocale(plain_locale);
     return !*end && isfinite(*value);
+}
+
+size_t cb_csv_column(cobre_sddp_problem *problem, cb_csv *table, const char *name, bool required) {
+    size_t column = cb_csv_find(table, name);
+    if (column == CB_NONE && required) {
+        cb_csv_at(problem, table, CB_NONE, CB_NONE);
+        cb_problem_error(problem, "there is no column \"%s\" -- add it", name);
+    }
+    return column;
+}
+
+/* Columns that nobody asked for are mistakes: an optional one that is misspelt would go unnoticed. */
+void cb_csv_unknown_columns(cobre_sddp_problem *problem, const cb_csv *table) {
+    char known[512] = "";
+    for (size_t column = 0; column < table->columns; column++)
+        if (table->known[column])
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? ", " : "",
+                     table->header[column]);
+    for (size_t column = 0; column < table->columns; column++)
+        if (!table->known[column] && strcmp(table->header[column], "note") != 0) {
+            cb_csv_at(problem, table, CB_NONE, column);
+            cb_problem_error(
+                problem,
+                "unknown column \"%s\"; known here: %s -- correct its name, or call a column of remarks \"note\"",
+                table->header[column], *known ? known : "none");
+        }
+}
+
+void cb_csv_not_a_number(cobre_sddp_problem *problem, const char *text) {
+    const char *advice = "write it like 12.5 or 1e3";
+    if (strchr(text, ','))
+        advice = "write a decimal point, and no thousands separators";
+    else if (strchr(text, '%'))
+        advice = "write a share: 5 % is 0.05";
+    cb_problem_error(problem, "\"%s\" is not a number -- %s", text, advice);
 }
