@@ -83,6 +83,7 @@ if(COBRE_SHM AND NOT COBRE_SANITIZE)
     add_program(sddp_memory ${PROJECT_SOURCE_DIR}/bench/memory.c)
     target_link_libraries(sddp_memory PRIVATE cobre-sddp-static)
     add_case(sddp_memory ${PROJECT_SOURCE_DIR}/bench/memory.py ${cobre} $<TARGET_FILE:sddp_memory>)
+    case_properties(sddp_memory TIMEOUT 120)
 endif()
 
 # The determinism matrix: all by one script. Jobs of an MPI are cases of their own, because ranks that wait poll.
