@@ -8,7 +8,7 @@ TEST ?= .
 SOAK ?= 10
 # Of each target of `make fuzz`.
 FUZZ_SECONDS ?= 600
-# QUICK=1: about 2 minutes instead of 10. ARGS: more options of bench/bench.py.
+# QUICK=1: about 3 minutes instead of 14. ARGS: options of bench/bench.py, which then runs alone, without bench/trainer.py.
 QUICK ?=
 ARGS ?=
 
@@ -22,7 +22,7 @@ help:
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
 	@echo 'make soak           runs the slow tests, and the random ones SOAK=$(SOAK) times, each time with another seed'
 	@echo 'make fuzz           runs every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), from the corpus in tests/fuzz'
-	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, about 10 minutes; QUICK=1: about 2;'
+	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
 	@echo 'make format         clang-format, in place'
@@ -75,6 +75,7 @@ bench: setup-bench
 	@cmake --build build/bench
 	@python3 bench/bench.py $(if $(QUICK),--quick,--plots docs/bench) --csv build/bench/bench.csv \
 	    --json build/bench/bench.json $(ARGS)
+	@$(if $(ARGS),,python3 bench/trainer.py $(if $(QUICK),--quick) --json build/bench/trainer.json)
 
 # ldconfig: so that the loader finds the library at its new place.
 install: build

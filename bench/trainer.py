@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""What a training takes, on the 60-stage Brazilian case: time beside a bare loop over the same LPs, ranks, memory.
+
+    trainer.py [--build DIRECTORY] [--quick] [--json FILE]
+
+Each comparison is made in turns within one run; a ratio is the median over the turns.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CASE = os.path.join(HERE, "..", "cases", "brazil60")
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: code {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def beside_bare_loop(options):
+    iterations, rounds = (20, 1) if options.quick else (118, 2)
+    found = run(options.program, CASE, iterations, 1, rounds)
+    ratio = statistics.median(turn["training"] / turn["bare"] for turn in found["rounds"])
+    print(f"one rank, 1 forward pass, {iterations} iterations: {found['solves']} LPs, bound {found['bound']:.1f}")
+    for turn in found["rounds"]:
+        print(f"  CPU seconds: training {turn['training']:.2f}, bare loop {turn['bare']:.2f}, "
+              f"{found['solves'] / turn['training']:.0f} LPs a second")
+    return {**found, "ratio": ratio, "iterations": iterations}
+
+
+def by_ranks(options):
+    iterations, rounds = (5, 2) if options.quick else (10, 5)
+    turns = [[run(options.cobre, "run", "-n", ranks, "--backend", "shm", options.program, CASE, iterations, 8)
+              for ranks in (1, 2)] for _ in range(rounds)]
+    if len({turn["bound"] for pair in turns for turn in pair}) != 1:
+        sys.exit("the bound depends on the number of ranks")
+    print(f"\n8 forward passes, {iterations} iterations, seconds")
+    print("    1 rank   2 ranks   faster   at most, by the LPs' shares   in collectives")
+    for one, two in turns:
+        print(f"  {one['seconds']:8.2f} {two['seconds']:9.2f} {one['seconds'] / two['seconds']:7.2f}x "
+              f"{2 * two['mean_work'] / two['most_work']:28.2f}x {two['collectives'] / two['seconds']:15.2%}")
+    return {
+        "turns": turns,
+        "speedup": statistics.median(one["seconds"] / two["seconds"] for one, two in turns),
+        "at_most": statistics.median(2 * two["mean_work"] / two["most_work"] for _, two in turns),
+        "collectives": statistics.median(two["collectives"] / two["seconds"] for _, two in turns),
+    }
+
+
+def memory(options):
+    print("\nmemory", flush=True)
+    script = os.path.join(HERE, "memory.py")
+    subprocess.run([sys.executable, script, options.cobre, options.memory], check=True)
+    return run(sys.executable, script, options.cobre, options.memory, "--json")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="what a training takes")
+    parser.add_argument("--build", default="build/bench", help="where the programs have been built")
+    parser.add_argument("--quick", action="store_true", help="about half a minute: fewer iterations")
+    parser.add_argument("--json", metavar="FILE", help="write all figures there")
+    options = parser.parse_args()
+    options.cobre = os.path.join(options.build, "cobre")
+    options.program = os.path.join(options.build, "bench", "bench-trainer")
+    options.memory = os.path.join(options.build, "bench", "bench-memory")
+    if not os.path.exists(options.program):
+        print("the trainer has not been built: it needs GLPK or CLP, and jansson")
+        return
+    print("\ntraining: the Brazilian case of 60 stages and 82 outcomes")
+    found = {"bare": beside_bare_loop(options), "ranks": by_ranks(options), "memory": memory(options)}
+    bare, ranks = found["bare"], found["ranks"]
+    print("\ngoals of the trainer")
+    for met, text in (
+        (bare["ratio"] <= 1.2, f"CPU time of one rank <= 1.2x of a bare loop: {bare['ratio']:.2f}x"),
+        (ranks["speedup"] >= 1.85, f"2 ranks >= 1.85x as fast as one: {ranks['speedup']:.2f}x; "
+                                   f"the LPs' shares allow {ranks['at_most']:.2f}x"),
+        (ranks["collectives"] < 0.01, f"collectives < 1 % of the time: {ranks['collectives']:.2%}"),
+        (True, "cuts and openings take the same memory with 1, 2 and 4 ranks"),  # or memory.py had ended it
+    ):
+        print(f"  {'met' if met else 'NOT MET':9}{text}")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(found, file, indent=4)
+
+
+if __name__ == "__main__":
+    main()
