@@ -17,7 +17,7 @@ ARGS ?=
 
 help:
 	@echo 'make                builds the libraries, the cobre command and the examples (build/release)'
-	@echo 'make demo           runs the examples, alone and as several ranks, and kills a rank'
+	@echo 'make demo           runs the examples, kills a rank, trains the Brazilian case and makes a page of it'
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
 	@echo 'make soak           runs the slow tests, and the random ones SOAK=$(SOAK) times, each time with another seed'
