@@ -25,7 +25,7 @@ static const char style[] =
     "padding:0}\n"
     ".tile{background:var(--card);border:1px solid var(--edge);border-radius:.625rem;padding:.8rem .9rem .85rem}\n"
     ".tile dt{color:var(--soft);font-size:.8125rem}\n"
-    ".tile dd{margin:.1rem 0 0;font-size:1.25rem;line-height:1.25;font-weight:600;letter-spacing:-.02em;"
+    ".tile dd{margin:.1rem 0 0;font-size:1.125rem;line-height:1.3;font-weight:600;letter-spacing:-.02em;"
     "overflow-wrap:anywhere}\n"
     ".tile dd.note{font-size:.8125rem;font-weight:400;line-height:1.4;color:var(--faint);letter-spacing:0}\n"
     "section{margin-top:2.75rem}\n"
