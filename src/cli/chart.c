@@ -63,6 +63,11 @@ static void draw_x_axis(const struct chart *chart, int ticks) {
         cb_chart_tick(chart, value, step, largest(x));
 }
 
+int cb_whole_ticks(const struct scale *scale, int most) {
+    double range = scale->to - scale->from;
+    return range >= most ? most : range >= 2 ? (int)range : 1;
+}
+
 void cb_chart_axes(const struct chart *chart, const char *x_name, const char *y_name, int x_ticks) {
     draw_y_axis(chart);
     draw_x_axis(chart, x_ticks);

@@ -24,10 +24,10 @@ void cb_scale_fit(struct scale *scale, int ticks) {
         scale->from -= scale->from > 0 && size > scale->from ? scale->from : size;
         scale->to += size;
     }
-    double step = cb_nice_step(scale->to - scale->from, ticks);
-    scale->from = floor(scale->from / step + 1e-9) * step;
-    double top = ceil(scale->to / step - 1e-9) * step, close = scale->to + 0.03 * (scale->to - scale->from);
-    scale->to = fmin(top, close);
+    double range = scale->to - scale->from, step = cb_nice_step(range, ticks);
+    double bottom = floor(scale->from / step + 1e-9) * step;
+    scale->from = scale->from < 0 ? fmax(bottom, scale->from - 0.03 * range) : bottom;
+    scale->to = fmin(ceil(scale->to / step - 1e-9) * step, scale->to + 0.03 * range);
 }
 
 const char *cb_tick_text(double value, double step, double largest, char text[32]) {

@@ -24,7 +24,8 @@ struct samples {
     bool no_memory;
 };
 
-/* Reads the rows of DIR/name.csv whose kind `wants` (NULL: all), by the values in `column`. False: no such table. */
+/* Reads the rows of DIR/name.csv whose kind `wants` (NULL: all), by the values in `column`; the last steps,
+ * which fewer than 5 % of the trajectories reach, are left out. False: no such table. */
 bool cb_samples_read(struct samples *samples, const char *folder, const char *name, const char *column,
                      bool (*wants)(const char *kind));
 void cb_samples_free(struct samples *samples);
@@ -75,6 +76,7 @@ struct chart {
 };
 
 void cb_chart_begin(struct chart *chart, FILE *to, double height, const char *title, const char *description);
+int cb_whole_ticks(const struct scale *scale, int most); /* how many, when only whole numbers make sense */
 void cb_chart_axes(const struct chart *chart, const char *x_name, const char *y_name, int x_ticks);
 void cb_chart_tick(const struct chart *chart, double value, double step, double most); /* its label below the picture */
 void cb_chart_line(const struct chart *chart, unsigned colour, const char *class, const double *x, const double *y,

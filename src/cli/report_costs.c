@@ -206,7 +206,7 @@ static void draw_mix(FILE *to, const struct mix *mix, const char *block) {
     chart.y.from = 0;
     chart.y.to = mix->most;
     cb_scale_fit(&chart.y, 5);
-    cb_chart_axes(&chart, "step", "power", 8);
+    cb_chart_axes(&chart, "step", "power", cb_whole_ticks(&chart.x, 8));
     double width = (chart.x.end - chart.x.start) / (double)mix->steps;
     for (size_t step = 0; step < mix->steps; step++)
         draw_step(&chart, mix, step, width);

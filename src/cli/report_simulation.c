@@ -42,7 +42,7 @@ static void draw_fan(FILE *to, const struct series *series, const char *name, co
         }
     }
     cb_scale_fit(&chart.y, 5);
-    cb_chart_axes(&chart, "step", y_name, 8);
+    cb_chart_axes(&chart, "step", y_name, cb_whole_ticks(&chart.x, 8));
     cb_chart_band(&chart, 1, "outer", x, p[0], p[4], steps);
     cb_chart_band(&chart, 1, "inner", x, p[1], p[3], steps);
     cb_chart_line(&chart, 1, "median", x, p[2], steps);

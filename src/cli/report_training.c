@@ -142,7 +142,7 @@ static void draw_convergence(FILE *to, struct trace *trace, bool maximises) {
     cb_chart_begin(&chart, to, CB_CHART_HEIGHT, "Convergence",
                    "Bound and simulated cost with its 95 % interval, by iteration");
     fit(&chart, trace);
-    cb_chart_axes(&chart, "iteration", maximises ? "value" : "cost", 6);
+    cb_chart_axes(&chart, "iteration", maximises ? "value" : "cost", cb_whole_ticks(&chart.x, 6));
     cb_chart_band(&chart, 2, "interval", trace->iteration, trace->low, trace->high, trace->count);
     cb_chart_line(&chart, 2, "simulated", trace->iteration, trace->mean, trace->count);
     cb_chart_line(&chart, 1, "bound", trace->iteration, trace->bound, trace->count);

@@ -58,6 +58,13 @@ static bool open_table(struct sheet *sheet, const char *folder, const char *name
     return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && cb_sheet_open(sheet, path);
 }
 
+/* On a graph with cycles trajectories end one by one: percentiles of the last few say nothing. */
+static void cut_tail(struct series *series) {
+    enum { LEAST = 20 };
+    while (series->steps > 1 && LEAST * series->step[series->steps - 1].count < series->step[0].count)
+        free(series->step[--series->steps].at);
+}
+
 bool cb_samples_read(struct samples *samples, const char *folder, const char *name, const char *column,
                      bool (*wants)(const char *kind)) {
     struct sheet sheet;
@@ -76,6 +83,8 @@ bool cb_samples_read(struct samples *samples, const char *folder, const char *na
         samples->no_memory = !series || !add_value(series, at - 1, strtod(sheet.field[value], NULL));
     }
     cb_sheet_close(&sheet);
+    for (size_t i = 0; i < samples->count; i++)
+        cut_tail(&samples->series[i]);
     return good && samples->count > 0;
 }
 
