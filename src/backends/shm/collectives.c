@@ -17,7 +17,7 @@
 #include "shm.h"
 
 enum {
-    FOLD_ALL = 16 << 10,  /* up to so many bytes everyone folds everything */
+    FOLD_ALL = 32 << 10,  /* while the operands of all ranks together are no larger, everyone folds everything */
     FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
     STREAM = 64 << 20,    /* bytes of a gather's result */
 };
@@ -278,7 +278,7 @@ cobre_status cb_shm_allreduce(cobre_comm *base, const cb_call *call) {
     cobre_status status = cb_shm_enter(comm, call);
     if (status)
         return status;
-    if (bytes <= FOLD_ALL)
+    if (bytes <= FOLD_ALL / base->size)
         return reduce_at_once(comm, call, bytes);
     return comm->bulk_bytes / (base->size + 1) < CB_LINE ? reduce_by_areas(comm, call, bytes)
                                                          : reduce_by_slices(comm, call, bytes);
