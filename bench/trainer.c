@@ -339,7 +339,9 @@ static cb_lp *replay_create(void) {
     model.column_upper = take_numbers(model.columns);
     model.row_lower = take_numbers(model.rows);
     model.row_upper = take_numbers(model.rows);
-    return need(solver->create(&model));
+    cb_lp *lp = solver->create(&model);
+    need(lp);
+    return lp;
 }
 
 /* The rows' indices are ints in the solver's seam, and words here: they need room of their own. */

@@ -24,7 +24,7 @@ case_same_as_without_mpi() {
 case_one_rank_says_what_is_wrong() {
     launch 2 "$cobre" train nowhere
     code_is 1
-    err_count "unable to open nowhere" 1
+    err_count "nowhere: cannot be read" 1
     launch 2 "$cobre" train "$cases/brazil3" -n 2
     code_is 2
     err_has "a rank of a job already"

@@ -66,7 +66,11 @@ foreach(solver ${sddp_solvers})
 endforeach()
 
 add_sddp_program(sddp_random sddp/random.c sddp/extensive.c)
-add_case(sddp_random sddp_random 30)
+set(problems 30)
+if(COBRE_SANITIZE)
+    set(problems 8)
+endif()
+add_case(sddp_random sddp_random ${problems})
 case_properties(sddp_random TIMEOUT 120)
 add_case(sddp_random_slow sddp_random 1000)
 case_properties(sddp_random_slow LABELS slow TIMEOUT 3000)
@@ -107,10 +111,17 @@ foreach(solver ${sddp_solvers})
             if(TARGET cobre-mpi-${mpi})
                 add_case(${name}.${mpi} sddp/determinism.sh ${cobre} ${driver} ${jobs_${mpi}} ${run} solver=${solver})
                 case_properties(${name}.${mpi} TIMEOUT 120 PROCESSORS 8)
-                if(case STREQUAL "multistock")
-                    case_properties(${name}.${mpi} LABELS slow)
-                endif()
             endif()
         endforeach()
     endforeach()
+endforeach()
+
+# What takes long for what it shows beside the others
+foreach(name sddp_reference_multistock.clp.multi sddp_determinism_multistock.clp sddp_determinism_multistock.glpk.openmpi
+        sddp_determinism_multistock.glpk.mpich sddp_determinism_multistock.clp.openmpi sddp_determinism_multistock.clp.mpich
+        sddp_determinism_cvar_1d_50.clp.openmpi sddp_determinism_cvar_1d_50.clp.mpich
+        sddp_determinism_reservoir_20.clp.openmpi sddp_determinism_reservoir_20.clp.mpich)
+    if(TEST ${COBRE_TEST_PREFIX}${name})
+        case_properties(${name} LABELS slow)
+    endif()
 endforeach()

@@ -44,6 +44,8 @@ void cb_shm_stream(unsigned char *to, const unsigned char *from, size_t bytes) {
 #endif
 
 void cb_shm_put(struct cb_shm_comm *comm, unsigned char *to, const unsigned char *from, size_t bytes) {
+    if (!bytes)
+        return; /* from may be NULL */
     if (bytes < TIMED) {
         memcpy(to, from, bytes);
     } else if (comm->streamed > 0) {
