@@ -360,6 +360,13 @@ const reference_case reference_cases[] = {
     {"multistock", multistock, -4.3405956, 0.01, 0, 200, false, false},
     {"brazil_T3", build_brazil_T3, 782309.1877977113, 0.79, 0, 400, false, true},
     {"brazil_60", build_brazil_60, 71603.4667, 1800, 360, 118, false, true},
+    {"brazil_60_0", build_brazil_60_0, 24508.2582, 0.01, 0, 11, false, true},
+    {"brazil_60_125", build_brazil_60_125, 37270.7478, 900, 186, 65, false, true},
+    {"brazil_60_25", build_brazil_60_25, 49470.0955, 1200, 247, 121, false, true},
+    {"brazil_60_375", build_brazil_60_375, 61144.7233, 1500, 305, 101, false, true},
+    {"brazil_60_625", build_brazil_60_625, 73860.6937, 1800, 369, 140, false, true},
+    {"brazil_60_75", build_brazil_60_75, 56584.7944, 1400, 282, 163, false, true},
+    {"brazil_60_875", build_brazil_60_875, 27798.2428, 700, 138, 93, false, true},
     {NULL, NULL, 0, 0, 0, 0, false, false},
 };
 

@@ -61,7 +61,7 @@ static bool read_data(data *d) {
 typedef struct {
     size_t stages;
     const double *first_inflow;
-    double discount, spill_cost, exchange_factor, thermal_factor;
+    double discount, spill_cost, exchange_factor, thermal_factor, deficit_factor;
     double (*deficit_cost)(const data *d, size_t subsystem, size_t tier);
     size_t (*history_month)(size_t stage); /* stage from 1 */
     size_t (*demand_month)(size_t stage);
@@ -88,7 +88,8 @@ static void add_subsystem(cobre_sddp_problem *p, const data *d, const variant *v
     cb_add_entry(p, n, power[i], hydro, 1);
     for (size_t j = 0; j < TIERS; j++) {
         snprintf(name, sizeof name, "deficit[%zu,%zu]", i, j);
-        size_t c = cb_add_column(p, n, name, 0, d->demand[month][i] * d->deficit[j][1], v->deficit_cost(d, i, j));
+        size_t c = cb_add_column(p, n, name, 0, d->demand[month][i] * d->deficit[j][1],
+                                 v->deficit_factor * v->deficit_cost(d, i, j));
         cb_add_entry(p, n, power[i], c, 1);
     }
     for (size_t k = 0; k < d->thermals[i]; k++) {
@@ -162,6 +163,7 @@ cobre_sddp_problem *build_brazil_T3(void) {
                               .spill_cost = 0.001,
                               .exchange_factor = 1,
                               .thermal_factor = 1,
+                              .deficit_factor = 1,
                               .deficit_cost = by_tier,
                               .history_month = month_after,
                               .demand_month = month_after};
@@ -170,7 +172,7 @@ cobre_sddp_problem *build_brazil_T3(void) {
 
 static double by_subsystem(const data *d, size_t subsystem, size_t tier) {
     (void)tier;
-    return 0.5 * .01 / 60 * d->deficit[subsystem][0];
+    return d->deficit[subsystem][0];
 }
 
 /* Stage 2 takes January, and so on. */
@@ -182,14 +184,22 @@ static size_t same_month(size_t stage) {
     return (stage - 1) % MONTHS;
 }
 
-cobre_sddp_problem *build_brazil_60(void) {
+/* Deficits weigh `weight`, thermals the rest. */
+static cobre_sddp_problem *build_weighted(const char *name, double weight) {
     static const double inflow[] = {39717.564, 6632.5141, 15897.183, 2525.938};
-    static const variant v = {.stages = 60,
-                              .first_inflow = inflow,
-                              .discount = 1,
-                              .thermal_factor = 0.5 * .1 / 60,
-                              .deficit_cost = by_subsystem,
-                              .history_month = month_before,
-                              .demand_month = same_month};
-    return build("brazil_60", &v);
+    const variant v = {.stages = 60,
+                       .first_inflow = inflow,
+                       .discount = 1,
+                       .thermal_factor = (1 - weight) * .1 / 60,
+                       .deficit_factor = weight * .01 / 60,
+                       .deficit_cost = by_subsystem,
+                       .history_month = month_before,
+                       .demand_month = same_month};
+    return build(name, &v);
 }
+
+#define WEIGHTED(name, weight)                                                                                         \
+    cobre_sddp_problem *build_##name(void) {                                                                           \
+        return build_weighted(#name, weight);                                                                          \
+    }
+BRAZIL_60(WEIGHTED)

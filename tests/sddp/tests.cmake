@@ -41,7 +41,7 @@ add_sddp_program(sddp_reference sddp/reference.c sddp/extensive.c ${sddp_cases})
 set(small fast_hydro_thermal fast_production_management fast_quickstart mccardle_farm reservoir_1 reservoir_2
     reservoir_4 cvar_1d_10 cvar_1d_50 cvar_1d_90 cvar_1d_neutral all_noise)
 set(large reservoir_20 reservoir_infinite stock multistock)
-set(slow brazil_T3 brazil_60)
+set(slow brazil_T3 brazil_60 brazil_60_0 brazil_60_125 brazil_60_25 brazil_60_375 brazil_60_625 brazil_60_75 brazil_60_875)
 set(runs "mccardle_farm passes=5 iterations=30" "reservoir_infinite passes=6 iterations=20" "cvar_1d_50 passes=8 iterations=20"
     "reservoir_20 passes=8 iterations=20 rule=7" "multistock passes=7 iterations=12 multi=1"
     "cvar_1d_10 passes=5 iterations=10 multi=1")
