@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The memory of a training with 1, 2 and 4 ranks: cuts and openings are there once a host, whatever the number of ranks.
 
-    memory.py COBRE PROGRAM [--json]        COBRE: the command; PROGRAM: memory.c
+    memory.py COBRE PROGRAM        COBRE: the command; PROGRAM: memory.c
 
 PSS counts a page that k processes have mapped as 1/k in each, so the sum over the ranks is what the job takes. Cuts and
 openings are in regions: mappings of the job's file in /dev/shm, behind the part that collectives use. Exit code 1: they
@@ -94,24 +94,28 @@ def print_table(rows):
               f"{row['private_a_rank'] / 1e6:19.2f}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description="memory of a training, by number of ranks")
-    parser.add_argument("cobre")
-    parser.add_argument("program")
-    parser.add_argument("--json", action="store_true", help="the figures as a list of objects, in bytes")
-    options = parser.parse_args()
+def measure_all(cobre, program):
     with tempfile.TemporaryDirectory(prefix="cobre-memory.") as case:
         write_case(case)
-        rows = [measure(options.cobre, options.program, case, ranks) for ranks in RANKS]
-    if options.json:
-        print(json.dumps(rows, indent=4))
-    else:
-        print_table(rows)
+        return [measure(cobre, program, case, ranks) for ranks in RANKS]
+
+
+def check(rows):
     least = rows[0]["cut_bytes"] + rows[0]["opening_bytes"]
     for row in rows:
         if row["regions"] < least or abs(row["regions"] - rows[0]["regions"]) > PAGES:
             sys.exit(f"{row['ranks']} ranks: {row['regions']} bytes of cuts and openings; with 1: {rows[0]['regions']}; "
                      f"they have {least}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="memory of a training, by number of ranks")
+    parser.add_argument("cobre")
+    parser.add_argument("program")
+    options = parser.parse_args()
+    rows = measure_all(options.cobre, options.program)
+    print_table(rows)
+    check(rows)
 
 
 if __name__ == "__main__":

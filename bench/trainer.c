@@ -73,6 +73,9 @@ WRAP(cobre_allgatherv_region,
       const size_t *displs),
      (comm, send, send_count, region, counts, displs))
 
+WRAP(cobre_region_create, (cobre_comm * comm, size_t count, cobre_type type, unsigned flags, cobre_region **region),
+     (comm, count, type, flags, region))
+
 /* What all ranks did, from the first noted collective of the training to the last. */
 struct account {
     double collectives, waiting; /* waiting: mean over the ranks */

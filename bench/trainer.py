@@ -13,6 +13,8 @@ import statistics
 import subprocess
 import sys
 
+import memory
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASE = os.path.join(HERE, "..", "cases", "brazil60")
 
@@ -54,11 +56,12 @@ def by_ranks(options):
     }
 
 
-def memory(options):
+def by_memory(options):
     print("\nmemory", flush=True)
-    script = os.path.join(HERE, "memory.py")
-    subprocess.run([sys.executable, script, options.cobre, options.memory], check=True)
-    return run(sys.executable, script, options.cobre, options.memory, "--json")
+    rows = memory.measure_all(options.cobre, options.memory)
+    memory.print_table(rows)
+    memory.check(rows)
+    return rows
 
 
 def main():
@@ -74,7 +77,7 @@ def main():
         print("the trainer has not been built: it needs GLPK or CLP, and jansson")
         return
     print("\ntraining: the Brazilian case of 60 stages and 82 outcomes")
-    found = {"bare": beside_bare_loop(options), "ranks": by_ranks(options), "memory": memory(options)}
+    found = {"bare": beside_bare_loop(options), "ranks": by_ranks(options), "memory": by_memory(options)}
     bare, ranks = found["bare"], found["ranks"]
     print("\ngoals of the trainer")
     for met, text in (
@@ -82,7 +85,7 @@ def main():
         (ranks["speedup"] >= 1.85, f"2 ranks >= 1.85x as fast as one: {ranks['speedup']:.2f}x; "
                                    f"the LPs' shares allow {ranks['at_most']:.2f}x"),
         (ranks["collectives"] < 0.01, f"collectives < 1 % of the time: {ranks['collectives']:.2%}"),
-        (True, "cuts and openings take the same memory with 1, 2 and 4 ranks"),  # or memory.py had ended it
+        (True, "cuts and openings take the same memory with 1, 2 and 4 ranks"),  # or memory.check had ended it
     ):
         print(f"  {'met' if met else 'NOT MET':9}{text}")
     if options.json:

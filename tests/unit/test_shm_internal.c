@@ -161,7 +161,7 @@ static void streams_exactly(void **state) {
 
 static void stream_all(cobre_comm *comm) {
     for (unsigned i = 0; i < 60; i++) {
-        ((struct cb_shm_comm *)comm)->streamed = UINT32_MAX;
+        ((struct cb_shm_comm *)comm)->to_stream = UINT32_MAX;
         collective(comm, i, 1000 * i);
     }
 }

@@ -4,7 +4,7 @@
  *
  *   barrier             1 round, no payload.
  *   broadcast           max(1, B/C) rounds; the root copies chunk k + 1 in while the others copy chunk k out.
- *   allgatherv          max(1, B/C) rounds, B of the largest part; copies its part in, R - 1 parts out.
+ *   allgatherv          max(1, B/C) rounds, B of the largest part; copies its part in, and R parts to recv.
  *   allreduce, small    1 round: everyone folds all R operands in rank order. R*B read.
  *   allreduce, large    by blocks of R slices, one round a block and one more: rank l folds slice l of all R operands, in
  *                       rank order, and everyone reads the slices. B copied in, B read to fold, B copied out.
@@ -169,7 +169,7 @@ static void fold_payloads(const struct cb_shm_comm *comm, const cb_call *call, s
 
 /* The same for payloads that lie in the slots. */
 static void fold_slots(const struct cb_shm_comm *comm, const cb_call *call, size_t bytes) {
-    unsigned char sum[CB_SMALL];
+    alignas(uint64_t) unsigned char sum[CB_SMALL];
     const unsigned char *first = comm->base.rank == 0 ? call->send : cb_shm_slot(comm, 0, comm->round)->small;
     memcpy(sum, first, bytes);
     for (size_t r = 1; r < comm->base.size; r++)

@@ -48,12 +48,12 @@ void cb_shm_put(struct cb_shm_comm *comm, unsigned char *to, const unsigned char
         return; /* from may be NULL */
     if (bytes < TIMED) {
         memcpy(to, from, bytes);
-    } else if (comm->streamed > 0) {
-        comm->streamed--;
+    } else if (comm->to_stream > 0) {
+        comm->to_stream--;
         cb_shm_stream(to, from, bytes);
     } else {
         double start = cb_now();
         memcpy(to, from, bytes);
-        comm->streamed = cb_now() - start > SLOW * (double)bytes ? STREAMED : 0;
+        comm->to_stream = cb_now() - start > SLOW * (double)bytes ? STREAMED : 0;
     }
 }

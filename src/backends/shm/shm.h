@@ -12,7 +12,7 @@
  *
  * Two slots are enough. A rank writes the slot of round n + 2, which is that of round n, only after it has seen every
  * rank publish n + 1; and a rank publishes n + 1 only when it has finished reading the payloads of n. So nobody still
- * reads what is overwritten. For the same reason a word that is waited for shows n - 2 or n, never more: comparing for
+ * reads what is overwritten, wherever in the rank's area of that parity its payload lies. For the same reason a word that is waited for shows n - 2 or n, never more: comparing for
  * equality is right, and stays right when the 32-bit number wraps. All this holds only because every round waits for
  * everyone, broadcast included.
  *
@@ -35,7 +35,7 @@
 #include "backend.h"
 
 enum {
-    CB_SHM_LAYOUT = 1, /* raised when anything below changes */
+    CB_SHM_LAYOUT = 2, /* raised when anything below changes, or how a call is cut into rounds */
     CB_SHM_MAX_RANKS = 4096,
     CB_SHM_MAX_CPUS = 1024,
     CB_LINE = 64,    /* what two cores pass between them */
@@ -128,7 +128,7 @@ struct cb_shm_comm {
     uint32_t round;      /* last published */
     uint64_t sequence;   /* collectives so far */
     uint64_t late_wakes; /* sleeps that timed out though the word had changed */
-    unsigned streamed;   /* copies that put.c shall still stream */
+    unsigned to_stream;  /* copies that put.c shall still stream */
 };
 
 /* mapping.c */

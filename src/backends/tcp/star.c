@@ -1,8 +1,7 @@
 /* star.c: small operations: one frame to rank 0, one frame back.
  *
- * Rank 0 reads every rank's frame as it arrives, straight into its place by rank, compares the calls, folds in rank
- * order and answers. R - 1 frames in and R - 1 out at rank 0, 1 and 1 elsewhere. With two ranks both send at once and
- * each does the work itself: half the latency.
+ * Rank 0 reads every rank's frame as it arrives, compares the calls, folds in rank order and answers: R - 1 frames in and
+ * R - 1 out at rank 0, 1 and 1 elsewhere. With two ranks both send at once and each does the work itself: half the latency.
  *
  * A head and what follows it are read at once. Ranks that made different calls also disagree on how many bytes follow, and
  * such a call must not write into the caller's memory: what comes with a call is staged, and moved to its place once the

@@ -49,7 +49,7 @@ static void release(struct cb_tcp_comm *comm) {
     free(comm);
 }
 
-/* Only rank 0 has operands of all ranks to stage; the others have one neighbour's, or the pair's. */
+/* Only rank 0 has payloads of all ranks to stage; the others have one neighbour's, or the pair's. */
 static bool allocate(struct cb_tcp_comm *comm) {
     size_t size = comm->base.size, stages = comm->base.rank == 0 ? size : 1;
     struct cb_frames *frames = &comm->frames;

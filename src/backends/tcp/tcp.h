@@ -45,7 +45,7 @@ struct cb_inbox {
 
 enum {
     CB_TCP_SMALL = 32 << 10,  /* bytes of a rank's payload that go through the star, in one frame each way */
-    CB_TCP_STAGE = 256 << 10, /* bytes that are staged to be folded */
+    CB_TCP_STAGE = 256 << 10, /* bytes that are staged: payloads of calls, operands to be folded */
 };
 
 /* Room for the frames of one operation; entries by rank. */
@@ -54,7 +54,7 @@ struct cb_frames {
     struct cb_flow *flows;
     struct cb_piece *pieces; /* out: a head and one a rank; in: a head and a payload for each rank */
     cb_fingerprint *prints;  /* of what came in */
-    unsigned char *payloads; /* CB_TCP_STAGE each: operands to be folded */
+    unsigned char *payloads; /* CB_TCP_STAGE each: what came with a call */
 };
 
 struct cb_watch; /* rank 0's thread: watch.c */
