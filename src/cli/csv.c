@@ -33,11 +33,15 @@ bool cb_draft_open(struct draft *draft, const char *path) {
 }
 
 bool cb_draft_close(struct draft *draft, bool good) {
-    good = fflush(draft->file) == 0 && good;
+    bool whole = fflush(draft->file) == 0 && !ferror(draft->file);
     int cause = errno;
-    good = !ferror(draft->file) && good;
-    fclose(draft->file);
+    if (fclose(draft->file) != 0 && whole) { /* a quota or a network may tell only now */
+        cause = errno;
+        whole = false;
+    }
+    good = good && whole;
     draft->file = NULL;
+    errno = cause;
     if (strcmp(draft->path, draft->part) == 0 || (good && rename(draft->part, draft->path) == 0))
         return good;
     cause = good ? errno : cause;

@@ -173,6 +173,12 @@ void cb_spool_close(struct spool *spool) {
     free(spool->pieces);
 }
 
+/* On every rank. */
+static bool all_good(const struct session *session, bool good) {
+    uint8_t bad = !good, any;
+    return cobre_allreduce_t(session->comm, &bad, &any, 1, COBRE_MAX) == COBRE_OK && !any;
+}
+
 /* Which rank has each trajectory, plus one; 0: it was not simulated. The caller frees it. */
 static uint32_t *find_owners(const struct spool *spool, const struct session *session, uint64_t *count) {
     uint64_t mine = 0;
@@ -184,7 +190,8 @@ static uint32_t *find_owners(const struct spool *spool, const struct session *se
     uint32_t *owners = calloc(*count + 1, sizeof *owners);
     for (size_t i = 0; owners && i < spool->count; i++)
         owners[spool->pieces[i].trajectory] = (uint32_t)cobre_rank(session->comm) + 1;
-    if (owners && cobre_allreduce_t(session->comm, owners, owners, *count + 1, COBRE_MAX) != COBRE_OK) {
+    if (!all_good(session, owners != NULL) ||
+        cobre_allreduce_t(session->comm, owners, owners, *count + 1, COBRE_MAX) != COBRE_OK) {
         free(owners);
         return NULL;
     }
@@ -201,16 +208,21 @@ static const struct piece *find_piece(struct spool *spool, size_t trajectory) {
     return NULL;
 }
 
-/* One trajectory's rows of one table, from `owner` to the file of rank 0. */
-static bool send_piece(const struct session *session, FILE *from, long start, uint64_t length, size_t owner, FILE *to) {
+/* One trajectory's rows of one table, from `owner` to the file of rank 0. An owner that cannot read them sends zeros: the
+ * others wait for it, and hear of it at the end. */
+static bool send_piece(struct spool *spool, const struct session *session, size_t table, long start, uint64_t length,
+                       size_t owner, FILE *to) {
     static unsigned char bytes[1 << 18];
+    FILE *from = spool->file[table];
     bool mine = cobre_rank(session->comm) == owner;
     if (length > 0 && mine && fseek(from, start, SEEK_SET) != 0)
-        return false;
+        spool->failed = true;
     while (length > 0) {
         size_t part = length < sizeof bytes ? (size_t)length : sizeof bytes;
-        if (mine && fread(bytes, 1, part, from) != part)
-            return false;
+        if (mine && (spool->failed || fread(bytes, 1, part, from) != part)) {
+            spool->failed = true;
+            memset(bytes, 0, part);
+        }
         if (cobre_broadcast_t(session->comm, bytes, part, owner) != COBRE_OK)
             return false;
         if (to)
@@ -230,8 +242,7 @@ static bool send_trajectory(struct spool *spool, const struct session *session, 
     if (cobre_broadcast_t(session->comm, length, CB_TABLES, owner) != COBRE_OK)
         return false;
     for (size_t table = 0; table < CB_TABLES; table++)
-        if (!send_piece(session, spool->file[table], piece ? piece->start[table] : 0, length[table], owner,
-                        to[table].file))
+        if (!send_piece(spool, session, table, piece ? piece->start[table] : 0, length[table], owner, to[table].file))
             return false;
     return true;
 }
@@ -263,7 +274,7 @@ static bool close_tables(const struct spool *spool, const char *folder, struct d
     bool whole = true;
     char path[PATH_MAX];
     for (size_t table = 0; table < CB_TABLES; table++)
-        whole = (!to[table].file || fflush(to[table].file) == 0) && whole;
+        whole = (!to[table].file || (fflush(to[table].file) == 0 && !ferror(to[table].file))) && whole;
     if (!whole)
         fprintf(stderr, "cobre simulate: the tables could not be written to %s: %s\n", folder, strerror(errno));
     for (size_t table = 0; table < CB_TABLES; table++) {
@@ -283,11 +294,10 @@ static bool spools_are_good(struct spool *spool, const struct session *session) 
     for (size_t table = 0; table < CB_TABLES; table++)
         if (spool->file[table] && (fflush(spool->file[table]) != 0 || ferror(spool->file[table])))
             spool->failed = true;
-    uint8_t bad = spool->failed, any;
-    if (bad)
+    if (spool->failed)
         fprintf(stderr, "cobre simulate: rank %zu has no room left for its tables (TMPDIR, memory)\n",
                 cobre_rank(session->comm));
-    return cobre_allreduce_t(session->comm, &bad, &any, 1, COBRE_MAX) == COBRE_OK && !any;
+    return all_good(session, !spool->failed);
 }
 
 bool cb_spool_write(struct spool *spool, const struct session *session, const char *folder) {
@@ -304,6 +314,8 @@ bool cb_spool_write(struct spool *spool, const struct session *session, const ch
     if (!good)
         fprintf(stderr, "cobre simulate: the tables could not be gathered from all ranks\n");
     free(owners);
-    good = !speaks || close_tables(spool, folder, to, good);
-    return cb_session_agree(session, good);
+    if (spool->failed)
+        fprintf(stderr, "cobre simulate: rank %zu cannot read back its tables (TMPDIR)\n", cobre_rank(session->comm));
+    good = all_good(session, good && !spool->failed);
+    return cb_session_agree(session, speaks ? close_tables(spool, folder, to, good) : good);
 }

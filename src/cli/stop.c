@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t asked;
@@ -41,7 +42,9 @@ void cb_stop_catch(const struct session *session, const char *promise) {
 int cb_stop_asked(void *arg) {
     (void)arg;
     struct pollfd output = {.fd = STDOUT_FILENO};
-    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR)) /* a pipe that nobody reads */
+    struct stat kind;
+    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) && fstat(STDOUT_FILENO, &kind) == 0 &&
+        S_ISFIFO(kind.st_mode)) /* a pipe that nobody reads; a terminal that hung up says it, too */
         asked = 1;
     return asked;
 }

@@ -31,21 +31,26 @@ static bool close_file(struct draft *draft) {
     return cb_draft_close(draft, true) || file_failed(draft->path);
 }
 
+static const char header[] =
+    "iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds\n";
+
 /* Copies the rows before iteration `first` of the run that this one goes on from: from the training.csv beside its
  * policy, which may be this very one. Nothing is lost when that is interrupted: the rows are cut off in place. */
 static void copy_rows(FILE *old, uint64_t first, bool in_place) {
     char line[1024];
     long end = 0;
-    for (bool header = true; fgets(line, sizeof line, old); header = false) {
-        size_t count = strlen(line);
-        if (line[count - 1] != '\n' || (!header && strtoull(line, NULL, 10) >= first))
+    while (fgets(line, sizeof line, old)) {
+        bool good = end == 0 ? strcmp(line, header) == 0 : strchr(line, '\n') && strtoull(line, NULL, 10) < first;
+        if (!good)
             break;
-        end = ftell(old);
-        if (!in_place && !header)
+        if (!in_place && end > 0)
             fputs(line, trace);
+        end = ftell(old);
     }
-    if (in_place && (end == 0 || ftruncate(fileno(old), end) != 0 || fseek(old, 0, SEEK_END) != 0))
+    if (in_place && (ftruncate(fileno(old), end) != 0 || fseek(old, 0, SEEK_END) != 0))
         file_failed(trace_path);
+    if (in_place && end == 0)
+        fputs(header, trace);
 }
 
 static bool open_trace(const struct train *train, uint64_t first) {
@@ -57,20 +62,20 @@ static bool open_trace(const struct train *train, uint64_t first) {
     if (first > 1 && train->options.resume) {
         cb_folder_of(train->options.resume, folder);
         if (cb_join_path("train", beside, folder, "training.csv"))
-            old = fopen(beside, "r+");
+            old = fopen(beside, "r"); /* that folder may be one to read only */
     }
     bool in_place = old && fstat(fileno(old), &theirs) == 0 && stat(trace_path, &ours) == 0 &&
                     ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev && theirs.st_size > 0;
-    trace = in_place ? old : fopen(trace_path, "w");
+    trace = fopen(trace_path, in_place ? "r+" : "w");
     if (!trace) {
         file_failed(trace_path);
     } else {
         if (!in_place)
-            fputs("iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds\n", trace);
+            fputs(header, trace);
         if (old)
-            copy_rows(old, first, in_place);
+            copy_rows(in_place ? trace : old, first, in_place);
     }
-    if (old && !in_place)
+    if (old)
         fclose(old);
     return trace != NULL;
 }

@@ -202,6 +202,7 @@ static void scenario_noise(cb_hydro_case *c, size_t scenario, double *past, doub
 void cb_hydro_scenario_noise(cb_hydro_case *c) {
     double *past = cb_hydro_array(c, c->plants * CB_HYDRO_MAX_LAGS, sizeof *past);
     double *inflow = cb_hydro_array(c, c->plants, sizeof *inflow);
+    cb_problem_at(c->problem, c->problem->at_file, 0, "%s", ""); /* the table, no longer its last row */
     for (size_t s = 0; past && inflow && s < c->problem->scenarios; s++)
         scenario_noise(c, s, past, inflow);
     free(past);

@@ -5,6 +5,7 @@
  * one solve, and is done once for all openings of a state. */
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -18,25 +19,39 @@ struct cb_lp {
     ClpSimplex fresh, model;
     int columns, rows, extra;
     bool matrix_changed; /* the factorisation is of another matrix */
-    bool broken;         /* there was no memory for a change: it can only be destroyed */
+    bool broken;         /* CLP threw something: it can only be destroyed */
 };
 
 namespace {
 
+thread_local char last_words[256];
+
 const char *trouble() {
-    return "there is no memory";
+    return last_words;
+}
+
+void say(const char *words) {
+    std::snprintf(last_words, sizeof last_words, "%s", words);
 }
 
 /* C++ may throw; C must not see it. */
-template <typename Work> void attempt(cb_lp *lp, Work work) {
+template <typename Work> bool succeeds(Work work) {
     try {
-        if (!lp->broken)
-            work();
+        work();
+        return true;
     } catch (const std::bad_alloc &) {
-        lp->broken = true;
-    } catch (const CoinError &) {
-        lp->broken = true;
+        say("there is no memory");
+    } catch (const CoinError &error) {
+        say(error.message().c_str());
+    } catch (...) {
+        say("it threw something unknown");
     }
+    return false;
+}
+
+template <typename Work> void attempt(cb_lp *lp, Work work) {
+    if (!lp->broken && !succeeds(work))
+        lp->broken = true;
 }
 
 double bounded(double value) {
@@ -99,19 +114,18 @@ void renew(cb_lp *lp) {
 }
 
 cb_lp *create(const cb_lp_model *model) {
-    try {
-        cb_lp *lp = new cb_lp;
+    std::unique_ptr<cb_lp> lp;
+    bool good = succeeds([&] {
+        lp.reset(new cb_lp);
         lp->columns = model->columns;
         lp->rows = model->rows;
         lp->extra = 0;
         lp->matrix_changed = true;
         lp->broken = false;
-        load(lp, model);
-        renew(lp);
-        return lp;
-    } catch (const std::bad_alloc &) {
-        return nullptr;
-    }
+        load(lp.get(), model);
+        renew(lp.get());
+    });
+    return good ? lp.release() : nullptr;
 }
 
 void put_row(cb_lp *lp, const cb_lp_row *row) {
@@ -267,7 +281,7 @@ unsigned char extra_stand(const cb_lp *lp, int extra) {
     return stand_from(lp->model.getRowStatus(lp->rows + extra));
 }
 
-int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
+void do_write(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
     for (int j = 0; j < lp->columns; j++) {
         std::string name = column_names[j] ? column_names[j] : "future" + std::to_string(j);
         lp->model.setColumnName(j, name);
@@ -280,11 +294,15 @@ int write_file(cb_lp *lp, const char *path, const char *const *column_names, con
     if (base.size() > 3 && base.compare(base.size() - 3, 3, ".lp") == 0)
         base.resize(base.size() - 3);
     lp->model.writeLp(base.c_str(), "lp");
+}
+
+int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
+    attempt(lp, [=] { do_write(lp, path, column_names, row_names); });
     std::FILE *written = std::fopen(path, "r");
     if (!written)
         return 1;
     std::fclose(written);
-    return 0;
+    return lp->broken;
 }
 
 const char *version() {

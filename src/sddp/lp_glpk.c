@@ -4,8 +4,8 @@
  * the noise is in, sorts the matrix if an entry was changed and factorises the basis: from there a used object and a
  * fresh one go the same way, bit by bit.
  *
- * GLPK ends the program when it has no memory or an assertion of its own fails. Here it jumps back instead, and from then
- * on it is broken: all that it had is gone, and every call does nothing. */
+ * GLPK ends the program when it has no memory or an assertion of its own fails. Here it jumps back instead. All objects that
+ * this thread has of it are gone then, and every call on one does nothing; new ones are as good as ever. */
 #include <glpk.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,6 +17,7 @@
 
 struct cb_lp {
     glp_prob *prob;
+    unsigned long generation; /* of GLPK's environment that it lives in */
     glp_smcp simplex;
     int columns, rows, extra;
     bool entries_changed;
@@ -26,13 +27,17 @@ struct cb_lp {
     double *value;
 };
 
-static _Thread_local bool broken;
+static _Thread_local unsigned long generation; /* how often GLPK failed on this thread */
 static _Thread_local char last_words[256];
+static _Thread_local bool speaking; /* last_words are of the attempt under way */
 static _Thread_local jmp_buf way_back;
 
 /* GLPK prints only when it fails, and this is called for each piece of it. */
 static int listen(void *unused, const char *text) {
     (void)unused;
+    if (!speaking)
+        last_words[0] = 0;
+    speaking = true;
     size_t length = strlen(last_words);
     snprintf(last_words + length, sizeof last_words - length, "%s%s", length ? " " : "", text);
     last_words[strcspn(last_words, "\n")] = 0;
@@ -44,11 +49,15 @@ static void jump(void *unused) {
     longjmp(way_back, 1);
 }
 
-/* Does work(arg) where GLPK may fail. False: it is broken. */
-static bool attempt(void work(void *), void *arg) {
-    if (broken)
+static bool alive(const cb_lp *lp) {
+    return lp->generation == generation;
+}
+
+/* Does work(arg) on lp where GLPK may fail. False: lp is gone. */
+static bool attempt(const cb_lp *lp, void work(void *), void *arg) {
+    if (!alive(lp))
         return false;
-    last_words[0] = 0;
+    speaking = false;
     glp_term_hook(listen, NULL);
     glp_error_hook(jump, NULL);
     if (setjmp(way_back) == 0) {
@@ -57,7 +66,7 @@ static bool attempt(void work(void *), void *arg) {
         glp_error_hook(NULL, NULL);
         return true;
     }
-    broken = true;
+    generation++;
     glp_free_env();
     return false;
 }
@@ -75,17 +84,17 @@ static int bound_type(double lower, double upper) {
 }
 
 static void set_column(cb_lp *lp, int column, double lower, double upper) {
-    if (!broken)
+    if (alive(lp))
         glp_set_col_bnds(lp->prob, column + 1, bound_type(lower, upper), lower, upper);
 }
 
 static void set_row(cb_lp *lp, int row, double lower, double upper) {
-    if (!broken)
+    if (alive(lp))
         glp_set_row_bnds(lp->prob, row + 1, bound_type(lower, upper), lower, upper);
 }
 
 static void set_cost(cb_lp *lp, int column, double cost) {
-    if (!broken)
+    if (alive(lp))
         glp_set_obj_coef(lp->prob, column + 1, cost);
 }
 
@@ -113,13 +122,13 @@ static void put_entry(void *arg) {
 
 static void set_entry(cb_lp *lp, int row, int column, double value) {
     entry e = {lp, row, column, value};
-    attempt(put_entry, &e);
+    attempt(lp, put_entry, &e);
 }
 
 static void destroy(cb_lp *lp) {
     if (!lp)
         return;
-    if (lp->prob && !broken)
+    if (lp->prob && alive(lp))
         glp_delete_prob(lp->prob);
     free(lp->index);
     free(lp->value);
@@ -164,11 +173,12 @@ static cb_lp *create(const cb_lp_model *model) {
     if (!lp)
         return NULL;
     size_t room = (size_t)(model->columns > model->rows ? model->columns : model->rows) + 2;
+    lp->generation = generation;
     lp->columns = model->columns;
     lp->rows = model->rows;
     lp->index = malloc(room * sizeof *lp->index);
     lp->value = malloc(room * sizeof *lp->value);
-    if (lp->index && lp->value && attempt(load, &(loading){lp, model}))
+    if (lp->index && lp->value && attempt(lp, load, &(loading){lp, model}))
         return lp;
     destroy(lp);
     return NULL;
@@ -197,12 +207,12 @@ static void put_rows(void *arg) {
 }
 
 static void add_row(cb_lp *lp, const cb_lp_row *row) {
-    attempt(put_rows, &(beginning){.lp = lp, .row = row, .count = 1});
+    attempt(lp, put_rows, &(beginning){.lp = lp, .row = row, .count = 1});
 }
 
 static void keep_rows(cb_lp *lp, const unsigned char *keep) {
     int *gone = malloc(((size_t)lp->extra + 1) * sizeof *gone), count = 0;
-    if (!gone || broken) {
+    if (!gone || !alive(lp)) {
         free(gone);
         return; /* rows that stay do no harm */
     }
@@ -238,7 +248,7 @@ static void begin(void *arg) {
 static void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
     if (lp->extra > 0)
         keep_rows(lp, NULL);
-    attempt(begin, &(beginning){lp, rows, count, basis});
+    attempt(lp, begin, &(beginning){lp, rows, count, basis});
 }
 
 /* A basis with an empty column is not even tried: there GLPK (5.0) runs into an assertion instead of saying so. */
@@ -315,7 +325,7 @@ static void do_solve(void *arg) {
 
 static cb_lp_outcome solve(cb_lp *lp, int effort) {
     solving s = {.lp = lp, .effort = effort};
-    return attempt(do_solve, &s) ? s.outcome : CB_LP_GAVE_UP;
+    return attempt(lp, do_solve, &s) ? s.outcome : CB_LP_GAVE_UP;
 }
 
 static double objective(const cb_lp *lp) {
@@ -376,7 +386,7 @@ static void do_write(void *arg) {
 
 static int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
     writing w = {lp, path, column_names, row_names, 1};
-    return attempt(do_write, &w) ? w.failed : 1;
+    return attempt(lp, do_write, &w) ? w.failed : 1;
 }
 
 const cb_lp_solver cb_lp_glpk = {

@@ -50,17 +50,17 @@ static cobre_sddp_status file_error(const char *path, const char *doing, const c
                            remedy);
 }
 
-/* Everybody gets rank 0's status and error. */
+/* Everybody gets the status and the error of the first rank that failed. */
 static cobre_sddp_status share_status(cobre_comm *comm, cobre_sddp_status status) {
+    uint64_t first = status ? cobre_rank(comm) : UINT64_MAX;
+    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, &first, 1, &first, 1, COBRE_U64, COBRE_MIN)));
+    if (first == UINT64_MAX)
+        return COBRE_SDDP_OK;
     cobre_sddp_error error = *cobre_sddp_last_error();
     error.status = status;
-    CB_TRY(cb_sddp_comm(cobre_broadcast(comm, &error, sizeof error, COBRE_U8, 0)));
-    if (error.status && cobre_rank(comm) != 0)
-        return cb_sddp_fail_at(error.status, error.file, error.line, "%s -- %s", error.message, error.suggestion);
-    if (error.status)
-        return cb_sddp_fail_at(error.status, error.file, error.line, "%s%s%s", error.message,
-                               *error.suggestion ? " -- " : "", error.suggestion);
-    return COBRE_SDDP_OK;
+    CB_TRY(cb_sddp_comm(cobre_broadcast(comm, &error, sizeof error, COBRE_U8, (size_t)first)));
+    return cb_sddp_fail_at(error.status, error.file, error.line, "%s%s%s", error.message,
+                           *error.suggestion ? " -- " : "", error.suggestion);
 }
 
 typedef struct {
@@ -251,8 +251,8 @@ static cobre_sddp_status open_together(cobre_comm *comm, const cobre_sddp_proble
     CB_TRY(share_status(comm, first ? open_here(problem, path, warm, file, head, middle) : COBRE_SDDP_OK));
     CB_TRY(cb_sddp_comm(cobre_broadcast(comm, head, sizeof *head, COBRE_U8, 0)));
     size_t bytes = (size_t)(file_bytes(head) - sizeof *head - 8 - 8 * (CB_CUT_SLOPES + head->states) * head->cuts);
-    if (!first && !(*middle = malloc(bytes + 1)))
-        return cb_sddp_memory("a policy", bytes);
+    bool room = first || (*middle = malloc(bytes + 1));
+    CB_TRY(share_status(comm, room ? COBRE_SDDP_OK : cb_sddp_memory("a policy", bytes)));
     return cb_sddp_comm(cobre_broadcast(comm, *middle, bytes, COBRE_U8, 0));
 }
 
@@ -262,14 +262,15 @@ static cobre_sddp_status read_cuts(cb_pool *pool, FILE *file, const char *path, 
     size_t ranks = cobre_size(pool->comm), culprit;
     size_t *counts = calloc(ranks, sizeof *counts);
     double *piece = malloc(PIECE * pool->stride * sizeof *piece);
-    cobre_sddp_status status = counts && piece ? COBRE_SDDP_OK : cb_sddp_memory("cuts", PIECE * pool->stride * 8);
+    cobre_sddp_status status =
+        share_status(pool->comm, counts && piece ? COBRE_SDDP_OK : cb_sddp_memory("cuts", PIECE * pool->stride * 8));
     for (uint64_t left = cuts; left > 0 && !status; left -= counts[0]) {
         counts[0] = left < PIECE ? (size_t)left : PIECE;
         if (file && fread(piece, pool->stride * sizeof *piece, counts[0], file) != counts[0])
             piece[CB_CUT_INTERCEPT] = 0.0 / 0.0; /* tells everybody */
         for (size_t i = 0; file && iteration && i < counts[0]; i++)
             piece[i * pool->stride + CB_CUT_ITERATION] = *iteration;
-        status = cb_pool_add(pool, piece, counts, &culprit);
+        status = share_status(pool->comm, cb_pool_add(pool, piece, counts, &culprit));
     }
     free(counts);
     free(piece);
@@ -323,9 +324,9 @@ cobre_sddp_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, 
     *policy = NULL;
     cobre_sddp_status status = open_together(comm, problem, path, false, &file, &head, &middle);
     if (!status)
-        status = build(comm, problem, &head, path, lp_folder, same_solver, policy);
+        status = share_status(comm, build(comm, problem, &head, path, lp_folder, same_solver, policy));
     if (!status)
-        status = take_middle(*policy, &head, middle, path);
+        status = share_status(comm, take_middle(*policy, &head, middle, path));
     if (!status)
         status = read_cuts(&(*policy)->pool, file, path, head.cuts, NULL);
     if (status)

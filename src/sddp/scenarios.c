@@ -15,10 +15,10 @@ typedef struct {
     double *values; /* of one step */
 } reader;
 
-/* Tables call inflow[head] and noise[head] just head. */
+/* Tables of hydrothermal cases call inflow[head] and noise[head] just head; in others such a name is a name. */
 static size_t random_column(reader *r, const char *random) {
     char name[512];
-    size_t skip = strncmp(random, "inflow[", 7) == 0 ? 7 : strncmp(random, "noise[", 6) == 0 ? 6 : 0;
+    size_t skip = !r->by_stage ? 0 : strncmp(random, "inflow[", 7) == 0 ? 7 : strncmp(random, "noise[", 6) == 0 ? 6 : 0;
     snprintf(name, sizeof name, "%s", random + skip);
     if (skip && *name)
         name[strlen(name) - 1] = 0;

@@ -190,6 +190,15 @@ static cobre_sddp_status resume(cobre_comm *comm, cobre_sddp_problem *problem, c
                            options->resume, differs);
 }
 
+/* Before the loop: every rank learns whether all of them got here, so that none goes on and waits for ever. */
+static cobre_sddp_status together(cobre_comm *comm, cobre_sddp_status status) {
+    uint64_t failed = status != 0;
+    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, &failed, 1, &failed, 1, COBRE_U64, COBRE_MAX)));
+    if (failed && !status)
+        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank could not begin to train -- see its message");
+    return status;
+}
+
 static cobre_sddp_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_options *options,
                                cobre_sddp_policy **policy) {
     if (options->resume)
@@ -204,29 +213,31 @@ static cobre_sddp_status begin(cobre_comm *comm, cobre_sddp_problem *problem, co
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
                              .lp_folder = options->lp_folder};
-    CB_TRY(cb_lp_choose(options->solver, (int)rows, &own.solver));
-    CB_TRY(cb_policy_new(comm, problem, &own, policy));
-    cobre_sddp_status status = options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : COBRE_SDDP_OK;
-    if (status)
-        cobre_sddp_policy_free(policy);
-    return status;
+    cobre_sddp_status status = cb_lp_choose(options->solver, (int)rows, &own.solver);
+    if (!status)
+        status = cb_policy_new(comm, problem, &own, policy);
+    status = together(comm, status);
+    return !status && options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : status;
 }
 
 cobre_sddp_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_options *given,
                                    cobre_sddp_policy **policy, cobre_sddp_result *result) {
     cobre_sddp_options options = with_defaults(given);
     cobre_sddp_result none = {0}, *all = result ? result : &none;
-    cb_trainer trainer;
+    cb_trainer trainer = {0};
     *policy = NULL;
     *all = (cobre_sddp_result){0};
     CB_TRY(check(problem, &options));
-    CB_TRY(begin(comm, problem, &options, policy));
-    cobre_sddp_status status = cb_trainer_init(&trainer, *policy, &options);
+    cobre_sddp_status status = begin(comm, problem, &options, policy);
     if (!status)
+        status = cb_trainer_init(&trainer, *policy, &options);
+    status = together(comm, status);
+    if (!status) {
         status = loop(&trainer, all);
-    all->iterations = (*policy)->iterations;
-    all->times = trainer.times;
-    all->times.total = cb_clock() - trainer.start_time;
+        all->iterations = (*policy)->iterations;
+        all->times = trainer.times;
+        all->times.total = cb_clock() - trainer.start_time;
+    }
     cb_trainer_free(&trainer);
     if (status)
         cobre_sddp_policy_free(policy);

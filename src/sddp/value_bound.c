@@ -106,6 +106,12 @@ static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t i
         cb_stage_set_noise(stage, node->outcome + k * node->randoms);
         *worst = k;
         *result = cb_lp_solve(solver, stage->lp);
+        if (*result == CB_LP_GAVE_UP) /* says nothing about the case */
+            status =
+                cb_sddp_fail(COBRE_SDDP_LP_FAILED,
+                             "node %s, outcome %zu: %s gave up when it bounded the cost: %s -- use fewer ranks or a "
+                             "machine with more memory, or try another solver",
+                             node->name, k + 1, solver->name, solver->trouble());
         *bound = *result == CB_LP_OPTIMAL ? fmin(*bound, solver->objective(stage->lp) + stage->constant) : -INFINITY;
     }
     *bound = margin(*bound);

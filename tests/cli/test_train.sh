@@ -43,6 +43,14 @@ case_resume() {
     cmp <(cut -d, -f1-8 whole/training.csv) <(cut -d, -f1-8 parts/training.csv) || fail "the traces differ"
     cobre train "$cases/brazil3" --iterations 2 --out warm --warm-start whole/policy.cobre
     code_is 0
+    chmod a-w parts parts/training.csv
+    cobre train "$cases/brazil3" --iterations 9 --out other --resume parts/policy.cobre
+    chmod u+w parts parts/training.csv
+    [ "$(lines other/training.csv)" = 10 ] || fail "from a folder to read only: $(cat other/training.csv)"
+    printf '\0\n1,2\n' >other/training.csv # damaged: it begins anew
+    cobre train "$cases/brazil3" --iterations 10 --out other --resume other/policy.cobre
+    code_is 0
+    [ "$(cut -d, -f1 other/training.csv | tr '\n' ' ')" = "iteration 10 " ] || fail "$(cat other/training.csv)"
 }
 
 # Killed at any moment, and resumed until it is done: the same policy, and every iteration once in training.csv.

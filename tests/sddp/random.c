@@ -297,7 +297,7 @@ static void write_problem(maker *m, size_t kind) {
     fprintf(m->out, "}}\n");
 }
 
-static char path[64];
+static char path[128];
 static cobre_comm *comm;
 
 typedef struct {
@@ -346,7 +346,7 @@ static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, c
     return false;
 }
 
-static bool check(size_t kind) {
+static bool check(size_t kind, bool maximise) {
     enum { STEPS = 6 };
     static const cb_risk risks[] = {{1, 1}, {0.5, 0.4}, {0, 0.3}};
     cobre_sddp_problem *problem;
@@ -354,13 +354,7 @@ static bool check(size_t kind) {
     cobre_sddp_status status = cobre_sddp_load(comm, path, &options, &problem);
     if (status == COBRE_SDDP_INVALID_CASE && strstr(cobre_sddp_last_error()->message, "no bound of the future")) {
         options.has_value_bound = true;
-        FILE *file = fopen(path, "r");
-        char text[4096];
-        size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-        text[length] = 0;
-        if (file)
-            fclose(file);
-        options.value_bound = strstr(text, "\"sense\": \"max\"") ? 1e4 : -1e4;
+        options.value_bound = maximise ? 1e4 : -1e4;
         status = cobre_sddp_load(comm, path, &options, &problem);
     }
     if (status)
@@ -392,7 +386,8 @@ int main(int argc, char **argv) {
         return 1;
     for (size_t n = first; n < first + count; n++) {
         maker m = {.out = NULL};
-        snprintf(path, sizeof path, "/tmp/cobre-random-%llu-%zu.sof.json", (unsigned long long)seed, n);
+        snprintf(path, sizeof path, "/tmp/cobre-random-%ld-%llu-%zu.sof.json", (long)getpid(), (unsigned long long)seed,
+                 n);
         m.out = fopen(path, "w");
         if (!m.out)
             return 1;
@@ -401,7 +396,7 @@ int main(int argc, char **argv) {
         fclose(m.out);
         if (argc > 3)
             continue;
-        if (check(n % KINDS))
+        if (check(n % KINDS, m.maximise))
             unlink(path);
         else
             wrong++;

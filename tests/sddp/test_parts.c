@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "lp.h"
 #include "path.h"
 #include "pool.h"
+#include "reader.h"
 #include "risk.h"
 #include "stage.h"
 
@@ -143,7 +145,8 @@ static void solver_by_size(void **state) {
     assert_int_equal(cb_lp_choose("pencil", 9, &solver), COBRE_SDDP_SOLVER_NOT_AVAILABLE);
 }
 
-/* GLPK that has no memory jumps back instead of ending the program. It is of no use afterwards: in a process of its own. */
+/* GLPK that has no memory jumps back instead of ending the program. What it had is lost, new objects work. In a process of
+ * its own, because of the limit. */
 static void glpk_gives_up(void **state) {
     (void)state;
     const cb_lp_solver *solver = cb_lp_solver_by_name("glpk");
@@ -171,8 +174,15 @@ static void glpk_gives_up(void **state) {
                 outcome = cb_lp_solve(solver, lp);
         }
         bool good = outcome == CB_LP_GAVE_UP && strstr(solver->trouble(), "memory");
+        cb_lp *next = solver->create(&model);
+        if (!next)
+            _exit(5);
+        solver->start(next, NULL, 0, NULL);
         solver->set_column(lp, 0, 0, 1);
+        good = good && cb_lp_solve(solver, lp) == CB_LP_GAVE_UP && strstr(solver->trouble(), "memory");
+        good = good && cb_lp_solve(solver, next) == CB_LP_OPTIMAL && solver->objective(next) == 1;
         solver->destroy(lp);
+        solver->destroy(next);
         _exit(good ? 0 : 4);
     }
     int status;
@@ -204,6 +214,28 @@ static void infeasible_stage(void **state) {
     cobre_sddp_problem_free(&p);
 }
 
+/* JuMP names random variables inflow[1]: only tables of hydrothermal cases leave out what is around the brackets. */
+static void scenarios_know_brackets(void **state) {
+    (void)state;
+    char path[] = "/tmp/cobre-scenarios-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    static const char table[] = "scenario,node,inflow[1],noise[1]\na,only,3,4\n";
+    assert_int_equal(write(fd, table, sizeof table - 1), sizeof table - 1);
+    close(fd);
+    cobre_sddp_problem *p = cb_problem_new("brackets", false);
+    size_t n = cb_add_node(p, "only", 1);
+    cb_add_random(p, n, "noise[1]");
+    cb_add_random(p, n, "inflow[1]");
+    cb_add_edge(p, CB_ROOT, n, 1, 1);
+    cb_read_scenarios(p, path, false);
+    unlink(path);
+    assert_int_equal(p->errors, 0);
+    assert_int_equal(p->scenarios, 1);
+    assert_true(p->scenario[0].values[0][0] == 4 && p->scenario[0].values[0][1] == 3);
+    cobre_sddp_problem_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rng_is_philox),
@@ -214,6 +246,7 @@ int main(void) {
         cmocka_unit_test(solver_by_size),
         cmocka_unit_test(glpk_gives_up),
         cmocka_unit_test(infeasible_stage),
+        cmocka_unit_test(scenarios_know_brackets),
     };
     if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
         COBRE_OK)
