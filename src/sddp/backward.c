@@ -46,6 +46,15 @@ static cobre_sddp_status solve_child(cb_trainer *trainer, size_t m, size_t child
     return cb_stage_save(stage, cb_trainer_chain(trainer, m, child));
 }
 
+/* Slopes far below the largest are what cancellation left (1e-35 beside 1e3 was seen), and spoil the LPs that get them. */
+static void drop_noise(double *slope, size_t states) {
+    double largest = 0;
+    for (size_t s = 0; s < states; s++)
+        largest = fabs(slope[s]) > largest ? fabs(slope[s]) : largest;
+    for (size_t s = 0; s < states; s++)
+        slope[s] = fabs(slope[s]) <= 1e-15 * largest ? 0 : slope[s];
+}
+
 static void put_record(cb_trainer *trainer, double *record, size_t function, uint64_t iteration, double value,
                        const double *slope, const double *state) {
     size_t states = trainer->problem->states;
@@ -54,6 +63,7 @@ static void put_record(cb_trainer *trainer, double *record, size_t function, uin
     record[CB_CUT_INTERCEPT] = 0;
     if (slope != record + CB_CUT_SLOPES)
         memcpy(record + CB_CUT_SLOPES, slope, states * sizeof *slope);
+    drop_noise(record + CB_CUT_SLOPES, states);
     record[CB_CUT_INTERCEPT] = value - cb_cut_value(record, state, states);
 }
 

@@ -46,7 +46,7 @@ typedef enum { CB_LP_OPTIMAL, CB_LP_INFEASIBLE, CB_LP_UNBOUNDED, CB_LP_STUCK, CB
  *   0  dual simplex from the current basis and factorisation
  *   1  the same basis, factorised anew, tighter pivots
  *   2  from the slack basis, dual simplex, the model scaled
- *   3  from the slack basis, primal simplex, the model scaled */
+ *   3  from the slack basis, primal simplex, the model as it is: scaling can make a badly conditioned LP look infeasible */
 enum { CB_LP_EFFORTS = 4 };
 
 /* One solver. Extra rows follow the model's in every array: basis[columns + rows + extra]. */

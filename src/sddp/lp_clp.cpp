@@ -232,7 +232,7 @@ cb_lp_outcome solve_with(cb_lp *lp, int effort) {
         model.factorization()->pivotTolerance(0.5);
         if (effort > 1)
             model.createStatus();
-        model.scaling(effort > 1 ? 3 : 0);
+        model.scaling(effort == 2 ? 3 : 0);
         if (effort < 3)
             model.dual(0, 0);
         else

@@ -303,7 +303,8 @@ static cb_lp_outcome solve_with(cb_lp *lp, int effort) {
         glp_factorize(lp->prob);
         outcome = run(lp, GLP_DUALP);
     } else {
-        glp_scale_prob(lp->prob, GLP_SF_AUTO);
+        if (effort == 2)
+            glp_scale_prob(lp->prob, GLP_SF_AUTO);
         glp_std_basis(lp->prob);
         outcome = run(lp, effort == 2 ? GLP_DUALP : GLP_PRIMAL);
         glp_unscale_prob(lp->prob);

@@ -281,6 +281,27 @@ static void mismatched_gathers_write_nothing(void) {
     }
 }
 
+/* Payloads that no socket's buffer holds, of two ranks that both send. */
+static void make_different_broadcasts(void) {
+    enum { HUGE_COUNT = 4 * 1000 * 1000 };
+    cobre_comm *comm = open_rank();
+    double *buffer = calloc(HUGE_COUNT, sizeof *buffer);
+    MUST(buffer);
+    tell("returned", cobre_broadcast(comm, buffer, HUGE_COUNT, COBRE_F64, self.rank));
+    free(buffer);
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void mismatched_huge_broadcasts(void) {
+    job j;
+    start_job(&j, 2, make_different_broadcasts);
+    for (size_t r = 0; r < 2; r++) {
+        const report *returned = await(&j, r, "returned");
+        must_have_failed(&j, returned, COBRE_CAUSE_MISMATCH, 1, returned->time); /* the first unlike rank 0 */
+    }
+    end_job(&j);
+}
+
 /* A wrong argument on one rank is that rank's affair; it has not entered, and a right call heals it. */
 static void err_then_do_right(void) {
     cobre_comm *comm = open_rank();
@@ -334,6 +355,7 @@ const fault_case mismatch_cases[] = {
     {.name = "mismatched_calls", .run = mismatched_calls, .busy = true},
     {.name = "mismatched_halves", .run = mismatched_halves, .busy = true},
     {.name = "mismatched_gathers_write_nothing", .run = mismatched_gathers_write_nothing},
+    {.name = "mismatched_huge_broadcasts", .run = mismatched_huge_broadcasts},
     {.name = "argument_error_of_one", .run = argument_error_of_one},
     {0},
 };

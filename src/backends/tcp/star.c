@@ -20,6 +20,7 @@ struct star {
     size_t culprit;
     struct cb_flow *in; /* the flows that start with a head */
     size_t in_count;
+    struct cb_flow *out; /* of a pair: what the other may never read */
 };
 
 /* Writes a head of this rank's into heads[which] and returns it as a piece. */
@@ -48,6 +49,8 @@ static void check_head(struct star *star, struct cb_flow *flow) {
     star->nonsense |= !good || same;
     star->culprit = flow->peer;
     flow->total = flow->ready = flow->done;
+    if (star->out)
+        star->out->total = star->out->ready = star->out->done;
 }
 
 static void check_heads(void *context) {
@@ -122,7 +125,7 @@ static cobre_status swap(struct cb_tcp_comm *comm, const cb_call *call, size_t p
     start_in(comm, &flows[1], peer, in_pieces(comm), in_count);
     if (held)
         flows[1].ready = CB_HEADER_BYTES;
-    struct star star = {.comm = comm, .call = call, .tag = tag, .in = &flows[1], .in_count = 1};
+    struct star star = {.comm = comm, .call = call, .tag = tag, .in = &flows[1], .in_count = 1, .out = &flows[0]};
     return run(&star, flows, 2);
 }
 
@@ -251,20 +254,20 @@ cobre_status cb_star_allreduce(struct cb_tcp_comm *comm, const cb_call *call) {
 cobre_status cb_star_allgatherv(struct cb_tcp_comm *comm, const cb_call *call) {
     size_t rank = comm->base.rank, size = comm->base.size;
     struct cb_piece own = cb_part_of(call, rank), *list = rank ? in_pieces(comm) : out_pieces(comm);
-    cb_put_own(call, own);
-    out_pieces(comm)[1] = own;
-    if (is_pair(comm))
-        return swap_with_other(comm, call, 1, cb_part_of(call, !rank));
-    if (rank != 0) {
+    out_pieces(comm)[1] = (struct cb_piece){(void *)(uintptr_t)call->send, own.bytes};
+    if (rank != 0 && !is_pair(comm)) {
         for (size_t r = 0; r < size; r++)
             list[r + 1] = cb_part_of(call, r);
         return swap(comm, call, 0, CB_TAG_RESULT, 1, size, false);
     }
-    for (size_t r = 1; r < size; r++)
+    for (size_t r = 1; r < size && !is_pair(comm); r++)
         list_incoming(comm, r, cb_part_of(call, r).bytes);
-    cobre_status status = collect(comm, call);
+    cobre_status status = is_pair(comm) ? swap_with_other(comm, call, 1, cb_part_of(call, !rank)) : collect(comm, call);
     if (status)
         return status;
+    cb_put_own(call, own);
+    if (is_pair(comm))
+        return COBRE_OK;
     for (size_t r = 0; r < size; r++) {
         list[r + 1] = cb_part_of(call, r);
         if (r > 0)
