@@ -9,6 +9,7 @@ struct train {
     cobre_sddp_options options;
     const char *out; /* NULL: the default */
     char folder[PATH_MAX], policy[PATH_MAX];
+    char again[2048]; /* the options that a resume needs, too: " --seed 7 --gap" */
 };
 
 /* train_options.c: -1 when training should start, otherwise the exit code. */

@@ -166,8 +166,8 @@ static void print_bounds(const cobre_sddp_progress *last) {
 static void print_next(const struct train *train, const cobre_sddp_result *result) {
     const char *path = train->base.case_path;
     if (result->stop == COBRE_SDDP_STOP_ASKED)
-        printf("go on     cobre train %s --resume %s%s%s\n", path, train->policy, train->out ? " --out " : "",
-               train->out ? train->folder : "");
+        printf("go on     cobre train %s%s --resume %s%s%s\n", path, train->again, train->policy,
+               train->out ? " --out " : "", train->out ? train->folder : "");
     printf("next      cobre simulate %s --policy %s\n", path, train->policy);
 }
 

@@ -43,6 +43,10 @@ case_resume() {
     cmp <(cut -d, -f1-8 whole/training.csv) <(cut -d, -f1-8 parts/training.csv) || fail "the traces differ"
     cobre train "$cases/brazil3" --iterations 2 --out warm --warm-start whole/policy.cobre
     code_is 0
+    grep -E '^(bound|window_mean|cuts|solves),' whole/summary.csv >before
+    cobre train "$cases/brazil3" --iterations 8 --out whole --resume whole/policy.cobre # nothing is left to do
+    code_is 0
+    cmp before <(grep -E '^(bound|window_mean|cuts|solves),' whole/summary.csv) || fail "$(cat whole/summary.csv)"
 }
 
 # Killed at any moment, and resumed until it is done: the same policy, and every iteration once in training.csv.
@@ -179,6 +183,19 @@ case_signals() {
     wait_for training || fail "no iterations"
     kill -USR1 "$launcher"
     asked
+}
+
+# The command that it prints goes on, with the same options.
+case_go_on() {
+    start train "$cases/brazil3" -n 2 --seed=7 --forward 3 --cvar 0.2,0.5 --multi-cut --solver glpk --value-bound 0 \
+        --iterations 100000 --stall 90000,1e-9 --out long
+    wait_for training || fail "no iterations"
+    kill -INT "$launcher"
+    asked
+    out_has " -n 2 --seed 7 --forward-passes 3 --cvar 0.2,0.5 --multi-cut --solver glpk --value-bound 0 --iterations 100000 --stall 90000,1e-9 --resume long/policy.cobre --out long"
+    cobre $(sed -n 's/^go on *cobre //p' out) --iterations 2
+    code_is 0
+    out_has "stopped: iteration limit"
 }
 
 case_second_signal() {
