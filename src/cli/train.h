@@ -20,9 +20,6 @@ void cb_table_start(const struct train *train);
 void cb_table_row(const cobre_sddp_progress *progress);
 void cb_table_end(const struct train *train, const cobre_sddp_result *result, uint64_t cuts);
 
-/* The bound and the simulated mean, as a share of the mean; NaN where that means nothing. */
-double cb_gap(const cobre_sddp_progress *progress, bool maximises);
-
 /* train_files.c: what rank 0 keeps. False after a message. */
 bool cb_trace_row(const struct train *train, const cobre_sddp_progress *progress);
 bool cb_trace_end(void);

@@ -63,6 +63,20 @@ size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem) {
     return problem->scenarios;
 }
 
+bool cobre_sddp_has_noise_model(const cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (problem->node[n].draw)
+            return true;
+    return false;
+}
+
+bool cobre_sddp_averse(const cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (problem->node[n].risk.beta < 1)
+            return true;
+    return false;
+}
+
 size_t cb_find_state(const cobre_sddp_problem *problem, const char *name) {
     for (size_t s = 0; s < problem->states; s++)
         if (strcmp(problem->state[s].name, name) == 0)
