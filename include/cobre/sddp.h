@@ -84,6 +84,7 @@ COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collect
 
 /* What a problem consists of. Names belong to the problem. */
 COBRE_API const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem);
+COBRE_API const char *cobre_sddp_problem_contents(const cobre_sddp_problem *problem); /* "4 hydros, ..."; may be "" */
 COBRE_API bool cobre_sddp_maximises(const cobre_sddp_problem *problem);
 COBRE_API size_t cobre_sddp_states(const cobre_sddp_problem *problem);
 COBRE_API const char *cobre_sddp_state_name(const cobre_sddp_problem *problem, size_t state);

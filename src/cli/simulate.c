@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 const char cb_simulate_help[] =
     "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"
@@ -285,8 +286,11 @@ int cb_command_simulate(int argc, char **argv) {
     code = cb_session_load(base);
     if (code == 0 && !cb_session_agree(base, prepare(&simulate)))
         code = CB_EXIT_FAILED;
-    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_SDDP_OK)
+    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_SDDP_OK) {
         code = cb_session_failed(base);
+        if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
+            fprintf(stderr, "cobre simulate:   train first: cobre train %s\n", base->case_path);
+    }
     if (code == 0)
         code = simulate_policy(&simulate, policy);
     cobre_sddp_policy_free(&policy);

@@ -7,6 +7,10 @@ const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem) {
     return problem->name;
 }
 
+const char *cobre_sddp_problem_contents(const cobre_sddp_problem *problem) {
+    return problem->contents;
+}
+
 bool cobre_sddp_maximises(const cobre_sddp_problem *problem) {
     return problem->maximise;
 }

@@ -179,6 +179,7 @@ case_wrong() {
     cobre simulate "$cases/brazil3" -n 2
     code_is 1
     err_has "policy.cobre"
+    err_has "train first: cobre train $cases/brazil3"
     err_lacks "failed first"
     cobre simulate "$cases/brazil3" --sampling given --trajectories 3
     code_is 2
@@ -206,6 +207,9 @@ case_policy() {
     ! command -v jq >/dev/null ||
         jq -e '(.cuts | length) == 20 and (.cuts[0].slopes | length) == (.states | length)' cuts.json >/dev/null ||
         fail "$(head -c 300 cuts.json)"
+    cobre policy nowhere
+    code_is 1
+    err_has "nowhere: No such file"
     cp brazil3-out/policy.cobre alone.cobre
     cobre policy alone.cobre
     code_is 2

@@ -137,6 +137,10 @@ case_no_way_out() {
             err_has "node 1, outcome 1: price = 5, demand = 3: the LP is unbounded"
         done
     done
+    cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50/' short/thermals.csv
+    cobre train short
+    code_is 1
+    err_has "like tiers in deficits.csv"
     cobre train wild.sof.json
     code_is 1
     err_has "wild.sof.json:9: /nodes/1: node 1, outcome 1: its own LP is unbounded"
@@ -239,7 +243,12 @@ case_wrong() {
 case_validate() {
     cobre validate "$cases/brazil3"
     code_is 0
-    out_has "valid: 3 stages"
+    out_has "valid: 3 stages, 3 nodes, 4 states; 4 subsystems, 4 hydros, "
+    cobre validate "$cases/gas.sof.json"
+    ! grep -q hydro out || fail "$(cat out)"
+    cobre validate "$cases/brazil3/case.json"
+    code_is 1
+    out_has "give the folder: $cases/brazil3"
     cobre validate --json "$cases/brazil3"
     code_is 0
     out_has '"valid": true'
