@@ -17,7 +17,7 @@ const char cb_train_help[] =
     "\n"
     "It stops when one of these holds (without any: after 100 iterations):\n"
     "  --iterations N          so many iterations have been made\n"
-    "  --time T                so much time has passed: 90, 90s, 15m, 2h\n"
+    "  --time T                so much time has passed: 90, 90s, 15m, 2h, 1d\n"
     "  --stall N[,TOLERANCE]   over N iterations the bound moved by no more than TOLERANCE, relative (1e-6)\n"
     "  --gap                   the bound lies within the 95 % interval of the simulated cost\n"
     "  --window N              forward passes that this interval is made of (100)\n"

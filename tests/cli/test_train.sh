@@ -222,6 +222,7 @@ case_wrong() {
     code_is 2
     cobre train a --time soon
     code_is 2
+    err_has "15m, 2h, 1d"
     cobre train a --stop never
     code_is 2
     cobre train nowhere -n 2
