@@ -1,9 +1,11 @@
 /* cobre/sddp.h: multistage stochastic linear programs, solved by stochastic dual dynamic programming.
  *
+ *     cobre_comm *comm; cobre_sddp_problem *problem; cobre_sddp_policy *policy; cobre_sddp_result result;
+ *     cobre_sddp_options options = {.struct_size = sizeof options, .iterations = 100};
  *     cobre_comm_open(NULL, &comm);
  *     cobre_sddp_load(comm, "case.sof.json", NULL, &problem);
- *     cobre_sddp_train(comm, problem, &(cobre_sddp_options){.struct_size = sizeof options, .iterations = 100},
- *                      &policy, &result);
+ *     cobre_sddp_train(comm, problem, &options, &policy, &result);
+ *     printf("bound %g\n", result.last.bound);
  *     cobre_sddp_policy_save(policy, "policy.cobre");
  *     cobre_sddp_policy_free(&policy); cobre_sddp_problem_free(&problem); cobre_comm_free(&comm);
  *
@@ -82,6 +84,7 @@ COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collect
 
 /* What a problem consists of. Names belong to the problem. */
 COBRE_API const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem);
+COBRE_API const char *cobre_sddp_problem_contents(const cobre_sddp_problem *problem); /* "4 hydros, ..."; may be "" */
 COBRE_API bool cobre_sddp_maximises(const cobre_sddp_problem *problem);
 COBRE_API size_t cobre_sddp_states(const cobre_sddp_problem *problem);
 COBRE_API const char *cobre_sddp_state_name(const cobre_sddp_problem *problem, size_t state);
@@ -96,6 +99,8 @@ COBRE_API size_t cobre_sddp_randoms(const cobre_sddp_problem *problem, size_t no
 COBRE_API const char *cobre_sddp_random_name(const cobre_sddp_problem *problem, size_t node, size_t random);
 COBRE_API size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node);
 COBRE_API size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem);
+COBRE_API bool cobre_sddp_has_noise_model(const cobre_sddp_problem *problem); /* of any node */
+COBRE_API bool cobre_sddp_averse(const cobre_sddp_problem *problem);          /* it has a risk measure of its own */
 
 /* LP solvers of this build, by name, best first; NULL after the last. */
 COBRE_API const char *cobre_sddp_solver(size_t index);
@@ -206,6 +211,9 @@ COBRE_API cobre_sddp_progress cobre_sddp_trace(const cobre_sddp_policy *policy, 
 COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);
 COBRE_API uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy);
 COBRE_API double cobre_sddp_bound(const cobre_sddp_policy *policy); /* of the last iteration */
+
+/* Trained with a risk measure: then the mean of simulated costs is no bound, and its distance from `bound` no gap. */
+COBRE_API bool cobre_sddp_policy_averse(const cobre_sddp_policy *policy);
 
 /* One stage of one simulated trajectory. Arrays belong to the library and last for the call. */
 typedef struct {

@@ -38,7 +38,7 @@ int cb_parse_seconds(const char *command, const char *option, const char *text, 
             *value *= units[i].seconds;
             return 0;
         }
-    return cb_usage_error(command, "%s %s: not a time; write seconds, or 90s, 15m, 2h", option, text);
+    return cb_usage_error(command, "%s %s: not a time; write seconds, or 90s, 15m, 2h, 1d", option, text);
 }
 
 int cb_parse_pair(const char *command, const char *option, const char *text, char first[64], const char **second) {

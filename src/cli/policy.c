@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char cb_policy_help[] =
     "usage: cobre policy FILE [CASE] [--export csv|json] [--out FILE] [--json] [--value-bound X]\n"
@@ -213,6 +214,10 @@ static int read_options(int argc, char **argv, struct request *request) {
         return cb_usage_error("policy", "--out needs --export");
     request->file = argv[optind];
     request->base.case_path = argv[optind + 1];
+    if (access(request->file, R_OK) != 0) {
+        fprintf(stderr, "cobre policy: %s: %s\n", request->file, strerror(errno));
+        return CB_EXIT_FAILED;
+    }
     if (!request->base.case_path && !find_case(request))
         return cb_usage_error("policy", "%s: no summary.csv beside it says which case it belongs to; name the case",
                               request->file);

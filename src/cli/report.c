@@ -30,11 +30,14 @@ static void write_tiles(FILE *to, const struct fact_list *summary, const struct 
     fputs("<dl class=\"tiles\">\n", to);
     cb_tile(to, maximises ? "Upper bound" : "Lower bound", cb_grouped_text(cb_short_text(bound, 6, text), grouped),
             "of the training");
-    snprintf(note, sizeof note, "± %s (95 %%), %s", cb_short_text(interval, 4, half),
-             simulated ? "simulation" : "last forward passes");
+    const char *by = simulated ? "simulation" : "last forward passes";
+    snprintf(note, sizeof note, isfinite(interval) ? "± %s (95 %%), %s" : "%.0s%s", cb_short_text(interval, 4, half),
+             by);
     cb_tile(to, maximises ? "Simulated value" : "Simulated cost",
             cb_grouped_text(cb_short_text(mean, 6, text), grouped), note);
     double gap = 100 * (maximises ? bound - mean : mean - bound) / fabs(mean);
+    if (simulated ? strcmp(cb_fact(simulation, "gap"), "none") == 0 : !isfinite(interval))
+        gap = NAN; /* a risk measure, or scenarios that are no sample */
     snprintf(value, sizeof value, "%.2f %%", fabs(gap) < 0.005 ? 0 : gap);
     cb_tile(to, "Gap", isfinite(gap) ? value : "-", "of the simulated value");
     cb_tile(to, "Iterations", cb_grouped_text(cb_fact(summary, "iterations"), grouped), cb_fact(summary, "stop"));

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 const char cb_simulate_help[] =
     "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"
@@ -57,6 +58,7 @@ struct simulate {
     struct session base;
     cobre_sddp_simulate_options options;
     const char *sampling; /* its name */
+    bool averse;          /* the policy */
     const char *policy_path, *out;
     char policy[PATH_MAX], folder[PATH_MAX];
     struct spool spool;
@@ -164,19 +166,34 @@ static int read_options(int argc, char **argv, struct simulate *simulate) {
     return settle(simulate);
 }
 
+/* Scenarios that somebody chose are no sample: their mean has no interval. */
+static bool is_sample(const struct simulate *simulate) {
+    return simulate->options.sampling != COBRE_SDDP_GIVEN;
+}
+
+/* In percent; NaN where the mean bounds nothing: with a risk measure, or without a sample. */
+static double find_gap(const struct simulate *simulate, const cobre_sddp_simulation *result, double bound) {
+    if (!is_sample(simulate) || simulate->averse || result->mean == 0)
+        return NAN;
+    double distance = cobre_sddp_maximises(simulate->base.problem) ? bound - result->mean : result->mean - bound;
+    return 100 * distance / fabs(result->mean);
+}
+
 /* simulation.csv, for the report. */
 static bool write_summary(const struct simulate *simulate, const cobre_sddp_simulation *result, double bound) {
-    char path[PATH_MAX], text[5][32];
+    char path[PATH_MAX], text[6][32];
+    double gap = find_gap(simulate, result, bound);
     if (!cb_join_path("simulate", path, simulate->folder, "simulation.csv"))
         return false;
     struct draft draft;
     if (cb_draft_open(&draft, path)) {
         fprintf(draft.file,
                 "key,value\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
-                "deviation,%.10g\nminimum,%s\nmaximum,%s\n",
+                "deviation,%.10g\nminimum,%s\nmaximum,%s\ngap,%s\n",
                 simulate->sampling, simulate->options.seed, result->trajectories, cb_exact_text(bound, text[0]),
                 cb_exact_text(result->mean, text[1]), cb_exact_text(result->half, text[2]), result->deviation,
-                cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]));
+                cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
+                isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
         if (cb_draft_close(&draft, true))
             return true;
     }
@@ -202,12 +219,17 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_simu
     printf("%s: %zu trajector%s, %s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
            result->trajectories == 1 ? "y" : "ies", simulate->sampling);
     printf("%-10s%s", maximises ? "value" : "cost", cb_short_text(result->mean, 8, mean));
-    if (result->trajectories > 1)
+    if (result->trajectories > 1 && is_sample(simulate))
         printf(" +- %s (95 %%)", cb_short_text(result->half, 5, half));
     printf(", from %s to %s\n", cb_short_text(result->minimum, 8, least), cb_short_text(result->maximum, 8, most));
     printf("%-10s%s", "bound", cb_short_text(bound, 8, limit));
-    if (result->mean != 0)
-        printf(", gap %.3g %%", 100 * (maximises ? bound - result->mean : result->mean - bound) / fabs(result->mean));
+    double gap = find_gap(simulate, result, bound);
+    if (isfinite(gap))
+        printf(", gap %.3g %%", gap);
+    else if (simulate->averse)
+        printf(", no gap: with a risk measure");
+    else if (!is_sample(simulate))
+        printf(", no gap: the scenarios are no sample");
     printf("\n\n%-10s%s/{costs", "tables", simulate->folder);
     for (size_t table = 1; table < CB_TABLES; table++)
         if (simulate->spool.wanted[table])
@@ -218,6 +240,10 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_simu
 static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
     struct session *base = &simulate->base;
     cobre_sddp_simulation result;
+    if (simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE && !cobre_sddp_has_noise_model(base->problem) &&
+        cb_session_speaks(base))
+        fprintf(stderr,
+                "cobre simulate: this case has no model of its noise: out-of-sample is the same as in-sample\n");
     cb_stop_catch(base, "the trajectories that are under way are finished");
     simulate->options.stop = cb_stop_asked;
     simulate->options.stage = cb_spool_stage;
@@ -225,6 +251,9 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     if (cobre_sddp_simulate(base->comm, policy, &simulate->options, &result) != COBRE_SDDP_OK)
         return cb_session_failed(base);
     double bound = cobre_sddp_bound(policy);
+    simulate->averse = cobre_sddp_policy_averse(policy);
+    if (!is_sample(simulate))
+        result.half = NAN;
     if (!cb_spool_write(&simulate->spool, base, simulate->folder))
         return CB_EXIT_FAILED;
     if (!cb_session_speaks(base))
@@ -257,8 +286,11 @@ int cb_command_simulate(int argc, char **argv) {
     code = cb_session_load(base);
     if (code == 0 && !cb_session_agree(base, prepare(&simulate)))
         code = CB_EXIT_FAILED;
-    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_SDDP_OK)
+    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_SDDP_OK) {
         code = cb_session_failed(base);
+        if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
+            fprintf(stderr, "cobre simulate:   train first: cobre train %s\n", base->case_path);
+    }
     if (code == 0)
         code = simulate_policy(&simulate, policy);
     cobre_sddp_policy_free(&policy);

@@ -9,6 +9,7 @@ struct train {
     cobre_sddp_options options;
     const char *out; /* NULL: the default */
     char folder[PATH_MAX], policy[PATH_MAX];
+    char again[2048]; /* the options that a resume needs, too: " --seed 7 --gap" */
 };
 
 /* train_options.c: -1 when training should start, otherwise the exit code. */
@@ -18,9 +19,6 @@ int cb_train_options(int argc, char **argv, struct train *train);
 void cb_table_start(const struct train *train);
 void cb_table_row(const cobre_sddp_progress *progress);
 void cb_table_end(const struct train *train, const cobre_sddp_result *result, uint64_t cuts);
-
-/* The bound and the simulated mean, as a share of the mean; NaN where that means nothing. */
-double cb_gap(const cobre_sddp_progress *progress, bool maximises);
 
 /* train_files.c: what rank 0 keeps. False after a message. */
 bool cb_trace_row(const struct train *train, const cobre_sddp_progress *progress);

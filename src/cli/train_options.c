@@ -17,7 +17,7 @@ const char cb_train_help[] =
     "\n"
     "It stops when one of these holds (without any: after 100 iterations):\n"
     "  --iterations N          so many iterations have been made\n"
-    "  --time T                so much time has passed: 90, 90s, 15m, 2h\n"
+    "  --time T                so much time has passed: 90, 90s, 15m, 2h, 1d\n"
     "  --stall N[,TOLERANCE]   over N iterations the bound moved by no more than TOLERANCE, relative (1e-6)\n"
     "  --gap                   the bound lies within the 95 % interval of the simulated cost\n"
     "  --window N              forward passes that this interval is made of (100)\n"
@@ -137,6 +137,17 @@ static int parse_size(const char *option, size_t *size) {
     return code;
 }
 
+/* Notes an option for the command that goes on from this run. */
+static void note(struct train *train, int found, int index) {
+    char *end = train->again + strlen(train->again);
+    size_t room = sizeof train->again - strlen(train->again);
+    if (found == CB_OPTION_RANK || found == CB_OPTION_OUT || found == CB_OPTION_JSON || found == OPTION_RESUME ||
+        found == OPTION_WARM_START)
+        return;
+    const char *name = found == 'n' ? "-n" : long_options[index].name;
+    snprintf(end, room, " %s%s%s%s", found == 'n' ? "" : "--", name, optarg ? " " : "", optarg ? optarg : "");
+}
+
 static int parse_option(int found, char **argv, struct train *train) {
     cobre_sddp_options *options = &train->options;
     switch (found) {
@@ -180,8 +191,8 @@ static int settle(struct train *train) {
 int cb_train_options(int argc, char **argv, struct train *train) {
     *train = (struct train){.base.command = "train", .options.struct_size = sizeof train->options};
     opterr = 0;
-    int found;
-    while ((found = getopt_long(argc, argv, ":n:h", long_options, NULL)) != -1) {
+    int found, index = 0;
+    while ((found = getopt_long(argc, argv, ":n:h", long_options, &index)) != -1) {
         if (found == 'h') {
             fputs(cb_train_help, stdout);
             return 0;
@@ -189,6 +200,7 @@ int cb_train_options(int argc, char **argv, struct train *train) {
         int code = parse_option(found, argv, train);
         if (code)
             return code;
+        note(train, found, index);
     }
     if (optind == argc)
         return cb_usage_error("train", "which case?");

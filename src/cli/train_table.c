@@ -12,16 +12,18 @@
 #include <unistd.h>
 
 static struct {
-    bool json, terminal, maximises;
+    bool json, terminal, maximises, averse;
     unsigned screen, rows; /* lines of the terminal; rows since the header */
     bool open;             /* the newest row is still to be written over */
     double kept, drawn;    /* when a row last stayed; was drawn */
     cobre_sddp_progress newest, last_kept;
 } table;
 
-double cb_gap(const cobre_sddp_progress *progress, bool maximises) {
-    double distance = maximises ? progress->bound - progress->window_mean : progress->window_mean - progress->bound;
-    return progress->window_passes && progress->window_mean != 0 ? distance / fabs(progress->window_mean) : NAN;
+/* The bound and the simulated mean, as a share of the mean; NaN where that means nothing. */
+static double find_gap(const cobre_sddp_progress *now) {
+    double distance = table.maximises ? now->bound - now->window_mean : now->window_mean - now->bound;
+    bool known = now->window_passes && now->window_mean != 0 && !table.averse;
+    return known ? distance / fabs(now->window_mean) : NAN;
 }
 
 static unsigned screen_lines(void) {
@@ -30,8 +32,9 @@ static unsigned screen_lines(void) {
 }
 
 static void print_header(void) {
-    printf("%6s %12s %12s %10s %8s %8s %7s %8s\n", "iter", table.maximises ? "upper bound" : "lower bound",
-           table.maximises ? "lower bound" : "upper bound", "+- 95 %", "gap", "cuts", "LP/s", "time");
+    const char *other = table.averse ? "simulated" : table.maximises ? "lower bound" : "upper bound";
+    printf("%6s %12s %12s %10s %8s %8s %7s %8s\n", "iter", table.maximises ? "upper bound" : "lower bound", other,
+           "+- 95 %", "gap", "cuts", "LP/s", "time");
     table.rows = 0;
 }
 
@@ -42,7 +45,7 @@ static double solve_rate(const cobre_sddp_progress *from, const cobre_sddp_progr
 
 static void print_row(const cobre_sddp_progress *now) {
     char bound[32], mean[32], half[32] = "-", gap[32] = "-", rate[32], clock[32];
-    double share = cb_gap(now, table.maximises);
+    double share = find_gap(now);
     if (now->window_passes > 1)
         cb_short_text(now->window_half, 5, half);
     if (isfinite(share))
@@ -79,8 +82,8 @@ static void print_json_row(const cobre_sddp_progress *now) {
            ", \"solves\": %" PRIu64 ", \"seconds\": %s}\n",
            now->iteration, cb_json_real(now->bound, bound), cb_json_real(now->mean, mean),
            cb_json_real(now->deviation, deviation), cb_json_real(now->window_mean, window_mean),
-           cb_json_real(now->window_half, half), now->window_passes, cb_json_real(cb_gap(now, table.maximises), gap),
-           now->cuts, now->solves, cb_json_real(now->seconds, seconds));
+           cb_json_real(now->window_half, half), now->window_passes, cb_json_real(find_gap(now), gap), now->cuts,
+           now->solves, cb_json_real(now->seconds, seconds));
 }
 
 static void print_json_start(const struct train *train) {
@@ -106,6 +109,7 @@ void cb_table_start(const struct train *train) {
     const struct session *base = &train->base;
     table.json = base->json;
     table.maximises = cobre_sddp_maximises(base->problem);
+    table.averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_averse(base->problem);
     /* Open MPI gives each rank a terminal of its own, wherever its output goes to. */
     table.terminal = !table.json && isatty(STDOUT_FILENO) && cobre_comm_backend(base->comm) != COBRE_MPI;
     table.screen = table.terminal ? screen_lines() : 0;
@@ -152,10 +156,12 @@ static void print_json_end(const struct train *train, const cobre_sddp_result *r
 
 static void print_bounds(const cobre_sddp_progress *last) {
     char bound[32], mean[32], half[32];
-    double gap = cb_gap(last, table.maximises);
+    double gap = find_gap(last);
     printf("bound     %s (%s)", cb_short_text(last->bound, 9, bound), table.maximises ? "upper" : "lower");
     if (isfinite(gap))
         printf(", gap %.3g %%", 100 * gap);
+    if (table.averse)
+        printf(", no gap: with a risk measure");
     if (last->window_passes > 1)
         printf("\nsimulated %s +- %s (95 %%, last %" PRIu64 " passes)", cb_short_text(last->window_mean, 8, mean),
                cb_short_text(last->window_half, 5, half), last->window_passes);
@@ -166,8 +172,8 @@ static void print_bounds(const cobre_sddp_progress *last) {
 static void print_next(const struct train *train, const cobre_sddp_result *result) {
     const char *path = train->base.case_path;
     if (result->stop == COBRE_SDDP_STOP_ASKED)
-        printf("go on     cobre train %s --resume %s%s%s\n", path, train->policy, train->out ? " --out " : "",
-               train->out ? train->folder : "");
+        printf("go on     cobre train %s%s --resume %s%s%s\n", path, train->again, train->policy,
+               train->out ? " --out " : "", train->out ? train->folder : "");
     printf("next      cobre simulate %s --policy %s\n", path, train->policy);
 }
 

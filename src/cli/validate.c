@@ -73,6 +73,8 @@ static void print_end(const struct session *session, const struct count *count, 
     } else if (valid) {
         printf("%s: valid: ", cobre_sddp_problem_name(session->problem));
         cb_print_size(session->problem);
+        const char *contents = cobre_sddp_problem_contents(session->problem);
+        printf("%s%s", *contents ? "; " : "", contents);
         printf("\n");
     } else if (count->errors) {
         printf("%zu error%s\n", count->errors, count->errors == 1 ? "" : "s");

@@ -265,7 +265,22 @@ void cb_csv_free(cb_csv *table) {
     *table = (cb_csv){0};
 }
 
+/* Adds a name to those that this table knows, while there is room. */
+static void note(cb_csv *table, const char *name) {
+    size_t used = strlen(table->asked), length = strlen(name);
+    for (const char *at = table->asked; *at; at += strspn(at, ", ")) {
+        size_t word = strcspn(at, ",");
+        if (word == length && memcmp(at, name, length) == 0)
+            return;
+        at += word;
+    }
+    bool full = used + length + sizeof ", , ..." > sizeof table->asked;
+    if (!full || (used > 3 && strcmp(table->asked + used - 3, "...") != 0))
+        snprintf(table->asked + used, sizeof table->asked - used, "%s%s", used ? ", " : "", full ? "..." : name);
+}
+
 size_t cb_csv_find(cb_csv *table, const char *name) {
+    note(table, name);
     for (size_t c = 0; c < table->columns; c++)
         if (strcmp(table->header[c], name) == 0) {
             table->known[c] = true;
@@ -309,18 +324,13 @@ size_t cb_csv_column(cobre_sddp_problem *problem, cb_csv *table, const char *nam
 
 /* Columns that nobody asked for are mistakes: an optional one that is misspelt would go unnoticed. */
 void cb_csv_unknown_columns(cobre_sddp_problem *problem, const cb_csv *table) {
-    char known[512] = "";
-    for (size_t column = 0; column < table->columns; column++)
-        if (table->known[column])
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? ", " : "",
-                     table->header[column]);
     for (size_t column = 0; column < table->columns; column++)
         if (!table->known[column] && strcmp(table->header[column], "note") != 0) {
             cb_csv_at(problem, table, CB_NONE, column);
             cb_problem_error(
                 problem,
                 "unknown column \"%s\"; known here: %s -- correct its name, or call a column of remarks \"note\"",
-                table->header[column], *known ? known : "none");
+                table->header[column], *table->asked ? table->asked : "none");
         }
 }
 

@@ -13,8 +13,9 @@ typedef struct {
     size_t columns, columns_room, rows, fields, fields_room, rows_room;
     char **header, **field; /* field of row r, column c: field[r * columns + c] */
     size_t header_line;
-    size_t *line; /* of each row, in the file */
-    bool *known;  /* columns that were asked for */
+    size_t *line;    /* of each row, in the file */
+    bool *known;     /* columns that were asked for */
+    char asked[512]; /* the names that were asked for: "stage, season" */
 } cb_csv;
 
 /* The whole of a file, NUL-terminated, for the caller to free; NULL: reported, or, if it is optional, not there. */

@@ -194,7 +194,8 @@ void cb_hydro_read_changes(cb_hydro_case *c);     /* hydro_changes.c */
 bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage,
                        cb_hydro_case *now); /* a copy with the changes made; false: no memory */
 void cb_hydro_leave_stage(cb_hydro_case *now);
-void cb_hydro_check(cb_hydro_case *c); /* hydro_check.c */
+void cb_hydro_check_files(cb_hydro_case *c); /* hydro_check.c: reports tables that are none of a case's */
+void cb_hydro_check(cb_hydro_case *c);
 void cb_hydro_build(cb_hydro_case *c); /* hydro_build.c */
 
 /* One stage while it is built. */

@@ -247,7 +247,21 @@ static void add_node(cb_hydro_case *c, size_t stage) {
     cb_hydro_leave_stage(&now);
 }
 
+static const char *plural(size_t count) {
+    return count == 1 ? "" : "s";
+}
+
+static void count_elements(const cb_hydro_case *c) {
+    size_t areas = 0;
+    for (size_t a = 0; a < c->areas; a++)
+        areas += !c->area[a].transshipment;
+    snprintf(c->problem->contents, sizeof c->problem->contents,
+             "%zu subsystem%s, %zu hydro%s, %zu thermal%s, %zu exchange%s", areas, plural(areas), c->plants,
+             plural(c->plants), c->thermals, plural(c->thermals), c->lines, plural(c->lines));
+}
+
 void cb_hydro_build(cb_hydro_case *c) {
+    count_elements(c);
     cb_problem_rename(c->problem, *c->name ? c->name : c->folder);
     find_reservoirs(c);
     add_states(c);

@@ -1,8 +1,11 @@
 /* hydro_check.c: what only the whole case shows: water that runs in circles, loads that nothing can meet. */
+#include <ctype.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "hydro.h"
 
@@ -10,6 +13,55 @@ static void at_table(cb_hydro_case *c, const char *file, size_t line) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", c->folder, file);
     cb_problem_at(c->problem, path, line, "%s", "");
+}
+
+enum { NAME_ROOM = 32 };
+
+/* How many letters to add, drop or change, whatever their case, to get from a to b, which is shorter than NAME_ROOM. */
+static size_t distance(const char *a, const char *b) {
+    size_t row[NAME_ROOM], length = strlen(b);
+    for (size_t j = 0; j <= length; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0]++;
+        for (size_t j = 0; j < length; j++) {
+            size_t change = diagonal + (tolower((unsigned char)a[i]) != b[j]);
+            diagonal = row[j + 1];
+            size_t step = 1 + (row[j] < diagonal ? row[j] : diagonal);
+            row[j + 1] = change < step ? change : step;
+        }
+    }
+    return row[length];
+}
+
+static void check_file(cb_hydro_case *c, const char *name) {
+    static const char *const tables[] = {"load.csv",       "hydros.csv",  "thermals.csv", "exchanges.csv",
+                                         "deficits.csv",   "blocks.csv",  "stages.csv",   "changes.csv",
+                                         "inflows.csv",    "history.csv", "par.csv",      "past_inflows.csv",
+                                         "correlation.csv"};
+    const char *nearest = tables[0];
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (strcmp(name, tables[i]) == 0)
+            return;
+        if (distance(name, tables[i]) < distance(name, nearest))
+            nearest = tables[i];
+    }
+    at_table(c, name, 0);
+    cb_problem_error(c->problem,
+                     "no table of a case is called so, the nearest is %s -- rename it, or move it elsewhere", nearest);
+}
+
+/* A table whose name is misspelt would go unnoticed, where it is optional. */
+void cb_hydro_check_files(cb_hydro_case *c) {
+    struct dirent **entries = NULL;
+    int count = scandir(c->folder, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name, *end = strrchr(name, '.');
+        if (name[0] != '.' && end && strcasecmp(end, ".csv") == 0)
+            check_file(c, name);
+        free(entries[i]);
+    }
+    free(entries);
 }
 
 /* Follows turbined and spilled water from `from`; true: it comes back to `start`. */

@@ -26,6 +26,20 @@ static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool
     }
 }
 
+/* Without plants a column is most likely a plant's. */
+static void check_columns(cb_hydro_case *c, const cb_csv *table) {
+    size_t column = 0;
+    while (column < table->columns && (table->known[column] || strcmp(table->header[column], "note") == 0))
+        column++;
+    if (c->plants > 0 || column == table->columns) {
+        cb_csv_unknown_columns(c->problem, table);
+        return;
+    }
+    cb_csv_at(c->problem, table, CB_NONE, column);
+    cb_problem_error(c->problem, "\"%s\" is no hydro plant: there are none -- add it to hydros.csv",
+                     table->header[column]);
+}
+
 static void read_values(cb_hydro_case *c, const cb_csv *table, size_t row, const size_t *columns, double *values) {
     for (size_t i = 0; i < c->plants + c->areas; i++) {
         values[i] = columns[i] == CB_NONE ? 0 : cb_hydro_number(c, table, row, columns[i], &inflow_field);
@@ -100,7 +114,7 @@ void cb_hydro_read_inflows(cb_hydro_case *c) {
         cb_csv_find(&table, "outcome"); /* for the human reader */
         if (columns && c->outcomes) {
             value_columns(c, &table, columns, true);
-            cb_csv_unknown_columns(c->problem, &table);
+            check_columns(c, &table);
             for (size_t row = 0; row < table.rows; row++)
                 read_outcome(c, &table, row, key_column, probability, columns);
             if (c->problem->errors == before)
@@ -184,7 +198,7 @@ void cb_hydro_read_history(cb_hydro_case *c) {
         c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);
         if (columns && c->outcomes) {
             value_columns(c, &table, columns, false);
-            cb_csv_unknown_columns(c->problem, &table);
+            check_columns(c, &table);
             if (year != CB_NONE && c->inflow_key == CB_HYDRO_BY_SEASON) {
                 find_years(c, &table, year);
                 read_history_rows(c, &table, year, season, columns);

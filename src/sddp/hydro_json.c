@@ -100,7 +100,11 @@ static void unknown_keys(const section *s, const char *known) {
         if (strstr(known, quoted) && !strchr(key, ' '))
             continue;
         at(s, key);
-        cb_problem_error(s->c->problem, "unknown key \"%s\" -- remove it, or correct it to one of:%s", key, known);
+        char list[512] = "";
+        for (const char *at = known + 1; *at; at += strcspn(at, " ") + 1)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.*s", *list ? ", " : "",
+                     (int)strcspn(at, " "), at);
+        cb_problem_error(s->c->problem, "unknown key \"%s\" -- remove it, or correct it to one of: %s", key, list);
     }
 }
 
@@ -241,7 +245,9 @@ static void read_case(const section *s) {
 
 void cb_hydro_read_json(cb_hydro_case *c) {
     section top = {.c = c, .json = cb_json_load(c->problem, c->json_path), .pointer = ""};
-    if (top.json)
+    if (top.json) {
+        cb_hydro_check_files(c);
         read_case(&top);
+    }
     json_decref(top.json);
 }

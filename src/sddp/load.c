@@ -9,13 +9,37 @@ static bool is_folder(const char *path) {
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* A problem with one error: "mine/case.json" was given for "mine". */
+static cobre_sddp_problem *refuse_json(const char *path, const cobre_sddp_load_options *options) {
+    cobre_sddp_problem *problem = cb_problem_new("", false);
+    if (!problem)
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    cb_problem_on_issue(problem, options->issue, options->issue_arg);
+    cb_problem_at(problem, path, 0, "%s", "");
+    cb_problem_error(problem, "is a part of a case -- give the folder: %.*s", slash ? (int)(slash - path) : 1,
+                     slash ? path : ".");
+    return problem;
+}
+
+static bool is_case_json(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, "case.json") == 0;
+}
+
+static cobre_sddp_problem *read_case(const char *path, const cobre_sddp_load_options *options) {
+    if (is_folder(path))
+        return cb_read_hydrothermal(path, options);
+    return is_case_json(path) ? refuse_json(path, options) : cb_read_sof(path, options);
+}
+
 cobre_sddp_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *given,
                                   cobre_sddp_problem **problem) {
     cobre_sddp_load_options options = {0};
     if (given)
         memcpy(&options, given, given->struct_size < sizeof options ? given->struct_size : sizeof options);
     *problem = NULL;
-    *problem = is_folder(path) ? cb_read_hydrothermal(path, &options) : cb_read_sof(path, &options);
+    *problem = read_case(path, &options);
     if (!*problem)
         return cb_sddp_memory("the case", 0);
     for (size_t n = 0; options.has_value_bound && n < (*problem)->nodes; n++)

@@ -160,3 +160,7 @@ uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy) {
 double cobre_sddp_bound(const cobre_sddp_policy *policy) {
     return cb_policy_progress(policy, policy->iterations).bound;
 }
+
+bool cobre_sddp_policy_averse(const cobre_sddp_policy *policy) {
+    return policy->kind.has_risk ? policy->kind.risk.beta < 1 : cobre_sddp_averse(policy->problem);
+}

@@ -126,7 +126,8 @@ typedef struct cb_json_lines cb_json_lines; /* json_file.c */
 
 struct cobre_sddp_problem {
     char *name;
-    bool maximise; /* costs are stored as they are minimised: negated if this is set, by the builder functions */
+    char contents[160]; /* of a hydrothermal case: "4 subsystems, 4 hydros"; else empty */
+    bool maximise;      /* costs are stored as they are minimised: negated if this is set, by the builder functions */
     size_t states, nodes, root_edges, scenarios;
     size_t states_room, nodes_room, root_edges_room, scenarios_room;
     cb_state *state;

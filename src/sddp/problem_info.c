@@ -7,6 +7,10 @@ const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem) {
     return problem->name;
 }
 
+const char *cobre_sddp_problem_contents(const cobre_sddp_problem *problem) {
+    return problem->contents;
+}
+
 bool cobre_sddp_maximises(const cobre_sddp_problem *problem) {
     return problem->maximise;
 }
@@ -61,6 +65,20 @@ size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node) {
 
 size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem) {
     return problem->scenarios;
+}
+
+bool cobre_sddp_has_noise_model(const cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (problem->node[n].draw)
+            return true;
+    return false;
+}
+
+bool cobre_sddp_averse(const cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (problem->node[n].risk.beta < 1)
+            return true;
+    return false;
 }
 
 size_t cb_find_state(const cobre_sddp_problem *problem, const char *name) {

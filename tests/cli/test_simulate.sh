@@ -54,6 +54,36 @@ case_tables_and_json() {
     [ "$(ls none)" = "$(printf 'costs.csv\nsimulation.csv')" ] || fail "$(ls none)"
 }
 
+case_no_model() {
+    trained
+    cobre simulate "$cases/brazil3" --trajectories 5 --out in
+    err_lacks "model"
+    cobre simulate -n 2 "$cases/brazil3" --trajectories 5 --sampling out-of-sample --out out-of
+    code_is 0
+    [ "$(grep -c "out-of-sample is the same as in-sample" err)" = 1 ] || fail "$(cat err)"
+    cmp in/costs.csv out-of/costs.csv || fail "other costs"
+}
+
+# With a risk measure the mean of simulated costs bounds nothing.
+case_no_gap() {
+    cobre train "$cases/brazil3" --iterations 5 --cvar 0.2,0.5
+    out_has "no gap: with a risk measure"
+    ! grep -qE 'gap [0-9-]|upper bound|%.*%' out || fail "a gap: $(cat out)"
+    cobre report brazil3-out
+    grep -q '<dt>Gap</dt><dd>-' brazil3-out/report.html || fail "a gap: $(grep -o '.*Gap.*' brazil3-out/report.html)"
+    cobre simulate "$cases/brazil3" --trajectories 5
+    out_has "no gap: with a risk measure"
+    out_has "+-"
+    cobre report brazil3-out
+    grep -q '<dt>Gap</dt><dd>-' brazil3-out/report.html || fail "a gap: $(grep -o '.*Gap.*' brazil3-out/report.html)"
+    trained
+    out_has ", gap "
+    cobre simulate "$cases/brazil3" --trajectories 5
+    out_has ", gap "
+    cobre report brazil3-out
+    ! grep -q '<dt>Gap</dt><dd>-<' brazil3-out/report.html || fail "no gap in the report"
+}
+
 # Own scenarios: what the case has, written as a table, must give the same.
 case_own_scenarios_history() {
     trained
@@ -66,6 +96,10 @@ case_own_scenarios_history() {
     cobre simulate -n 2 "$cases/brazil3" --scenarios years.csv --out own
     code_is 0
     out_has "82 trajectories, own scenarios"
+    out_has "no gap: the scenarios are no sample"
+    ! grep -q +- out || fail "an interval: $(cat out)"
+    cobre simulate "$cases/brazil3" --sampling history --out history --json
+    out_has '"half": null'
     cmp history/costs.csv own/costs.csv || fail "other costs"
     cmp history/states.csv own/states.csv || fail "other decisions"
 }
@@ -145,6 +179,7 @@ case_wrong() {
     cobre simulate "$cases/brazil3" -n 2
     code_is 1
     err_has "policy.cobre"
+    err_has "train first: cobre train $cases/brazil3"
     err_lacks "failed first"
     cobre simulate "$cases/brazil3" --sampling given --trajectories 3
     code_is 2
@@ -172,6 +207,9 @@ case_policy() {
     ! command -v jq >/dev/null ||
         jq -e '(.cuts | length) == 20 and (.cuts[0].slopes | length) == (.states | length)' cuts.json >/dev/null ||
         fail "$(head -c 300 cuts.json)"
+    cobre policy nowhere
+    code_is 1
+    err_has "nowhere: No such file"
     cp brazil3-out/policy.cobre alone.cobre
     cobre policy alone.cobre
     code_is 2

@@ -51,6 +51,10 @@ case_resume() {
     cobre train "$cases/brazil3" --iterations 10 --out other --resume other/policy.cobre
     code_is 0
     [ "$(cut -d, -f1 other/training.csv | tr '\n' ' ')" = "iteration 10 " ] || fail "$(cat other/training.csv)"
+    grep -E '^(bound|window_mean|cuts|solves),' whole/summary.csv >before
+    cobre train "$cases/brazil3" --iterations 8 --out whole --resume whole/policy.cobre # nothing is left to do
+    code_is 0
+    cmp before <(grep -E '^(bound|window_mean|cuts|solves),' whole/summary.csv) || fail "$(cat whole/summary.csv)"
 }
 
 # Killed at any moment, and resumed until it is done: the same policy, and every iteration once in training.csv.
@@ -141,6 +145,10 @@ case_no_way_out() {
             err_has "node 1, outcome 1: price = 5, demand = 3: the LP is unbounded"
         done
     done
+    cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50/' short/thermals.csv
+    cobre train short
+    code_is 1
+    err_has "like tiers in deficits.csv"
     cobre train wild.sof.json
     code_is 1
     err_has "wild.sof.json:9: /nodes/1: node 1, outcome 1: its own LP is unbounded"
@@ -189,6 +197,19 @@ case_signals() {
     asked
 }
 
+# The command that it prints goes on, with the same options.
+case_go_on() {
+    start train "$cases/brazil3" -n 2 --seed=7 --forward 3 --cvar 0.2,0.5 --multi-cut --solver glpk --value-bound 0 \
+        --iterations 100000 --stall 90000,1e-9 --out long
+    wait_for training || fail "no iterations"
+    kill -INT "$launcher"
+    asked
+    out_has " -n 2 --seed 7 --forward-passes 3 --cvar 0.2,0.5 --multi-cut --solver glpk --value-bound 0 --iterations 100000 --stall 90000,1e-9 --resume long/policy.cobre --out long"
+    cobre $(sed -n 's/^go on *cobre //p' out) --iterations 2
+    code_is 0
+    out_has "stopped: iteration limit"
+}
+
 case_second_signal() {
     start train "$cases/brazil60" -n 2 --forward-passes 200 --iterations 100000 --out long
     wait_for grep -q iter out || fail "no start"
@@ -209,6 +230,7 @@ case_wrong() {
     code_is 2
     cobre train a --time soon
     code_is 2
+    err_has "15m, 2h, 1d"
     cobre train a --stop never
     code_is 2
     cobre train nowhere -n 2
@@ -230,7 +252,12 @@ case_wrong() {
 case_validate() {
     cobre validate "$cases/brazil3"
     code_is 0
-    out_has "valid: 3 stages"
+    out_has "valid: 3 stages, 3 nodes, 4 states; 4 subsystems, 4 hydros, "
+    cobre validate "$cases/gas.sof.json"
+    ! grep -q hydro out || fail "$(cat out)"
+    cobre validate "$cases/brazil3/case.json"
+    code_is 1
+    out_has "give the folder: $cases/brazil3"
     cobre validate --json "$cases/brazil3"
     code_is 0
     out_has '"valid": true'
