@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool trace_lost;
 
@@ -18,7 +19,8 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
 }
 
 static bool make_folder(const struct train *train) {
-    if (!cb_session_speaks(&train->base) || cb_output_directory(train->folder))
+    if (!cb_session_speaks(&train->base) ||
+        (cb_output_directory(train->folder) && access(train->folder, W_OK | X_OK) == 0))
         return true;
     fprintf(stderr, "cobre train: --out %s: %s\n", train->folder, strerror(errno));
     return false;

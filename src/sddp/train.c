@@ -128,10 +128,7 @@ static cobre_sddp_status loop(cb_trainer *trainer, cobre_sddp_result *result) {
 }
 
 static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_options *options) {
-    for (size_t n = 0; n < problem->nodes && !options->has_risk; n++)
-        if (problem->node[n].risk.beta < 1)
-            return true;
-    return options->has_risk && options->risk_beta < 1;
+    return options->has_risk ? options->risk_beta < 1 : cobre_sddp_averse(problem);
 }
 
 static cobre_sddp_status check(const cobre_sddp_problem *problem, const cobre_sddp_options *options) {
