@@ -6,19 +6,32 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define ECHO_SECONDS 0.5 /* timeout(1) sends its signal to the process and to its group: that is one wish */
+
 static volatile sig_atomic_t asked;
+static double asked_at;
 static char note[256]; /* what rank 0 says to the first signal; empty on the others */
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static void ask(int number) {
     int saved = errno;
-    if (asked) { /* delivered when this handler returns */
-        signal(number, SIG_DFL);
-        raise(number);
-    } else if (note[0]) {
+    if (!asked && note[0]) {
         ssize_t written = write(STDERR_FILENO, note, strlen(note));
         (void)written;
+    }
+    if (!asked)
+        asked_at = seconds();
+    else if (seconds() > asked_at + ECHO_SECONDS) {
+        signal(number, SIG_DFL);
+        raise(number); /* delivered when this handler returns */
     }
     asked = 1;
     errno = saved;

@@ -214,7 +214,10 @@ case_second_signal() {
     start train "$cases/brazil60" -n 2 --forward-passes 200 --iterations 100000 --out long
     wait_for grep -q iter out || fail "no start"
     kill -INT "$launcher"
+    kill -INT "$launcher" # as timeout(1) does: one wish
     wait_for grep -q "asked to stop" err || fail "no answer"
+    sleep 0.7
+    [ "$(marked | wc -l)" -gt 2 ] || fail "an echo of the first signal ended it: $(cat err)"
     kill -INT "$launcher"
     finish
     code_is 130
