@@ -117,10 +117,12 @@ foreach(solver ${sddp_solvers})
 endforeach()
 
 # What takes long for what it shows beside the others
-foreach(name sddp_reference_multistock.clp.multi sddp_determinism_multistock.clp sddp_determinism_multistock.glpk.openmpi
+foreach(name sddp_reference_multistock.clp.multi sddp_reference_multistock.glpk.multi sddp_determinism_multistock.clp
+        sddp_determinism_multistock.glpk sddp_determinism_multistock.glpk.openmpi
         sddp_determinism_multistock.glpk.mpich sddp_determinism_multistock.clp.openmpi sddp_determinism_multistock.clp.mpich
         sddp_determinism_cvar_1d_50.clp.openmpi sddp_determinism_cvar_1d_50.clp.mpich
-        sddp_determinism_reservoir_20.clp.openmpi sddp_determinism_reservoir_20.clp.mpich)
+        sddp_determinism_reservoir_20.clp.openmpi sddp_determinism_reservoir_20.clp.mpich
+        sddp_determinism_reservoir_infinite.clp.openmpi sddp_determinism_reservoir_infinite.clp.mpich)
     if(TEST ${COBRE_TEST_PREFIX}${name})
         case_properties(${name} LABELS slow)
     endif()
