@@ -75,11 +75,20 @@ case_singleton() {
     out_is ""
 }
 
+# MPICH's launcher can end by SIGPIPE, with nothing printed, when its ranks never join MPI and end at once; with /bin/true it
+# did in 3 of 120 runs. That is not ours to test: again.
+launch_strangers() {
+    for _ in 1 2 3 4 5; do
+        launch "$@"
+        [ "$mpi $code" = "mpich 141" ] || break
+    done
+}
+
 case_other_backends_under_the_launcher() {
-    COBRE_COMM_BACKEND=local launch 2 "$helpers/rank" hello
+    COBRE_COMM_BACKEND=local launch_strangers 2 "$helpers/rank" hello
     code_is 0
     out_count "rank 0 of 1 by local" 2
-    launch 1 "$cobre" run -n 2 "$helpers/rank" hello
+    launch_strangers 1 "$cobre" run -n 2 "$helpers/rank" hello
     code_is 0
     out_count "of 2 by shm" 2
 }
