@@ -1,4 +1,5 @@
 /* stop.c: a signal asks the trainer to stop, and so does a reader of its output that has gone. */
+#include "job.h"
 #include "session.h"
 
 #include <errno.h>
@@ -6,20 +7,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#define ECHO_SECONDS 0.5 /* timeout(1) sends its signal to the process and to its group: that is one wish */
+enum { ECHO_MS = 500 }; /* timeout(1) sends its signal to the process and to its group: that is one wish */
 
 static volatile sig_atomic_t asked;
-static double asked_at;
+static int64_t asked_at;
 static char note[256]; /* what rank 0 says to the first signal; empty on the others */
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void ask(int number) {
     int saved = errno;
@@ -28,8 +22,8 @@ static void ask(int number) {
         (void)written;
     }
     if (!asked)
-        asked_at = seconds();
-    else if (seconds() > asked_at + ECHO_SECONDS) {
+        asked_at = cb_now_ms();
+    else if (cb_now_ms() > asked_at + ECHO_MS) {
         signal(number, SIG_DFL);
         raise(number); /* delivered when this handler returns */
     }

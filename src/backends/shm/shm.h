@@ -12,9 +12,9 @@
  *
  * Two slots are enough. A rank writes the slot of round n + 2, which is that of round n, only after it has seen every
  * rank publish n + 1; and a rank publishes n + 1 only when it has finished reading the payloads of n. So nobody still
- * reads what is overwritten, wherever in the rank's area of that parity its payload lies. For the same reason a word that is waited for shows n - 2 or n, never more: comparing for
- * equality is right, and stays right when the 32-bit number wraps. All this holds only because every round waits for
- * everyone, broadcast included.
+ * reads what is overwritten, wherever in the rank's area of that parity its payload lies. For the same reason a word
+ * that is waited for shows n - 2 or n, never more: comparing for equality is right, and stays right when the 32-bit
+ * number wraps. All this holds only because every round waits for everyone, broadcast included.
  *
  * Pipelining needs no more: the payload of n + 1 may be written as soon as all have published n (they have finished
  * reading n - 1), so beside reading n; only publishing n + 1 waits until n is read.
