@@ -52,9 +52,9 @@ cobre() {
     ! grep -E 'Sanitizer|runtime error' "$scratch/err" || fail "a sanitizer speaks"
 }
 
-# The same in the background as $launcher.
+# The same in the background as $launcher. SIGINT with its default: who runs us in the background may have it ignored.
 start() {
-    env "$mark" "$cobre" "$@" >"$scratch/out" 2>"$scratch/err" &
+    env --default-signal=INT "$mark" "$cobre" "$@" >"$scratch/out" 2>"$scratch/err" &
     launcher=$!
 }
 

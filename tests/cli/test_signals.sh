@@ -20,6 +20,8 @@ kill_launcher() { # kill_launcher PID-OR-GROUP: at once, and without the shell's
     wait "$launcher" 2>/dev/null
 }
 
+many_are_marked() { [ "$(marked | wc -l)" -ge "$1" ]; } # a grandchild may start after its rank is ready
+
 rank_pid() { cat "$scratch/pid-$1"; }
 
 case_kill_of_one_rank() {
@@ -45,7 +47,7 @@ case_crash_of_one_rank() {
 case_kill_of_the_launcher() {
     start run -n 4 sh -c "$waiting"
     ready 4
-    [ "$(marked | wc -l)" -ge 18 ] || fail "expected 4 ranks with 3 descendants each, launcher and guard"
+    wait_for many_are_marked 18 || fail "expected 4 ranks with 3 descendants each, launcher and guard"
     kill_launcher "$launcher"
     wait_for all_gone || fail "processes are left"
 }

@@ -53,7 +53,7 @@ static void sleep_on(struct cb_shm_comm *comm, struct cb_door *door, _Atomic uin
                      double since) {
     (void)comm, (void)door, (void)word, (void)value;
     double nap = (cb_now() - since) / 10;
-    cb_nap(nap < 50e-6 ? 50e-6 : nap > 5e-3 ? 5e-3 : nap);
+    cb_nap(nap < 50e-6 ? 50e-6 : nap > 20e-3 ? 20e-3 : nap);
 }
 #else
 static void wake(_Atomic uint32_t *word) {
