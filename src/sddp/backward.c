@@ -1,8 +1,8 @@
 /* backward.c: the backward pass of an iteration, and the lower bound.
  *
  * From the last step to the first: each rank solves, for each of its trajectories m that are at this step at a node with
- * successors, all outcomes of all successors, in order, at the state where m left the node; each chain of solves goes on
- * from where m left that LP. The weighted mean of the objectives and of their slopes is m's cut (single cuts); or each
+ * successors, all outcomes of all successors, along their tours, at the state where m left the node; each chain of solves
+ * goes on from where m left that LP. The weighted mean of the objectives and of their slopes is m's cut (single cuts); or each
  * outcome gives a cut of its own (multi-cuts). Then all ranks add their cuts to the pool in one gather, in the order of
  * the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
  *
@@ -29,20 +29,22 @@ static size_t cuts_of(const cb_trainer *trainer, size_t m, size_t k) {
     return k < trainer->path[m].steps ? cuts_at(trainer, trainer->path[m].step[k].node) : 0;
 }
 
-/* All outcomes of one successor at `state`: objectives and slopes go behind the *count that are there. */
+/* All outcomes of one successor at `state`, along its tour: objectives and slopes go behind the *count that are there. */
 static cobre_sddp_status solve_child(cb_trainer *trainer, size_t m, size_t child, const double *state, size_t *count) {
     const cb_node *node = &trainer->problem->node[child];
     size_t states = trainer->problem->states;
     cb_stage *stage;
     CB_TRY(cb_trainer_lp(trainer, m, child, &stage));
     cb_stage_set_state(stage, state);
-    for (size_t k = 0; k < node->outcomes; k++, ++*count) {
+    for (size_t i = 0; i < node->outcomes; i++) {
+        size_t k = node->tour[i], place = *count + k;
         const double *noise = node->outcome + k * node->randoms;
         cb_stage_set_noise(stage, noise);
         CB_TRY(cb_stage_solve(stage, k, noise));
-        trainer->objective[*count] = stage->objective;
-        cb_stage_slopes(stage, trainer->slope + *count * states);
+        trainer->objective[place] = stage->objective;
+        cb_stage_slopes(stage, trainer->slope + place * states);
     }
+    *count += node->outcomes;
     return cb_stage_save(stage, cb_trainer_chain(trainer, m, child));
 }
 

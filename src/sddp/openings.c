@@ -1,7 +1,8 @@
 /* openings.c: the opening tree, all outcomes of all nodes in one region a host, and the last steps of building.
  *
  * Rank l of the L ranks of a host fills outcomes [total * l / L, total * (l + 1) / L), counted over all nodes; then the
- * region is sealed and the builder's tables are given back: more ranks on a host need no more memory for it. */
+ * region is sealed and the builder's tables are given back: more ranks on a host need no more memory for it. In which
+ * order the outcomes are solved is in a region of its own, each rank having found every L-th node's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,23 @@ static void fill(const cobre_sddp_problem *problem, cobre_region *region, size_t
     }
 }
 
+static cobre_sddp_status share_tours(cobre_comm *comm, cobre_sddp_problem *problem) {
+    size_t total = 0, offset = 0;
+    for (size_t n = 0; n < problem->nodes; n++)
+        total += problem->node[n].outcomes;
+    CB_TRY(cb_sddp_comm(cobre_region_create(comm, total, COBRE_U32, COBRE_REGION_INTERLEAVE, &problem->tours)));
+    const uint32_t *data = cobre_region_data(problem->tours);
+    for (size_t n = 0; n < problem->nodes; n++) {
+        cb_node *node = &problem->node[n];
+        if (n % cobre_node_size(comm) == cobre_node_rank(comm) &&
+            !cb_find_tour(node, cobre_region_claim(problem->tours, offset, node->outcomes)))
+            problem->no_memory = true;
+        node->tour = data + offset;
+        offset += node->outcomes;
+    }
+    return cb_sddp_comm(cobre_region_seal(problem->tours));
+}
+
 cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem) {
     size_t values = 0, outcomes = 0, offset = 0;
     for (size_t n = 0; n < problem->nodes; n++) {
@@ -140,7 +158,7 @@ cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem
         free(node->table);
         node->table = NULL;
     }
-    return COBRE_SDDP_OK;
+    return share_tours(comm, problem);
 }
 
 /* Every rank learns whether all are well, and with the same thing. word 0: trouble; 1, 2: the thing and its complement,
@@ -182,7 +200,11 @@ cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *proble
     problem->fingerprint = fingerprint(problem);
     problem->shape = shape(problem);
     bool well, equal;
-    CB_TRY(agree(comm, 0, problem->fingerprint ^ scenario_hash(problem), &well, &equal));
+    CB_TRY(agree(comm, problem->no_memory, problem->fingerprint ^ scenario_hash(problem), &well, &equal));
+    if (problem->no_memory)
+        return cb_sddp_memory("the order of outcomes", 0);
+    if (!well)
+        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank had not enough memory -- see its message");
     if (!equal) {
         cb_problem_at(problem, problem->at_file, 0, "%s", "");
         cb_problem_error(problem, "the ranks have read different cases -- the files must be the same on all hosts");

@@ -71,6 +71,7 @@ void cobre_sddp_problem_free(cobre_sddp_problem **pointer) {
     cobre_sddp_problem *problem = *pointer;
     *pointer = NULL;
     cobre_region_free(&problem->openings);
+    cobre_region_free(&problem->tours);
     for (size_t n = 0; n < problem->nodes; n++)
         free_node(&problem->node[n]);
     for (size_t s = 0; s < problem->states; s++)

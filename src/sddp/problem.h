@@ -100,6 +100,7 @@ typedef struct {
     double *probability;   /* of each outcome */
     double *table;         /* outcome k: randoms values; while building. NULL after finish */
     const double *outcome; /* after finish: the same, in the opening tree */
+    const uint32_t *tour;  /* after finish: all outcomes, in the order in which they are solved */
     cb_draw *draw;
     const void *model;
     cb_edge *edge;
@@ -141,6 +142,7 @@ struct cobre_sddp_problem {
     uint64_t fingerprint;   /* of all that changes results; the same on all ranks */
     uint64_t shape;         /* of the names of states and nodes: what a warm start asks for */
     cobre_region *openings; /* all outcomes of all nodes, once a host */
+    cobre_region *tours;    /* their orders, likewise */
     void *owned;            /* what the reader keeps alive for draw functions; freed by free_owned */
     void (*free_owned)(void *);
 
@@ -221,8 +223,9 @@ size_t cb_json_line(cb_json_lines *lines, const char *file, const char *place);
 void cb_json_forget(cobre_sddp_problem *problem); /* when there is nothing more to report */
 
 /* The parts of finish, each in a file of its own. */
-void cb_problem_check(cobre_sddp_problem *problem);                                        /* problem_check.c */
-cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem);         /* openings.c */
+void cb_problem_check(cobre_sddp_problem *problem);                                /* problem_check.c */
+cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem); /* openings.c */
+bool cb_find_tour(const cb_node *node, uint32_t *tour);                            /* tour.c; false: no memory */
 cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *solver); /* value_bound.c */
 
 #endif

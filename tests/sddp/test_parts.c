@@ -45,6 +45,30 @@ static void rng_is_philox(void **state) {
     assert_true(fabs(sum / 20000) < 0.03 && fabs(squares / 20000 - 1) < 0.05);
 }
 
+/* The second variable counts a thousand times the first, and its range takes that out again; the third never varies. */
+static void tours_go_to_the_nearest(void **state) {
+    (void)state;
+    const double outcome[] = {0, 0, 7, 1, 1000, 7, .1, 0, 7, .9, 1000, 7, 0, 300, 7};
+    uint32_t tour[1000];
+    cb_node node = {.outcome = outcome, .outcomes = 5, .randoms = 3};
+    assert_true(cb_find_tour(&node, tour));
+    const uint32_t expected[] = {0, 2, 4, 3, 1};
+    assert_memory_equal(tour, expected, sizeof expected);
+    node = (cb_node){.outcomes = 3};
+    assert_true(cb_find_tour(&node, tour));
+    assert_true(tour[0] == 0 && tour[1] == 1 && tour[2] == 2);
+    double many[1000];
+    bool seen[1000] = {false};
+    for (size_t k = 0; k < 1000; k++)
+        many[k] = (double)(k * 7919 % 1000);
+    node = (cb_node){.outcome = many, .outcomes = 1000, .randoms = 1};
+    assert_true(cb_find_tour(&node, tour));
+    for (size_t k = 0; k < 1000; k++)
+        seen[tour[k]] = true;
+    for (size_t k = 0; k < 1000; k++)
+        assert_true(seen[k]);
+}
+
 static void risk_weights_have_their_floor(void **state) {
     (void)state;
     const double p[4] = {.25, .25, .25, .25}, cost[4] = {1, 4, 4, 2};
@@ -239,6 +263,7 @@ static void scenarios_know_brackets(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rng_is_philox),
+        cmocka_unit_test(tours_go_to_the_nearest),
         cmocka_unit_test(risk_weights_have_their_floor),
         cmocka_unit_test(pool_finds_the_worst_cuts),
         cmocka_unit_test(glpk_start_forgets),
