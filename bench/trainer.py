@@ -19,11 +19,18 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CASE = os.path.join(HERE, "..", "cases", "brazil60")
 
 
+def run_beside(count, *command):
+    """`count` of them at the same time; what each prints."""
+    words = [str(word) for word in command]
+    started = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+    printed = [one.communicate()[0] for one in started]
+    if any(one.returncode for one in started):
+        sys.exit(f"{' '.join(words)}: codes {[one.returncode for one in started]}")
+    return [json.loads(text) for text in printed]
+
+
 def run(*command):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}: code {done.returncode}")
-    return json.loads(done.stdout)
+    return run_beside(1, *command)[0]
 
 
 def beside_bare_loop(options):
@@ -38,22 +45,26 @@ def beside_bare_loop(options):
 
 
 def by_ranks(options):
+    """The floor: two trainings of one rank each, at the same time, that know nothing of each other."""
     iterations, rounds = (5, 2) if options.quick else (10, 5)
-    turns = [[run(options.cobre, "run", "-n", ranks, "--backend", "shm", options.program, CASE, iterations, 8)
-              for ranks in (1, 2)] for _ in range(rounds)]
-    if len({turn["bound"] for pair in turns for turn in pair}) != 1:
+    turns = []
+    for _ in range(rounds):
+        one, two = [run(options.cobre, "run", "-n", ranks, "--backend", "shm", options.program, CASE, iterations, 8)
+                    for ranks in (1, 2)]
+        beside = run_beside(2, options.program, CASE, iterations, 8)
+        turns.append({"one": one, "two": two, "faster": one["seconds"] / two["seconds"],
+                      "at_most": 2 * two["mean_work"] / two["most_work"],
+                      "beside": 2 * one["seconds"] / max(each["seconds"] for each in beside),
+                      "collectives": two["collectives"] / two["seconds"]})
+    if len({turn[ranks]["bound"] for turn in turns for ranks in ("one", "two")}) != 1:
         sys.exit("the bound depends on the number of ranks")
     print(f"\n8 forward passes, {iterations} iterations, seconds")
-    print("    1 rank   2 ranks   faster   at most, by the LPs' shares   in collectives")
-    for one, two in turns:
-        print(f"  {one['seconds']:8.2f} {two['seconds']:9.2f} {one['seconds'] / two['seconds']:7.2f}x "
-              f"{2 * two['mean_work'] / two['most_work']:28.2f}x {two['collectives'] / two['seconds']:15.2%}")
-    return {
-        "turns": turns,
-        "speedup": statistics.median(one["seconds"] / two["seconds"] for one, two in turns),
-        "at_most": statistics.median(2 * two["mean_work"] / two["most_work"] for _, two in turns),
-        "collectives": statistics.median(two["collectives"] / two["seconds"] for _, two in turns),
-    }
+    print("    1 rank   2 ranks   faster   at most, by the LPs' shares   two trainings side by side   in collectives")
+    for turn in turns:
+        print(f"  {turn['one']['seconds']:8.2f} {turn['two']['seconds']:9.2f} {turn['faster']:7.2f}x "
+              f"{turn['at_most']:28.2f}x {turn['beside']:27.2f}x {turn['collectives']:15.2%}")
+    return {"turns": turns, **{name: statistics.median(turn[name] for turn in turns)
+                               for name in ("faster", "at_most", "beside", "collectives")}}
 
 
 def by_memory(options):
@@ -82,8 +93,8 @@ def main():
     print("\ngoals of the trainer")
     for met, text in (
         (bare["ratio"] <= 1.2, f"CPU time of one rank <= 1.2x of a bare loop: {bare['ratio']:.2f}x"),
-        (ranks["speedup"] >= 1.85, f"2 ranks >= 1.85x as fast as one: {ranks['speedup']:.2f}x; "
-                                   f"the LPs' shares allow {ranks['at_most']:.2f}x"),
+        (ranks["faster"] >= 1.85, f"2 ranks >= 1.85x as fast as one: {ranks['faster']:.2f}x; the LPs' shares allow "
+                                  f"{ranks['at_most']:.2f}x, two trainings side by side reach {ranks['beside']:.2f}x"),
         (ranks["collectives"] < 0.01, f"collectives < 1 % of the time: {ranks['collectives']:.2%}"),
         (True, "cuts and openings take the same memory with 1, 2 and 4 ranks"),  # or memory.check had ended it
     ):
