@@ -45,8 +45,9 @@ def beside_bare_loop(options):
 
 
 def by_ranks(options):
-    """The floor: two trainings of one rank each, at the same time, that know nothing of each other."""
-    iterations, rounds = (5, 2) if options.quick else (10, 5)
+    """The floor: two trainings of one rank each, at the same time, that know nothing of each other. Short runs, many of
+    them: a disturbance on either core holds up both ranks, and the best of many has the fewest."""
+    iterations, rounds = (4, 3) if options.quick else (4, 12)
     turns = []
     for _ in range(rounds):
         one, two = [run(options.cobre, "run", "-n", ranks, "--backend", "shm", options.program, CASE, iterations, 8)
@@ -63,8 +64,9 @@ def by_ranks(options):
     for turn in turns:
         print(f"  {turn['one']['seconds']:8.2f} {turn['two']['seconds']:9.2f} {turn['faster']:7.2f}x "
               f"{turn['at_most']:28.2f}x {turn['beside']:27.2f}x {turn['collectives']:15.2%}")
-    return {"turns": turns, **{name: statistics.median(turn[name] for turn in turns)
-                               for name in ("faster", "at_most", "beside", "collectives")}}
+    best = [min(turn[ranks]["seconds"] for turn in turns) for ranks in ("one", "two")]
+    return {"turns": turns, "best": best[0] / best[1], **{name: statistics.median(turn[name] for turn in turns)
+                                                          for name in ("faster", "at_most", "beside", "collectives")}}
 
 
 def by_memory(options):
@@ -93,8 +95,8 @@ def main():
     print("\ngoals of the trainer")
     for met, text in (
         (bare["ratio"] <= 1.2, f"CPU time of one rank <= 1.2x of a bare loop: {bare['ratio']:.2f}x"),
-        (ranks["faster"] >= 1.85, f"2 ranks >= 1.85x as fast as one: {ranks['faster']:.2f}x; the LPs' shares allow "
-                                  f"{ranks['at_most']:.2f}x, two trainings side by side reach {ranks['beside']:.2f}x"),
+        (ranks["faster"] >= 1.85, f"2 ranks >= 1.85x as fast as one: {ranks['faster']:.2f}x, best time by best time "
+                                  f"{ranks['best']:.2f}x; the LPs' shares allow {ranks['at_most']:.2f}x"),
         (ranks["collectives"] < 0.01, f"collectives < 1 % of the time: {ranks['collectives']:.2%}"),
         (True, "cuts and openings take the same memory with 1, 2 and 4 ranks"),  # or memory.check had ended it
     ):

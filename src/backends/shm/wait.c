@@ -20,8 +20,9 @@
 
 #include "shm.h"
 
-#define SPIN_SECONDS 5e-6 /* no longer: who we wait for may have been woken on this core */
-#define YIELD_SECONDS 1e-3
+#define SPIN_SECONDS 5e-6          /* no longer: who we wait for may have been woken on this core */
+#define YIELD_SECONDS 10e-3        /* a core that sleeps may wake up slow: with cold caches, or elsewhere on its host */
+#define CROWDED_YIELD_SECONDS 1e-3 /* on a core that another rank needs */
 
 double cb_shm_sleep_slice = 0.025;
 
@@ -186,8 +187,8 @@ static bool spin(const _Atomic uint32_t *word, uint32_t value) {
     return false;
 }
 
-static bool yield_for_a_while(const _Atomic uint32_t *word, uint32_t value) {
-    double end = cb_now() + YIELD_SECONDS;
+static bool yield_for_a_while(const _Atomic uint32_t *word, uint32_t value, double seconds) {
+    double end = cb_now() + seconds;
     do {
         for (int i = 0; i < 8; i++) {
             sched_yield();
@@ -228,7 +229,7 @@ static cobre_status await(struct cb_shm_comm *comm, const cb_call *call, size_t 
         return COBRE_OK;
     if (!comm->job->crowded && spin(word, comm->round))
         return COBRE_OK;
-    if (yield_for_a_while(word, comm->round))
+    if (yield_for_a_while(word, comm->round, comm->job->crowded ? CROWDED_YIELD_SECONDS : YIELD_SECONDS))
         return COBRE_OK;
     return sleep_for_rank(comm, call, r, since);
 }
