@@ -4,7 +4,8 @@
  *
  *   barrier             1 round, no payload.
  *   broadcast           max(1, B/C) rounds; the root copies chunk k + 1 in while the others copy chunk k out.
- *   allgatherv          max(1, B/C) rounds, B of the largest part; copies its part in, and R parts to recv.
+ *   allgatherv          max(1, B/G) rounds, B of the largest part, G about 512 KiB or C if that is less; copies its part
+ *                       in, and R parts to recv.
  *   allreduce, small    1 round: everyone folds all R operands in rank order. R*B read.
  *   allreduce, large    by blocks of R slices, one round a block and one more: rank l folds slice l of all R operands, in
  *                       rank order, and everyone reads the slices. B copied in, B read to fold, B copied out.
@@ -19,7 +20,9 @@
 enum {
     FOLD_ALL = 32 << 10,  /* while the operands of all ranks together are no larger, everyone folds everything */
     FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
-    STREAM = 64 << 20,    /* bytes of a gather's result */
+    GATHERED =
+        512 << 10,     /* of a part, in a round: what one core puts should still be in a cache when another takes it */
+    STREAM = 64 << 20, /* bytes of a gather's result */
 };
 
 static struct cb_shm_comm *shm(cobre_comm *comm) {
@@ -91,59 +94,66 @@ static void copy_out(const cb_call *call, unsigned char *to, const unsigned char
         copy(to, from, bytes);
 }
 
+/* How a gather is cut: rounds, and the most that a rank puts in one of them. */
+struct gather {
+    size_t rounds, chunk;
+};
+
+static struct gather gather_of(const struct cb_shm_comm *comm, const cb_call *call) {
+    size_t largest = 0;
+    for (size_t r = 0; r < comm->base.size; r++)
+        largest = call->counts[r] > largest ? call->counts[r] : largest;
+    largest *= cb_type_size(call->type);
+    size_t rounds = (largest + GATHERED / 2) / GATHERED, needed = chunks_of(largest, comm->bulk_bytes);
+    rounds = rounds > needed ? rounds : needed;
+    rounds = rounds ? rounds : 1;
+    return (struct gather){.rounds = rounds, .chunk = cb_round_up(chunks_of(largest, rounds), CB_LINE)};
+}
+
 /* Chunk k of rank's part: its bytes, and where in recv it belongs. */
-static size_t chunk_of_part(const struct cb_shm_comm *comm, const cb_call *call, size_t rank, size_t k, size_t *at) {
-    size_t size = cb_type_size(call->type), part = call->counts[rank] * size, from = k * comm->bulk_bytes;
+static size_t chunk_of_part(const cb_call *call, const struct gather *cut, size_t rank, size_t k, size_t *at) {
+    size_t size = cb_type_size(call->type), part = call->counts[rank] * size, from = k * cut->chunk;
     *at = call->displs[rank] * size + from;
-    return from < part ? least(part - from, comm->bulk_bytes) : 0;
+    return from < part ? least(part - from, cut->chunk) : 0;
 }
 
 /* Own chunk k into the next round's slot. */
-static void put_chunk(struct cb_shm_comm *comm, const cb_call *call, size_t k) {
-    size_t at, me = comm->base.rank, bytes = chunk_of_part(comm, call, me, k, &at);
+static void put_chunk(struct cb_shm_comm *comm, const cb_call *call, const struct gather *cut, size_t k) {
+    size_t at, me = comm->base.rank, bytes = chunk_of_part(call, cut, me, k, &at);
     if (bytes)
-        cb_shm_put(comm, cb_shm_payload(comm, me, comm->round + 1, bytes), byte_of(call->send, k * comm->bulk_bytes),
-                   bytes);
+        cb_shm_put(comm, cb_shm_payload(comm, me, comm->round + 1, bytes), byte_of(call->send, k * cut->chunk), bytes);
 }
 
 /* The same into its place in recv. */
-static void keep_chunk(const struct cb_shm_comm *comm, const cb_call *call, size_t k) {
-    size_t at, bytes = chunk_of_part(comm, call, comm->base.rank, k, &at);
+static void keep_chunk(const struct cb_shm_comm *comm, const cb_call *call, const struct gather *cut, size_t k) {
+    size_t at, bytes = chunk_of_part(call, cut, comm->base.rank, k, &at);
     if (bytes)
-        copy_out(call, byte_of(call->recv, at), byte_of(call->send, k * comm->bulk_bytes), bytes);
+        copy_out(call, byte_of(call->recv, at), byte_of(call->send, k * cut->chunk), bytes);
 }
 
-static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, size_t k) {
+static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, const struct gather *cut, size_t k) {
     for (size_t r = 0; r < comm->base.size; r++) {
-        size_t at, bytes = r == comm->base.rank ? 0 : chunk_of_part(comm, call, r, k, &at);
+        size_t at, bytes = r == comm->base.rank ? 0 : chunk_of_part(call, cut, r, k, &at);
         if (bytes)
             copy_out(call, byte_of(call->recv, at), cb_shm_payload(comm, r, comm->round, bytes), bytes);
     }
 }
 
-static size_t gather_rounds(const struct cb_shm_comm *comm, const cb_call *call) {
-    size_t largest = 0;
-    for (size_t r = 0; r < comm->base.size; r++)
-        largest = call->counts[r] > largest ? call->counts[r] : largest;
-    size_t rounds = chunks_of(largest * cb_type_size(call->type), comm->bulk_bytes);
-    return rounds ? rounds : 1;
-}
-
 cobre_status cb_shm_allgatherv(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
-    size_t rounds = gather_rounds(comm, call);
+    struct gather cut = gather_of(comm, call);
     cobre_status status = cb_shm_enter(comm, call);
     if (status)
         return status;
-    put_chunk(comm, call, 0);
-    for (size_t k = 0; k < rounds; k++) {
+    put_chunk(comm, call, &cut, 0);
+    for (size_t k = 0; k < cut.rounds; k++) {
         cb_shm_publish(comm, call);
-        keep_chunk(comm, call, k); /* while the others put theirs, and send is still in the cache */
+        keep_chunk(comm, call, &cut, k); /* while the others put theirs, and send is still in the cache */
         status = cb_shm_await_all(comm, call);
         if (status)
             return status;
-        put_chunk(comm, call, k + 1);
-        take_chunks(comm, call, k);
+        put_chunk(comm, call, &cut, k + 1);
+        take_chunks(comm, call, &cut, k);
     }
     return COBRE_OK;
 }
