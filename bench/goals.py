@@ -63,6 +63,9 @@ def judge(results, goal):
     met = None if ratio is None else ratio >= goal.faster_by
     if cold_ratio:
         measured += f", cold {times(cold_ratio)} {cold_peer}"
+    plain = results.ratio(goal.setting, compared, best, "cobre-tcp", warm)
+    if plain:
+        measured += f"; by TCP {times(plain)}"
     if goal.over_floor:
         floor = results.ratio(goal.setting, warm, "cobre", "floor")
         wanted += f", <= {goal.over_floor:g}x floor"

@@ -129,7 +129,8 @@ def shm_contenders(setting, programs):
 
 
 def tcp_contenders(setting, programs):
-    yield Contender("cobre", programs.cobre("tcp"))
+    yield Contender("cobre", programs.cobre("tcp"), note="Unix sockets, as between all ranks of one host")
+    yield Contender("cobre-tcp", programs.cobre("tcp"), (("COBRE_TEST_TCP_ONLY", "1"),), "TCP all the same")
     yield Contender("openmpi", programs.openmpi(setting, *TCP_ONLY), AS_ROOT, "btl tcp,self")
     yield Contender("gloo", programs.gloo(), start_each=True)
     if setting.crowded():

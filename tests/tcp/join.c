@@ -250,7 +250,7 @@ static void refusals(void) {
             hello = make_hello(CB_DATA, beyond[b], 3);
             must_be_refused(port(), &hello, tokens[i], CB_REFUSED_RANK_RANGE);
         }
-        static const uint8_t kinds[] = {0, CB_RING, 4, 255};
+        static const uint8_t kinds[] = {0, CB_RING, 5, 255};
         for (size_t k = 0; k < sizeof kinds; k++) {
             hello = make_hello(kinds[k], 1, 3);
             must_be_refused(port(), &hello, tokens[i], CB_REFUSED_KIND);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -382,6 +384,70 @@ static void door_of_the_ring(void) {
     must_form_all(&j);
 }
 
+/* Unix sockets of this process with a name of ours: those that listen, and those that it has accepted there. */
+static size_t unix_sockets_of(pid_t pid, bool listening) {
+    char line[512], name[128];
+    size_t count = 0;
+    FILE *file = fopen("/proc/net/unix", "r");
+    MUST(file != NULL);
+    while (fgets(line, sizeof line, file)) {
+        unsigned long flags, inode;
+        if (sscanf(line, "%*s %*s %*s %lx %*s %*s %lu %127s", &flags, &inode, name) == 3 &&
+            strncmp(name, "@cobre-tcp/", 11) == 0 && (flags != 0) == listening && has_socket(pid, inode))
+            count++;
+    }
+    fclose(file);
+    return count;
+}
+
+static void join_by_tcp(void) {
+    setenv("COBRE_TEST_TCP_ONLY", "1", 1);
+    join();
+}
+
+/* Data connections and links of the ring are Unix sockets on one host, whichever way rank 0 is reached. */
+static void on_one_host(void) {
+    static const char *const hosts[] = {"127.0.0.1", "::1", "localhost"};
+    for (size_t h = 0; h < 4; h++) {
+        job j;
+        make_plan(4, "secret"); /* listens at all addresses */
+        bool by_tcp = h == 3;
+        for (size_t r = 0; r < 4; r++) {
+            plan.hold[r] = true;
+            plan.config[r].tcp_coordinator = hosts[h % 3];
+        }
+        make_job(&j, 4);
+        for (size_t r = 0; r < 4; r++)
+            start_rank(&j, r, by_tcp ? join_by_tcp : join);
+        for (size_t r = 0; r < 4; r++)
+            must_form(&j, r);
+        static const size_t accepted[] = {3, 0, 1, 1};
+        for (size_t r = 0; r < 4; r++) {
+            size_t count = unix_sockets_of(j.rank[r].pid, false);
+            MUST_SAY(count == (by_tcp ? 0 : accepted[r]), "%s: rank %zu has accepted %zu Unix sockets", hosts[h % 3], r,
+                     count);
+            MUST(unix_sockets_of(j.rank[r].pid, true) == 0);
+        }
+        order_all(&j, 'e');
+        end_job(&j);
+    }
+}
+
+/* Who has taken the name that rank 0 wants, and says nothing there, does not stop the job: it forms over TCP. */
+static void taken_name(void) {
+    job j;
+    make_plan(2, "secret");
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "cobre-tcp/0.0.0.0/%u", port());
+    MUST(bind(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ==
+             0 &&
+         listen(fd, 8) == 0);
+    start_all(&j, 2);
+    must_form_all(&j);
+    close(fd);
+}
+
 /* Once the job has formed nobody listens any more. */
 static void closed_door(void) {
     job j;
@@ -411,6 +477,8 @@ const fault_case stranger_cases[] = {
     {.name = "half_open", .run = half_open, .timed = true, .busy = true},
     {.name = "few_descriptors", .run = few_descriptors, .timed = true},
     {.name = "too_few_descriptors", .run = too_few_descriptors},
+    {.name = "on_one_host", .run = on_one_host},
+    {.name = "taken_name", .run = taken_name},
     {.name = "flood", .run = flood, .timed = true, .busy = true},
     {.name = "door_of_the_ring", .run = door_of_the_ring},
     {.name = "closed_door", .run = closed_door},

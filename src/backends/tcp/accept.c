@@ -41,6 +41,7 @@ struct cb_door_keeper {
     struct stranger strangers[AT_THE_DOOR];
     struct stranger guest; /* the one that waits for an answer */
     bool full;             /* somebody waits outside for whom there is no room yet */
+    size_t turn;           /* which listener is looked at first: a crowd at one must not keep the others waiting */
     char notes[256];
     bool notes_of_ours; /* about one that knew the token */
 };
@@ -218,7 +219,7 @@ static bool listen_to(struct cb_door_keeper *keeper, struct stranger *stranger) 
 
 /* What poll is asked about: strangers, then listeners, unless there was no room for who waits there. */
 struct look {
-    struct pollfd polls[AT_THE_DOOR + CB_MAX_LISTENERS];
+    struct pollfd polls[AT_THE_DOOR + 2 * CB_MAX_LISTENERS];
     struct stranger *strangers[AT_THE_DOOR];
     size_t stranger_count, count;
 };
@@ -235,8 +236,10 @@ static void look_at_the_door(struct cb_door_keeper *keeper, struct look *look) {
         look->polls[look->count++] = (struct pollfd){.fd = stranger->fd, .events = POLLIN};
     }
     look->stranger_count = look->count;
+    keeper->turn++;
     for (size_t i = 0; i < keeper->listener_count && !keeper->full; i++)
-        look->polls[look->count++] = (struct pollfd){.fd = keeper->listeners[i], .events = POLLIN};
+        look->polls[look->count++] =
+            (struct pollfd){.fd = keeper->listeners[(i + keeper->turn) % keeper->listener_count], .events = POLLIN};
     keeper->full = false;
     if (poll(look->polls, (nfds_t)look->count, SLICE_MS) < 0)
         memset(look->polls, 0, sizeof look->polls);

@@ -18,7 +18,7 @@ struct gathering {
     const cb_options *options;
     struct cb_door_keeper *keeper;
     cb_address *addresses; /* by rank */
-    int listeners[CB_MAX_LISTENERS];
+    int listeners[2 * CB_MAX_LISTENERS];
     size_t listener_count, missing; /* missing: connections */
     unsigned char job[CB_JOB_ID];
     uint16_t port;
@@ -108,6 +108,11 @@ static unsigned judge(const struct gathering *gathering, const cb_hello *hello) 
         if (sodium_memcmp(hello->job, gathering->job, CB_JOB_ID) != 0 || comm->data[hello->rank] < 0)
             return CB_REFUSED_JOB;
         return comm->controls[hello->rank] >= 0 ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
+    case CB_HERE: /* after the data connection, before the control connection: nothing has gone over it */
+        return sodium_memcmp(hello->job, gathering->job, CB_JOB_ID) != 0 || comm->data[hello->rank] < 0 ||
+                       comm->controls[hello->rank] >= 0
+                   ? CB_REFUSED_JOB
+                   : CB_NOT_REFUSED;
     default: return CB_REFUSED_KIND;
     }
 }
@@ -117,6 +122,11 @@ static void seat(struct gathering *gathering, struct cb_guest *guest) {
     size_t rank = guest->hello.rank;
     if (!cb_keeper_answer(gathering->keeper, guest, CB_NOT_REFUSED))
         return;
+    if (guest->hello.kind == CB_HERE) {
+        close(comm->data[rank]);
+        comm->data[rank] = guest->fd;
+        return;
+    }
     gathering->missing--;
     if (guest->hello.kind == CB_DATA) {
         comm->data[rank] = guest->fd;
@@ -271,6 +281,7 @@ cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *optio
         return COBRE_OK; /* nobody to wait for */
     randombytes_buf(gathering.job, CB_JOB_ID);
     cobre_status status = open_listeners(&gathering);
+    gathering.listener_count = cb_net_listen_here(gathering.listeners, gathering.listener_count);
     gathering.addresses = calloc(comm->base.size, sizeof *gathering.addresses);
     gathering.keeper = cb_keeper_open(gathering.listeners, gathering.listener_count, options->tcp_token,
                                       comm->base.size, gathering.job);

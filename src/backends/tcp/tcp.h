@@ -6,6 +6,8 @@
  *   control   star: a second one to rank 0, where a thread watches them all. Carries "I leave", "it failed", and, by its
  *             end, a death. Never fills, so that a live rank that does not read is never taken for a dead host.
  *
+ * Data and ring connections between two ranks of one host are Unix sockets, where there are such (net.c).
+ *
  * Everything a collective does is a set of FLOWS: consecutive pieces of the caller's memory that go out to, or come in
  * from, one connection, of which a growing part is ready to move. One loop (flow.c) runs them all: non-blocking, full
  * duplex, with an eye on the alarm descriptor, which tells of failures elsewhere. */
@@ -139,6 +141,9 @@ void cb_keeper_close(struct cb_door_keeper *keeper);
 enum { CB_MAX_LISTENERS = 4 };
 bool cb_net_await(int fd, short events, const struct cb_patience *patience); /* fd -1: just until patience ends */
 size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *bound, int *error);
+/* Adds Unix sockets for ranks of this host to `count` listeners; how many there are now, at most twice as many. */
+size_t cb_net_listen_here(int *listeners, size_t count);
+int cb_net_connect_here(int fd); /* to the one that fd leads to, by its Unix socket; -1: not here, or without one */
 bool cb_net_is_loopback(const char *host);
 /* One try of every address; -1: *error is errno, or a negative getaddrinfo code. */
 int cb_net_connect(const char *host, uint16_t port, const struct cb_patience *patience, int *error);
@@ -146,7 +151,7 @@ bool cb_net_send(int fd, const void *bytes, size_t count, const struct cb_patien
 bool cb_net_receive(int fd, void *bytes, size_t count, const struct cb_patience *patience);
 void cb_net_for_data(int fd);
 void cb_net_for_control(int fd, double timeout);
-void cb_net_peer_text(int fd, char *text, size_t len); /* the numeric address */
+void cb_net_peer_text(int fd, char *text, size_t len); /* the numeric address; of a Unix socket "this host" */
 
 /* coordinator.c, worker.c: make the connections of a communicator whose rank, size and arrays are there. */
 cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options);

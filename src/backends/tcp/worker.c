@@ -13,6 +13,7 @@
 
 #include "tcp.h"
 
+#define HERE_SECONDS 5.0 /* for the move to a Unix socket; who has taken its name may not answer */
 #define RING_SECONDS 5.0 /* for the links of the ring; where they cannot be made, everything goes over the star */
 
 struct joining {
@@ -20,7 +21,9 @@ struct joining {
     const cb_options *options;
     double deadline;
     unsigned char job[CB_JOB_ID];
-    int listener; /* for the ring link of rank - 1; -1: none */
+    char address[64];                    /* of the coordinator: a name may have several */
+    int listeners[2 * CB_MAX_LISTENERS]; /* for the ring link of rank - 1 */
+    size_t listener_count;
     uint16_t listener_port;
 };
 
@@ -139,25 +142,20 @@ static void open_ring_listener(struct joining *joining, int fd) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     char host[64];
-    int error = 0, listeners[CB_MAX_LISTENERS];
-    if (joining->listener >= 0 || joining->comm->base.rank < 2 ||
+    int error = 0;
+    if (joining->listener_count || joining->comm->base.rank < 2 ||
         getsockname(fd, (struct sockaddr *)&address, &length) != 0 ||
         getnameinfo((struct sockaddr *)&address, length, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
         return;
-    if (cb_net_listen(host, 0, listeners, &joining->listener_port, &error))
-        joining->listener = listeners[0];
+    joining->listener_count = cb_net_listen(host, 0, joining->listeners, &joining->listener_port, &error);
+    joining->listener_count = cb_net_listen_here(joining->listeners, joining->listener_count);
 }
 
 /* A connection of that kind. The coordinator may not be there yet, or may have taken us for a stranger when too many
  * stood at its door: both mean to try again. */
 static cobre_status connect_as(struct joining *joining, uint8_t kind, int *connection) {
     const cb_options *options = joining->options;
-    char address[64];
-    const char *host = options->tcp_coordinator;
-    if (kind == CB_CONTROL) { /* a name may have several addresses: stay with the one that answered */
-        cb_net_peer_text(joining->comm->data[0], address, sizeof address);
-        host = address;
-    }
+    const char *host = kind == CB_CONTROL ? joining->address : options->tcp_coordinator;
     struct cb_patience patience = {.until = joining->deadline, .options = options, .alarm = -1};
     for (double nap = 2e-3;; nap = nap < 0.1 ? 1.5 * nap : nap) {
         cb_reply reply;
@@ -171,6 +169,7 @@ static cobre_status connect_as(struct joining *joining, uint8_t kind, int *conne
             error = errno;
             if (result == WELCOME) {
                 memcpy(joining->job, reply.job, CB_JOB_ID);
+                cb_net_peer_text(fd, joining->address, sizeof joining->address);
                 *connection = fd;
                 return COBRE_OK;
             }
@@ -186,6 +185,21 @@ static cobre_status connect_as(struct joining *joining, uint8_t kind, int *conne
         if (error == EAI_NONAME || error == EINTR || cb_now() > joining->deadline)
             return never_reached(joining, error);
     }
+}
+
+/* If rank 0 is on this host: a Unix socket instead of the data connection. It has been there since before rank 0 said
+ * welcome. */
+static void move_here(struct joining *joining) {
+    int *data = &joining->comm->data[0], fd = cb_net_connect_here(*data);
+    double until = cb_now() + HERE_SECONDS;
+    struct cb_patience patience = {
+        .until = until < joining->deadline ? until : joining->deadline, .options = joining->options, .alarm = -1};
+    cb_reply reply;
+    if (fd < 0)
+        return;
+    bool moved = shake_hands(joining, fd, CB_HERE, &patience, &reply) == WELCOME;
+    close(moved ? *data : fd);
+    *data = moved ? fd : *data;
 }
 
 /* The coordinator gave up; its last word, if there is one, says why. */
@@ -233,6 +247,11 @@ static int try_ring(const struct joining *joining, const char *host, uint16_t po
         return -1;
     }
     cb_net_for_data(fd);
+    int here = cb_net_connect_here(fd);
+    if (here >= 0) {
+        close(fd);
+        fd = here;
+    }
     if (shake_hands(joining, fd, CB_RING, patience, &reply) == WELCOME)
         return fd;
     close(fd);
@@ -257,8 +276,8 @@ static int connect_ring(const struct joining *joining, const cb_address *to, con
 static int accept_ring(const struct joining *joining, const struct cb_patience *patience) {
     const cobre_comm *base = &joining->comm->base;
     struct cb_guest guest = {.fd = -1};
-    struct cb_door_keeper *keeper =
-        cb_keeper_open(&joining->listener, 1, joining->options->tcp_token, base->size, joining->job);
+    struct cb_door_keeper *keeper = cb_keeper_open(joining->listeners, joining->listener_count,
+                                                   joining->options->tcp_token, base->size, joining->job);
     while (keeper && guest.fd < 0 && cb_keeper_next(keeper, patience, &guest)) {
         const cb_hello *hello = &guest.hello;
         unsigned refusal = hello->kind != CB_RING                                       ? CB_REFUSED_KIND
@@ -282,7 +301,7 @@ static void link_to_previous(struct joining *joining, const struct cb_patience *
     struct cb_tcp_comm *comm = joining->comm;
     if (comm->base.rank == 1)
         comm->previous = comm->data[0];
-    else if (joining->listener >= 0)
+    else if (joining->listener_count)
         comm->previous = accept_ring(joining, patience);
 }
 
@@ -300,10 +319,11 @@ static void link_ring(struct joining *joining, const cb_table *table) {
 }
 
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
-    struct joining joining = {
-        .comm = comm, .options = options, .deadline = cb_now() + options->join_timeout_secs, .listener = -1};
+    struct joining joining = {.comm = comm, .options = options, .deadline = cb_now() + options->join_timeout_secs};
     cb_table table = {0};
     cobre_status status = connect_as(&joining, CB_DATA, &comm->data[0]);
+    if (!status)
+        move_here(&joining);
     if (!status)
         status = connect_as(&joining, CB_CONTROL, &comm->control);
     if (!status) {
@@ -314,7 +334,7 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
         comm->alarm = comm->control;
         link_ring(&joining, &table);
     }
-    if (joining.listener >= 0)
-        close(joining.listener);
+    for (size_t i = 0; i < joining.listener_count; i++)
+        close(joining.listeners[i]);
     return status;
 }
