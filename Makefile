@@ -20,7 +20,7 @@ help:
 	@echo 'make demo           runs the examples, kills a rank, trains the Brazilian case and makes a page of it'
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
-	@echo 'make soak           runs the slow tests, and the random ones SOAK=$(SOAK) times, each time with another seed'
+	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
 	@echo 'make fuzz           runs every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), from the corpus in tests/fuzz'
 	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
@@ -51,9 +51,12 @@ test-builds: setup-test
 test: test-builds
 	@$(ctest) -R '$(TEST)' -LE slow
 
-# What takes long, once; what is drawn at random and what is killed at random moments, each round with another seed.
+# What takes long, once, and what is repeated, as often as it can be; what is drawn at random and what is killed at random
+# moments, each round with another seed.
+soak: export COBRE_TEST_LONG = 1
 soak: test-builds
 	@$(ctest) -L slow
+	@$(ctest) -LE slow -R '_(shm|tcp|join)_'
 	@set -e; for round in $$(seq $(SOAK)); do \
 	    export COBRE_TEST_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|property|mixed|kills'; \

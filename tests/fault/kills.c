@@ -84,7 +84,7 @@ static void random_kill(size_t i) {
 
 static void random_kills(void) {
     plan.work = mixed_collectives;
-    kill_often(KIT_SANITIZED ? 60 : 200, random_kill);
+    kill_often(kit_times(200), random_kill);
 }
 
 /* Many rounds: most kills fall into the middle of the operation. */
