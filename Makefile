@@ -1,6 +1,8 @@
 # The front door. CMake does the work (CMakeLists.txt, CMakePresets.json); everything it makes is under build/.
 
 PREFIX ?= /usr/local
+# What is built, shown and installed.
+PRESET ?= release
 # TEST=regex runs only the tests whose name matches; PRESETS= only these builds.
 PRESETS ?= default clang portable asan tsan local
 TEST ?= .
@@ -32,11 +34,11 @@ setup-build setup-test setup-bench: setup-%:
 	@cmake/packages.sh $*
 
 build: setup-build
-	@cmake --preset release >/dev/null
-	@cmake --build build/release
+	@cmake --preset $(PRESET) >/dev/null
+	@cmake --build build/$(PRESET)
 
 demo: build
-	@examples/demo.sh $(CURDIR)/build/release
+	@examples/demo.sh $(CURDIR)/build/$(PRESET)
 
 # One ctest over the builds of all presets: one summary, and it is the last thing printed. The 8 are for two cores: see
 # tests/CMakeLists.txt.
@@ -82,7 +84,7 @@ bench: setup-bench
 
 # ldconfig: so that the loader finds the library at its new place.
 install: build
-	@cmake --install build/release --prefix $(abspath $(PREFIX))
+	@cmake --install build/$(PRESET) --prefix $(abspath $(PREFIX))
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 format: setup-test
