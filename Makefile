@@ -1,6 +1,8 @@
 # The front door. CMake does the work (CMakeLists.txt, CMakePresets.json); everything it makes is under build/.
 
 PREFIX ?= /usr/local
+# What is built, shown and installed.
+PRESET ?= release
 # TEST=regex runs only the tests whose name matches; PRESETS= only these builds.
 PRESETS ?= default clang portable asan tsan local
 TEST ?= .
@@ -20,7 +22,7 @@ help:
 	@echo 'make demo           runs the examples, kills a rank, trains the Brazilian case and makes a page of it'
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
-	@echo 'make soak           runs the slow tests, and the random ones SOAK=$(SOAK) times, each time with another seed'
+	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
 	@echo 'make fuzz           runs every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), from the corpus in tests/fuzz'
 	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
@@ -32,11 +34,11 @@ setup-build setup-test setup-bench: setup-%:
 	@cmake/packages.sh $*
 
 build: setup-build
-	@cmake --preset release >/dev/null
-	@cmake --build build/release
+	@cmake --preset $(PRESET) >/dev/null
+	@cmake --build build/$(PRESET)
 
 demo: build
-	@examples/demo.sh $(CURDIR)/build/release
+	@examples/demo.sh $(CURDIR)/build/$(PRESET)
 
 # One ctest over the builds of all presets: one summary, and it is the last thing printed. The 8 are for two cores: see
 # tests/CMakeLists.txt.
@@ -51,9 +53,12 @@ test-builds: setup-test
 test: test-builds
 	@$(ctest) -R '$(TEST)' -LE slow
 
-# What takes long, once; what is drawn at random and what is killed at random moments, each round with another seed.
+# What takes long, once, and what is repeated, as often as it can be; what is drawn at random and what is killed at random
+# moments, each round with another seed.
+soak: export COBRE_TEST_LONG = 1
 soak: test-builds
 	@$(ctest) -L slow
+	@$(ctest) -LE slow -R '_(shm|tcp|join)_'
 	@set -e; for round in $$(seq $(SOAK)); do \
 	    export COBRE_TEST_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|property|mixed|kills'; \
@@ -79,7 +84,7 @@ bench: setup-bench
 
 # ldconfig: so that the loader finds the library at its new place.
 install: build
-	@cmake --install build/release --prefix $(abspath $(PREFIX))
+	@cmake --install build/$(PRESET) --prefix $(abspath $(PREFIX))
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 format: setup-test

@@ -69,10 +69,11 @@ size_t kit_below(uint64_t *state, size_t below) {
     return (size_t)(kit_random(state) % below);
 }
 
-static size_t times_divisor = KIT_SANITIZED ? 10 : 1;
+static size_t times_divisor = 1;
 
 size_t kit_times(size_t n) {
-    return (n + times_divisor - 1) / times_divisor;
+    size_t divisor = times_divisor * (KIT_SANITIZED ? 10 : getenv("COBRE_TEST_LONG") ? 1 : 4);
+    return (n + divisor - 1) / divisor;
 }
 
 void kit_cut_times(size_t divisor) {

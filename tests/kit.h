@@ -97,7 +97,8 @@ void *kit_alloc(const kit *k, size_t bytes);
 uint64_t kit_random(uint64_t *state);
 size_t kit_below(uint64_t *state, size_t below);
 
-/* n, or less where sanitizers make everything slow, or where kit_cut_times has been called with more than 1. */
+/* n with COBRE_TEST_LONG=1, as `make soak` has it; else a quarter of it, or less where sanitizers make everything slow, or
+ * where kit_cut_times has been called with more than 1. */
 size_t kit_times(size_t n);
 void kit_cut_times(size_t divisor);
 

@@ -20,7 +20,7 @@
  * Exit code: 0 passed, 1 failed, 77 does not apply here (all ranks said so), 2 wrong usage.
  *
  * --check sets COBRE_CHECK=1. COBRE_TEST_DEADLINE: seconds for a case (30; 120 with sanitizers). COBRE_TEST_SEED: for random data; --repeat counts
- * it up. Under a debugger: `gdb --args runner barrier_repeated 1 local --rank-only`, or start the ranks of an shm job
+ * it up. COBRE_TEST_LONG: more repetitions. Under a debugger: `gdb --args runner barrier_repeated 1 local --rank-only`, or start the ranks of an shm job
  * by hand with COBRE_COMM_BACKEND, COBRE_SHM_NAME, COBRE_SHM_RANK and COBRE_SHM_SIZE set. */
 #include "runner.h"
 
@@ -37,7 +37,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { SPINNING_CUT = 20 }; /* of repetitions, where ranks that spin take the cores from each other */
+enum { SPINNING_CUT = 5 }; /* of repetitions, where ranks that spin take the cores from each other */
 
 _Noreturn void give_up(const char *what) {
     fprintf(stderr, "runner: %s: %s\n", what, strerror(errno));

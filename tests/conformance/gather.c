@@ -129,7 +129,7 @@ static void large_payload(kit *k, gather_target target) {
     for (size_t b = 0; b < sizeof borders / sizeof borders[0]; b++)
         for (int off = -1; off <= 1; off++) {
             size_t total = borders[b] + (size_t)(ptrdiff_t)off;
-            if (total > 1 << 20 && (off < 0 || KIT_SANITIZED))
+            if (total > 1 << 20 && (off <= 0 || KIT_SANITIZED))
                 continue;
             layout l = counts_of(k, none);
             size_t left = total;

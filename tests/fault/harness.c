@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -385,6 +386,17 @@ char await_order(void) {
     while (read(order_pipe, &what, 1) < 0 && errno == EINTR)
         ;
     return what;
+}
+
+/* The same 128 MiB again and again: the kernel has every page of every mapping to let go of, as it has with memory of our
+ * own, but to find and to fill only those. */
+void map_gib(size_t gib) {
+    enum { BYTES = 128 << 20 };
+    int fd = memfd_create("cobre-test-large", MFD_CLOEXEC);
+    MUST(fd >= 0 && ftruncate(fd, BYTES) == 0);
+    for (size_t i = 0; i < 8 * gib; i++)
+        MUST(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0) != MAP_FAILED);
+    close(fd);
 }
 
 static bool inside_asked;

@@ -113,6 +113,7 @@ void report_inside(void);
 void say(const char *event, uint64_t number);
 cobre_status tell(const char *event, cobre_status status); /* with the last error, if it is one; returns status */
 char await_order(void);
+void map_gib(size_t gib); /* the kernel takes some 35 ms for each to clear up behind this process */
 
 /* ---- Cases ---- */
 

@@ -33,7 +33,7 @@ case_one_rank_says_what_is_wrong() {
 training() { lines_are long/training.csv 3; }
 train() {
     rm -rf long
-    start_ranks 2 "$cobre" train "$cases/brazil60" --iterations 100000 --out long
+    start_ranks 2 "$cobre" train "$cases/brazil3" --iterations 100000 --out long
     wait_for training || fail "no iterations: $(cat err)"
 }
 rank() { # NUMBER: its process
@@ -43,7 +43,7 @@ saved() { # CODE
     finish
     code_is "$1"
     out_count "stopped: asked to stop" 1
-    cobre policy long/policy.cobre "$cases/brazil60"
+    cobre policy long/policy.cobre "$cases/brazil3"
     code_is 0
 }
 

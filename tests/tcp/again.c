@@ -94,7 +94,7 @@ static void failed_opens(void) {
 /* Another job takes the port over at once, also from a job that was killed. */
 static void same_port_again(void) {
     make_plan(3, "secret");
-    for (size_t round = 0; round < kit_times(20); round++) {
+    for (size_t round = 0; round < kit_times(80); round++) {
         job j;
         for (size_t r = 0; r < 3; r++)
             plan.hold[r] = round % 2;

@@ -131,7 +131,7 @@ static void join_or_fail(void) {
 /* Any rank at any moment of the join: the others get in or fail, and are done when the timeout of those is over that
  * never met, because one of them was gone before. */
 static void random_kills(void) {
-    for (size_t round = 0; round < kit_times(40); round++) {
+    for (size_t round = 0; round < kit_times(160); round++) {
         job j;
         size_t size = 2 + kit_below(chance(), 4), victim = kit_below(chance(), size);
         double timeout = KIT_SANITIZED ? 2 : 0.5, since;
