@@ -2,9 +2,9 @@
  *
  * From the last step to the first: each rank solves, for each of its trajectories m that are at this step at a node with
  * successors, all outcomes of all successors, along their tours, at the state where m left the node; each chain of solves
- * goes on from where m left that LP. The weighted mean of the objectives and of their slopes is m's cut (single cuts); or each
- * outcome gives a cut of its own (multi-cuts). Then all ranks add their cuts to the pool in one gather, in the order of
- * the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
+ * goes on from where m left that LP. The weighted mean of the objectives and of their slopes is m's cut (single cuts); or
+ * each outcome gives a cut of its own (multi-cuts). Then all ranks add their cuts to the pool in one gather, in the order
+ * of the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
  *
  * Sums run over successors and outcomes in their order. Cost of a step: M / R * outcomes LPs a rank and one gather of
  * M cuts. A rank whose LP failed sends NaN, which ends training on all ranks at the same step. */
