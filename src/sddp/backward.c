@@ -121,6 +121,12 @@ static cobre_sddp_status make_cuts(cb_trainer *trainer, size_t m, size_t k, uint
     return COBRE_SDDP_OK;
 }
 
+static cobre_sddp_status not_finite(const cb_trainer *trainer, size_t m, size_t k) {
+    return cb_sddp_fail(COBRE_SDDP_LP_FAILED,
+                        "node %s: a cut is beyond all numbers -- look for inflows or costs that are far too large",
+                        trainer->problem->node[trainer->path[m].step[k].node].name);
+}
+
 /* This rank's cuts of step k, or as many records of NaN. */
 static void make_records(cb_trainer *trainer, size_t k, uint64_t iteration) {
     size_t stride = trainer->policy->pool.stride;
@@ -129,6 +135,9 @@ static void make_records(cb_trainer *trainer, size_t k, uint64_t iteration) {
         size_t cuts = cuts_of(trainer, m, k);
         if (cuts > 0 && !trainer->failure.status)
             cb_trainer_failed(trainer, make_cuts(trainer, m, k, iteration, record));
+        for (size_t i = 0; i < cuts && !trainer->failure.status; i++)
+            if (!isfinite(record[i * stride + CB_CUT_INTERCEPT]))
+                cb_trainer_failed(trainer, not_finite(trainer, m, k));
         for (size_t i = 0; i < cuts && trainer->failure.status; i++)
             record[i * stride + CB_CUT_INTERCEPT] = NAN;
         record += cuts * stride;

@@ -3,11 +3,15 @@
  * Rank l of the L ranks of a host fills outcomes [total * l / L, total * (l + 1) / L), counted over all nodes; then the
  * region is sealed and the builder's tables are given back: more ranks on a host need no more memory for it. In which
  * order the outcomes are solved is in a region of its own, each rank having found every L-th node's. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
 #include "problem.h"
+
+#define LARGE_COST 8192.0 /* beyond it costs are scaled to at most 2^USUAL_EXPONENT */
+#define USUAL_EXPONENT 10
 
 static void hash_edges(uint64_t *h, const cb_edge *edge, size_t count) {
     cb_hash_word(h, count);
@@ -123,6 +127,28 @@ static void fill(const cobre_sddp_problem *problem, cobre_region *region, size_t
     }
 }
 
+static double largest_cost(const cb_node *node) {
+    double largest = 0;
+    for (size_t j = 0; j < node->columns; j++)
+        largest = fmax(largest, fabs(node->column[j].cost));
+    for (size_t i = 0; i < node->noises; i++)
+        for (size_t k = 0; k < node->outcomes && node->noise[i].target == CB_NOISE_COST; k++)
+            largest =
+                fmax(largest, fabs(node->noise[i].factor * node->outcome[k * node->randoms + node->noise[i].random]));
+    return largest;
+}
+
+/* Large costs make cuts with large slopes, which stand beside the 1 of the future cost and take the solver its digits.
+ * A power of two changes no bit of the costs themselves. */
+static double find_scale(const cobre_sddp_problem *problem) {
+    double largest = 0;
+    int exponent;
+    for (size_t n = 0; n < problem->nodes; n++)
+        largest = fmax(largest, largest_cost(&problem->node[n]));
+    frexp(largest, &exponent);
+    return largest > LARGE_COST && isfinite(largest) ? ldexp(1, USUAL_EXPONENT - exponent) : 1;
+}
+
 static cobre_sddp_status share_tours(cobre_comm *comm, cobre_sddp_problem *problem) {
     size_t total = 0, offset = 0;
     for (size_t n = 0; n < problem->nodes; n++)
@@ -158,6 +184,7 @@ cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem
         free(node->table);
         node->table = NULL;
     }
+    problem->scale = find_scale(problem);
     return share_tours(comm, problem);
 }
 

@@ -14,6 +14,7 @@ cobre_sddp_problem *cb_problem_new(const char *name, bool maximise) {
     if (!problem)
         return NULL;
     problem->maximise = maximise;
+    problem->scale = 1;
     problem->name = strdup(name ? name : "");
     problem->at_file = "";
     problem->no_memory = !problem->name;

@@ -143,6 +143,7 @@ struct cobre_sddp_problem {
     uint64_t shape;         /* of the names of states and nodes: what a warm start asks for */
     cobre_region *openings; /* all outcomes of all nodes, once a host */
     cobre_region *tours;    /* their orders, likewise */
+    double scale;           /* costs in the LPs are this, a power of two, times those of the problem */
     void *owned;            /* what the reader keeps alive for draw functions; freed by free_owned */
     void (*free_owned)(void *);
 

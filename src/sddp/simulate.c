@@ -95,7 +95,7 @@ static void pack_stage(const simulation *sim, const cb_stage *stage, double *pac
     for (size_t j = 0; j < stage->node->columns; j++)
         column[j] = solver->column_value(stage->lp, (int)j);
     for (size_t i = 0; i < stage->node->rows; i++)
-        row[i] = sign * solver->row_dual(stage->lp, (int)i);
+        row[i] = sign * solver->row_dual(stage->lp, (int)i) / stage->kind->problem->scale;
 }
 
 /* Walks trajectory m along sim->path; packed may be NULL. */

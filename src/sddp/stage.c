@@ -120,15 +120,17 @@ cobre_sddp_status cb_stage_create(const cb_stage_kind *kind, const cb_node *node
 static cb_lp_row cut_row(const cb_stage *stage, uint32_t id, int *index, double *value) {
     const double *record = cb_pool_cut(stage->kind->pool, id);
     size_t states = stage->kind->problem->states, function = (size_t)record[CB_CUT_FUNCTION], f = 0;
+    double scale = stage->kind->problem->scale;
     for (size_t s = 0; s < states; s++) {
         index[s] = (int)stage->node->state_out[s];
-        value[s] = -record[CB_CUT_SLOPES + s];
+        value[s] = -scale * record[CB_CUT_SLOPES + s];
     }
     while (stage->function[f] != function) /* at most one for each outcome of the children */
         f++;
     index[states] = (int)(stage->node->columns + f);
     value[states] = 1;
-    return (cb_lp_row){.count = (int)states + 1, .index = index, .value = value, .lower = record[CB_CUT_INTERCEPT]};
+    return (cb_lp_row){
+        .count = (int)states + 1, .index = index, .value = value, .lower = scale * record[CB_CUT_INTERCEPT]};
 }
 
 static bool remember(cb_stage *stage, uint32_t id) {
@@ -237,7 +239,9 @@ static void read_solution(cb_stage *stage) {
 static size_t refine(cb_stage *stage) {
     size_t added = 0;
     for (size_t f = 0; f < stage->futures; f++)
-        added += add_violated(stage, f, stage->kind->solver->column_value(stage->lp, (int)(stage->node->columns + f)));
+        added += add_violated(stage, f,
+                              stage->kind->solver->column_value(stage->lp, (int)(stage->node->columns + f)) /
+                                  stage->kind->problem->scale);
     return added;
 }
 
@@ -246,7 +250,8 @@ static void sum_up(cb_stage *stage) {
     stage->future = 0;
     for (int j = (int)stage->node->columns; j < stage->columns; j++)
         stage->future += stage->future_cost[j - (int)stage->node->columns] * solver->column_value(stage->lp, j);
-    stage->objective = solver->objective(stage->lp) + stage->constant;
+    stage->future /= stage->kind->problem->scale;
+    stage->objective = solver->objective(stage->lp) / stage->kind->problem->scale + stage->constant;
 }
 
 /* Letters, digits and a few more; anything else would be trouble in a file name. */

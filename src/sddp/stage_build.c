@@ -8,7 +8,9 @@
  *     P sum q_k d_k (beta Q_k) + P (1 - beta) (t + sum q_k / alpha u_k),   u_k >= d_k Q_k - t,   u_k >= 0,   t free.
  *
  * The columns follow the node's own in the order Q_1 ... Q_K, t, u_1 ... u_K; the rows u_k + t - d_k Q_k >= 0 follow the
- * node's own. Without risk there are neither t nor u. */
+ * node's own. Without risk there are neither t nor u.
+ *
+ * All costs, Q, t and u among them, are scaled (problem.h): what is read from the LP must be scaled back. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -67,13 +69,13 @@ static void put_row(draft *d, double lower, double upper) {
     d->row_upper[d->rows++] = upper;
 }
 
-static void put_own(draft *d, const cb_node *node) {
+static void put_own(draft *d, const cb_node *node, double scale) {
     for (size_t i = 0; i < node->rows; i++)
         put_row(d, node->row[i].lower, node->row[i].upper);
     for (size_t j = 0; j < node->columns; j++) {
         for (int e = node->start[j]; e < node->start[j + 1]; e++)
             put_entry(d, node->entry[e].row, node->entry[e].value);
-        put_column(d, node->column[j].lower, node->column[j].upper, node->column[j].cost);
+        put_column(d, node->column[j].lower, node->column[j].upper, scale * node->column[j].cost);
     }
 }
 
@@ -92,8 +94,8 @@ static void put_multi(draft *d, cb_stage *stage) {
             if (averse)
                 put_entry(d, first + (int)k, -edge->discount);
             double weight = edge->probability * child->probability[o] * edge->discount * risk.beta;
-            put_column(d, stage->kind->own_bound[edge->to] + (child->edges ? stage->kind->value_bound[edge->to] : 0),
-                       INFINITY, weight);
+            double bound = stage->kind->own_bound[edge->to] + (child->edges ? stage->kind->value_bound[edge->to] : 0);
+            put_column(d, problem->scale * bound, INFINITY, weight);
         }
     }
     if (!averse)
@@ -140,12 +142,12 @@ cobre_sddp_status cb_stage_build(cb_stage *stage) {
         free_draft(&d);
         return cb_sddp_memory("a stage problem", extra * sizeof(double));
     }
-    put_own(&d, node);
+    put_own(&d, node, stage->kind->problem->scale);
     if (futures > 0 && stage->kind->multi_cut) {
         put_multi(&d, stage);
     } else if (futures > 0) {
         stage->function[0] = (size_t)(node - stage->kind->problem->node);
-        put_column(&d, stage->kind->value_bound[stage->function[0]], INFINITY, 1);
+        put_column(&d, stage->kind->problem->scale * stage->kind->value_bound[stage->function[0]], INFINITY, 1);
     }
     stage->columns = d.columns;
     stage->rows = d.rows;

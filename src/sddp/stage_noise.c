@@ -124,7 +124,7 @@ void cb_stage_set_noise(cb_stage *stage, const double *values) {
             stage->upper[at] = upper;
             solver->set_column(stage->lp, at, lower, upper);
             break;
-        case CB_NOISE_COST: solver->set_cost(stage->lp, at, lower); break;
+        case CB_NOISE_COST: solver->set_cost(stage->lp, at, stage->kind->problem->scale * lower); break;
         case CB_NOISE_ENTRY:
             if (target->state != CB_NONE)
                 shift_row(stage, i, lower, &shift);
@@ -144,4 +144,6 @@ void cb_stage_slopes(const cb_stage *stage, double *slopes) {
         if (stage->target[i].state != CB_NONE)
             slopes[stage->target[i].state] -=
                 solver->row_dual(stage->lp, stage->target[i].index) * stage->target[i].change;
+    for (size_t s = 0; s < stage->kind->problem->states; s++)
+        slopes[s] /= stage->kind->problem->scale;
 }

@@ -112,7 +112,9 @@ static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t i
                              "node %s, outcome %zu: %s gave up when it bounded the cost: %s -- use fewer ranks or a "
                              "machine with more memory, or try another solver",
                              node->name, k + 1, solver->name, solver->trouble());
-        *bound = *result == CB_LP_OPTIMAL ? fmin(*bound, solver->objective(stage->lp) + stage->constant) : -INFINITY;
+        *bound = *result == CB_LP_OPTIMAL
+                     ? fmin(*bound, solver->objective(stage->lp) / problem->scale + stage->constant)
+                     : -INFINITY;
     }
     *bound = margin(*bound);
     cb_stage_free(stage);
