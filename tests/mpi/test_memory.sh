@@ -32,7 +32,8 @@ case_no_room_for_mpi_itself() {
         err_has "MPI_Init_thread"
     else
         code_is 0
-        err_has "not enough space for /dev/shm"
+        # its launcher does not always manage to show the warning
+        grep -qE 'not enough space for /dev/shm|orte/util/show_help.c' "$scratch/err" || fail "no warning: $(cat "$scratch/err")"
         out_count "of 2 by mpi" 2
     fi
     rm -rf /dev/shm/*
