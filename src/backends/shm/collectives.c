@@ -20,9 +20,8 @@
 enum {
     FOLD_ALL = 32 << 10,  /* while the operands of all ranks together are no larger, everyone folds everything */
     FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
-    GATHERED =
-        512 << 10,     /* of a part, in a round: what one core puts should still be in a cache when another takes it */
-    STREAM = 64 << 20, /* bytes of a gather's result */
+    GATHERED = 512 << 10, /* of a part, in a round: still in a cache when others take what one core has put */
+    STREAM = 64 << 20,    /* bytes of a gather's result */
 };
 
 static struct cb_shm_comm *shm(cobre_comm *comm) {

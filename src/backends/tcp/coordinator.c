@@ -102,17 +102,12 @@ static unsigned judge(const struct gathering *gathering, const cb_hello *hello) 
         return CB_REFUSED_SIZE;
     if (hello->rank == 0 || hello->rank >= comm->base.size)
         return CB_REFUSED_RANK_RANGE;
+    bool begun = sodium_memcmp(hello->job, gathering->job, CB_JOB_ID) == 0 && comm->data[hello->rank] >= 0;
+    bool complete = comm->controls[hello->rank] >= 0;
     switch (hello->kind) {
     case CB_DATA: return comm->data[hello->rank] >= 0 ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
-    case CB_CONTROL:
-        if (sodium_memcmp(hello->job, gathering->job, CB_JOB_ID) != 0 || comm->data[hello->rank] < 0)
-            return CB_REFUSED_JOB;
-        return comm->controls[hello->rank] >= 0 ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
-    case CB_HERE: /* after the data connection, before the control connection: nothing has gone over it */
-        return sodium_memcmp(hello->job, gathering->job, CB_JOB_ID) != 0 || comm->data[hello->rank] < 0 ||
-                       comm->controls[hello->rank] >= 0
-                   ? CB_REFUSED_JOB
-                   : CB_NOT_REFUSED;
+    case CB_CONTROL: return !begun ? CB_REFUSED_JOB : complete ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
+    case CB_HERE: return begun && !complete ? CB_NOT_REFUSED : CB_REFUSED_JOB; /* nothing has gone over data yet */
     default: return CB_REFUSED_KIND;
     }
 }
