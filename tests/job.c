@@ -442,7 +442,7 @@ static int judge(const job *j, bool in_time, bool orphans) {
 static double deadline_seconds(void) {
     const char *text = getenv("COBRE_TEST_DEADLINE");
     double seconds = text ? atof(text) : 0;
-    return seconds > 0 ? seconds : KIT_SANITIZED ? 120 : 30;
+    return seconds > 0 ? seconds : KIT_SANITIZED ? 120 : 60;
 }
 
 int run_job(job *j) {

@@ -28,8 +28,8 @@ fail() {
     case_failed=1
 }
 
-wait_for() { # wait_for CONDITION...: true when it comes true within 20 s
-    local end=$((SECONDS + 20))
+wait_for() { # wait_for CONDITION...: true when it comes true within 50 s
+    local end=$((SECONDS + 50))
     until "$@"; do
         [ $SECONDS -lt $end ] || return 1
         sleep 0.02

@@ -18,7 +18,7 @@
 /* Seconds from a death to every survivor's error: twice what is promised (1 s on tcp, 0.1 s on shm), because here more
  * runs at once than there are cores; sanitizers slow all down. */
 #define PROMISE (backend == COBRE_TCP ? 2.0 : KIT_SANITIZED ? 0.4 : 0.2)
-#define DEADLINE (KIT_SANITIZED ? 90.0 : 30.0) /* for everything else */
+#define DEADLINE (KIT_SANITIZED ? 120.0 : 60.0) /* for everything else */
 
 #define MUST(condition) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, "%s", #condition))
 #define MUST_SAY(condition, ...) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, __VA_ARGS__))

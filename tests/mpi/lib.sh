@@ -19,24 +19,22 @@ done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_odls_base_sigkill_timeout=0
 
-# Open MPI's session directories go here, so that what is left of a job is plain to see.
-fresh_tmp() {
-    export TMPDIR=$scratch/tmp
-    mkdir -p "$TMPDIR"
-}
-
-# launch N PROGRAM...: under the launcher of $mpi: $code, and what it wrote in $scratch/out and $scratch/err.
-launch() {
-    fresh_tmp
-    timeout -k 5 40 env "$mark" "mpirun.$mpi" -n "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
-    code=$?
-}
-
-# The same in the background as $launcher.
+# start_ranks N PROGRAM...: under the launcher of $mpi, in the background, as $launcher. Each rank itself appends its words
+# to $scratch/out and $scratch/err: what goes through a launcher may be lost when ranks end in a hurry. Open MPI's session
+# directories are in $scratch/tmp, so that what is left of a job is plain to see.
 start_ranks() {
-    fresh_tmp
-    env "$mark" "mpirun.$mpi" -n "$@" >"$scratch/out" 2>"$scratch/err" </dev/null &
+    mkdir -p "$scratch/tmp"
+    : >"$scratch/out" >"$scratch/err"
+    env "$mark" TMPDIR="$scratch/tmp" "mpirun.$mpi" -n "$1" \
+        bash -c 'exec "$@" >>"$COBRE_TEST_DIR/out" 2>>"$COBRE_TEST_DIR/err"' rank "${@:2}" \
+        >>"$scratch/out" 2>>"$scratch/err" </dev/null &
     launcher=$!
+}
+
+# The same to its end: $code.
+launch() {
+    start_ranks "$@"
+    finish
 }
 
 code_is_not() { [ "$code" != "$1" ] || fail "exit code $code: $(head -c 600 "$scratch/err")"; }

@@ -60,7 +60,7 @@ static void check_broken(const char *since) {
     MUST(cobre_allreduce(comm, &x, 1, &x, 1, COBRE_F64, COBRE_SUM) == COBRE_COLLECTIVE_FAILED);
     cobre_region *region;
     MUST(cobre_region_create(comm, 1, COBRE_F64, 0, &region) == COBRE_COLLECTIVE_FAILED && !region);
-    MUST(now() - begin < 0.1);
+    MUST(now() - begin < 1);
 }
 
 static int wait_for_all(size_t away) {

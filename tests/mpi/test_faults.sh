@@ -26,7 +26,7 @@ ends_with() {
     elif [ "$code" != "${3-}" ]; then
         code_is "$2"
     fi
-    [ "$ranks" -lt 3000 ] || fail "after $ranks ms"
+    [ "$ranks" -lt 10000 ] || fail "after $ranks ms"
     wait_for all_gone || fail "processes are left"
     ! happened returned 1 || fail "rank 1 returned: $(text_of returned.1)"
     ! happened returned 2 || fail "rank 2 returned: $(text_of returned.2)"
