@@ -73,7 +73,7 @@ bool ordered(const char *name, bool own, char *line, size_t len) {
 }
 
 void await(const char *name, char *line, size_t len) {
-    double end = now() + 30;
+    double end = now() + 100;
     while (!ordered(name, false, line, len)) {
         MUST(now() < end);
         pause_for(0.005);

@@ -58,16 +58,15 @@ order() { # FILE TEXT
     echo "$2" >"$scratch/$1.early" && mv "$scratch/$1.early" "$scratch/$1"
 }
 
-ticks_of() { # CPU time of a process, in ticks
-    sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | { read -r -a field && echo $((field[11] + field[12])); }
-}
+# CPU time of a process in ns: ranks that yield as they poll get little of a busy machine.
+cpu_of() { cut -d' ' -f1 "/proc/$1/schedstat" 2>/dev/null; }
 # A rank that has begun a blocking call of MPI shows it in one way only: it polls.
-busy_since() { [ "$(ticks_of "$1")" -ge $(($2 + 3)) ]; } # PID TICKS
+busy_since() { [ "$(cpu_of "$1")" -ge $(($2 + 5000000)) ]; } # PID NS
 inside() { # RANK: is in the call after `ready`
-    local pid ticks
+    local pid cpu
     pid=$(pid_of "$1")
-    ticks=$(ticks_of "$pid")
-    wait_for busy_since "$pid" "$ticks" || fail "rank $1 does not wait in the call"
+    cpu=$(cpu_of "$pid")
+    wait_for busy_since "$pid" "$cpu" || fail "rank $1 does not wait in the call"
 }
 
 micros() { echo "${EPOCHREALTIME/[.,]/}"; }

@@ -115,8 +115,7 @@ static void round_numbers_wrap(void **state) {
     run_ranks(cross_the_wrap);
 }
 
-/* A sleeper that nobody wakes sleeps for its whole slice. With slices of 20 s nothing else lasts that long: each such sleep
- * is a lost wake-up. */
+/* A sleeper that nobody wakes sleeps for its whole slice: with slices without end one lost wake-up is a hang. */
 static void pause_at_random(cobre_comm *comm) {
     enum { ROUNDS = 20000, PAUSES = 40 }; /* one round in so many is late */
     uint64_t random = 77 + cobre_rank(comm);
@@ -128,7 +127,6 @@ static void pause_at_random(cobre_comm *comm) {
         else
             MUST(cobre_barrier(comm) == COBRE_OK);
     }
-    MUST(cb_shm_late_wakes(comm) == 0);
 }
 
 static void no_wake_up_is_lost(void **state) {
@@ -137,7 +135,7 @@ static void no_wake_up_is_lost(void **state) {
     skip(); /* nobody is woken there */
 #endif
     double slice = cb_shm_sleep_slice;
-    cb_shm_sleep_slice = 20;
+    cb_shm_sleep_slice = 1e6;
     run_ranks(pause_at_random);
     cb_shm_sleep_slice = slice;
 }

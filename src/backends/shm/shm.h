@@ -125,10 +125,9 @@ struct cb_shm_comm {
     struct cb_slot *slots;
     unsigned char *bulk;
     size_t bulk_bytes;
-    uint32_t round;      /* last published */
-    uint64_t sequence;   /* collectives so far */
-    uint64_t late_wakes; /* sleeps that timed out though the word had changed */
-    unsigned to_stream;  /* copies that put.c shall still stream */
+    uint32_t round;     /* last published */
+    uint64_t sequence;  /* collectives so far */
+    unsigned to_stream; /* copies that put.c shall still stream */
 };
 
 /* mapping.c */
@@ -161,7 +160,6 @@ void cb_shm_publish(struct cb_shm_comm *comm, const cb_call *call);
 cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call);
 void cb_shm_leave(struct cb_shm_comm *comm); /* the others' waits for this rank end */
 cobre_status cb_shm_broken(struct cb_shm_comm *comm, const cb_call *call);
-uint64_t cb_shm_late_wakes(const cobre_comm *comm);
 extern double cb_shm_sleep_slice; /* seconds between two looks at who died; tests make it longer */
 
 /* Starts a collective: numbers it, or fails if the communicator is broken. */

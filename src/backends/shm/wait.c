@@ -8,7 +8,6 @@
  *     raise the door's sleepers; sleep while the word has the value just seen, at most one slice; lower it; again
  *
  * Raising the count after the look at the word, or not handing the kernel the value that was seen, would lose a wake-up. */
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
@@ -25,10 +24,6 @@
 #define CROWDED_YIELD_SECONDS 1e-3 /* on a core that another rank needs */
 
 double cb_shm_sleep_slice = 0.025;
-
-uint64_t cb_shm_late_wakes(const cobre_comm *comm) {
-    return ((const struct cb_shm_comm *)comm)->late_wakes;
-}
 
 static inline void pause_core(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -50,9 +45,8 @@ static void wake(_Atomic uint32_t *word) {
 }
 
 /* One nap of a tenth of what has been waited: late by a tenth at the most, and rare when the wait is long. */
-static void sleep_on(struct cb_shm_comm *comm, struct cb_door *door, _Atomic uint32_t *word, uint32_t value,
-                     double since) {
-    (void)comm, (void)door, (void)word, (void)value;
+static void sleep_on(struct cb_door *door, _Atomic uint32_t *word, uint32_t value, double since) {
+    (void)door, (void)word, (void)value;
     double nap = (cb_now() - since) / 10;
     cb_nap(nap < 50e-6 ? 50e-6 : nap > 20e-3 ? 20e-3 : nap);
 }
@@ -62,14 +56,13 @@ static void wake(_Atomic uint32_t *word) {
 }
 
 /* Until the word changes, a signal comes, or a slice of time has passed. */
-static void sleep_on(struct cb_shm_comm *comm, struct cb_door *door, _Atomic uint32_t *word, uint32_t value,
-                     double since) {
+static void sleep_on(struct cb_door *door, _Atomic uint32_t *word, uint32_t value, double since) {
     (void)since;
     struct timespec slice = cb_timespec(cb_shm_sleep_slice);
     atomic_fetch_add_explicit(&door->sleepers, 1, memory_order_seq_cst);
     uint32_t seen = atomic_load_explicit(word, memory_order_seq_cst);
-    if (seen != value && syscall(SYS_futex, word, FUTEX_WAIT, seen, &slice, NULL, 0) != 0 && errno == ETIMEDOUT)
-        comm->late_wakes += reached(word, value);
+    if (seen != value)
+        syscall(SYS_futex, word, FUTEX_WAIT, seen, &slice, NULL, 0);
     atomic_fetch_sub_explicit(&door->sleepers, 1, memory_order_relaxed);
 }
 #endif
@@ -218,7 +211,7 @@ static cobre_status sleep_for_rank(struct cb_shm_comm *comm, const cb_call *call
             return fail(comm, call, COBRE_CAUSE_INTERRUPTED, base->rank);
         if (base->stall_secs > 0 && cb_now() - *since > base->stall_secs)
             return fail(comm, call, COBRE_CAUSE_STALLED, r);
-        sleep_on(comm, &comm->doors[r], &slot->round, comm->round, *since);
+        sleep_on(&comm->doors[r], &slot->round, comm->round, *since);
     }
 }
 
