@@ -30,11 +30,14 @@ refused() {
     done
 }
 
+# Each rank becomes a job of its own first; two Open MPIs that start at once in one directory can fail over it.
 case_plugin_of_the_other_mpi() {
     local size=PMI_SIZE
     [ "$mpi" = mpich ] || size=OMPI_COMM_WORLD_SIZE
+    printf '#!/bin/sh\nTMPDIR=$(mktemp -d) exec "%s" "$@"\n' "$helpers/rank" >"$scratch/apart"
+    chmod +x "$scratch/apart"
     for plugin in "$other" "$plugins/libcobre-mpi-$other.so"; do
-        COBRE_MPI_PLUGIN=$plugin refused "$helpers/rank" "InitializationFailed: $size=2 speaks of 2 ranks" \
+        COBRE_MPI_PLUGIN=$plugin refused "$scratch/apart" "InitializationFailed: $size=2 speaks of 2 ranks" \
             "COBRE_MPI_PLUGIN=openmpi or mpich"
     done
 }
