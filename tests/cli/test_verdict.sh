@@ -16,7 +16,9 @@ echo $$ >"$scratch/new-$rank" && mv "$scratch/new-$rank" "$scratch/pid-$rank"
 started() { until [ -e "$scratch/pid-$1" ]; do sleep 0.01; done; }
 zombie() { # waits until a rank has ended
     started "$1"
-    until grep -qs '^State:.*Z' "/proc/$(cat "$scratch/pid-$1")/status"; do sleep 0.01; done
+    local pid line
+    read -r pid <"$scratch/pid-$1"
+    until read -r line <"/proc/$pid/stat" && [[ $line == *") Z "* ]]; do sleep 0.01; done
 }
 END
 trap 'clean_up; rm -f "$BASH_ENV"' EXIT

@@ -61,7 +61,7 @@ done
 COBRE_TEST_DEADLINE=1
 expect 1 'not finished at the deadline: rank 2, last note: on the way' hangs 3 shm
 expect 1 'not finished at the deadline: rank 2, last note: on the way' hangs 3 shm --threads
-COBRE_TEST_DEADLINE=6 # its launcher may take a second or two
+COBRE_TEST_DEADLINE=10 # its launcher may take some seconds
 for mpi in $mpis; do
     expect 1 'not finished at the deadline: rank 2, last note: on the way' passes,hangs 3 $mpi
     expect 1 'cases are over, but a process has not ended' leaves_process 2 $mpi
