@@ -152,7 +152,7 @@ static void streams_exactly(void **state) {
             memset(to, 0, sizeof to);
             memset(expected, 0, sizeof expected);
             memcpy(expected + SIDE + place, from + bytes % CB_LINE, bytes);
-            cb_shm_stream(to + SIDE + place, from + bytes % CB_LINE, bytes);
+            cb_stream(to + SIDE + place, from + bytes % CB_LINE, bytes);
             assert_memory_equal(to, expected, sizeof to);
         }
 }

@@ -21,7 +21,6 @@ enum {
     FOLD_ALL = 32 << 10,  /* while the operands of all ranks together are no larger, everyone folds everything */
     FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
     GATHERED = 512 << 10, /* of a part, in a round: still in a cache when others take what one core has put */
-    STREAM = 64 << 20,    /* bytes of a gather's result */
 };
 
 static struct cb_shm_comm *shm(cobre_comm *comm) {
@@ -85,14 +84,6 @@ cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
     return COBRE_OK;
 }
 
-/* Into recv. A result that no cache can hold does not go through it: its lines need not be read before they are written. */
-static void copy_out(const cb_call *call, unsigned char *to, const unsigned char *from, size_t bytes) {
-    if (to != from && call->print.count * cb_type_size(call->type) >= STREAM)
-        cb_shm_stream(to, from, bytes);
-    else
-        copy(to, from, bytes);
-}
-
 /* How a gather is cut: rounds, and the most that a rank puts in one of them. */
 struct gather {
     size_t rounds, chunk;
@@ -127,14 +118,14 @@ static void put_chunk(struct cb_shm_comm *comm, const cb_call *call, const struc
 static void keep_chunk(const struct cb_shm_comm *comm, const cb_call *call, const struct gather *cut, size_t k) {
     size_t at, bytes = chunk_of_part(call, cut, comm->base.rank, k, &at);
     if (bytes)
-        copy_out(call, byte_of(call->recv, at), byte_of(call->send, k * cut->chunk), bytes);
+        cb_copy_result(call, byte_of(call->recv, at), byte_of(call->send, k * cut->chunk), bytes);
 }
 
 static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, const struct gather *cut, size_t k) {
     for (size_t r = 0; r < comm->base.size; r++) {
         size_t at, bytes = r == comm->base.rank ? 0 : chunk_of_part(call, cut, r, k, &at);
         if (bytes)
-            copy_out(call, byte_of(call->recv, at), cb_shm_payload(comm, r, comm->round, bytes), bytes);
+            cb_copy_result(call, byte_of(call->recv, at), cb_shm_payload(comm, r, comm->round, bytes), bytes);
     }
 }
 

@@ -187,7 +187,6 @@ static inline unsigned char *cb_shm_payload(const struct cb_shm_comm *comm, size
 }
 
 /* put.c */
-void cb_shm_stream(unsigned char *to, const unsigned char *from, size_t bytes);
 void cb_shm_put(struct cb_shm_comm *comm, unsigned char *to, const unsigned char *from, size_t bytes);
 
 /* region.c */

@@ -182,8 +182,7 @@ static inline struct cb_piece cb_part_of(const cb_call *call, size_t rank) {
 }
 /* What this rank sends also belongs into its own place, unless it is there already. */
 static inline void cb_put_own(const cb_call *call, struct cb_piece place) {
-    if (place.bytes && place.base != call->send)
-        memcpy(place.base, call->send, place.bytes);
+    cb_copy_result(call, place.base, call->send, place.bytes);
 }
 cobre_status cb_star_meet(struct cb_tcp_comm *comm, const cb_call *call); /* all have entered, with the same call */
 cobre_status cb_star_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
