@@ -66,10 +66,10 @@ int cb_session_load(struct session *session);
 void cb_session_close(struct session *session);
 bool cb_session_speaks(const struct session *session); /* rank 0 */
 
-/* After a call of sddp.h has failed on all ranks: one of them says why. Returns the exit code. */
+/* After a call of sddp.h has failed on all ranks: rank 0 says why. Returns the exit code. */
 int cb_session_failed(const struct session *session);
 
-/* The same for a failure of rank 0's own: `good` counts there only. True when all is well. Collective. */
+/* True when all is well on every rank. Collective. */
 bool cb_session_agree(const struct session *session, bool good);
 
 /* cases.c: one error of a case, as "file:line: place: message". */

@@ -118,7 +118,7 @@ bool cb_write_times(const struct train *train, const cobre_sddp_times *times) {
                            times->communication, times->simulation, times->total > known ? times->total - known : 0};
     double *all = calloc(ranks * PHASES, sizeof *all);
     size_t *counts = calloc(2 * ranks, sizeof *counts);
-    bool good = all && counts;
+    bool good = cb_session_agree(&train->base, all && counts);
     for (size_t i = 0; good && i < ranks; i++) {
         counts[i] = PHASES;
         counts[ranks + i] = i * PHASES;
