@@ -173,6 +173,7 @@ typedef struct {
     int (*stop)(void *arg);
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
     void *arg;
+    void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
 } cobre_sddp_options;
 
 typedef struct {

@@ -91,9 +91,12 @@ bool cb_trace_row(const struct train *train, const cobre_sddp_progress *now) {
     return fflush(trace) == 0 || file_failed(trace_path);
 }
 
-bool cb_trace_end(void) {
-    bool good = !trace || !ferror(trace);
-    return (!trace || fclose(trace) == 0) && good ? true : file_failed(trace_path);
+/* Without a row of its own a run that had nothing left to do keeps those of the run before. */
+bool cb_trace_end(const struct train *train, uint64_t iterations) {
+    if (!trace && !open_trace(train, iterations + 1))
+        return false;
+    bool good = !ferror(trace);
+    return (fclose(trace) == 0 && good) || file_failed(trace_path);
 }
 
 enum { PHASES = 6 };

@@ -121,6 +121,10 @@ static cobre_sddp_status loop(cb_trainer *trainer, cobre_sddp_result *result) {
     if (policy->iterations > 0)
         result->last = cb_policy_progress(policy, policy->iterations);
     CB_TRY(cb_rules_check(trainer, false, false, &result->stop)); /* a resumed run may have been done */
+    if (options->start)
+        options->start(options->arg);
+    if (result->stop)
+        CB_TRY(checkpoint(trainer, true));
     while (!result->stop) {
         bool asked, late;
         CB_TRY(iterate(trainer, &asked, &late));

@@ -55,6 +55,23 @@ case_resume() {
     cobre train "$cases/brazil3" --iterations 8 --out whole --resume whole/policy.cobre # nothing is left to do
     code_is 0
     cmp before <(grep -E '^(bound|window_mean|cuts|solves),' whole/summary.csv) || fail "$(cat whole/summary.csv)"
+    cobre train "$cases/brazil3" --iterations 8 --out moved --resume whole/policy.cobre
+    code_is 0
+    cmp whole/policy.cobre moved/policy.cobre || fail "nothing left to do, and another policy"
+    cmp whole/training.csv moved/training.csv || fail "nothing left to do, and another trace"
+    [ "$(ls moved)" = "$(printf '%s\n' policy.cobre summary.csv times.csv training.csv)" ] || fail "$(ls moved)"
+}
+
+# What refuses to start says only why.
+case_refused() {
+    local options
+    cobre train "$cases/toy" --iterations 1
+    for options in "--resume toy-out/policy.cobre --seed 9" "--warm-start toy-out/policy.cobre --multi-cut" "--resume nowhere"; do
+        cobre train "$cases/toy" $options
+        code_is 1
+        out_is ""
+        [ -s err ] || fail "$options: no error"
+    done
 }
 
 # Killed at any moment, and resumed until it is done: the same policy, and every iteration once in training.csv.
