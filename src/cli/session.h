@@ -75,6 +75,9 @@ bool cb_session_agree(const struct session *session, bool good);
 /* cases.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
+/* cases.c: a word of a command that the user may copy, in quotes where a POSIX shell needs them. */
+void cb_shell_write(FILE *file, const char *word);
+
 /* cases.c: names of things. False, after a message, when a path is too long. */
 bool cb_default_folder(const char *command, const char *case_path, char folder[PATH_MAX]); /* NAME-out */
 bool cb_join_path(const char *command, char path[PATH_MAX], const char *folder, const char *name);

@@ -74,6 +74,19 @@ case_refused() {
     done
 }
 
+# The commands that it proposes can be copied as they are.
+case_quotes() {
+    cp -r "$cases/toy" "it's a case"
+    cobre train "it's a case" --iterations 1 --out "\$HOME & more"
+    code_is 0
+    out_has "cobre simulate 'it'\\''s a case' --policy '\$HOME & more/policy.cobre'"
+    eval "$(sed -n 's/^next *//p' out)"
+    code_is 0
+    eval "$(sed -n 's/^next *//p' out)"
+    code_is 0
+    [ -s "\$HOME & more/report.html" ] || fail "no report: $(ls)"
+}
+
 # Killed at any moment, and resumed until it is done: the same policy, and every iteration once in training.csv.
 case_killed() {
     local tries=0 resume
