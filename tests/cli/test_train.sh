@@ -189,10 +189,15 @@ case_no_way_out() {
             err_has "node 1, outcome 1: price = 5, demand = 3: the LP is unbounded"
         done
     done
-    cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50/' short/thermals.csv
-    cobre train short
-    code_is 1
-    err_has "like tiers in deficits.csv"
+    cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50000/' short/thermals.csv
+    for solver in glpk clp; do
+        rm -rf short-out
+        cobre train short --solver $solver
+        code_is 1
+        err_has "like tiers in deficits.csv"
+        grep -q '^\\ All costs.*times those of the case' short-out/*.lp || fail "no scale: $(cat short-out/*.lp)"
+        ! command -v glpsol >/dev/null || glpsol --lp short-out/*.lp | grep -q "NO PRIMAL FEASIBLE" || fail "glpsol"
+    done
     cobre train wild.sof.json
     code_is 1
     err_has "wild.sof.json:9: /nodes/1: node 1, outcome 1: its own LP is unbounded"
