@@ -11,7 +11,9 @@
  *
  * Rules that hold for every call:
  *   - It returns a status, 0 is success; after a failure cobre_sddp_last_error() of the same thread says what, where and
- *     what to do. "Collective" means as in comm.h: every rank of the communicator calls it, with equal arguments.
+ *     what to do. "Collective" means as in comm.h: every rank of the communicator calls it, with equal arguments. What
+ *     fails on one rank fails on all of them, with the error of the first that failed; COBRE_SDDP_COMMUNICATION_FAILED
+ *     is as in comm.h.
  *   - Bounds, cuts, policy bytes and simulated costs do not depend on the number of ranks or the backend. They depend on
  *     the problem, the options that say so, the solver and its version.
  *   - Values are in the problem's own sense: for a problem that maximises, `bound` is an upper bound.
@@ -34,7 +36,6 @@ extern "C" {
     X(FILE_FAILED, "FileFailed", "a file could not be read or written")                                                \
     X(SOLVER_NOT_AVAILABLE, "SolverNotAvailable", "the LP solver is not in this build")                                \
     X(LP_FAILED, "LpFailed", "a stage problem has no solution")                                                        \
-    X(PEER_FAILED, "PeerFailed", "another rank failed, and says why")                                                  \
     X(COMMUNICATION_FAILED, "CommunicationFailed", "a collective failed; see cobre_last_error")                        \
     X(OUT_OF_MEMORY, "OutOfMemory", "there is not enough memory")
 
@@ -172,6 +173,7 @@ typedef struct {
     int (*stop)(void *arg);
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
     void *arg;
+    void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
 } cobre_sddp_options;
 
 typedef struct {

@@ -12,6 +12,21 @@ void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
     fprintf(file, " %s\n", issue->message);
 }
 
+void cb_shell_write(FILE *file, const char *word) {
+    size_t plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-");
+    if (plain > 0 && !word[plain]) {
+        fputs(word, file);
+        return;
+    }
+    putc('\'', file);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", file);
+        else
+            putc(*word, file);
+    putc('\'', file);
+}
+
 static bool too_long(const char *command, const char *path) {
     fprintf(stderr, "cobre %s: %.60s...: the path is too long\n", command, path);
     return false;

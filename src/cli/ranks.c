@@ -99,7 +99,7 @@ bool cb_session_speaks(const struct session *session) {
 static void print_failure(const struct session *session, const cobre_sddp_error *error) {
     const char *command = session->command;
     fprintf(stderr, "cobre %s: ", command);
-    if (cobre_size(session->comm) > 1 && cobre_rank(session->comm) > 0)
+    if (cobre_rank(session->comm) > 0)
         fprintf(stderr, "rank %zu: ", cobre_rank(session->comm));
     bool named = error->file[0] && strstr(error->message, error->file);
     if (error->file[0] && !named)
@@ -116,29 +116,17 @@ static void print_failure(const struct session *session, const cobre_sddp_error 
     }
 }
 
-/* The lowest rank that knows a cause; a rank that only heard of it does not. */
-static bool is_mine_to_say(const struct session *session, cobre_sddp_status status) {
-    uint64_t mine = status == COBRE_SDDP_PEER_FAILED ? UINT64_MAX : cobre_rank(session->comm), first;
-    if (cobre_allreduce_t(session->comm, &mine, &first, 1, COBRE_MIN) != COBRE_OK)
-        return status != COBRE_SDDP_PEER_FAILED;
-    return first == UINT64_MAX ? cb_session_speaks(session) : first == mine;
-}
-
 int cb_session_failed(const struct session *session) {
-    cobre_sddp_error error = *cobre_sddp_last_error();
-    if (error.status == COBRE_SDDP_COMMUNICATION_FAILED) {
-        if (!session->started)
-            print_failure(session, &error);
-        return CB_EXIT_BROKEN;
-    }
-    if (is_mine_to_say(session, error.status))
-        print_failure(session, &error);
-    return CB_EXIT_FAILED;
+    const cobre_sddp_error *error = cobre_sddp_last_error();
+    bool broken = error->status == COBRE_SDDP_COMMUNICATION_FAILED;
+    if (broken ? !session->started : cb_session_speaks(session))
+        print_failure(session, error);
+    return broken ? CB_EXIT_BROKEN : CB_EXIT_FAILED;
 }
 
 bool cb_session_agree(const struct session *session, bool good) {
-    uint8_t word = good;
-    return cobre_broadcast_t(session->comm, &word, 1, 0) == COBRE_OK && word;
+    uint8_t mine = good, all;
+    return cobre_allreduce_t(session->comm, &mine, &all, 1, COBRE_MIN) == COBRE_OK && all;
 }
 
 static void on_issue(void *errors, const cobre_sddp_issue *issue) {
@@ -160,10 +148,9 @@ int cb_session_load(struct session *session) {
     };
     if (cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_SDDP_OK)
         return 0;
-    if (cobre_sddp_last_error()->status != COBRE_SDDP_INVALID_CASE || session->json)
+    if (errors == 0 || session->json)
         return cb_session_failed(session);
-    if (speaks)
-        fprintf(stderr, "cobre %s: %zu error%s in the case\n", session->command, errors, errors == 1 ? "" : "s");
+    fprintf(stderr, "cobre %s: %zu error%s in the case\n", session->command, errors, errors == 1 ? "" : "s");
     return CB_EXIT_FAILED;
 }
 

@@ -76,9 +76,10 @@ static void write_footer(FILE *to, const char *folder, const struct fact_list *s
     fprintf(to, "</main>\n<footer><p>Made by cobre %s from the tables in <code>", cobre_version());
     cb_html_write(to, folder);
     fputs("</code>", to);
-    if (*cb_fact(summary, "case")) {
+    const char *path = cb_fact(summary, "case"), *slash = strrchr(path, '/');
+    if (*path) { /* by its name: a page that is passed on should not tell where its maker's files are */
         fputs(", case <code>", to);
-        cb_html_write(to, cb_fact(summary, "case"));
+        cb_html_write(to, slash && slash[1] ? slash + 1 : path);
         fputs("</code>, seed ", to);
         cb_html_write(to, cb_fact(summary, "seed"));
     }

@@ -66,14 +66,17 @@ int cb_session_load(struct session *session);
 void cb_session_close(struct session *session);
 bool cb_session_speaks(const struct session *session); /* rank 0 */
 
-/* After a call of sddp.h has failed on all ranks: one of them says why. Returns the exit code. */
+/* After a call of sddp.h has failed on all ranks: rank 0 says why. Returns the exit code. */
 int cb_session_failed(const struct session *session);
 
-/* The same for a failure of rank 0's own: `good` counts there only. True when all is well. Collective. */
+/* True when all is well on every rank. Collective. */
 bool cb_session_agree(const struct session *session, bool good);
 
 /* cases.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
+
+/* cases.c: a word of a command that the user may copy, in quotes where a POSIX shell needs them. */
+void cb_shell_write(FILE *file, const char *word);
 
 /* cases.c: names of things. False, after a message, when a path is too long. */
 bool cb_default_folder(const char *command, const char *case_path, char folder[PATH_MAX]); /* NAME-out */

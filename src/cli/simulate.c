@@ -213,6 +213,18 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_simulat
     printf("}\n");
 }
 
+/* "out/{costs,stages}.csv", or only "out/costs.csv". */
+static void print_tables(const struct simulate *simulate) {
+    bool several = false;
+    for (size_t table = 1; table < CB_TABLES; table++)
+        several |= simulate->spool.wanted[table];
+    printf("%-10s%s/%scosts", several ? "tables" : "table", simulate->folder, several ? "{" : "");
+    for (size_t table = 1; table < CB_TABLES; table++)
+        if (simulate->spool.wanted[table])
+            printf(",%s", cb_table_name[table]);
+    printf("%s.csv\n", several ? "}" : "");
+}
+
 static void print_summary(const struct simulate *simulate, const cobre_sddp_simulation *result, double bound) {
     bool maximises = cobre_sddp_maximises(simulate->base.problem);
     char mean[32], half[32], least[32], most[32], limit[32];
@@ -230,11 +242,11 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_simu
         printf(", no gap: with a risk measure");
     else if (!is_sample(simulate))
         printf(", no gap: the scenarios are no sample");
-    printf("\n\n%-10s%s/{costs", "tables", simulate->folder);
-    for (size_t table = 1; table < CB_TABLES; table++)
-        if (simulate->spool.wanted[table])
-            printf(",%s", cb_table_name[table]);
-    printf("}.csv\n%-10scobre report %s\n", "next", simulate->folder);
+    printf("\n\n");
+    print_tables(simulate);
+    printf("%-10scobre report ", "next");
+    cb_shell_write(stdout, simulate->folder);
+    printf("\n");
 }
 
 static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
@@ -274,6 +286,12 @@ static bool prepare(struct simulate *simulate) {
     return false;
 }
 
+static void say_train_first(const char *case_path) {
+    fprintf(stderr, "cobre simulate:   train first: cobre train ");
+    cb_shell_write(stderr, case_path);
+    fprintf(stderr, "\n");
+}
+
 int cb_command_simulate(int argc, char **argv) {
     static struct simulate simulate;
     int code = read_options(argc, argv, &simulate);
@@ -289,7 +307,7 @@ int cb_command_simulate(int argc, char **argv) {
     if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_SDDP_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
-            fprintf(stderr, "cobre simulate:   train first: cobre train %s\n", base->case_path);
+            say_train_first(base->case_path);
     }
     if (code == 0)
         code = simulate_policy(&simulate, policy);

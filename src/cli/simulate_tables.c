@@ -173,12 +173,6 @@ void cb_spool_close(struct spool *spool) {
     free(spool->pieces);
 }
 
-/* On every rank. */
-static bool all_good(const struct session *session, bool good) {
-    uint8_t bad = !good, any;
-    return cobre_allreduce_t(session->comm, &bad, &any, 1, COBRE_MAX) == COBRE_OK && !any;
-}
-
 /* Which rank has each trajectory, plus one; 0: it was not simulated. The caller frees it. */
 static uint32_t *find_owners(const struct spool *spool, const struct session *session, uint64_t *count) {
     uint64_t mine = 0;
@@ -190,7 +184,7 @@ static uint32_t *find_owners(const struct spool *spool, const struct session *se
     uint32_t *owners = calloc(*count + 1, sizeof *owners);
     for (size_t i = 0; owners && i < spool->count; i++)
         owners[spool->pieces[i].trajectory] = (uint32_t)cobre_rank(session->comm) + 1;
-    if (!all_good(session, owners != NULL) ||
+    if (!cb_session_agree(session, owners != NULL) ||
         cobre_allreduce_t(session->comm, owners, owners, *count + 1, COBRE_MAX) != COBRE_OK) {
         free(owners);
         return NULL;
@@ -297,7 +291,7 @@ static bool spools_are_good(struct spool *spool, const struct session *session) 
     if (spool->failed)
         fprintf(stderr, "cobre simulate: rank %zu has no room left for its tables (TMPDIR, memory)\n",
                 cobre_rank(session->comm));
-    return all_good(session, !spool->failed);
+    return cb_session_agree(session, !spool->failed);
 }
 
 bool cb_spool_write(struct spool *spool, const struct session *session, const char *folder) {
@@ -316,6 +310,6 @@ bool cb_spool_write(struct spool *spool, const struct session *session, const ch
     free(owners);
     if (spool->failed)
         fprintf(stderr, "cobre simulate: rank %zu cannot read back its tables (TMPDIR)\n", cobre_rank(session->comm));
-    good = all_good(session, good && !spool->failed);
+    good = cb_session_agree(session, good && !spool->failed);
     return cb_session_agree(session, speaks ? close_tables(spool, folder, to, good) : good);
 }

@@ -9,6 +9,12 @@
 
 static bool trace_lost;
 
+static void on_start(void *arg) {
+    const struct train *train = arg;
+    if (cb_session_speaks(&train->base))
+        cb_table_start(train);
+}
+
 static void on_progress(void *arg, const cobre_sddp_progress *progress) {
     const struct train *train = arg;
     if (!cb_session_speaks(&train->base))
@@ -30,7 +36,7 @@ static bool keep(const struct train *train, const cobre_sddp_result *result, con
     bool good = cb_write_times(train, &result->times);
     if (!cb_session_speaks(&train->base))
         return good;
-    good = cb_trace_end() && good && !trace_lost;
+    good = !trace_lost && cb_trace_end(train, result->iterations) && good;
     cobre_sddp_result kept = *result;
     if (cobre_sddp_policy_averse(policy))
         kept.last.window_half = NAN; /* so that the report shows no gap */
@@ -40,10 +46,9 @@ static bool keep(const struct train *train, const cobre_sddp_result *result, con
 static int train_case(struct train *train) {
     cobre_sddp_policy *policy = NULL;
     cobre_sddp_result result = {.stop = COBRE_SDDP_STOP_NOT_YET};
-    if (cb_session_speaks(&train->base))
-        cb_table_start(train);
     cb_stop_catch(&train->base, "the iteration is finished and saved");
     train->options.stop = cb_stop_asked;
+    train->options.start = on_start;
     train->options.progress = on_progress;
     train->options.arg = train;
     if (cobre_sddp_train(train->base.comm, train->base.problem, &train->options, &policy, &result) != COBRE_SDDP_OK)

@@ -22,7 +22,7 @@ void cb_table_end(const struct train *train, const cobre_sddp_result *result, ui
 
 /* train_files.c: what rank 0 keeps. False after a message. */
 bool cb_trace_row(const struct train *train, const cobre_sddp_progress *progress);
-bool cb_trace_end(void);
+bool cb_trace_end(const struct train *train, uint64_t iterations);
 bool cb_write_times(const struct train *train, const cobre_sddp_times *times); /* collective */
 bool cb_write_summary(const struct train *train, const cobre_sddp_result *result, const cobre_sddp_policy *policy);
 

@@ -91,9 +91,12 @@ bool cb_trace_row(const struct train *train, const cobre_sddp_progress *now) {
     return fflush(trace) == 0 || file_failed(trace_path);
 }
 
-bool cb_trace_end(void) {
-    bool good = !trace || !ferror(trace);
-    return (!trace || fclose(trace) == 0) && good ? true : file_failed(trace_path);
+/* Without a row of its own a run that had nothing left to do keeps those of the run before. */
+bool cb_trace_end(const struct train *train, uint64_t iterations) {
+    if (!trace && !open_trace(train, iterations + 1))
+        return false;
+    bool good = !ferror(trace);
+    return (fclose(trace) == 0 && good) || file_failed(trace_path);
 }
 
 enum { PHASES = 6 };
@@ -118,7 +121,7 @@ bool cb_write_times(const struct train *train, const cobre_sddp_times *times) {
                            times->communication, times->simulation, times->total > known ? times->total - known : 0};
     double *all = calloc(ranks * PHASES, sizeof *all);
     size_t *counts = calloc(2 * ranks, sizeof *counts);
-    bool good = all && counts;
+    bool good = cb_session_agree(&train->base, all && counts);
     for (size_t i = 0; good && i < ranks; i++) {
         counts[i] = PHASES;
         counts[ranks + i] = i * PHASES;

@@ -171,10 +171,22 @@ static void print_bounds(const cobre_sddp_progress *last) {
 /* A program that reads the lines wants no hint; a person does. */
 static void print_next(const struct train *train, const cobre_sddp_result *result) {
     const char *path = train->base.case_path;
-    if (result->stop == COBRE_SDDP_STOP_ASKED)
-        printf("go on     cobre train %s%s --resume %s%s%s\n", path, train->again, train->policy,
-               train->out ? " --out " : "", train->out ? train->folder : "");
-    printf("next      cobre simulate %s --policy %s\n", path, train->policy);
+    if (result->stop == COBRE_SDDP_STOP_ASKED) {
+        printf("go on     cobre train ");
+        cb_shell_write(stdout, path);
+        printf("%s --resume ", train->again);
+        cb_shell_write(stdout, train->policy);
+        if (train->out) {
+            printf(" --out ");
+            cb_shell_write(stdout, train->folder);
+        }
+        printf("\n");
+    }
+    printf("next      cobre simulate ");
+    cb_shell_write(stdout, path);
+    printf(" --policy ");
+    cb_shell_write(stdout, train->policy);
+    printf("\n");
 }
 
 void cb_table_end(const struct train *train, const cobre_sddp_result *result, uint64_t cuts) {

@@ -7,7 +7,7 @@
  * of the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
  *
  * Sums run over successors and outcomes in their order. Cost of a step: M / R * outcomes LPs a rank and one gather of
- * M cuts. A rank whose LP failed sends NaN, which ends training on all ranks at the same step. */
+ * M cuts. A rank that failed sends NaN, which ends training on all ranks at the same step. */
 #include <math.h>
 #include <string.h>
 
@@ -128,17 +128,17 @@ static cobre_sddp_status not_finite(const cb_trainer *trainer, size_t m, size_t 
 }
 
 /* This rank's cuts of step k, or as many records of NaN. */
-static void make_records(cb_trainer *trainer, size_t k, uint64_t iteration) {
+static void make_records(cb_trainer *trainer, size_t k, uint64_t iteration, cobre_sddp_status *own) {
     size_t stride = trainer->policy->pool.stride;
     double *record = trainer->record;
     for (size_t m = trainer->first; m < trainer->last; m++) {
         size_t cuts = cuts_of(trainer, m, k);
-        if (cuts > 0 && !trainer->failure.status)
-            cb_trainer_failed(trainer, make_cuts(trainer, m, k, iteration, record));
-        for (size_t i = 0; i < cuts && !trainer->failure.status; i++)
+        if (cuts > 0 && !*own)
+            *own = make_cuts(trainer, m, k, iteration, record);
+        for (size_t i = 0; i < cuts && !*own; i++)
             if (!isfinite(record[i * stride + CB_CUT_INTERCEPT]))
-                cb_trainer_failed(trainer, not_finite(trainer, m, k));
-        for (size_t i = 0; i < cuts && trainer->failure.status; i++)
+                *own = not_finite(trainer, m, k);
+        for (size_t i = 0; i < cuts && *own; i++)
             record[i * stride + CB_CUT_INTERCEPT] = NAN;
         record += cuts * stride;
     }
@@ -157,19 +157,16 @@ static size_t count_cuts(cb_trainer *trainer, size_t k) {
     return total;
 }
 
-cobre_sddp_status cb_backward(cb_trainer *trainer, uint64_t iteration) {
+cobre_sddp_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own) {
     for (size_t k = trainer->steps; k-- > 0;) {
         if (count_cuts(trainer, k) == 0)
             continue;
         double begin = cb_clock();
-        make_records(trainer, k, iteration);
+        make_records(trainer, k, iteration, own);
         double made = cb_clock();
-        size_t culprit = COBRE_NO_RANK;
-        cobre_sddp_status status = cb_pool_add(&trainer->policy->pool, trainer->record, trainer->count, &culprit);
+        CB_TRY(cb_pool_add(&trainer->policy->pool, trainer->record, trainer->count, *own));
         trainer->times.backward += made - begin;
         trainer->times.communication += cb_clock() - made;
-        if (status)
-            return status == COBRE_SDDP_PEER_FAILED ? cb_trainer_blame(trainer, culprit) : status;
     }
     return COBRE_SDDP_OK;
 }

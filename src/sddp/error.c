@@ -68,10 +68,25 @@ cobre_sddp_status cb_sddp_comm(cobre_status status) {
     if (!status)
         return COBRE_SDDP_OK;
     const cobre_error *error = cobre_last_error();
-    return cb_sddp_fail(COBRE_SDDP_COMMUNICATION_FAILED, "%s -- %s", error->message, error->suggestion);
+    return cb_sddp_fail(status == COBRE_ALLOCATION_FAILED ? COBRE_SDDP_OUT_OF_MEMORY : COBRE_SDDP_COMMUNICATION_FAILED,
+                        "%s -- %s", error->message, error->suggestion);
 }
 
 cobre_sddp_status cb_sddp_memory(const char *what, size_t bytes) {
     return cb_sddp_fail(COBRE_SDDP_OUT_OF_MEMORY, "no memory for %s (%zu bytes) -- use fewer ranks or a larger machine",
                         what, bytes);
+}
+
+cobre_sddp_status cb_agree(cobre_comm *comm, cobre_sddp_status status) {
+    uint64_t first = status ? cobre_rank(comm) : UINT64_MAX;
+    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, &first, 1, &first, 1, COBRE_U64, COBRE_MIN)));
+    if (first == UINT64_MAX)
+        return COBRE_SDDP_OK;
+    cobre_sddp_error error = last;
+    CB_TRY(cb_sddp_comm(cobre_broadcast(comm, &error, sizeof error, COBRE_U8, (size_t)first)));
+    char who[32] = "";
+    if (first > 0)
+        snprintf(who, sizeof who, "rank %zu: ", (size_t)first);
+    return cb_sddp_fail_at(error.status, error.file, error.line, "%s%s%s%s", who, error.message,
+                           *error.suggestion ? " -- " : "", error.suggestion);
 }

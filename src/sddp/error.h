@@ -14,6 +14,10 @@ cobre_sddp_status cb_sddp_comm(cobre_status status);
 
 cobre_sddp_status cb_sddp_memory(const char *what, size_t bytes);
 
+/* After what a rank may fail at alone: everybody gets the status and the error of the first rank that failed, so that
+ * none goes on and waits for it. Collective. */
+cobre_sddp_status cb_agree(cobre_comm *comm, cobre_sddp_status status);
+
 /* Returns from the enclosing function on failure. */
 #define CB_TRY(call)                                                                                                   \
     do {                                                                                                               \

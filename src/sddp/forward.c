@@ -2,7 +2,7 @@
  *
  * Every rank samples the paths of all trajectories and walks along its own block: at each step the node's LP starts where
  * the iteration starts at that node (or where this trajectory left it, if it was there before), takes the state and the
- * outcome, and hands its outgoing state on, projected onto its bounds. No communication.
+ * outcome, and hands its outgoing state on, projected onto its bounds. No communication, unless a path has to grow.
  *
  * Cost: one LP a step; one factorisation more for each, because a start is restored. */
 #include <stdlib.h>
@@ -10,16 +10,21 @@
 
 #include "trainer.h"
 
+/* The paths are the same on all ranks, and so is whether one has to grow, for which a rank may have no memory. */
 static cobre_sddp_status sample(cb_trainer *trainer, uint64_t iteration) {
+    cobre_sddp_status status = COBRE_SDDP_OK;
+    bool meet = false;
     trainer->steps = 0;
-    for (size_t m = 0; m < trainer->policy->passes; m++) {
+    for (size_t m = 0; m < trainer->policy->passes && !status; m++) {
+        cb_path *path = &trainer->path[m];
+        size_t room = path->room;
         if (!cb_path_sample(trainer->problem, trainer->policy->seed, CB_RNG_FORWARD, (uint32_t)iteration, (uint32_t)m,
-                            0, &trainer->path[m]))
-            return cb_sddp_memory("a path", trainer->path[m].steps);
-        if (trainer->path[m].steps > trainer->steps)
-            trainer->steps = trainer->path[m].steps;
+                            0, path))
+            status = cb_sddp_memory("a path", path->steps * sizeof *path->step);
+        meet |= status || path->room > room;
+        trainer->steps = path->steps > trainer->steps ? path->steps : trainer->steps;
     }
-    return COBRE_SDDP_OK;
+    return meet ? cb_agree(trainer->comm, status) : status;
 }
 
 static cobre_sddp_status state_room(cb_trainer *trainer, size_t own, size_t steps) {
@@ -61,11 +66,11 @@ static cobre_sddp_status walk(cb_trainer *trainer, size_t m) {
     return COBRE_SDDP_OK;
 }
 
-cobre_sddp_status cb_forward(cb_trainer *trainer, uint64_t iteration) {
+cobre_sddp_status cb_forward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own) {
     CB_TRY(sample(trainer, iteration));
     for (size_t i = 0; i < (trainer->last - trainer->first) * trainer->problem->nodes; i++)
         trainer->chain[i].set = false;
-    for (size_t m = trainer->first; m < trainer->last; m++)
-        CB_TRY(walk(trainer, m));
+    for (size_t m = trainer->first; m < trainer->last && !*own; m++)
+        *own = walk(trainer, m);
     return COBRE_SDDP_OK;
 }

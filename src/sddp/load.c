@@ -40,11 +40,11 @@ cobre_sddp_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobr
         memcpy(&options, given, given->struct_size < sizeof options ? given->struct_size : sizeof options);
     *problem = NULL;
     *problem = read_case(path, &options);
-    if (!*problem)
-        return cb_sddp_memory("the case", 0);
-    for (size_t n = 0; options.has_value_bound && n < (*problem)->nodes; n++)
+    cobre_sddp_status status = cb_agree(comm, *problem ? COBRE_SDDP_OK : cb_sddp_memory("the case", 0));
+    for (size_t n = 0; !status && options.has_value_bound && n < (*problem)->nodes; n++)
         cb_set_value_bound(*problem, n, options.value_bound);
-    cobre_sddp_status status = cb_problem_finish(comm, *problem, options.solver);
+    if (!status)
+        status = cb_problem_finish(comm, *problem, options.solver);
     if (status)
         cobre_sddp_problem_free(problem);
     return status;

@@ -180,7 +180,8 @@ static cb_lp *create(const cb_lp_model *model) {
     lp->rows = model->rows;
     lp->index = malloc(room * sizeof *lp->index);
     lp->value = malloc(room * sizeof *lp->value);
-    if (lp->index && lp->value && attempt(lp, load, &(loading){lp, model}))
+    bool ready = glp_init_env() <= 1; /* done, or done before; GLPK itself aborts when it cannot */
+    if (lp->index && lp->value && ready && attempt(lp, load, &(loading){lp, model}))
         return lp;
     destroy(lp);
     return NULL;
@@ -213,10 +214,13 @@ static void add_row(cb_lp *lp, const cb_lp_row *row) {
 }
 
 static void keep_rows(cb_lp *lp, const unsigned char *keep) {
+    if (!alive(lp))
+        return;
     int *gone = malloc(((size_t)lp->extra + 1) * sizeof *gone), count = 0;
-    if (!gone || !alive(lp)) {
-        free(gone);
-        return; /* rows that stay do no harm */
+    if (!gone) { /* with rows that should be gone it is as lost as when GLPK has no memory */
+        lp->generation--;
+        snprintf(last_words, sizeof last_words, "no memory to remove cuts");
+        return;
     }
     for (int i = 0; i < lp->extra; i++)
         if (!keep || !keep[i])

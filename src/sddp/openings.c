@@ -1,8 +1,7 @@
 /* openings.c: the opening tree, all outcomes of all nodes in one region a host, and the last steps of building.
  *
  * Rank l of the L ranks of a host fills outcomes [total * l / L, total * (l + 1) / L), counted over all nodes; then the
- * region is sealed and the builder's tables are given back: more ranks on a host need no more memory for it. In which
- * order the outcomes are solved is in a region of its own, each rank having found every L-th node's. */
+ * region is sealed and the builder's tables are given back: more ranks on a host need no more memory for it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,23 +148,6 @@ static double find_scale(const cobre_sddp_problem *problem) {
     return largest > LARGE_COST && isfinite(largest) ? ldexp(1, USUAL_EXPONENT - exponent) : 1;
 }
 
-static cobre_sddp_status share_tours(cobre_comm *comm, cobre_sddp_problem *problem) {
-    size_t total = 0, offset = 0;
-    for (size_t n = 0; n < problem->nodes; n++)
-        total += problem->node[n].outcomes;
-    CB_TRY(cb_sddp_comm(cobre_region_create(comm, total, COBRE_U32, COBRE_REGION_INTERLEAVE, &problem->tours)));
-    const uint32_t *data = cobre_region_data(problem->tours);
-    for (size_t n = 0; n < problem->nodes; n++) {
-        cb_node *node = &problem->node[n];
-        if (n % cobre_node_size(comm) == cobre_node_rank(comm) &&
-            !cb_find_tour(node, cobre_region_claim(problem->tours, offset, node->outcomes)))
-            problem->no_memory = true;
-        node->tour = data + offset;
-        offset += node->outcomes;
-    }
-    return cb_sddp_comm(cobre_region_seal(problem->tours));
-}
-
 cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem) {
     size_t values = 0, outcomes = 0, offset = 0;
     for (size_t n = 0; n < problem->nodes; n++) {
@@ -185,16 +167,6 @@ cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem
         node->table = NULL;
     }
     problem->scale = find_scale(problem);
-    return share_tours(comm, problem);
-}
-
-/* Every rank learns whether all are well, and with the same thing. word 0: trouble; 1, 2: the thing and its complement,
- * whose minima meet only if all are equal. */
-static cobre_sddp_status agree(cobre_comm *comm, unsigned trouble, uint64_t thing, bool *well, bool *equal) {
-    uint64_t word[3] = {trouble ? 0 : 1, thing, ~thing};
-    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, word, 3, word, 3, COBRE_U64, COBRE_MIN)));
-    *well = word[0] == 1;
-    *equal = word[1] == ~word[2];
     return COBRE_SDDP_OK;
 }
 
@@ -206,43 +178,37 @@ static cobre_sddp_status refuse(const cobre_sddp_problem *problem) {
         problem->errors > 1 ? "s" : "", first.message, *first.suggestion ? " -- " : "", first.suggestion);
 }
 
-static cobre_sddp_status check_together(cobre_comm *comm, cobre_sddp_problem *problem) {
-    bool well, equal;
-    cb_problem_check(problem);
-    CB_TRY(agree(comm, problem->errors > 0 || problem->no_memory, 0, &well, &equal));
+static cobre_sddp_status check(cobre_sddp_problem *problem) {
+    if (!problem->no_memory)
+        cb_problem_check(problem);
     if (problem->no_memory)
         return cb_sddp_memory("the problem", 0);
-    if (problem->errors > 0)
-        return refuse(problem);
-    if (!well)
-        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED,
-                            "another rank could not read the case -- see its message; the files "
-                            "must be the same on all hosts");
-    return COBRE_SDDP_OK;
+    return problem->errors > 0 ? refuse(problem) : COBRE_SDDP_OK;
+}
+
+/* The minima of a hash and of its complement meet only if all ranks have the same. */
+static cobre_sddp_status compare(cobre_comm *comm, cobre_sddp_problem *problem) {
+    uint64_t hash = problem->fingerprint ^ scenario_hash(problem), word[2] = {hash, ~hash};
+    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, word, 2, word, 2, COBRE_U64, COBRE_MIN)));
+    if (word[0] == ~word[1])
+        return COBRE_SDDP_OK;
+    cb_problem_at(problem, problem->at_file, 0, "%s", "");
+    cb_problem_error(problem, "the ranks have read different cases -- the files must be the same on all hosts");
+    return refuse(problem);
+}
+
+static cobre_sddp_status find_bounds(cobre_sddp_problem *problem, const char *solver) {
+    CB_TRY(cb_problem_find_bounds(problem, solver));
+    return problem->errors > 0 ? refuse(problem) : COBRE_SDDP_OK;
 }
 
 cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver) {
-    CB_TRY(check_together(comm, problem));
+    CB_TRY(cb_agree(comm, check(problem)));
     CB_TRY(cb_problem_share(comm, problem));
     problem->fingerprint = fingerprint(problem);
     problem->shape = shape(problem);
-    bool well, equal;
-    CB_TRY(agree(comm, problem->no_memory, problem->fingerprint ^ scenario_hash(problem), &well, &equal));
-    if (problem->no_memory)
-        return cb_sddp_memory("the order of outcomes", 0);
-    if (!well)
-        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank had not enough memory -- see its message");
-    if (!equal) {
-        cb_problem_at(problem, problem->at_file, 0, "%s", "");
-        cb_problem_error(problem, "the ranks have read different cases -- the files must be the same on all hosts");
-        return refuse(problem);
-    }
-    cobre_sddp_status status = cb_problem_find_bounds(problem, solver);
-    CB_TRY(agree(comm, status || problem->errors > 0, 0, &well, &equal));
+    CB_TRY(compare(comm, problem));
+    CB_TRY(cb_agree(comm, find_bounds(problem, solver)));
     cb_json_forget(problem);
-    if (!status && problem->errors > 0)
-        return refuse(problem);
-    if (!status && !well)
-        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank could not bound the future cost -- see its message");
-    return status;
+    return COBRE_SDDP_OK;
 }

@@ -47,9 +47,10 @@ bool cb_policy_trace(cobre_sddp_policy *policy, cb_trace trace); /* appends; fal
 /* One iteration of the trace as its users see it. */
 cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t iteration);
 
-/* Starts as bytes, for a file and for the other ranks. Packing: NULL without memory. */
+/* Starts as bytes, for a file and for the other ranks. Packing: NULL without memory. Unpacking: INVALID_POLICY, without a
+ * message, when they make no sense. */
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
-bool cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length); /* false: not right */
+cobre_sddp_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
 
 /* policy_file.c: a file is written and read by rank 0. All of these are collective. */
 cobre_sddp_status cb_policy_write(cobre_sddp_policy *policy, const char *path);

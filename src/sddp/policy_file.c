@@ -13,6 +13,7 @@
  * once to check the sum, then again; the cuts go to all ranks by gathers to which the others add nothing. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,19 +49,6 @@ static uint64_t file_bytes(const header *head) {
 static cobre_sddp_status file_error(const char *path, const char *doing, const char *remedy) {
     return cb_sddp_fail_at(COBRE_SDDP_FILE_FAILED, path, 0, "%s: cannot %s: %s -- %s", path, doing, strerror(errno),
                            remedy);
-}
-
-/* Everybody gets the status and the error of the first rank that failed. */
-static cobre_sddp_status share_status(cobre_comm *comm, cobre_sddp_status status) {
-    uint64_t first = status ? cobre_rank(comm) : UINT64_MAX;
-    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, &first, 1, &first, 1, COBRE_U64, COBRE_MIN)));
-    if (first == UINT64_MAX)
-        return COBRE_SDDP_OK;
-    cobre_sddp_error error = *cobre_sddp_last_error();
-    error.status = status;
-    CB_TRY(cb_sddp_comm(cobre_broadcast(comm, &error, sizeof error, COBRE_U8, (size_t)first)));
-    return cb_sddp_fail_at(error.status, error.file, error.line, "%s%s%s", error.message,
-                           *error.suggestion ? " -- " : "", error.suggestion);
 }
 
 typedef struct {
@@ -185,7 +173,7 @@ static cobre_sddp_status write_here(const cobre_sddp_policy *policy, const char 
 
 cobre_sddp_status cb_policy_write(cobre_sddp_policy *policy, const char *path) {
     cobre_sddp_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_SDDP_OK;
-    return share_status(policy->comm, status);
+    return cb_agree(policy->comm, status);
 }
 
 cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
@@ -248,33 +236,46 @@ static cobre_sddp_status open_here(const cobre_sddp_problem *problem, const char
 static cobre_sddp_status open_together(cobre_comm *comm, const cobre_sddp_problem *problem, const char *path, bool warm,
                                        FILE **file, header *head, unsigned char **middle) {
     bool first = cobre_rank(comm) == 0;
-    CB_TRY(share_status(comm, first ? open_here(problem, path, warm, file, head, middle) : COBRE_SDDP_OK));
+    CB_TRY(cb_agree(comm, first ? open_here(problem, path, warm, file, head, middle) : COBRE_SDDP_OK));
     CB_TRY(cb_sddp_comm(cobre_broadcast(comm, head, sizeof *head, COBRE_U8, 0)));
     size_t bytes = (size_t)(file_bytes(head) - sizeof *head - 8 - 8 * (CB_CUT_SLOPES + head->states) * head->cuts);
     bool room = first || (*middle = malloc(bytes + 1));
-    CB_TRY(share_status(comm, room ? COBRE_SDDP_OK : cb_sddp_memory("a policy", bytes)));
+    CB_TRY(cb_agree(comm, room ? COBRE_SDDP_OK : cb_sddp_memory("a policy", bytes)));
     return cb_sddp_comm(cobre_broadcast(comm, *middle, bytes, COBRE_U8, 0));
 }
 
-/* The cuts, PIECE at a time, from rank 0's file into the pool. iteration NULL: as they are. */
+/* The next cuts of rank 0's file; the first is NaN if they are not to be had. iteration NULL: as they are. */
+static cobre_sddp_status read_piece(const cb_pool *pool, FILE *file, const char *path, size_t cuts,
+                                    const double *iteration, double *piece) {
+    cobre_sddp_status status = COBRE_SDDP_OK;
+    if (fread(piece, pool->stride * sizeof *piece, cuts, file) != cuts)
+        status = file_error(path, "read", "try again");
+    for (size_t i = 0; i < cuts && !status; i++) {
+        if (isnan(piece[i * pool->stride + CB_CUT_INTERCEPT]))
+            status = damaged(path, "a cut is no number");
+        if (iteration)
+            piece[i * pool->stride + CB_CUT_ITERATION] = *iteration;
+    }
+    if (status)
+        piece[CB_CUT_INTERCEPT] = NAN;
+    return status;
+}
+
+/* The cuts, PIECE at a time, from rank 0's file into the pool. */
 static cobre_sddp_status read_cuts(cb_pool *pool, FILE *file, const char *path, uint64_t cuts,
                                    const double *iteration) {
-    size_t ranks = cobre_size(pool->comm), culprit;
-    size_t *counts = calloc(ranks, sizeof *counts);
+    size_t *counts = calloc(cobre_size(pool->comm), sizeof *counts);
     double *piece = malloc(PIECE * pool->stride * sizeof *piece);
     cobre_sddp_status status =
-        share_status(pool->comm, counts && piece ? COBRE_SDDP_OK : cb_sddp_memory("cuts", PIECE * pool->stride * 8));
+        cb_agree(pool->comm, counts && piece ? COBRE_SDDP_OK : cb_sddp_memory("cuts", PIECE * pool->stride * 8));
     for (uint64_t left = cuts; left > 0 && !status; left -= counts[0]) {
         counts[0] = left < PIECE ? (size_t)left : PIECE;
-        if (file && fread(piece, pool->stride * sizeof *piece, counts[0], file) != counts[0])
-            piece[CB_CUT_INTERCEPT] = 0.0 / 0.0; /* tells everybody */
-        for (size_t i = 0; file && iteration && i < counts[0]; i++)
-            piece[i * pool->stride + CB_CUT_ITERATION] = *iteration;
-        status = share_status(pool->comm, cb_pool_add(pool, piece, counts, &culprit));
+        status = file ? read_piece(pool, file, path, counts[0], iteration, piece) : COBRE_SDDP_OK;
+        status = cb_pool_add(pool, piece, counts, status);
     }
     free(counts);
     free(piece);
-    return status == COBRE_SDDP_PEER_FAILED ? file_error(path, "read", "try again") : status;
+    return status;
 }
 
 static cobre_sddp_status take_middle(cobre_sddp_policy *policy, const header *head, const unsigned char *middle,
@@ -291,10 +292,10 @@ static cobre_sddp_status take_middle(cobre_sddp_policy *policy, const header *he
             return cb_sddp_memory("the trace", (size_t)head->iterations * sizeof trace);
     }
     middle += head->iterations * sizeof(cb_trace);
-    for (size_t slack = 0; slack < 8 && slack <= head->start_bytes; slack++)
-        if (cb_starts_unpack(policy->start, nodes, middle, (size_t)head->start_bytes - slack))
-            return COBRE_SDDP_OK;
-    return damaged(path, "the starts make no sense");
+    cobre_sddp_status status = COBRE_SDDP_INVALID_POLICY;
+    for (size_t slack = 0; slack < 8 && slack <= head->start_bytes && status == COBRE_SDDP_INVALID_POLICY; slack++)
+        status = cb_starts_unpack(policy->start, nodes, middle, (size_t)head->start_bytes - slack);
+    return status == COBRE_SDDP_INVALID_POLICY ? damaged(path, "the starts make no sense") : status;
 }
 
 static cobre_sddp_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head, const char *path,
@@ -324,9 +325,9 @@ cobre_sddp_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, 
     *policy = NULL;
     cobre_sddp_status status = open_together(comm, problem, path, false, &file, &head, &middle);
     if (!status)
-        status = share_status(comm, build(comm, problem, &head, path, lp_folder, same_solver, policy));
+        status = cb_agree(comm, build(comm, problem, &head, path, lp_folder, same_solver, policy));
     if (!status)
-        status = share_status(comm, take_middle(*policy, &head, middle, path));
+        status = cb_agree(comm, take_middle(*policy, &head, middle, path));
     if (!status)
         status = read_cuts(&(*policy)->pool, file, path, head.cuts, NULL);
     if (status)

@@ -13,9 +13,12 @@ cobre_sddp_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, s
     *pool = (cb_pool){.comm = comm, .states = states, .stride = CB_CUT_SLOPES + states, .chunk_bits = 6};
     while ((pool->stride * sizeof(double)) << (pool->chunk_bits + 1) <= CHUNK_BYTES)
         pool->chunk_bits++;
+    size_t ranks = cobre_size(comm);
     pool->list = calloc(functions + 1, sizeof *pool->list);
     pool->functions = functions;
-    return pool->list ? COBRE_SDDP_OK : cb_sddp_memory("lists of cuts", functions * sizeof *pool->list);
+    pool->part = malloc(2 * ranks * sizeof *pool->part);
+    pool->place = pool->part ? pool->part + ranks : NULL;
+    return pool->list && pool->part ? COBRE_SDDP_OK : cb_sddp_memory("lists of cuts", functions * sizeof *pool->list);
 }
 
 void cb_pool_free(cb_pool *pool) {
@@ -25,13 +28,14 @@ void cb_pool_free(cb_pool *pool) {
         free(pool->list[f].id);
     free(pool->chunk);
     free(pool->list);
+    free(pool->part);
     *pool = (cb_pool){0};
 }
 
 static cobre_sddp_status add_chunk(cb_pool *pool) {
     size_t values = pool->stride << pool->chunk_bits;
-    if (!CB_GROW(pool, pool->chunk, pool->chunks, pool->chunks_room))
-        return cb_sddp_memory("the list of chunks", pool->chunks);
+    bool room = CB_GROW(pool, pool->chunk, pool->chunks, pool->chunks_room);
+    CB_TRY(cb_agree(pool->comm, room ? COBRE_SDDP_OK : cb_sddp_memory("the list of chunks", pool->chunks)));
     struct cb_chunk *chunk = &pool->chunk[pool->chunks];
     CB_TRY(cb_sddp_comm(cobre_region_create(pool->comm, values, COBRE_F64, COBRE_REGION_INTERLEAVE, &chunk->region)));
     chunk->data = cobre_region_data(chunk->region);
@@ -48,11 +52,8 @@ static size_t overlap(size_t first, size_t count, size_t low, size_t high) {
 /* Gathers records [low, high) of all that the ranks have into the last chunk, where record `low` goes to `offset`. */
 static cobre_sddp_status gather(cb_pool *pool, const double *records, const size_t *counts, size_t low, size_t high,
                                 size_t offset) {
-    size_t ranks = cobre_size(pool->comm), rank = cobre_rank(pool->comm), first = 0, skip = 0;
-    size_t *part = malloc(2 * ranks * sizeof *part);
-    if (!part)
-        return cb_sddp_memory("counts", ranks);
-    size_t *place = part + ranks, at = offset;
+    size_t ranks = cobre_size(pool->comm), rank = cobre_rank(pool->comm), first = 0, skip = 0, at = offset;
+    size_t *part = pool->part, *place = pool->place;
     for (size_t r = 0; r < ranks; first += counts[r++]) {
         part[r] = overlap(first, counts[r], low, high) * pool->stride;
         place[r] = at * pool->stride;
@@ -60,31 +61,29 @@ static cobre_sddp_status gather(cb_pool *pool, const double *records, const size
         if (r == rank)
             skip = low > first ? (low - first) * pool->stride : 0;
     }
-    cobre_status status = cobre_allgatherv_region(pool->comm, part[rank] ? records + skip : records, part[rank],
-                                                  pool->chunk[pool->chunks - 1].region, part, place);
-    free(part);
-    return cb_sddp_comm(status);
+    return cb_sddp_comm(cobre_allgatherv_region(pool->comm, part[rank] ? records + skip : records, part[rank],
+                                                pool->chunk[pool->chunks - 1].region, part, place));
 }
 
-/* Lists the new cuts; the first NaN tells of a failure. */
-static cobre_sddp_status list_new(cb_pool *pool, uint64_t first, const size_t *counts, size_t *culprit) {
-    uint64_t end = first;
-    for (size_t r = 0; r < cobre_size(pool->comm); r++)
-        for (end += counts[r]; first < end; first++) {
-            const double *record = cb_pool_cut(pool, first);
-            if (isnan(record[CB_CUT_INTERCEPT])) {
-                *culprit = r;
-                return COBRE_SDDP_PEER_FAILED;
-            }
-            cb_cut_list *list = &pool->list[(size_t)record[CB_CUT_FUNCTION]];
-            if (!CB_GROW(pool, list->id, list->count, list->room))
-                return cb_sddp_memory("lists of cuts", list->count);
-            list->id[list->count++] = (uint32_t)first;
+/* Lists the new cuts. *meet: a rank may have failed, as a NaN says or because a list had to grow. It is the same on all
+ * ranks, because the lists are. */
+static cobre_sddp_status list_new(cb_pool *pool, uint64_t first, bool *meet) {
+    for (; first < pool->cuts; first++) {
+        const double *record = cb_pool_cut(pool, first);
+        if (isnan(record[CB_CUT_INTERCEPT])) {
+            *meet = true;
+            return COBRE_SDDP_OK;
         }
+        cb_cut_list *list = &pool->list[(size_t)record[CB_CUT_FUNCTION]];
+        *meet |= list->count == list->room;
+        if (!CB_GROW(pool, list->id, list->count, list->room))
+            return cb_sddp_memory("lists of cuts", list->count * sizeof *list->id);
+        list->id[list->count++] = (uint32_t)first;
+    }
     return COBRE_SDDP_OK;
 }
 
-cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, size_t *culprit) {
+cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, cobre_sddp_status status) {
     size_t total = 0, chunk = (size_t)1 << pool->chunk_bits;
     uint64_t first = pool->cuts;
     for (size_t r = 0; r < cobre_size(pool->comm); r++)
@@ -99,5 +98,7 @@ cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t
         CB_TRY(gather(pool, records, counts, low, high, offset));
         pool->cuts += high - low;
     }
-    return list_new(pool, first, counts, culprit);
+    bool meet = false;
+    cobre_sddp_status listed = list_new(pool, first, &meet);
+    return meet ? cb_agree(pool->comm, status ? status : listed) : COBRE_SDDP_OK;
 }

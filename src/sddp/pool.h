@@ -31,16 +31,17 @@ typedef struct {
     } * chunk;
     uint64_t cuts;
     size_t functions;
-    cb_cut_list *list; /* of each function */
+    cb_cut_list *list;    /* of each function */
+    size_t *part, *place; /* of each rank, in one gather */
     bool no_memory;
 } cb_pool;
 
 cobre_sddp_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, size_t functions);
 void cb_pool_free(cb_pool *pool); /* collective */
 
-/* Adds counts[r] records of each rank r, in rank order; records: the caller's own. Collective. Returns PEER_FAILED when
- * a rank sent a record whose intercept is NaN, which says that it failed; *culprit is then that rank. */
-cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, size_t *culprit);
+/* Adds counts[r] records of each rank r, in rank order; records: the caller's own. Collective. A rank whose own status
+ * is a failure tells it by records with an intercept of NaN; the result is the same on all ranks. */
+cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, cobre_sddp_status status);
 
 static inline const double *cb_pool_cut(const cb_pool *pool, uint64_t id) {
     return pool->chunk[id >> pool->chunk_bits].data + (id & (((uint64_t)1 << pool->chunk_bits) - 1)) * pool->stride;

@@ -136,7 +136,7 @@ void cb_problem_error(cobre_sddp_problem *problem, const char *format, ...) {
     if (problem->errors++ == 0) /* the first is what the last error will quote */
         cb_sddp_fail_at(COBRE_SDDP_INVALID_CASE, issue.file, issue.line, "%s%s%s", issue.place,
                         *issue.place ? ": " : "", message);
-    if (problem->issue)
+    if (problem->issue && !problem->no_memory) /* then it may not be the case's */
         problem->issue(problem->issue_arg, &issue);
 }
 

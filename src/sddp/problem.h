@@ -100,7 +100,7 @@ typedef struct {
     double *probability;   /* of each outcome */
     double *table;         /* outcome k: randoms values; while building. NULL after finish */
     const double *outcome; /* after finish: the same, in the opening tree */
-    const uint32_t *tour;  /* after finish: all outcomes, in the order in which they are solved */
+    const uint32_t *tour;  /* in training: all outcomes, in the order in which they are solved */
     cb_draw *draw;
     const void *model;
     cb_edge *edge;
@@ -224,9 +224,12 @@ size_t cb_json_line(cb_json_lines *lines, const char *file, const char *place);
 void cb_json_forget(cobre_sddp_problem *problem); /* when there is nothing more to report */
 
 /* The parts of finish, each in a file of its own. */
-void cb_problem_check(cobre_sddp_problem *problem);                                /* problem_check.c */
-cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem); /* openings.c */
-bool cb_find_tour(const cb_node *node, uint32_t *tour);                            /* tour.c; false: no memory */
+void cb_problem_check(cobre_sddp_problem *problem);                                        /* problem_check.c */
+cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem);         /* openings.c */
 cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *solver); /* value_bound.c */
+
+/* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
+cobre_sddp_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);
+bool cb_find_tour(const cb_node *node, uint32_t *tour); /* false: no memory */
 
 #endif

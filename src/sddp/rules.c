@@ -33,7 +33,7 @@ static bool gap_closed(const cb_trainer *trainer) {
     return last.window_passes >= trainer->options.window && fabs(last.window_mean - last.bound) <= last.window_half;
 }
 
-/* Simulates the policy and compares; the failures of this rank wait for the exact sums, where NaN tells of them. */
+/* Simulates the policy and compares. */
 static cobre_sddp_status simulation_agrees(cb_trainer *trainer, bool *agrees) {
     cobre_sddp_policy *policy = trainer->policy;
     uint64_t every = trainer->options.simulate_every;
@@ -47,15 +47,12 @@ static cobre_sddp_status simulation_agrees(cb_trainer *trainer, bool *agrees) {
     cobre_sddp_status status = cost ? cb_simulate_costs(policy, &trainer->stages, policy->seed, CB_RNG_RULE,
                                                         (uint32_t)policy->iterations, first, last, cost)
                                     : cb_sddp_memory("simulated costs", passes);
-    cb_trainer_failed(trainer, status);
-    double none = NAN;
-    status = status ? cb_mean_deviation(trainer->comm, &none, 1, passes, &mean, &deviation)
-                    : cb_mean_deviation(trainer->comm, cost, last - first, passes, &mean, &deviation);
+    status = cb_agree(trainer->comm, status);
+    if (!status)
+        status = cb_mean_deviation(trainer->comm, cost, last - first, passes, &mean, &deviation);
     free(cost);
     trainer->times.simulation += cb_clock() - begin;
     CB_TRY(status);
-    if (isnan(mean))
-        return cb_trainer_blame(trainer, COBRE_NO_RANK);
     double half = 1.96 * deviation / sqrt((double)passes);
     *agrees = fabs(mean - policy->trace[policy->iterations - 1].bound) <= half;
     return COBRE_SDDP_OK;

@@ -232,12 +232,9 @@ static cobre_sddp_status one_round(simulation *sim, cobre_comm *comm, round_of *
     if (!status)
         status = compute(sim, comm, round, keep);
     uint32_t word[2] = {status != 0, options->stop && options->stop(options->arg)};
-    cobre_sddp_error own = *cobre_sddp_last_error();
     CB_TRY(cb_sddp_comm(cobre_allreduce(comm, word, 2, word, 2, COBRE_U32, COBRE_MAX)));
-    if (status)
-        return cb_sddp_fail_at(status, own.file, own.line, "%s -- %s", own.message, own.suggestion);
     if (word[0])
-        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank failed in the simulation -- see its message");
+        return cb_agree(comm, status);
     *asked = word[1] != 0;
     if (!keep)
         return COBRE_SDDP_OK;
@@ -246,7 +243,7 @@ static cobre_sddp_status one_round(simulation *sim, cobre_comm *comm, round_of *
         total += round->count[r];
     CB_TRY(cb_sddp_comm(cobre_allgatherv(comm, round->packed + round->place[rank], round->count[rank], round->packed,
                                          total, round->count, round->place, COBRE_F64)));
-    return tell(sim, round, options);
+    return cb_agree(comm, tell(sim, round, options));
 }
 
 static cobre_sddp_status summarise(cobre_comm *comm, double sign, const double *cost, size_t count, size_t total,
@@ -270,11 +267,9 @@ static cobre_sddp_status summarise(cobre_comm *comm, double sign, const double *
 static cobre_sddp_status rounds(simulation *sim, cobre_comm *comm, const cobre_sddp_simulate_options *options,
                                 size_t trajectories, double *cost, size_t *count, size_t *total) {
     size_t ranks = cobre_size(comm), most = ROUND * ranks;
-    round_of round = {.count = malloc(2 * ranks * sizeof *round.count)};
-    if (!round.count)
-        return cb_sddp_memory("counts", ranks);
-    round.place = round.count + ranks;
-    cobre_sddp_status status = COBRE_SDDP_OK;
+    size_t *counts = malloc(2 * ranks * sizeof *counts);
+    round_of round = {.count = counts, .place = counts ? counts + ranks : NULL};
+    cobre_sddp_status status = cb_agree(comm, counts ? COBRE_SDDP_OK : cb_sddp_memory("counts", ranks));
     for (bool asked = false; !status && !asked && *total < trajectories; *total = round.end) {
         round.begin = *total;
         round.end = trajectories - *total > most ? *total + most : trajectories;
@@ -285,7 +280,7 @@ static cobre_sddp_status rounds(simulation *sim, cobre_comm *comm, const cobre_s
         *count += last - first;
     }
     free(round.packed);
-    free(round.count);
+    free(counts);
     return status;
 }
 
@@ -307,7 +302,7 @@ cobre_sddp_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *polic
     if (options.lp_folder)
         kind.lp_folder = options.lp_folder;
     cb_stages stages;
-    CB_TRY(cb_stages_init(&stages, &kind));
+    cobre_sddp_status status = cb_stages_init(&stages, &kind);
     simulation sim = {.policy = policy,
                       .stages = &stages,
                       .sampling = options.sampling,
@@ -316,7 +311,9 @@ cobre_sddp_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *polic
                       .max_steps = options.max_steps};
     size_t count = 0, total = 0;
     double *cost = malloc((trajectories + 1) * sizeof *cost);
-    cobre_sddp_status status = cost ? init(&sim) : cb_sddp_memory("simulated costs", trajectories * sizeof *cost);
+    if (!status)
+        status = cost ? init(&sim) : cb_sddp_memory("simulated costs", trajectories * sizeof *cost);
+    status = cb_agree(comm, status);
     if (!status)
         status = rounds(&sim, comm, &options, trajectories, cost, &count, &total);
     if (!status)

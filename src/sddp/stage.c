@@ -273,6 +273,12 @@ static int write_lp(cb_stage *stage, const char *path) {
         names[stage->columns + i] = (size_t)i < node->rows ? node->row[i].name : NULL;
     int failed = stage->kind->solver->write(stage->lp, path, names, names + stage->columns);
     free(names);
+    FILE *file = failed || stage->kind->problem->scale == 1 ? NULL : fopen(path, "ae");
+    if (file) {
+        fprintf(file, "\\ All costs, and the future costs, are here %.17g times those of the case.\n",
+                stage->kind->problem->scale);
+        fclose(file);
+    }
     return failed;
 }
 

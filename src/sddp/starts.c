@@ -35,19 +35,21 @@ unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes
     return packed;
 }
 
-static bool unpack_one(cb_start *start, const unsigned char **at, size_t *left) {
+static cobre_sddp_status unpack_one(cb_start *start, const unsigned char **at, size_t *left) {
     uint32_t count[2];
     if (*left < sizeof count)
-        return false;
+        return COBRE_SDDP_INVALID_POLICY;
     memcpy(count, *at, sizeof count);
     *at += sizeof count;
     *left -= sizeof count;
     size_t own = count[0], cuts = count[1], bytes = own ? cuts * sizeof(uint32_t) + own + cuts : 0;
     start->set = own > 0;
     if (own == 0)
-        return true;
-    if (*left < bytes || !cb_start_room(start, cuts, own))
-        return false;
+        return COBRE_SDDP_OK;
+    if (*left < bytes)
+        return COBRE_SDDP_INVALID_POLICY;
+    if (!cb_start_room(start, cuts, own))
+        return cb_sddp_memory("starts", bytes);
     if (cuts > 0)
         memcpy(start->cut, *at, cuts * sizeof *start->cut);
     memcpy(start->stand, *at + cuts * sizeof(uint32_t), own + cuts);
@@ -55,12 +57,11 @@ static bool unpack_one(cb_start *start, const unsigned char **at, size_t *left) 
     start->cuts = cuts;
     *at += bytes;
     *left -= bytes;
-    return true;
+    return COBRE_SDDP_OK;
 }
 
-bool cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length) {
+cobre_sddp_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length) {
     for (size_t n = 0; n < nodes; n++)
-        if (!unpack_one(&start[n], &bytes, &length))
-            return false;
-    return length == 0;
+        CB_TRY(unpack_one(&start[n], &bytes, &length));
+    return length == 0 ? COBRE_SDDP_OK : COBRE_SDDP_INVALID_POLICY;
 }

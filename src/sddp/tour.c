@@ -1,7 +1,8 @@
 /* tour.c: in which order the outcomes of a node are solved.
  *
  * Each LP of a chain starts from the basis of the one before, so that it takes fewer steps the more alike the two are:
- * after an outcome comes the nearest of the next few that are left, each random variable measured by its range. */
+ * after an outcome comes the nearest of the next few that are left, each random variable measured by its range. Only
+ * training needs them. They are in one region a host, each of its L ranks having found every L-th node's. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -59,4 +60,34 @@ bool cb_find_tour(const cb_node *node, uint32_t *tour) {
     }
     free(scale);
     return true;
+}
+
+static bool find_own(cobre_comm *comm, cobre_sddp_problem *problem) {
+    const uint32_t *data = cobre_region_data(problem->tours);
+    size_t offset = 0;
+    bool good = true;
+    for (size_t n = 0; n < problem->nodes; n++) {
+        cb_node *node = &problem->node[n];
+        if (n % cobre_node_size(comm) == cobre_node_rank(comm))
+            good = cb_find_tour(node, cobre_region_claim(problem->tours, offset, node->outcomes)) && good;
+        node->tour = data + offset;
+        offset += node->outcomes;
+    }
+    return good;
+}
+
+cobre_sddp_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem) {
+    if (problem->tours)
+        return COBRE_SDDP_OK;
+    size_t total = 0;
+    for (size_t n = 0; n < problem->nodes; n++)
+        total += problem->node[n].outcomes;
+    CB_TRY(cb_sddp_comm(cobre_region_create(comm, total, COBRE_U32, COBRE_REGION_INTERLEAVE, &problem->tours)));
+    bool good = find_own(comm, problem);
+    cobre_sddp_status status = cb_agree(comm, good ? COBRE_SDDP_OK : cb_sddp_memory("the order of outcomes", 0));
+    if (!status)
+        status = cb_sddp_comm(cobre_region_seal(problem->tours));
+    if (status)
+        cobre_region_free(&problem->tours);
+    return status;
 }

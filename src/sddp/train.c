@@ -4,8 +4,9 @@
  * trajectory 0, which is rank 0; then one exchange:
  *   - allreduce, maximum: did a rank fail, is a rank asked to stop, is a rank out of time; the bound and the size of
  *     the starts, which only rank 0 has;
- *   - two exact sums (mean, then squares of the deviations from it) and the number of LPs solved;
- *   - broadcast of the starts of the next iteration: where trajectory 0's last solve at each node ended.
+ *   - broadcast of the starts of the next iteration: where trajectory 0's last solve at each node ended;
+ *   - two exact sums (mean, then squares of the deviations from it);
+ *   - allreduce, sum: LPs solved, and ranks that had no memory for what they got.
  * So everything that the next iteration depends on is in the policy, and the same on all ranks: a policy file is a
  * checkpoint. */
 #include <math.h>
@@ -30,18 +31,20 @@ cobre_sddp_status cb_mean_deviation(cobre_comm *comm, const double *value, size_
     return COBRE_SDDP_OK;
 }
 
-/* The starts of the next iteration, from rank 0 to all. */
-static cobre_sddp_status send_starts(cb_trainer *trainer, unsigned char *packed, size_t bytes) {
-    cobre_sddp_policy *policy = trainer->policy;
-    unsigned char *all = trainer->rank == 0 ? packed : malloc(bytes + 1);
-    if (!all)
-        return cb_sddp_memory("starts", bytes);
-    cobre_sddp_status status = cb_sddp_comm(cobre_broadcast(trainer->comm, all, bytes, COBRE_U8, 0));
-    if (!status && !cb_starts_unpack(policy->start, trainer->problem->nodes, all, bytes))
-        status = cb_sddp_memory("starts", bytes);
-    if (trainer->rank != 0)
-        free(all);
-    return status;
+/* The starts of the next iteration, from rank 0 to all. *own: see trainer.h. */
+static cobre_sddp_status send_starts(cb_trainer *trainer, const unsigned char *packed, size_t bytes,
+                                     cobre_sddp_status *own) {
+    if (bytes > trainer->starts_room) { /* on all ranks or on none */
+        unsigned char *more = realloc(trainer->starts, 2 * bytes);
+        trainer->starts = more ? more : trainer->starts;
+        CB_TRY(cb_agree(trainer->comm, more ? COBRE_SDDP_OK : cb_sddp_memory("starts", 2 * bytes)));
+        trainer->starts_room = 2 * bytes;
+    }
+    if (packed)
+        memcpy(trainer->starts, packed, bytes);
+    CB_TRY(cb_sddp_comm(cobre_broadcast(trainer->comm, trainer->starts, bytes, COBRE_U8, 0)));
+    *own = cb_starts_unpack(trainer->policy->start, trainer->problem->nodes, trainer->starts, bytes);
+    return COBRE_SDDP_OK;
 }
 
 /* Rank 0: where trajectory 0 ended at each node it visited, the old start elsewhere. */
@@ -53,48 +56,52 @@ static unsigned char *pack_starts(cb_trainer *trainer, size_t *bytes) {
     return cb_starts_pack(trainer->policy->start, trainer->problem->nodes, bytes);
 }
 
-static cobre_sddp_status exchange(cb_trainer *trainer, uint64_t solves_before, bool *asked, bool *late) {
+static cobre_sddp_status exchange(cb_trainer *trainer, cobre_sddp_status own, uint64_t solves_before, bool *asked,
+                                  bool *late) {
     cobre_sddp_policy *policy = trainer->policy;
     size_t bytes = 0;
     unsigned char *packed = NULL;
-    if (trainer->rank == 0 && !trainer->failure.status && !(packed = pack_starts(trainer, &bytes)))
-        cb_trainer_failed(trainer, cb_sddp_memory("starts", 0));
+    if (trainer->rank == 0 && !own && !(packed = pack_starts(trainer, &bytes)))
+        own = cb_sddp_memory("starts", 0);
     const cobre_sddp_options *options = &trainer->options;
     double seconds = cb_clock() - trainer->start_time;
-    double word[5] = {trainer->failure.status != 0, options->stop && options->stop(options->arg),
+    double word[5] = {own != 0, options->stop && options->stop(options->arg),
                       options->seconds > 0 && seconds >= options->seconds,
                       trainer->rank == 0 ? trainer->bound : -INFINITY, (double)bytes};
     cobre_sddp_status status = cb_sddp_comm(cobre_allreduce(trainer->comm, word, 5, word, 5, COBRE_F64, COBRE_MAX));
-    if (!status && word[0] != 0)
-        status = cb_trainer_blame(trainer, COBRE_NO_RANK);
     if (!status)
-        status = send_starts(trainer, packed, (size_t)word[4]);
+        status = word[0] != 0 ? cb_agree(trainer->comm, own) : send_starts(trainer, packed, (size_t)word[4], &own);
     free(packed);
     CB_TRY(status);
     *asked = word[1] != 0;
     *late = word[2] != 0;
-    uint64_t solves = cb_stages_solves(&trainer->stages) - solves_before;
-    CB_TRY(cb_sddp_comm(cobre_allreduce(trainer->comm, &solves, 1, &solves, 1, COBRE_U64, COBRE_SUM)));
-    cb_trace trace = {.bound = word[3], .cuts = policy->pool.cuts, .solves = solves};
-    if (policy->iterations > 0)
-        trace.solves += policy->trace[policy->iterations - 1].solves;
+    cb_trace trace = {.bound = word[3], .cuts = policy->pool.cuts};
     CB_TRY(cb_mean_deviation(trainer->comm, trainer->cost, trainer->last - trainer->first, policy->passes, &trace.mean,
                              &trace.deviation));
-    return cb_policy_trace(policy, trace) ? COBRE_SDDP_OK : cb_sddp_memory("the trace", 0);
+    if (!own && !cb_policy_trace(policy, trace))
+        own = cb_sddp_memory("the trace", 0);
+    uint64_t sum[2] = {cb_stages_solves(&trainer->stages) - solves_before, own != 0};
+    CB_TRY(cb_sddp_comm(cobre_allreduce(trainer->comm, sum, 2, sum, 2, COBRE_U64, COBRE_SUM)));
+    if (sum[1] > 0)
+        return cb_agree(trainer->comm, own);
+    size_t last = policy->iterations - 1;
+    policy->trace[last].solves = sum[0] + (last > 0 ? policy->trace[last - 1].solves : 0);
+    return COBRE_SDDP_OK;
 }
 
 static cobre_sddp_status iterate(cb_trainer *trainer, bool *asked, bool *late) {
     uint64_t iteration = trainer->policy->iterations + 1, solves = cb_stages_solves(&trainer->stages);
+    cobre_sddp_status own = COBRE_SDDP_OK;
     double begin = cb_clock();
-    cb_trainer_failed(trainer, cb_forward(trainer, iteration));
+    CB_TRY(cb_forward(trainer, iteration, &own));
     trainer->times.forward += cb_clock() - begin;
-    CB_TRY(cb_backward(trainer, iteration));
+    CB_TRY(cb_backward(trainer, iteration, &own));
     begin = cb_clock();
-    if (trainer->rank == 0 && !trainer->failure.status)
-        cb_trainer_failed(trainer, cb_lower_bound(trainer));
+    if (trainer->rank == 0 && !own)
+        own = cb_lower_bound(trainer);
     double bounded = cb_clock();
     trainer->times.bound += bounded - begin;
-    CB_TRY(exchange(trainer, solves, asked, late));
+    CB_TRY(exchange(trainer, own, solves, asked, late));
     trainer->times.communication += cb_clock() - bounded;
     return COBRE_SDDP_OK;
 }
@@ -114,6 +121,10 @@ static cobre_sddp_status loop(cb_trainer *trainer, cobre_sddp_result *result) {
     if (policy->iterations > 0)
         result->last = cb_policy_progress(policy, policy->iterations);
     CB_TRY(cb_rules_check(trainer, false, false, &result->stop)); /* a resumed run may have been done */
+    if (options->start)
+        options->start(options->arg);
+    if (result->stop)
+        CB_TRY(checkpoint(trainer, true));
     while (!result->stop) {
         bool asked, late;
         CB_TRY(iterate(trainer, &asked, &late));
@@ -189,15 +200,6 @@ static cobre_sddp_status resume(cobre_comm *comm, cobre_sddp_problem *problem, c
                            options->resume, differs);
 }
 
-/* Before the loop: every rank learns whether all of them got here, so that none goes on and waits for ever. */
-static cobre_sddp_status together(cobre_comm *comm, cobre_sddp_status status) {
-    uint64_t failed = status != 0;
-    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, &failed, 1, &failed, 1, COBRE_U64, COBRE_MAX)));
-    if (failed && !status)
-        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank could not begin to train -- see its message");
-    return status;
-}
-
 static cobre_sddp_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_options *options,
                                cobre_sddp_policy **policy) {
     if (options->resume)
@@ -215,7 +217,7 @@ static cobre_sddp_status begin(cobre_comm *comm, cobre_sddp_problem *problem, co
     cobre_sddp_status status = cb_lp_choose(options->solver, (int)rows, &own.solver);
     if (!status)
         status = cb_policy_new(comm, problem, &own, policy);
-    status = together(comm, status);
+    status = cb_agree(comm, status);
     return !status && options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : status;
 }
 
@@ -229,8 +231,9 @@ cobre_sddp_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem
     CB_TRY(check(problem, &options));
     cobre_sddp_status status = begin(comm, problem, &options, policy);
     if (!status)
-        status = cb_trainer_init(&trainer, *policy, &options);
-    status = together(comm, status);
+        status = cb_problem_share_tours(comm, problem);
+    if (!status)
+        status = cb_agree(comm, cb_trainer_init(&trainer, *policy, &options));
     if (!status) {
         status = loop(&trainer, all);
         all->iterations = (*policy)->iterations;

@@ -110,20 +110,7 @@ void cb_trainer_free(cb_trainer *trainer) {
     free(trainer->weight);
     free(trainer->slope);
     free(trainer->order);
-}
-
-void cb_trainer_failed(cb_trainer *trainer, cobre_sddp_status status) {
-    if (status && !trainer->failure.status)
-        trainer->failure = *cobre_sddp_last_error();
-}
-
-cobre_sddp_status cb_trainer_blame(const cb_trainer *trainer, size_t culprit) {
-    const cobre_sddp_error *own = &trainer->failure;
-    if (own->status)
-        return cb_sddp_fail_at(own->status, own->file, own->line, "%s -- %s", own->message, own->suggestion);
-    if (culprit == COBRE_NO_RANK)
-        return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "another rank failed -- see its message");
-    return cb_sddp_fail(COBRE_SDDP_PEER_FAILED, "rank %zu failed -- see its message", culprit);
+    free(trainer->starts);
 }
 
 cobre_sddp_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage) {

@@ -39,8 +39,9 @@ typedef struct {
     size_t *count;                                    /* cuts of one step, by rank */
     double *probability, *objective, *slope, *weight; /* of all outcomes of a node's children */
     size_t *order;
-    double bound;             /* internal sense; on rank 0 */
-    cobre_sddp_error failure; /* of this rank, until the others know */
+    unsigned char *starts; /* on their way from rank 0 */
+    size_t starts_room;    /* the same on all ranks */
+    double bound;          /* internal sense; on rank 0 */
     double start_time;
     cobre_sddp_times times;
 } cb_trainer;
@@ -50,10 +51,6 @@ void cb_trainer_free(cb_trainer *trainer);
 
 double cb_clock(void); /* seconds, monotonic */
 
-/* A failure that the other ranks must hear of: kept until the next collective. */
-void cb_trainer_failed(cb_trainer *trainer, cobre_sddp_status status);
-cobre_sddp_status cb_trainer_blame(const cb_trainer *trainer, size_t culprit); /* after all ranks know */
-
 static inline cb_start *cb_trainer_chain(cb_trainer *trainer, size_t trajectory, size_t node) {
     return &trainer->chain[(trajectory - trainer->first) * trainer->problem->nodes + node];
 }
@@ -61,15 +58,17 @@ static inline cb_start *cb_trainer_chain(cb_trainer *trainer, size_t trajectory,
 /* Trajectory m's LP of `node`, started where m left it this iteration, else where the iteration starts. */
 cobre_sddp_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage);
 
-cobre_sddp_status cb_forward(cb_trainer *trainer, uint64_t iteration);  /* local; failures are kept */
-cobre_sddp_status cb_backward(cb_trainer *trainer, uint64_t iteration); /* collective */
-cobre_sddp_status cb_lower_bound(cb_trainer *trainer);                  /* rank 0 solves; failures are kept */
+/* The parts of an iteration. Only the first two are collective, and end on all ranks if they end with a failure; *own: a
+ * failure of this rank's that the others have not heard of yet. */
+cobre_sddp_status cb_forward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own);
+cobre_sddp_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own);
+cobre_sddp_status cb_lower_bound(cb_trainer *trainer); /* on rank 0 */
 
 /* Mean and deviation of values spread over the ranks, by exact sums. Collective. */
 cobre_sddp_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,
                                     double *deviation);
 
-/* Costs of trajectories [first, last) of a simulation with the policy as it is; failures are kept in *failure. */
+/* Costs of trajectories [first, last) of a simulation with the policy as it is. Not collective. */
 cobre_sddp_status cb_simulate_costs(cobre_sddp_policy *policy, cb_stages *stages, uint64_t seed, cb_rng_purpose purpose,
                                     uint32_t a, size_t first, size_t last, double *cost);
 

@@ -51,6 +51,7 @@ case_only_training() {
     browse page.html
     count_is 2 'class="chart"'
     grep -q 'cobre simulate' dom.html || fail "no hint"
+    count_is 1 'case <code>brazil3</code>'
 }
 
 case_names_are_text() {

@@ -51,6 +51,7 @@ case_tables_and_json() {
     ! command -v jq >/dev/null || jq -e . out >/dev/null || fail "$(cat out)"
     [ "$(ls some)" = "$(printf 'costs.csv\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
     cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
+    out_has "table     none/costs.csv"
     [ "$(ls none)" = "$(printf 'costs.csv\nsimulation.csv')" ] || fail "$(ls none)"
 }
 

@@ -55,6 +55,36 @@ case_resume() {
     cobre train "$cases/brazil3" --iterations 8 --out whole --resume whole/policy.cobre # nothing is left to do
     code_is 0
     cmp before <(grep -E '^(bound|window_mean|cuts|solves),' whole/summary.csv) || fail "$(cat whole/summary.csv)"
+    cobre train "$cases/brazil3" --iterations 8 --out moved --resume whole/policy.cobre
+    code_is 0
+    cmp whole/policy.cobre moved/policy.cobre || fail "nothing left to do, and another policy"
+    cmp whole/training.csv moved/training.csv || fail "nothing left to do, and another trace"
+    [ "$(ls moved)" = "$(printf '%s\n' policy.cobre summary.csv times.csv training.csv)" ] || fail "$(ls moved)"
+}
+
+# What refuses to start says only why.
+case_refused() {
+    local options
+    cobre train "$cases/toy" --iterations 1
+    for options in "--resume toy-out/policy.cobre --seed 9" "--warm-start toy-out/policy.cobre --multi-cut" "--resume nowhere"; do
+        cobre train "$cases/toy" $options
+        code_is 1
+        out_is ""
+        [ -s err ] || fail "$options: no error"
+    done
+}
+
+# The commands that it proposes can be copied as they are.
+case_quotes() {
+    cp -r "$cases/toy" "it's a case"
+    cobre train "it's a case" --iterations 1 --out "\$HOME & more"
+    code_is 0
+    out_has "cobre simulate 'it'\\''s a case' --policy '\$HOME & more/policy.cobre'"
+    eval "$(sed -n 's/^next *//p' out)"
+    code_is 0
+    eval "$(sed -n 's/^next *//p' out)"
+    code_is 0
+    [ -s "\$HOME & more/report.html" ] || fail "no report: $(ls)"
 }
 
 # Killed at any moment, and resumed until it is done: the same policy, and every iteration once in training.csv.
@@ -159,10 +189,15 @@ case_no_way_out() {
             err_has "node 1, outcome 1: price = 5, demand = 3: the LP is unbounded"
         done
     done
-    cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50/' short/thermals.csv
-    cobre train short
-    code_is 1
-    err_has "like tiers in deficits.csv"
+    cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50000/' short/thermals.csv
+    for solver in glpk clp; do
+        rm -rf short-out
+        cobre train short --solver $solver
+        code_is 1
+        err_has "like tiers in deficits.csv"
+        grep -q '^\\ All costs.*times those of the case' short-out/*.lp || fail "no scale: $(cat short-out/*.lp)"
+        ! command -v glpsol >/dev/null || glpsol --lp short-out/*.lp | grep -q "NO PRIMAL FEASIBLE" || fail "glpsol"
+    done
     cobre train wild.sof.json
     code_is 1
     err_has "wild.sof.json:9: /nodes/1: node 1, outcome 1: its own LP is unbounded"

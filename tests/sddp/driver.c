@@ -1,13 +1,15 @@
 /* driver.c: trains a reference case, or a file, and prints every number of it with all its bits.
  *
  *     driver CASE|FILE [iterations=N] [passes=M] [seed=S] [solver=NAME] [multi=1] [checkpoint=F] [every=K] [resume=F]
- *            [warm=F] [save=F] [simulate=N] [given=1] [stall=W] [gap=1] [rule=K] [beta=B alpha=A] [quiet=1] [times=1] */
+ *            [warm=F] [save=F] [simulate=N] [given=1] [stall=W] [gap=1] [rule=K] [beta=B alpha=A] [quiet=1] [times=1]
+ *            [starve=N starved=R]: rank R gets memory only N times */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
 #include "runner.h"
+#include "starve.h"
 
 typedef struct {
     cobre_comm *comm;
@@ -110,6 +112,8 @@ static int run(cobre_comm *comm, int argc, char **argv) {
                                   .lp_folder = "/tmp",
                                   .progress = on_progress,
                                   .arg = &printer};
+    if (option(argc, argv, "starve") && number(argc, argv, "starved", 0) == cobre_rank(comm))
+        starve_after((long)number(argc, argv, "starve", 0));
     if (load(comm, argv[1], options.solver, &problem))
         return complain(comm, "load");
     int failed = 0;

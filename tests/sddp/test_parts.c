@@ -87,7 +87,7 @@ static void pool_finds_the_worst_cuts(void **state) {
     enum { STATES = 7, CUTS = 300 };
     cb_pool pool;
     double record[CUTS][CB_CUT_SLOPES + STATES], x[STATES] = {1, 2, 3, 4, 5, 6, 7};
-    size_t count = CUTS, culprit;
+    size_t count = CUTS;
     assert_int_equal(cb_pool_init(&pool, comm, STATES, 2), 0);
     for (size_t i = 0; i < CUTS; i++) {
         record[i][CB_CUT_FUNCTION] = (double)(i % 2);
@@ -96,7 +96,7 @@ static void pool_finds_the_worst_cuts(void **state) {
         for (size_t s = 0; s < STATES; s++)
             record[i][CB_CUT_SLOPES + s] = 0.5;
     }
-    assert_int_equal(cb_pool_add(&pool, *record, &count, &culprit), 0);
+    assert_int_equal(cb_pool_add(&pool, *record, &count, COBRE_SDDP_OK), 0);
     assert_int_equal(pool.cuts, CUTS);
     cb_violation worst[3];
     assert_int_equal(cb_pool_violated(&pool, 0, x, 14 + 147, 0.5, worst, 3), 2);
@@ -105,8 +105,8 @@ static void pool_finds_the_worst_cuts(void **state) {
     assert_true(worst[0].value == 14 + 149 && worst[2].value == 14 + 147);
     record[0][CB_CUT_INTERCEPT] = NAN;
     count = 1;
-    assert_int_equal(cb_pool_add(&pool, *record, &count, &culprit), COBRE_SDDP_PEER_FAILED);
-    assert_int_equal(culprit, 0);
+    assert_int_equal(cb_pool_add(&pool, *record, &count, cb_sddp_memory("this", 1)), COBRE_SDDP_OUT_OF_MEMORY);
+    assert_non_null(strstr(cobre_sddp_last_error()->message, "no memory for this"));
     cb_pool_free(&pool);
 }
 

@@ -1,0 +1,33 @@
+#!/bin/bash
+# starve.sh COBRE DRIVER BACKEND CASE: of two ranks one runs out of memory, earlier or later. Both must end with its error.
+set -u
+cobre=$1 driver=$2 backend=$3 case=$4
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+starve() { # starve RANK OPTION...: until it has enough
+    local rank=$1 times code
+    shift
+    for ((times = 0; ; times += 1 + times / 10)); do
+        timeout -k 5 30 "$cobre" run -n 2 --backend "$backend" "$driver" "$case" "$@" passes=3 simulate=9 \
+            starve=$times starved="$rank" >out 2>err
+        code=$?
+        [ $code != 0 ] || break
+        # A handle that cannot be had keeps its rank out of the collective: the other one hears that it left.
+        if [ $code != 1 ] || { [ "$(grep -cE ": (OutOfMemory|LpFailed): .*memory" err)" != 2 ] &&
+            ! grep -q "no memory for a handle" err; }; then
+            echo "rank $rank, memory $times times, $*: code $code"
+            cat err
+            exit 1
+        fi
+    done
+    [ $times -gt 100 ] || { echo "rank $rank wanted memory only $times times" && exit 1; }
+}
+
+for rank in 0 1; do
+    starve $rank iterations=2 rule=2 save=policy
+done
+for rank in 0 1; do
+    starve $rank iterations=3 resume=policy
+done
