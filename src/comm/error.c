@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,8 +95,11 @@ void cb_find_launcher(void) {
 /* One write of one line: whole or not at all, because it is shorter than PIPE_BUF and the pipe does not block. A full
  * pipe loses the line, which is right: an error must not wait for its reader. */
 static void tell_launcher(void) {
+    struct pollfd pipe = {.fd = launcher_pipe, .events = POLLOUT};
     if (launcher_pipe < 0)
         return;
+    if (poll(&pipe, 1, 0) > 0 && pipe.revents & POLLERR)
+        return; /* nobody reads: a rank that outlives its launcher must get its error, not a SIGPIPE */
     char line[4096];
     size_t length = cobre_error_json(&last, line, sizeof line - 1);
     if (length >= sizeof line - 1)

@@ -42,8 +42,8 @@ static void describe_mismatch(const cb_failure *failure, char *text, size_t len)
     char one[128], two[128];
     cb_describe(a, one, sizeof one);
     cb_describe(b, two, sizeof two);
-    bool only_split_differs =
-        a->operation == b->operation && a->type == b->type && a->count == b->count && a->detail != b->detail;
+    bool only_split_differs = a->operation == CB_ALLGATHERV && b->operation == CB_ALLGATHERV && a->type == b->type &&
+                              a->count == b->count && a->detail != b->detail;
     snprintf(text, len, "the ranks made different calls: rank %" PRIu32 " %s, rank %" PRIu32 " %s%s", failure->rank_a,
              one, failure->rank_b, two, only_split_differs ? " (the same total, but another split)" : "");
 }

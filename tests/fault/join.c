@@ -66,6 +66,19 @@ static void join_absent(void) {
     }
 }
 
+/* The same when the others' time is up before rank 0's: that they gave up is not the reason. */
+static void join_absent_seen_first_by_others(void) {
+    job j;
+    set_timeouts(0.4);
+    make_job(&j, 3);
+    start_rank(&j, 1, join);
+    await(&j, 1, "inside");
+    start_rank(&j, 0, join);
+    for (size_t r = 0; r < 2; r++)
+        must_name(await(&j, r, "opened"), 2);
+    end_job(&j);
+}
+
 /* Rank 0 never comes: the others say so. */
 static void join_without_rank_0(void) {
     job j;
@@ -204,6 +217,7 @@ static void join_random_kills(void) {
 
 const fault_case join_cases[] = {
     {.name = "join_absent", .run = join_absent, .shm_only = true},
+    {.name = "join_absent_seen_first_by_others", .run = join_absent_seen_first_by_others, .shm_only = true},
     {.name = "join_without_rank_0", .run = join_without_rank_0, .shm_only = true},
     {.name = "join_kill_of_joined", .run = join_kill_of_joined, .shm_only = true},
     {.name = "join_kill_behind_an_absent_rank", .run = join_kill_behind_an_absent_rank, .shm_only = true},

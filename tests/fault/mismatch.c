@@ -220,6 +220,8 @@ static void check_all(job *j, size_t culprit) {
                      strstr(returned->message, pairs[plan.pair].odd_text),
                  "\"%s\" and \"%s\" are in: %s", pairs[plan.pair].usual_text, pairs[plan.pair].odd_text,
                  returned->message);
+        MUST_SAY(!strstr(returned->message, "another split") || strstr(returned->message, "allgatherv("),
+                 "only parts are split: %s", returned->message);
         const report *again = await(j, r, "again");
         must_have_failed(j, again, COBRE_CAUSE_MISMATCH, culprit, again->time);
     }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,9 +199,57 @@ static void kill_of_two_ranks_in_one_process(void) {
     }
 }
 
+/* A rank that has left its group lives on when the launcher and the guard are gone, and nobody reads its errors. */
+static void outlive_launcher(void) {
+    int ends[2];
+    char number[16];
+    MUST(pipe(ends) == 0);
+    snprintf(number, sizeof number, "%d", ends[1]);
+    MUST(setenv("COBRE_RUN_ERROR_FD", number, 1) == 0);
+    cobre_comm *comm = open_rank();
+    close(ends[0]);
+    MUST(cobre_barrier(NULL) == COBRE_INVALID_COMMUNICATOR);
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void error_without_launcher(void) {
+    job j;
+    start_job(&j, 2, outlive_launcher);
+    end_job(&j);
+}
+
+/* A program that forbids itself to open files, as sandboxes do: poll then refuses all descriptors. */
+static void open_no_more_files(void) {
+    cobre_comm *comm = open_rank();
+    struct rlimit normal, none;
+    MUST_OK(sum_ranks(comm));
+    MUST(getrlimit(RLIMIT_NOFILE, &normal) == 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = normal.rlim_max};
+    MUST(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    MUST_OK(sum_ranks(comm));
+    say("ready", 0);
+    if (self.rank == 1)
+        await_order(); /* none comes: it is killed */
+    tell("failed", cobre_barrier(comm));
+    MUST_OK(cobre_comm_free(&comm));
+    MUST(setrlimit(RLIMIT_NOFILE, &normal) == 0); /* the leak checker opens files */
+}
+
+static void kill_where_no_file_can_be_opened(void) {
+    job j;
+    start_job(&j, 3, open_no_more_files);
+    await_all(&j, "ready");
+    double since = kill_rank(&j, 1);
+    must_have_failed(&j, await(&j, 0, "failed"), COBRE_CAUSE_PEER_DIED, 1, since);
+    must_have_failed(&j, await(&j, 2, "failed"), COBRE_CAUSE_PEER_DIED, 1, since);
+    end_job(&j);
+}
+
 const fault_case process_cases[] = {
     {.name = "fork_of_a_rank", .run = fork_of_a_rank},
     {.name = "exec_of_a_rank", .run = exec_of_a_rank},
+    {.name = "error_without_launcher", .run = error_without_launcher},
+    {.name = "kill_where_no_file_can_be_opened", .run = kill_where_no_file_can_be_opened, .timed = true},
     {.name = "helper_thread", .run = helper_thread, .shm_only = true},
     {.name = "kill_of_two_ranks_in_one_process", .run = kill_of_two_ranks_in_one_process, .timed = true},
     {0},

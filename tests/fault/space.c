@@ -176,6 +176,34 @@ static void no_space_for_region(void) {
     regions_in("64m", 3);
 }
 
+/* cobre_region_free does not wait, so a slow rank still holds the last region when rank 0 looks for room for the next. */
+static void replace_region(void) {
+    cobre_region *region;
+    cobre_comm *comm = open_rank();
+    MUST_OK(cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+    if (self.rank == 1)
+        await_order();
+    MUST_OK(cobre_region_free(&region));
+    if (self.rank == 0)
+        report_inside();
+    tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+    MUST_OK(cobre_region_free(&region));
+    MUST_OK(cobre_comm_free(&comm));
+}
+
+static void space_of_a_region_not_yet_freed(void) {
+    job j;
+    mount_small("20m");
+    start_job(&j, 3, replace_region);
+    await(&j, 0, "inside"); /* it has looked, and waits for the others */
+    order(&j, 1, 'f');
+    for (size_t r = 0; r < j.size; r++) {
+        const report *made = await(&j, r, "made");
+        MUST_SAY(made->status == COBRE_OK, "rank %zu: the room is there once all have freed: %s", r, made->message);
+    }
+    end_job(&j);
+}
+
 /* ---- What the segment takes ---- */
 
 /* The job's unnamed file: its size and what it occupies. */
@@ -266,6 +294,7 @@ const fault_case space_cases[] = {
     {.name = "no_space_to_open", .run = no_space_to_open, .shm_only = true},
     {.name = "little_space_to_open", .run = little_space_to_open, .busy = true, .shm_only = true},
     {.name = "no_space_for_region", .run = no_space_for_region, .busy = true, .shm_only = true},
+    {.name = "space_of_a_region_not_yet_freed", .run = space_of_a_region_not_yet_freed, .shm_only = true},
     {.name = "segment_size", .run = segment_size, .busy = true, .shm_only = true},
     {.name = "region_fails_on_one_rank", .run = region_fails_on_one_rank, .shm_only = true},
     {0},

@@ -327,6 +327,7 @@ static cobre_status follow(struct cb_job *job, struct patience *patience) {
         status = claim_rank(job);
     if (!status) {
         announce(job);
+        patience->deadline += 2; /* rank 0's comes first: it tells all who is missing, instead of who gave up waiting */
         status = await_ready(job, patience);
     }
     return status;

@@ -1,9 +1,10 @@
 /* region.c: extents of the job's file: shared regions, and the arenas of further communicators.
  *
- * To make one: rank 0 looks whether there is room, takes an offset, and tells (round 1). Each rank maps the extent and
+ * To make one: rank 0 looks whether there is room, takes an offset, and tells (round 1). If there was none it looks again
+ * (one round more): the others may have freed an extent only just before they entered. Each rank maps the extent and
  * reserves its slice of it, so that on a machine with several memory nodes the pages lie near the rank that claims that
- * slice; then all tell how it went (round 2). If one of them failed, all let go, and rank 0 punches the extent out of the
- * file; otherwise the last to free it does. */
+ * slice; then all tell how it went (last round). If one of them failed, all let go, and rank 0 punches the extent out of
+ * the file; otherwise the last to free it does. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,12 +96,16 @@ cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call,
     cobre_status status = cb_shm_enter(comm, call);
     if (status)
         return status;
-    if (comm->base.rank == 0)
-        notice = place_extent(comm, extent, call->print.flags & COBRE_REGION_INTERLEAVE);
-    status = exchange(comm, call, &notice);
-    if (status)
-        goto let_go;
-    notice = notice_of(comm, 0);
+    for (int look = 0; look < 2; look++) {
+        if (comm->base.rank == 0)
+            notice = place_extent(comm, extent, call->print.flags & COBRE_REGION_INTERLEAVE);
+        status = exchange(comm, call, &notice);
+        if (status)
+            goto let_go;
+        notice = notice_of(comm, 0);
+        if (!notice.error || notice.offset)
+            break;
+    }
     extent->offset = (off_t)notice.offset;
     if (notice.error) {
         status = refuse(comm, call, extent, &notice);

@@ -35,7 +35,7 @@
 #include "backend.h"
 
 enum {
-    CB_SHM_LAYOUT = 2, /* raised when anything below changes, or how a call is cut into rounds */
+    CB_SHM_LAYOUT = 3, /* raised when anything below changes, or how a call is cut into rounds */
     CB_SHM_MAX_RANKS = 4096,
     CB_SHM_MAX_CPUS = 1024,
     CB_LINE = 64,    /* what two cores pass between them */

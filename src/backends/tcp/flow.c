@@ -99,8 +99,11 @@ static void sleep_a_slice(struct run *run) {
             (struct pollfd){.fd = flow->done < flow->ready ? flow->fd : -1, .events = flow->out ? POLLOUT : POLLIN};
     }
     run->polls[run->count] = (struct pollfd){.fd = run->comm->alarm, .events = POLLIN};
-    if (poll(run->polls, (nfds_t)run->count + 1, SLICE_MS) < 0)
-        run->polls[run->count].revents = 0; /* a signal: look at everything again */
+    if (poll(run->polls, (nfds_t)run->count + 1, SLICE_MS) < 0) {
+        if (errno != EINTR) /* as in watch.c */
+            cb_nap(1e-3);
+        run->polls[run->count].revents = POLLIN; /* look at everything again */
+    }
 }
 
 /* A rank that we wait for: one that has still to send, if there is any. */

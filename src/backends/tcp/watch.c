@@ -77,6 +77,15 @@ static void read_control(struct cb_watch *watch, size_t rank) {
     }
 }
 
+/* poll refuses more descriptors than the program may have open, a limit that it can lower at any time, and may lack
+ * memory: then everyone is looked at, a little later. */
+static void look_at_all(struct pollfd *polls, size_t count) {
+    if (errno != EINTR)
+        cb_nap(10e-3);
+    for (size_t i = 0; i < count; i++)
+        polls[i].revents = polls[i].fd >= 0 ? POLLIN : 0;
+}
+
 static void *run(void *argument) {
     struct cb_watch *watch = argument;
     struct pollfd *polls = watch->polls;
@@ -85,7 +94,7 @@ static void *run(void *argument) {
         for (size_t r = 1; r < watch->size; r++)
             polls[r] = (struct pollfd){.fd = watch->controls[r], .events = POLLIN};
         if (poll(polls, (nfds_t)watch->size, -1) < 0)
-            continue;
+            look_at_all(polls, watch->size);
         pthread_mutex_lock(&watch->guard);
         for (size_t r = 1; r < watch->size; r++)
             if (polls[r].revents)
