@@ -27,6 +27,8 @@ static const kit_mistake mistakes[] = {
     {GAS, "\"store\": 2", "\"store\": 2, \"store\": 3", NULL, 5, "duplicate object key"},
     {GAS, "\"store\": 2", "\"store\": NaN", NULL, 5, "is not JSON"},
     {GAS, "\"store\": 2", "\"store\": 1e999", NULL, 5, "real number overflow"},
+    {GAS, "{", "\xef\xbb\xbf{", NULL, 0, NULL},
+    {GAS, "{\n    \"name\": \"Gas", "\xef\xbb\xbf{\n    \"nome\": \"Gas", NULL, 2, "\"nome\" is not known here"},
     /* sections, types, keys */
     {GAS, "\"major\": 1, \"minor\": 0", "\"major\": 2, \"minor\": 1", NULL, 3, "StochOptFormat 2.1"},
     {GAS, "\"major\": 1, \"minor\": 0", "\"major\": \"1\", \"minor\": 0", NULL, 3, "/version/major"},
