@@ -185,8 +185,8 @@ static cobre_sddp_status resume(cobre_comm *comm, cobre_sddp_problem *problem, c
     bool same_cuts = options->multi_cut == old->kind.multi_cut && strcmp(differs, "risk measure") != 0;
     cobre_sddp_policy_free(policy);
     return cb_sddp_fail_at(COBRE_SDDP_INVALID_ARGUMENT, options->resume, 0,
-                           "%s: the %s is not the one of that run -- resume with the same options%s",
-                           options->resume, differs, same_cuts ? ", or use it as a warm start" : "");
+                           "%s: the %s is not the one of that run -- resume with the same options%s", options->resume,
+                           differs, same_cuts ? ", or use it as a warm start" : "");
 }
 
 /* Before the loop: every rank learns whether all of them got here, so that none goes on and waits for ever. */
