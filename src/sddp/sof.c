@@ -322,7 +322,7 @@ cobre_sddp_problem *cb_read_sof(const char *path, const cobre_sddp_load_options 
     if (!top)
         return problem;
     const char *name = json_string_value(json_object_get(top, "name"));
-    if (name)
+    if (name && *name)
         cb_problem_rename(problem, name);
     problem->maximise = maximises(top);
     cb_problem_at(problem, path, 0, "%s", "");

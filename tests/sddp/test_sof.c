@@ -146,6 +146,16 @@ static void incoming_bounds(void **state) {
     kit_free(&r);
 }
 
+/* A problem whose name is empty is called as its file is. */
+static void empty_name(void **state) {
+    (void)state;
+    kit_copy("gas.sof.json");
+    kit_edit("gas.sof.json", "Gas store: buy, keep and sell while the market is calm or tight", "");
+    kit_read_well(&r);
+    assert_non_null(strstr(r.problem->name, "gas.sof.json"));
+    kit_free(&r);
+}
+
 /* A row without a name gets one that no other row has. */
 static void names_of_rows(void **state) {
     (void)state;
@@ -193,8 +203,9 @@ static void scrambled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake),  cmocka_unit_test(all_at_once),   cmocka_unit_test(incoming_bounds),
-        cmocka_unit_test(names_of_rows), cmocka_unit_test(without_bound), cmocka_unit_test(scrambled),
+        cmocka_unit_test(each_mistake), cmocka_unit_test(all_at_once),   cmocka_unit_test(incoming_bounds),
+        cmocka_unit_test(empty_name),   cmocka_unit_test(names_of_rows), cmocka_unit_test(without_bound),
+        cmocka_unit_test(scrambled),
     };
     if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
         COBRE_OK)
