@@ -83,14 +83,14 @@ void cb_html_write(FILE *to, const char *text) {
         }
 }
 
-void cb_page_begin(FILE *to, const char *title) {
+void cb_page_begin(FILE *to, const char *name) {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
           "img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
           to);
-    cb_html_write(to, title);
-    fprintf(to, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
+    cb_html_write(to, name);
+    fprintf(to, " - cobre report</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
 }
 
 void cb_page_end(FILE *to) {

@@ -91,9 +91,7 @@ static bool write_page(FILE *to, const char *folder) {
     struct fact_list summary, simulation;
     cb_facts_read(&summary, folder, "summary.csv");
     cb_facts_read(&simulation, folder, "simulation.csv");
-    char title[256];
-    snprintf(title, sizeof title, "%s - cobre report", *cb_fact(&summary, "name") ? cb_fact(&summary, "name") : folder);
-    cb_page_begin(to, title);
+    cb_page_begin(to, *cb_fact(&summary, "name") ? cb_fact(&summary, "name") : folder);
     write_header(to, &summary, &simulation);
     bool trained = cb_report_training(to, folder, &summary);
     bool simulated = cb_report_simulation(to, folder, &summary, &simulation);

@@ -93,7 +93,7 @@ void cb_chart_end(const struct chart *chart);
 
 /* page.c: HTML around the pictures. */
 void cb_html_write(FILE *to, const char *text);
-void cb_page_begin(FILE *to, const char *title);
+void cb_page_begin(FILE *to, const char *name);
 void cb_page_end(FILE *to);
 void cb_section_end(FILE *to);
 void cb_card_begin(FILE *to, const char *title, const char *text);

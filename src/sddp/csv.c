@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "grow.h"
 
@@ -36,9 +37,11 @@ char *cb_read_text(cobre_sddp_problem *problem, const char *path, bool optional,
     cb_problem_at(problem, path, 0, "%s", "");
     FILE *file = fopen(path, "rb");
     if (!file) {
-        if (!optional || errno != ENOENT)
+        int why = errno;
+        struct stat is;
+        if (!optional || why != ENOENT || lstat(path, &is) == 0) /* a link to nothing was meant to be read */
             cb_problem_error(problem, "cannot be read: %s -- see docs/case-format.md for the files of a case",
-                             strerror(errno));
+                             strerror(why));
         return NULL;
     }
     char *text = read_all(problem, file, size);

@@ -146,6 +146,8 @@ json_t *cb_json_load(cobre_sddp_problem *problem, const char *path) {
     char *text = cb_read_text(problem, path, false, &size);
     if (!text)
         return NULL;
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* some editors begin with a byte order mark, which JSON does not know */
+        memmove(text, text + 3, strlen(text + 3) + 1);
     json_t *top = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
     cb_json_lines *lines = calloc(1, sizeof *lines);
     char *file = strdup(path);

@@ -343,6 +343,18 @@ cobre_sddp_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *p
     return cb_policy_read(comm, problem, path, NULL, false, policy);
 }
 
+/* Cuts of a run that was more averse to risk may lie above the costs of this one, and its bound would be none. */
+static bool more_averse(const header *head, const cobre_sddp_policy *policy) {
+    for (size_t n = 0; n < policy->problem->nodes; n++) {
+        const cb_node *node = &policy->problem->node[n];
+        cb_risk now = cb_node_risk(&policy->kind, node),
+                then = head->has_risk ? (cb_risk){.beta = head->beta, .alpha = head->alpha} : node->risk;
+        if (node->edges > 0 && then.beta < 1 && (now.beta > then.beta || now.alpha > then.alpha))
+            return true;
+    }
+    return false;
+}
+
 cobre_sddp_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path) {
     FILE *file = NULL;
     header head = {0};
@@ -354,6 +366,11 @@ cobre_sddp_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path
                                  "%s: it holds %s, this run makes the other kind -- use "
                                  "the same kind of cuts",
                                  path, head.multi_cut ? "multi-cuts" : "single cuts");
+    if (!status && more_averse(&head, policy))
+        status = cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0,
+                                 "%s: that run was more averse to risk, and its cuts are no bounds for this one -- "
+                                 "start with a policy that is as averse, or less",
+                                 path);
     if (!status)
         status = read_cuts(&policy->pool, file, path, head.cuts, &before);
     if (file)

@@ -250,7 +250,7 @@ static size_t longest_path(cobre_sddp_problem *problem) {
     return count == problem->nodes ? longest : 0;
 }
 
-/* The probability of going on for `STEPS` steps: a cycle that nothing ends keeps it at 1. */
+/* The probability of going on for up to `STEPS` steps: a cycle that nothing ends keeps it at 1. */
 static void check_cycles_end(cobre_sddp_problem *problem) {
     enum { STEPS = 100000 };
     double *stay = malloc((problem->nodes + 1) * sizeof *stay);
@@ -260,13 +260,17 @@ static void check_cycles_end(cobre_sddp_problem *problem) {
     }
     for (size_t n = 0; n < problem->nodes; n++)
         stay[n] = 1;
-    for (size_t step = 0; step < STEPS; step++)
+    double most = 1;
+    for (size_t step = 0; step < STEPS && most > 0.9; step++) {
+        most = 0;
         for (size_t n = 0; n < problem->nodes; n++) {
             double sum = 0;
             for (size_t e = 0; e < problem->node[n].edges; e++)
                 sum += fmax(0, problem->node[n].edge[e].probability) * stay[problem->node[n].edge[e].to];
             stay[n] = sum < stay[n] ? sum : stay[n];
+            most = fmax(most, stay[n]);
         }
+    }
     for (size_t n = 0; n < problem->nodes; n++)
         if (stay[n] > 0.9) {
             cb_problem_at_node(problem, &problem->node[n]);

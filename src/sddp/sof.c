@@ -211,6 +211,37 @@ static void read_nodes(cobre_sddp_problem *problem, const json_t *top) {
     cb_json_up(problem, from);
 }
 
+/* An incoming state is fixed at what comes in, whatever the bounds of its column: so they are bounds of what may be left
+ * at the nodes before, and of the initial state. */
+static void bound_initial(cobre_sddp_problem *problem, const cb_edge *edge, size_t state) {
+    const cb_node *node = &problem->node[edge->to];
+    const cb_column *in = &node->column[node->state_in[state]];
+    const cb_state *its = &problem->state[state];
+    if (edge->probability > 0 && !(in->lower <= its->initial && its->initial <= in->upper))
+        cb_problem_error(problem, "state %s begins with %g, but node %s bounds %s to %g .. %g -- change one of them",
+                         its->name, its->initial, node->name, in->name, in->lower, in->upper);
+}
+
+static void bound_left(cobre_sddp_problem *problem, size_t from, const cb_edge *edge, size_t state) {
+    const cb_node *node = &problem->node[edge->to];
+    const cb_column *in = &node->column[node->state_in[state]];
+    if (edge->probability > 0)
+        cb_narrow_column(problem, from, problem->node[from].state_out[state], in->lower, in->upper);
+}
+
+static void bound_incoming(cobre_sddp_problem *problem) {
+    for (size_t s = 0; s < problem->states; s++) {
+        cb_problem_at(problem, problem->at_file, 0, "/root");
+        for (size_t e = 0; e < problem->root_edges; e++)
+            bound_initial(problem, &problem->root_edge[e], s);
+        for (size_t n = 0; n < problem->nodes; n++) {
+            cb_problem_at_node(problem, &problem->node[n]);
+            for (size_t e = 0; e < problem->node[n].edges; e++)
+                bound_left(problem, n, &problem->node[n].edge[e], s);
+        }
+    }
+}
+
 static void read_step(cobre_sddp_problem *problem, size_t scenario, const json_t *step) {
     static const char *const keys[] = {"node", "support", NULL};
     cb_sof_known(problem, step, keys);
@@ -291,13 +322,16 @@ cobre_sddp_problem *cb_read_sof(const char *path, const cobre_sddp_load_options 
     if (!top)
         return problem;
     const char *name = json_string_value(json_object_get(top, "name"));
-    if (name)
+    if (name && *name)
         cb_problem_rename(problem, name);
     problem->maximise = maximises(top);
     cb_problem_at(problem, path, 0, "%s", "");
     check_version(problem, top);
     read_root(problem, top);
     read_nodes(problem, top);
+    if (problem->errors == 0 && !problem->no_memory)
+        bound_incoming(problem);
+    cb_problem_at(problem, path, 0, "%s", "");
     read_scenarios(problem, top);
     if (options && options->scenarios)
         cb_read_scenarios(problem, options->scenarios, false);

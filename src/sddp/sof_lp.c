@@ -5,6 +5,7 @@
  * columns: a term c d of an objective is noise in its constant, of a constraint it is noise in the right-hand side; a
  * product c d x is noise in the cost, or in the coefficient, of x. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sof.h"
@@ -14,6 +15,7 @@ typedef struct {
     cobre_sddp_problem *problem;
     size_t node;
     json_t *name;
+    json_t *row_name; /* those that the file gives */
 } subproblem;
 
 static bool is_random(json_int_t k) {
@@ -171,11 +173,31 @@ static void add_in_set(subproblem *lp, const json_t *function, const char *name,
     }
 }
 
+/* MathOptFormat leaves names out, or empty; what a row without one is called must not be the name of another. */
+static const char *row_name(const json_t *constraint) {
+    const char *name = json_string_value(json_object_get(constraint, "name"));
+    return name && *name ? name : NULL;
+}
+
+static void note_row_name(subproblem *lp, const json_t *constraint) {
+    if (row_name(constraint))
+        json_object_set_new(lp->row_name, row_name(constraint), json_true());
+}
+
+static void make_row_name(const subproblem *lp, char name[32]) {
+    size_t number = lp->problem->node[lp->node].rows + 1;
+    int length = snprintf(name, 32, "r%zu", number);
+    while (json_object_get(lp->row_name, name) && length < 31)
+        length += snprintf(name + length, 32 - (size_t)length, "_");
+}
+
 static void add_constraint(subproblem *lp, const json_t *constraint) {
+    char made[32];
     double lower = 0, upper = 0;
     const json_t *function = cb_sof_member(lp->problem, constraint, "function", JSON_OBJECT, true);
     const json_t *set = cb_sof_member(lp->problem, constraint, "set", JSON_OBJECT, true);
-    const json_t *name = cb_sof_member(lp->problem, constraint, "name", JSON_STRING, false);
+    cb_sof_member(lp->problem, constraint, "name", JSON_STRING, false);
+    make_row_name(lp, made);
     size_t from = cb_json_down(lp->problem, "set");
     if (!set || !read_set(lp->problem, set, &lower, &upper)) { /* the function may have errors, too */
         lower = -INFINITY;
@@ -184,7 +206,7 @@ static void add_constraint(subproblem *lp, const json_t *constraint) {
     cb_json_up(lp->problem, from);
     cb_json_down(lp->problem, "function");
     if (function)
-        add_in_set(lp, function, json_string_value(name), lower, upper);
+        add_in_set(lp, function, row_name(constraint) ? row_name(constraint) : made, lower, upper);
     cb_json_up(lp->problem, from);
 }
 
@@ -286,11 +308,14 @@ static void add_states(subproblem *lp, const json_t *entry) {
 
 void cb_sof_subproblem(cobre_sddp_problem *problem, size_t node, const json_t *entry) {
     static const char *const keys[] = {"state_variables", "random_variables", "subproblem", NULL};
-    subproblem lp = {.problem = problem, .node = node, .name = json_object()};
-    problem->no_memory |= !lp.name;
+    subproblem lp = {.problem = problem, .node = node, .name = json_object(), .row_name = json_object()};
+    problem->no_memory |= !lp.name || !lp.row_name;
     cb_sof_known(problem, entry, keys);
     const json_t *mof = cb_sof_member(problem, entry, "subproblem", JSON_OBJECT, true);
-    if (mof && lp.name) {
+    if (mof && lp.name && lp.row_name) {
+        size_t i;
+        const json_t *constraint;
+        json_array_foreach(json_object_get(mof, "constraints"), i, constraint) note_row_name(&lp, constraint);
         each_item(&lp, entry, "random_variables", false, add_random);
         size_t from = cb_json_down(problem, "subproblem");
         each_item(&lp, mof, "variables", true, add_variable);
@@ -302,4 +327,5 @@ void cb_sof_subproblem(cobre_sddp_problem *problem, size_t node, const json_t *e
         cb_json_up(problem, from);
     }
     json_decref(lp.name);
+    json_decref(lp.row_name);
 }

@@ -193,11 +193,11 @@ static cobre_sddp_status resume(cobre_comm *comm, cobre_sddp_problem *problem, c
         (*policy)->window = options->window;
         return COBRE_SDDP_OK;
     }
+    bool same_cuts = options->multi_cut == old->kind.multi_cut && strcmp(differs, "risk measure") != 0;
     cobre_sddp_policy_free(policy);
     return cb_sddp_fail_at(COBRE_SDDP_INVALID_ARGUMENT, options->resume, 0,
-                           "%s: the %s is not the one of that run -- resume with the same options, or use it as a warm "
-                           "start",
-                           options->resume, differs);
+                           "%s: the %s is not the one of that run -- resume with the same options%s", options->resume,
+                           differs, same_cuts ? ", or use it as a warm start" : "");
 }
 
 static cobre_sddp_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_options *options,

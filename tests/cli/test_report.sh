@@ -61,6 +61,10 @@ case_names_are_text() {
     code_is 0
     browse brazil3-out/report.html
     grep -qF '<h1>&lt;b&gt;R&amp;D&lt;/b&gt; "x"</h1>' dom.html || fail "$(grep -o '<h1>.*</h1>' dom.html)"
+    sed -i "s/^name,.*/name,x$(printf '\303\251%.0s' {1..300})/" brazil3-out/summary.csv # a long one, of 2 bytes a letter
+    cobre report brazil3-out
+    iconv -f UTF-8 -t UTF-8 brazil3-out/report.html >/dev/null || fail "a letter was cut in two"
+    grep -q ' - cobre report</title>' brazil3-out/report.html || fail "the title was cut"
 }
 
 case_wrong() {

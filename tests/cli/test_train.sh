@@ -43,6 +43,15 @@ case_resume() {
     cmp <(cut -d, -f1-8 whole/training.csv) <(cut -d, -f1-8 parts/training.csv) || fail "the traces differ"
     cobre train "$cases/brazil3" --iterations 2 --out warm --warm-start whole/policy.cobre
     code_is 0
+    cobre train "$cases/brazil3" --iterations 2 --out averse --cvar 0.5,0.5 --warm-start whole/policy.cobre
+    code_is 0
+    cobre train "$cases/brazil3" --iterations 2 --out warm --warm-start averse/policy.cobre # its cuts lie above the costs
+    code_is 1
+    err_has "more averse to risk"
+    cobre train "$cases/brazil3" --iterations 9 --out warm --resume averse/policy.cobre
+    code_is 1
+    err_has "the risk measure is not the one of that run"
+    ! grep -q "warm start" "$scratch/err" || fail "advice that does not work: $(cat "$scratch/err")"
     chmod a-w parts parts/training.csv
     cobre train "$cases/brazil3" --iterations 9 --out other --resume parts/policy.cobre
     chmod u+w parts parts/training.csv

@@ -1,6 +1,8 @@
 /* test_hydro_errors.c: each mistake in a case is found, once, at its file and line; and no bytes crash the reader.
  *
  * A mistake is an edit of a case that is right. */
+#include <unistd.h>
+
 #include "hydro_kit.h"
 
 static kit_result r;
@@ -151,6 +153,22 @@ static void all_at_once(void **state) {
     kit_free(&r);
 }
 
+/* A table that may be left out, but is a link to nothing: without it the case would be another. */
+static void dangling(void **state) {
+    (void)state;
+    char path[128];
+    kit_copy("cascade");
+    kit_remove("changes.csv");
+    snprintf(path, sizeof path, "%s/changes.csv", kit_folder);
+    assert_int_equal(symlink("nothing-here.csv", path), 0);
+    kit_read(&r);
+    assert_int_equal(r.count, 1);
+    assert_string_equal(r.issue[0].file, "changes.csv");
+    assert_non_null(strstr(r.issue[0].message, "cannot be read: No such file"));
+    kit_free(&r);
+    kit_remove("changes.csv");
+}
+
 static void scrambled(void **state) {
     (void)state;
     static const char *const files[] = {"case.json",  "stages.csv",       "blocks.csv",      "thermals.csv",
@@ -167,6 +185,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_mistake),
         cmocka_unit_test(all_at_once),
+        cmocka_unit_test(dangling),
         cmocka_unit_test(scrambled),
     };
     return cmocka_run_group_tests(tests, kit_make_folder, kit_remove_folder);

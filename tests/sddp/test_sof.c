@@ -6,6 +6,9 @@
 #define WHOLE GAS, NULL
 #define REST "\"nodes\": {}, \"subproblems\": {}}"
 
+#define SET(variable, set)                                                                                             \
+    "{\"function\": {\"type\": \"Variable\", \"name\": \"" variable "\"}, \"set\": {\"type\": " set "}}"
+
 static kit_result r;
 static cobre_comm *comm;
 
@@ -24,6 +27,8 @@ static const kit_mistake mistakes[] = {
     {GAS, "\"store\": 2", "\"store\": 2, \"store\": 3", NULL, 5, "duplicate object key"},
     {GAS, "\"store\": 2", "\"store\": NaN", NULL, 5, "is not JSON"},
     {GAS, "\"store\": 2", "\"store\": 1e999", NULL, 5, "real number overflow"},
+    {GAS, "{", "\xef\xbb\xbf{", NULL, 0, NULL},
+    {GAS, "{\n    \"name\": \"Gas", "\xef\xbb\xbf{\n    \"nome\": \"Gas", NULL, 2, "\"nome\" is not known here"},
     /* sections, types, keys */
     {GAS, "\"major\": 1, \"minor\": 0", "\"major\": 2, \"minor\": 1", NULL, 3, "StochOptFormat 2.1"},
     {GAS, "\"major\": 1, \"minor\": 0", "\"major\": \"1\", \"minor\": 0", NULL, 3, "/version/major"},
@@ -78,6 +83,9 @@ static const kit_mistake mistakes[] = {
     {GAS, "{\"type\": \"EqualTo\", \"value\": 0}", "{\"type\": \"Reals\"}", NULL, 84, "set \"Reals\" is not known"},
     {GAS, "\"lower\": 0, \"upper\": 4", "\"lower\": 5, \"upper\": 4", NULL, 98, "buy: lower bound 5 and upper bound 4"},
     {GAS, "\"name\": \"buy\"}, \"set\"", "\"name\": \"price\"}, \"set\"", NULL, 98, "random variable \"price\" alone"},
+    {GAS, "\"constraints\": [", "\"constraints\": [" SET("store_in", "\"LessThan\", \"upper\": 1") ",", NULL, 4,
+     "state store begins with 2, but node 1 bounds store_in to -inf .. 1"},
+    {GAS, "\"name\": \"balance\"", "\"name\": \"\"", NULL, 0, NULL},
     {GAS, "\"constraints\": [", "\"constraints\": [3,", NULL, 71, "/subproblems/trade/subproblem/constraints/0"},
     /* scenarios */
     {GAS, "\"node\": \"3 calm\", \"support\"", "\"node\": \"4 calm\", \"support\"", NULL, 109, "no node \"4 calm\""},
@@ -123,6 +131,43 @@ static void all_at_once(void **state) {
     kit_free(&r);
 }
 
+/* Bounds of an incoming state hold for what the nodes before may leave, and not for what the last ones leave. */
+static void incoming_bounds(void **state) {
+    (void)state;
+    kit_copy("gas.sof.json");
+    kit_edit("gas.sof.json", "\"constraints\": [",
+             "\"constraints\": [" SET("store_in", "\"Interval\", \"lower\": 1, \"upper\": 7") ",");
+    kit_read_well(&r);
+    for (size_t n = 0; n < r.problem->nodes; n++) {
+        const cb_column *left = kit_column(&r, n, "store_out");
+        bool last = r.problem->node[n].edges == 0;
+        assert_true(left->lower == (last ? 0 : 1) && left->upper == (last ? 10 : 7));
+    }
+    kit_free(&r);
+}
+
+/* A problem whose name is empty is called as its file is. */
+static void empty_name(void **state) {
+    (void)state;
+    kit_copy("gas.sof.json");
+    kit_edit("gas.sof.json", "Gas store: buy, keep and sell while the market is calm or tight", "");
+    kit_read_well(&r);
+    assert_non_null(strstr(r.problem->name, "gas.sof.json"));
+    kit_free(&r);
+}
+
+/* A row without a name gets one that no other row has. */
+static void names_of_rows(void **state) {
+    (void)state;
+    kit_copy("gas.sof.json");
+    kit_edit("gas.sof.json", "\"name\": \"balance\",", "");
+    kit_edit("gas.sof.json", "\"name\": \"market\"", "\"name\": \"r1\"");
+    kit_read_well(&r);
+    kit_near(kit_row(&r, 0, "r1_")->upper, 0);
+    assert_true(kit_row(&r, 0, "r1")->lower < -1e300);
+    kit_free(&r);
+}
+
 /* Errors that only the LPs of the nodes can show. */
 static void without_bound(void **state) {
     (void)state;
@@ -158,9 +203,8 @@ static void scrambled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake),
-        cmocka_unit_test(all_at_once),
-        cmocka_unit_test(without_bound),
+        cmocka_unit_test(each_mistake), cmocka_unit_test(all_at_once),   cmocka_unit_test(incoming_bounds),
+        cmocka_unit_test(empty_name),   cmocka_unit_test(names_of_rows), cmocka_unit_test(without_bound),
         cmocka_unit_test(scrambled),
     };
     if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
