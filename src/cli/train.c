@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool trace_lost;
+static bool trace_lost, made_folder;
 
 static void on_start(void *arg) {
     const struct train *train = arg;
@@ -25,8 +25,10 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
 }
 
 static bool make_folder(const struct train *train) {
-    if (!cb_session_speaks(&train->base) ||
-        (cb_output_directory(train->folder) && access(train->folder, W_OK | X_OK) == 0))
+    if (!cb_session_speaks(&train->base))
+        return true;
+    made_folder = access(train->folder, F_OK) != 0;
+    if (cb_output_directory(train->folder) && access(train->folder, W_OK | X_OK) == 0)
         return true;
     fprintf(stderr, "cobre train: --out %s: %s\n", train->folder, strerror(errno));
     return false;
@@ -72,6 +74,8 @@ int cb_command_train(int argc, char **argv) {
         code = CB_EXIT_FAILED;
     if (code == 0)
         code = train_case(&train);
+    if (code != 0 && made_folder)
+        rmdir(train.folder); /* if there is nothing in it */
     cb_session_close(&train.base);
     return code;
 }

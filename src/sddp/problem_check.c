@@ -250,29 +250,29 @@ static size_t longest_path(cobre_sddp_problem *problem) {
     return count == problem->nodes ? longest : 0;
 }
 
-/* The probability of going on for up to `STEPS` steps: a cycle that nothing ends keeps it at 1. */
+/* Whether the process may end here, or go on to a node from where it may. */
+static bool may_end(const cb_node *node, const bool *ends) {
+    double sum = 0;
+    for (size_t e = 0; e < node->edges; e++) {
+        if (node->edge[e].probability > 0 && ends[node->edge[e].to])
+            return true;
+        sum += node->edge[e].probability;
+    }
+    return sum < 1 - 1e-9;
+}
+
+/* If it may end from every node, it does; where it may not, it goes round for ever. */
 static void check_cycles_end(cobre_sddp_problem *problem) {
-    enum { STEPS = 100000 };
-    double *stay = malloc((problem->nodes + 1) * sizeof *stay);
-    if (!stay) {
-        problem->no_memory = true;
-        return;
+    bool *ends = calloc(problem->nodes + 1, sizeof *ends), found = true;
+    problem->no_memory |= !ends;
+    while (ends && found) {
+        found = false;
+        for (size_t n = problem->nodes; n-- > 0;)
+            if (!ends[n] && may_end(&problem->node[n], ends))
+                found = ends[n] = true;
     }
-    for (size_t n = 0; n < problem->nodes; n++)
-        stay[n] = 1;
-    double most = 1;
-    for (size_t step = 0; step < STEPS && most > 0.9; step++) {
-        most = 0;
-        for (size_t n = 0; n < problem->nodes; n++) {
-            double sum = 0;
-            for (size_t e = 0; e < problem->node[n].edges; e++)
-                sum += fmax(0, problem->node[n].edge[e].probability) * stay[problem->node[n].edge[e].to];
-            stay[n] = sum < stay[n] ? sum : stay[n];
-            most = fmax(most, stay[n]);
-        }
-    }
-    for (size_t n = 0; n < problem->nodes; n++)
-        if (stay[n] > 0.9) {
+    for (size_t n = 0; ends && n < problem->nodes; n++)
+        if (!ends[n]) {
             cb_problem_at_node(problem, &problem->node[n]);
             cb_problem_error(problem,
                              "node %s: from here the process never ends -- give an edge of the cycle a probability "
@@ -280,7 +280,7 @@ static void check_cycles_end(cobre_sddp_problem *problem) {
                              problem->node[n].name);
             break;
         }
-    free(stay);
+    free(ends);
 }
 
 void cb_problem_check(cobre_sddp_problem *problem) {

@@ -15,6 +15,7 @@
 #include "stage.h"
 
 #define MARGIN 1e-6
+#define STILL 1e-13 /* moves less: it stands */
 
 static double margin(double bound) {
     return bound - MARGIN * fmax(1, fabs(bound));
@@ -142,35 +143,40 @@ static cobre_sddp_status own_bound(cobre_sddp_problem *problem, size_t index, co
     return COBRE_SDDP_OK;
 }
 
-/* One round of the fixed point; how much the bounds moved, relative. */
-static double improve(const cobre_sddp_problem *problem, const double *old, double *new) {
+/* One round of the fixed point, from the last node to the first; how much the bounds moved, relative. */
+static double improve(const cobre_sddp_problem *problem, double *bound) {
     double moved = 0;
-    for (size_t n = 0; n < problem->nodes; n++) {
+    for (size_t n = problem->nodes; n-- > 0;) {
         const cb_node *node = &problem->node[n];
         double sum = 0;
         for (size_t e = 0; e < node->edges; e++) {
             const cb_edge *edge = &node->edge[e];
             double child =
-                problem->node[edge->to].has_value_bound ? problem->node[edge->to].value_bound : old[edge->to];
+                problem->node[edge->to].has_value_bound ? problem->node[edge->to].value_bound : bound[edge->to];
             sum += edge->probability * edge->discount * (problem->node[edge->to].own_bound + child);
         }
-        new[n] = sum;
-        moved = fmax(moved, fabs(sum - old[n]) / fmax(1, fabs(sum)));
+        moved = fmax(moved, fabs(sum - bound[n]) / fmax(1, fabs(sum)));
+        bound[n] = sum;
     }
     return moved;
 }
 
-static void fixed_point(cobre_sddp_problem *problem, double *old, double *new) {
+static void fixed_point(cobre_sddp_problem *problem, double *bound) {
     enum { ROUNDS = 1000000 };
-    for (size_t n = 0; n < problem->nodes; n++)
-        old[n] = 0;
     size_t rounds = problem->longest ? problem->longest : ROUNDS;
-    for (size_t i = 0; i < rounds && improve(problem, old, new) > 1e-13; i++)
-        for (size_t n = 0; n < problem->nodes; n++)
-            old[n] = new[n];
+    double moved = 1;
+    for (size_t i = 0; i < rounds && moved > STILL; i++)
+        moved = improve(problem, bound);
+    if (!problem->longest && moved > STILL) {
+        cb_problem_at(problem, problem->at_file, 0, "%s", "");
+        cb_problem_error(problem,
+                         "no bound of the future %s can be found: the process goes on for too long -- give one "
+                         "(--value-bound), or end its cycles with a larger probability",
+                         problem->maximise ? "value" : "cost");
+    }
     for (size_t n = 0; n < problem->nodes; n++)
         if (!problem->node[n].has_value_bound)
-            problem->node[n].value_bound = old[n] > 0 ? old[n] * (1 - 1e-9) : margin(old[n]);
+            problem->node[n].value_bound = bound[n] > 0 ? bound[n] * (1 - 1e-9) : margin(bound[n]);
 }
 
 static bool any_missing(const cobre_sddp_problem *problem) {
@@ -189,10 +195,10 @@ cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char
     bool needed = any_missing(problem);
     for (size_t n = 0; n < problem->nodes; n++)
         CB_TRY(own_bound(problem, n, solver, needed));
-    double *bounds = malloc(2 * (problem->nodes + 1) * sizeof *bounds);
-    if (!bounds)
-        return cb_sddp_memory("value bounds", 2 * problem->nodes * sizeof *bounds);
-    fixed_point(problem, bounds, bounds + problem->nodes + 1);
-    free(bounds);
+    double *bound = calloc(problem->nodes + 1, sizeof *bound);
+    if (!bound)
+        return cb_sddp_memory("value bounds", problem->nodes * sizeof *bound);
+    fixed_point(problem, bound);
+    free(bound);
     return COBRE_SDDP_OK;
 }

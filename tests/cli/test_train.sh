@@ -80,6 +80,8 @@ case_refused() {
         code_is 1
         out_is ""
         [ -s err ] || fail "$options: no error"
+        cobre train "$cases/toy" $options --out nothing
+        gone nothing || fail "$options: it leaves a folder"
     done
 }
 

@@ -54,6 +54,7 @@ static const kit_mistake mistakes[] = {
     {GAS, "\"successors\": {\"1\": 1}", "\"successors\": {}", NULL, 4, "successors add up to 0"},
     {GAS, ", \"2 tight\": 0.3", "", NULL, 22, "no path leads here"},
     {GAS, "\"3 calm\": 0.8, \"3 tight\": 0.2", "\"2 calm\": 1", NULL, 14, "the process never ends"},
+    {GAS, "\"3 calm\": 0.8, \"3 tight\": 0.2", "\"2 calm\": 0.9999", NULL, 0, NULL},
     {GAS, "\"3 calm\": 0.8, \"3 tight\": 0.2", "\"1\": 0.5", NULL, 0, NULL},
     {GAS, "\"subproblem\": \"trade\",", "\"subproblem\": \"trades\",", NULL, 10, "there is no subproblem \"trades\""},
     {GAS, "\"subproblem\": \"trade\",", "\"subproblem\": 3,", NULL, 10, "it must be a string"},
@@ -193,6 +194,19 @@ static void finish(kit_result *result) {
         (void)cb_problem_find_bounds(result->problem, NULL);
 }
 
+static void ends_too_late(void **state) {
+    (void)state;
+    kit_copy("gas.sof.json");
+    kit_edit("gas.sof.json", "\"3 calm\": 0.8, \"3 tight\": 0.2", "\"2 calm\": 0.99999999");
+    kit_read_well(&r);
+    r.count = 0;
+    assert_int_equal(cb_problem_share(comm, r.problem), 0);
+    assert_int_equal(cb_problem_find_bounds(r.problem, NULL), 0);
+    assert_int_equal(r.count, 1);
+    assert_non_null(strstr(r.issue[0].message, "the process goes on for too long"));
+    kit_free(&r);
+}
+
 static void scrambled(void **state) {
     (void)state;
     kit_copy("gas.sof.json");
@@ -203,9 +217,9 @@ static void scrambled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake), cmocka_unit_test(all_at_once),   cmocka_unit_test(incoming_bounds),
-        cmocka_unit_test(empty_name),   cmocka_unit_test(names_of_rows), cmocka_unit_test(without_bound),
-        cmocka_unit_test(scrambled),
+        cmocka_unit_test(each_mistake),  cmocka_unit_test(all_at_once),   cmocka_unit_test(incoming_bounds),
+        cmocka_unit_test(empty_name),    cmocka_unit_test(names_of_rows), cmocka_unit_test(without_bound),
+        cmocka_unit_test(ends_too_late), cmocka_unit_test(scrambled),
     };
     if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
         COBRE_OK)
