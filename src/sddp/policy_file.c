@@ -251,10 +251,11 @@ static cobre_sddp_status read_piece(const cb_pool *pool, FILE *file, const char 
     if (fread(piece, pool->stride * sizeof *piece, cuts, file) != cuts)
         status = file_error(path, "read", "try again");
     for (size_t i = 0; i < cuts && !status; i++) {
-        if (isnan(piece[i * pool->stride + CB_CUT_INTERCEPT]))
-            status = damaged(path, "a cut is no number");
+        double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION];
+        if (isnan(cut[CB_CUT_INTERCEPT]) || !(function >= 0 && function < (double)pool->functions))
+            status = damaged(path, "a cut makes no sense");
         if (iteration)
-            piece[i * pool->stride + CB_CUT_ITERATION] = *iteration;
+            cut[CB_CUT_ITERATION] = *iteration;
     }
     if (status)
         piece[CB_CUT_INTERCEPT] = NAN;
