@@ -129,9 +129,8 @@ const char *cb_op_name(cobre_op op);
 /* acc[i] = acc[i] op x[i] as spec'd in comm.h; NaN results are canonical. */
 void cb_fold(cobre_type type, cobre_op op, void *acc, const void *x, size_t count);
 
-/* copy.c */
-void cb_stream(unsigned char *to, const unsigned char *from,
-               size_t bytes); /* round the caches, where the machine can */
+/* copy.c: round the caches, where the machine can. */
+void cb_stream(unsigned char *to, const unsigned char *from, size_t bytes);
 /* Into recv of a gather. A result that no cache can hold does not go through it: its lines need not be read before they
  * are written. */
 void cb_copy_result(const cb_call *call, void *to, const void *from, size_t bytes);
