@@ -220,7 +220,7 @@ if command -v script >/dev/null; then
     }
 
     case_terminal_interrupt() {
-        in_terminal "$cobre run -n 2 sh -c '$waiting'; code=\$?; touch $scratch/done; exit \$code" \
+        in_terminal "trap 'touch $scratch/done' EXIT; $cobre run -n 2 sh -c '$waiting'" \
             < <(wait_for exists "$scratch/pid-1" && printf '\003' && wait_for exists "$scratch/done")
         code_is 130
     }
