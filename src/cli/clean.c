@@ -16,7 +16,8 @@ const char cb_clean_help[] =
     "Removes the names that your killed jobs have left in " CB_SHM_DIRECTORY ". Jobs that run, and\n"
     "files that are not cobre's, are never touched. See cobre-clean(1).\n"
     "\n"
-    "  --dry-run   only say what would be removed\n";
+    "  --dry-run   only say what would be removed\n"
+    "  -h, --help  show this\n";
 
 enum { NAME_SIZE = 240 };
 

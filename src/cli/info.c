@@ -13,7 +13,10 @@ const char cb_info_help[] =
     "usage: cobre info [--json]\n"
     "\n"
     "Shows the version, the backends of this build, which one a program started here would use and\n"
-    "why, what the others lack, and the cores and memory there are. See cobre-info(1).\n";
+    "why, what the others lack, and the cores and memory there are. See cobre-info(1).\n"
+    "\n"
+    "  --json      one JSON object, for programs\n"
+    "  -h, --help  show this\n";
 
 /* In the order in which `auto` tries them. */
 static const cobre_backend backends[] = {COBRE_MPI, COBRE_TCP, COBRE_SHM, COBRE_LOCAL};

@@ -134,10 +134,9 @@ static void draw_convergence(FILE *to, struct trace *trace, bool maximises) {
     const struct legend legend[] = {{bound_name, 1, "line"},
                                     {maximises ? "Simulated value" : "Simulated cost", 2, "line"},
                                     {"its 95 % interval", 2, "band"}};
-    cb_card_begin(
-        to, "Convergence",
-        "The bound and the cost that the policy has in the forward passes should meet, unless there is a risk "
-        "measure. What the first iterations reach may lie outside.");
+    cb_card_begin(to, "Convergence",
+                  "The bound and the mean of the last forward passes should meet, unless there is a risk measure. "
+                  "What the first iterations reach may lie outside.");
     cb_legend(to, legend, 3);
     thin(trace, 400);
     cb_chart_begin(&chart, to, CB_CHART_HEIGHT, "Convergence",

@@ -36,7 +36,8 @@ const char cb_train_help[] =
     "  --resume FILE           go on from a policy, to the same result as without the break\n"
     "  --warm-start FILE       start with the cuts of a policy\n"
     "\n"
-    "SIGINT and SIGTERM, to any rank, end it after the iteration, with everything saved. See cobre-train(1).\n";
+    "SIGINT, SIGTERM and SIGUSR1, to any rank, end it after the iteration, with everything saved. See "
+    "cobre-train(1).\n";
 
 enum {
     OPTION_ITERATIONS = CB_OPTION_OWN,

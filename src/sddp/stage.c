@@ -307,7 +307,7 @@ static cobre_sddp_status fail(cb_stage *stage, cb_lp_outcome result, size_t outc
         written ? path : "",
         result == CB_LP_INFEASIBLE  ? *stage->kind->problem->contents
                                           ? "every state and outcome must leave a way out, like tiers in deficits.csv "
-                                            "whose depths add up to 1"
+                                            "whose depths add up to 1 and a storage_min that can always be reached"
                                           : "every state and outcome must leave a way out: add a slack with a "
                                             "penalty (a deficit)"
         : result == CB_LP_UNBOUNDED ? "a cost without end: check signs of costs and bounds"
