@@ -21,9 +21,8 @@ struct joining {
     const cb_options *options;
     double deadline;
     unsigned char job[CB_JOB_ID];
-    char address[64];                    /* of the coordinator: a name may have several */
-    int listeners[2 * CB_MAX_LISTENERS]; /* for the ring link of rank - 1 */
-    size_t listener_count;
+    char address[64];              /* of the coordinator: a name may have several */
+    struct cb_listeners listeners; /* for the ring link of rank - 1 */
     uint16_t listener_port;
 };
 
@@ -143,12 +142,12 @@ static void open_ring_listener(struct joining *joining, int fd) {
     socklen_t length = sizeof address;
     char host[64];
     int error = 0;
-    if (joining->listener_count || joining->comm->base.rank < 2 ||
+    if (joining->listeners.count || joining->comm->base.rank < 2 ||
         getsockname(fd, (struct sockaddr *)&address, &length) != 0 ||
         getnameinfo((struct sockaddr *)&address, length, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
         return;
-    joining->listener_count = cb_net_listen(host, 0, joining->listeners, &joining->listener_port, &error);
-    joining->listener_count = cb_net_listen_here(joining->listeners, joining->listener_count);
+    cb_net_listen(&joining->listeners, host, &joining->listener_port, &error);
+    cb_net_listen_here(&joining->listeners);
 }
 
 /* A connection of that kind. The coordinator may not be there yet, or may have taken us for a stranger when too many
@@ -276,8 +275,8 @@ static int connect_ring(const struct joining *joining, const cb_address *to, con
 static int accept_ring(const struct joining *joining, const struct cb_patience *patience) {
     const cobre_comm *base = &joining->comm->base;
     struct cb_guest guest = {.fd = -1};
-    struct cb_door_keeper *keeper = cb_keeper_open(joining->listeners, joining->listener_count,
-                                                   joining->options->tcp_token, base->size, joining->job);
+    struct cb_door_keeper *keeper =
+        cb_keeper_open(&joining->listeners, joining->options->tcp_token, base->size, joining->job);
     while (keeper && guest.fd < 0 && cb_keeper_next(keeper, patience, &guest)) {
         const cb_hello *hello = &guest.hello;
         unsigned refusal = hello->kind != CB_RING                                       ? CB_REFUSED_KIND
@@ -301,7 +300,7 @@ static void link_to_previous(struct joining *joining, const struct cb_patience *
     struct cb_tcp_comm *comm = joining->comm;
     if (comm->base.rank == 1)
         comm->previous = comm->data[0];
-    else if (joining->listener_count)
+    else if (joining->listeners.count)
         comm->previous = accept_ring(joining, patience);
 }
 
@@ -334,7 +333,6 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
         comm->alarm = comm->control;
         link_ring(&joining, &table);
     }
-    for (size_t i = 0; i < joining.listener_count; i++)
-        close(joining.listeners[i]);
+    cb_net_close(&joining.listeners);
     return status;
 }
