@@ -218,11 +218,9 @@ static bool send_tables(struct gathering *gathering) {
     unsigned char *frame = malloc(CB_HEADER_BYTES + bytes);
     bool sent = frame != NULL;
     for (size_t r = 1; r < size && sent; r++) {
-        cb_table table = {0};
-        if (r + 1 < size)
-            table.successor = gathering->addresses[r + 1];
+        cb_address successor = r + 1 < size ? gathering->addresses[r + 1] : (cb_address){0};
         cb_pack_header(&(cb_header){.length = bytes, .tag = CB_TAG_TABLE}, frame);
-        cb_pack_table(&table, comm->pids, size, frame + CB_HEADER_BYTES);
+        cb_pack_table(&successor, comm->pids, size, frame + CB_HEADER_BYTES);
         struct cb_patience patience = {.until = gathering->deadline, .options = gathering->options, .alarm = -1};
         sent = cb_net_send(comm->data[r], frame, CB_HEADER_BYTES + bytes, &patience);
     }

@@ -220,7 +220,7 @@ static cobre_status did_not_form(struct joining *joining) {
                         "tcp: rank 0 of %zu died while the job formed", comm->base.size);
 }
 
-static cobre_status receive_table(struct joining *joining, cb_table *table) {
+static cobre_status receive_table(struct joining *joining, cb_address *successor) {
     struct cb_tcp_comm *comm = joining->comm;
     unsigned char head[CB_HEADER_BYTES];
     cb_header header;
@@ -232,7 +232,7 @@ static cobre_status receive_table(struct joining *joining, cb_table *table) {
                 header.tag == CB_TAG_TABLE && header.length == bytes &&
                 cb_net_receive(comm->data[0], body, bytes, &patience);
     if (good)
-        cb_parse_table(body, comm->base.size, table, comm->pids);
+        cb_parse_table(body, comm->base.size, successor, comm->pids);
     free(body);
     return good ? COBRE_OK : did_not_form(joining);
 }
@@ -290,10 +290,10 @@ static int accept_ring(const struct joining *joining, const struct cb_patience *
     return guest.fd;
 }
 
-static void link_to_next(struct joining *joining, const cb_table *table, const struct cb_patience *patience) {
+static void link_to_next(struct joining *joining, const cb_address *successor, const struct cb_patience *patience) {
     struct cb_tcp_comm *comm = joining->comm;
     bool is_last = comm->base.rank + 1 == comm->base.size;
-    comm->next = is_last ? comm->data[0] : connect_ring(joining, &table->successor, patience);
+    comm->next = is_last ? comm->data[0] : connect_ring(joining, successor, patience);
 }
 
 static void link_to_previous(struct joining *joining, const struct cb_patience *patience) {
@@ -306,20 +306,20 @@ static void link_to_previous(struct joining *joining, const struct cb_patience *
 
 /* Rank r connects to r + 1, which has been listening since before it said hello; the last rank's successor is rank 0.
  * Odd ranks connect first, even ones accept first: two steps, however many ranks. */
-static void link_ring(struct joining *joining, const cb_table *table) {
+static void link_ring(struct joining *joining, const cb_address *successor) {
     struct cb_tcp_comm *comm = joining->comm;
     double seconds = comm->timeout / 2 < RING_SECONDS ? comm->timeout / 2 : RING_SECONDS;
     struct cb_patience patience = {.until = cb_now() + seconds, .options = joining->options, .alarm = comm->control};
     if (comm->base.rank % 2)
-        link_to_next(joining, table, &patience);
+        link_to_next(joining, successor, &patience);
     link_to_previous(joining, &patience);
     if (comm->base.rank % 2 == 0)
-        link_to_next(joining, table, &patience);
+        link_to_next(joining, successor, &patience);
 }
 
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
     struct joining joining = {.comm = comm, .options = options, .deadline = cb_now() + options->join_timeout_secs};
-    cb_table table = {0};
+    cb_address successor = {0};
     cobre_status status = connect_as(&joining, CB_DATA, &comm->data[0]);
     if (!status)
         move_here(&joining);
@@ -327,11 +327,11 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
         status = connect_as(&joining, CB_CONTROL, &comm->control);
     if (!status) {
         cb_net_for_control(comm->control, comm->timeout);
-        status = receive_table(&joining, &table);
+        status = receive_table(&joining, &successor);
     }
     if (!status) {
         comm->alarm = comm->control;
-        link_ring(&joining, &table);
+        link_ring(&joining, &successor);
     }
     cb_net_close(&joining.listeners);
     return status;
