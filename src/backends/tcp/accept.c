@@ -261,6 +261,7 @@ static bool hear(struct cb_door_keeper *keeper, const struct look *look, struct 
 bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest) {
     struct look look;
     struct cb_patience no_wait = *patience;
+    no_wait.until = 0;
     do {
         look_at_the_door(keeper, &look);
         if (hear(keeper, &look, guest))
@@ -270,7 +271,6 @@ bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *pat
                 errno = EMFILE;
                 return false;
             }
-        no_wait.until = 0;
         cb_net_await(-1, 0, &no_wait); /* asks the hook and the alarm */
     } while (errno == ETIMEDOUT && cb_now() < patience->until);
     return false;

@@ -25,11 +25,10 @@ struct gathering {
 };
 
 static cobre_status refuse_port(const cb_options *options, const char *host, int error) {
-    char advice[200];
-    snprintf(advice, sizeof advice, "%s",
-             error == EADDRINUSE ? "choose another COBRE_TCP_PORT, or end the program that uses this one"
-             : error < 0         ? "set COBRE_TCP_BIND to a name or address of this host"
-                         : "set COBRE_TCP_BIND to an address of this host and COBRE_TCP_PORT to a port above 1023");
+    const char *advice = error == EADDRINUSE ? "choose another COBRE_TCP_PORT, or end the program that uses this one"
+                         : error < 0
+                             ? "set COBRE_TCP_BIND to a name or address of this host"
+                             : "set COBRE_TCP_BIND to an address of this host and COBRE_TCP_PORT to a port above 1023";
     return CB_TCP_ERROR(error > 0 ? error : 0, advice, "tcp: rank 0 cannot listen on %s port %u: %s", host,
                         options->tcp_port, error < 0 ? gai_strerror(error) : strerror(error));
 }

@@ -29,8 +29,9 @@ struct joining {
 /* What became of a handshake. */
 enum { WELCOME, REFUSED, CLOSED, NOT_COBRE, IMPOSTOR };
 
-/* CLOSED: errno says how. The magic is looked at first: others greet differently, and may then wait for us. */
-static int read_reply(int fd, const struct cb_patience *patience, cb_reply *reply) {
+/* WELCOME: it is the reply that was expected. CLOSED: errno says how. The magic is looked at first: others greet
+ * differently, and may then wait for us. */
+static int read_reply(int fd, uint8_t expected, const struct cb_patience *patience, cb_reply *reply) {
     enum { MAGIC = 8 };
     unsigned char bytes[CB_REPLY_BYTES];
     if (!cb_net_receive(fd, bytes, MAGIC, patience))
@@ -45,10 +46,10 @@ static int read_reply(int fd, const struct cb_patience *patience, cb_reply *repl
         reply->type = CB_REFUSAL;
         reply->reason = CB_REFUSED_VERSION;
     }
-    return reply->type == CB_REFUSAL ? REFUSED : WELCOME;
+    return reply->type == expected ? WELCOME : reply->type == CB_REFUSAL ? REFUSED : NOT_COBRE;
 }
 
-/* Both sides prove the token; job is filled on CB_DATA. */
+/* Both sides prove the token. */
 static int shake_hands(const struct joining *joining, int fd, uint8_t kind, const struct cb_patience *patience,
                        cb_reply *reply) {
     unsigned char bytes[CB_HELLO_BYTES], proof[CB_PROOF];
@@ -68,17 +69,17 @@ static int shake_hands(const struct joining *joining, int fd, uint8_t kind, cons
     cb_pack_hello(&hello, bytes);
     if (!cb_net_send(fd, bytes, sizeof bytes, patience))
         return CLOSED;
-    int result = read_reply(fd, patience, reply);
-    if (result != WELCOME || reply->type != CB_CHALLENGE)
-        return result == WELCOME ? NOT_COBRE : result;
+    int result = read_reply(fd, CB_CHALLENGE, patience, reply);
+    if (result != WELCOME)
+        return result;
     unsigned char nonce[CB_NONCE];
     memcpy(nonce, reply->secret, CB_NONCE);
     cb_make_proof(joining->options->tcp_token, "connects", bytes, nonce, proof);
     if (!cb_net_send(fd, proof, sizeof proof, patience))
         return CLOSED;
-    result = read_reply(fd, patience, reply);
-    if (result != WELCOME || reply->type != CB_WELCOME)
-        return result == WELCOME ? NOT_COBRE : result;
+    result = read_reply(fd, CB_WELCOME, patience, reply);
+    if (result != WELCOME)
+        return result;
     cb_make_proof(joining->options->tcp_token, "accepts", bytes, nonce, proof);
     return sodium_memcmp(proof, reply->secret, CB_PROOF) == 0 ? WELCOME : IMPOSTOR;
 }
