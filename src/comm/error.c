@@ -82,9 +82,9 @@ void cb_describe(const cb_fingerprint *print, char *text, size_t len) {
 static int launcher_pipe = -1;
 
 void cb_find_launcher(void) {
-    const char *value = getenv(CB_ENV_ERROR_FD);
+    const char *value = cb_variable(CB_ENV_ERROR_FD);
     char *end = NULL;
-    long fd = value && *value ? strtol(value, &end, 10) : -1;
+    long fd = value ? strtol(value, &end, 10) : -1;
     struct stat status;
     if (fd < 3 || fd > INT_MAX || *end || fstat((int)fd, &status) != 0 || !S_ISFIFO(status.st_mode))
         return;
