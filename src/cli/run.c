@@ -151,19 +151,12 @@ static int start_ranks(struct job *job) {
     return code;
 }
 
-/* WNOWAIT: the zombie keeps the id of the group from being used again. */
 static bool has_ended(struct rank *rank) {
-    if (rank->host) {
-        rank->how = rank->link.how;
-        rank->status = rank->link.status;
-        return rank->link.contact >= NOT_RUNNING;
-    }
-    siginfo_t info = {.si_pid = 0};
-    if (waitid(P_PID, (id_t)rank->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
-        return false;
-    rank->how = info.si_code;
-    rank->status = info.si_status;
-    return true;
+    if (!rank->host)
+        return cb_has_ended(rank->pid, &rank->how, &rank->status);
+    rank->how = rank->link.how;
+    rank->status = rank->link.status;
+    return rank->link.contact >= NOT_RUNNING;
 }
 
 static void look_at_ranks(struct job *job) {
