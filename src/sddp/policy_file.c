@@ -175,13 +175,9 @@ static cobre_sddp_status write_here(const cobre_sddp_policy *policy, const char 
     return status;
 }
 
-cobre_sddp_status cb_policy_write(cobre_sddp_policy *policy, const char *path) {
+cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
     cobre_sddp_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_SDDP_OK;
     return cb_agree(policy->comm, status);
-}
-
-cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
-    return cb_policy_write(policy, path);
 }
 
 static cobre_sddp_status damaged(const char *path, const char *why) {
@@ -206,8 +202,8 @@ static cobre_sddp_status check_head(const header *head, const cobre_sddp_problem
     if (head->order != ORDER || head->version != VERSION)
         return damaged(path, head->order != ORDER ? "written by a machine of another byte order"
                                                   : "written by another version of cobre");
-    if (head->cuts > UINT32_MAX || head->iterations > UINT32_MAX || head->name_bytes > UINT32_MAX ||
-        head->start_bytes > ((uint64_t)1 << 40))
+    if (!memchr(head->solver, 0, sizeof head->solver) || head->passes == 0 || head->cuts > UINT32_MAX ||
+        head->iterations > UINT32_MAX || head->name_bytes > UINT32_MAX || head->start_bytes > ((uint64_t)1 << 40))
         return damaged(path, "the header makes no sense");
     if (warm ? head->shape != problem->shape : head->fingerprint != problem->fingerprint)
         return cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0, "%s: this policy belongs to another problem -- %s",

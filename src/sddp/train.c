@@ -111,7 +111,7 @@ static cobre_sddp_status checkpoint(cb_trainer *trainer, bool last) {
     if (!options->checkpoint)
         return COBRE_SDDP_OK;
     bool due = options->checkpoint_every > 0 && trainer->policy->iterations % options->checkpoint_every == 0;
-    return due || last ? cb_policy_write(trainer->policy, options->checkpoint) : COBRE_SDDP_OK;
+    return due || last ? cobre_sddp_policy_save(trainer->policy, options->checkpoint) : COBRE_SDDP_OK;
 }
 
 static cobre_sddp_status loop(cb_trainer *trainer, cobre_sddp_result *result) {
