@@ -155,7 +155,8 @@ static cobre_sddp_status check(const cobre_sddp_problem *problem, const cobre_sd
         return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT, "risk: beta %g must be in [0, 1], alpha %g in (0, 1]",
                             options->risk_beta, options->risk_alpha);
     if (options->forward_passes > UINT32_MAX)
-        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT, "%zu forward passes are too many", options->forward_passes);
+        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT,
+                            "%zu forward passes are too many -- make more iterations instead", options->forward_passes);
     return COBRE_SDDP_OK;
 }
 

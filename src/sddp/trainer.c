@@ -43,7 +43,7 @@ uint64_t cb_stages_solves(const cb_stages *stages) {
     return sum;
 }
 
-/* Outcomes of all children of the node that has most of them, the root included. */
+/* Outcomes of all children of the node that has most of them. */
 static size_t most_children(const cobre_sddp_problem *problem) {
     size_t most = 1;
     for (size_t n = 0; n < problem->nodes; n++) {
