@@ -152,11 +152,11 @@ void cb_percentiles(const struct values *values, double result[CB_PERCENTILES]) 
     }
 }
 
-bool cb_facts_read(struct fact_list *facts, const char *folder, const char *name) {
+void cb_facts_read(struct fact_list *facts, const char *folder, const char *name) {
     struct sheet sheet;
     *facts = (struct fact_list){.count = 0};
     if (!cb_sheet_open(&sheet, folder, name))
-        return false;
+        return;
     while (cb_sheet_next(&sheet)) {
         struct facts_row *more = realloc(facts->rows, (facts->count + 1) * sizeof *more);
         if (!more)
@@ -165,7 +165,6 @@ bool cb_facts_read(struct fact_list *facts, const char *folder, const char *name
         more[facts->count++] = (struct facts_row){.key = strdup(sheet.field[0]), .value = strdup(sheet.field[1])};
     }
     cb_sheet_close(&sheet);
-    return true;
 }
 
 const char *cb_fact(const struct fact_list *facts, const char *key) {
