@@ -169,13 +169,12 @@ def parse():
     options.cold = not options.quick
     options.rounds = options.rounds or (3 if options.quick else 5)
     options.seconds = options.seconds or (0.02 if options.quick else 0.03)
+    known = [str(setting) for setting in SETTINGS]
     quick = ("shm-2", "shm-4", "tcp-2", "openmpi-2", "mpich-2")
-    names = options.settings.split(",") if options.settings else [str(s) for s in SETTINGS]
+    names = options.settings.split(",") if options.settings else quick if options.quick else known
     for name in names:
-        if name not in map(str, SETTINGS):
-            parser.error(f"there is no setting {name}; there are {', '.join(map(str, SETTINGS))}")
-    if options.quick and not options.settings:
-        names = quick
+        if name not in known:
+            parser.error(f"there is no setting {name}; there are {', '.join(known)}")
     options.settings = [setting for setting in SETTINGS if str(setting) in names]
     return options
 

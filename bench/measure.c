@@ -245,10 +245,11 @@ void bench_measure(struct peer *peer, const struct bench_work *work, struct benc
     bool right = check(&run);
     double once = calibrate(&run);
     samples->batch = 1 + (size_t)(shortest_repetition / once);
-    samples->count = repetitions(work->seconds / (once * (double)samples->batch), once);
+    /* over a second the calibration has to do */
+    samples->count = once < 1 ? repetitions(work->seconds / (once * (double)samples->batch), once) : 1;
     peer->barrier(peer);
     samples->seconds[0] = once;
-    for (size_t i = 0; i < samples->count && once < 1; i++) /* over a second the calibration has to do */
+    for (size_t i = 0; i < samples->count && once < 1; i++)
         samples->seconds[i] = time_calls(&run, samples->batch) / (double)samples->batch;
     right = check(&run) && right;
     samples->seconds[samples->count] = !right;

@@ -140,8 +140,8 @@ def tcp_contenders(setting, programs):
 
 def overhead_contenders(setting, programs):
     program = "overhead-" + setting.transport
-    mpi = setting.transport == "openmpi"
-    command = programs.openmpi(setting, program=program) if mpi else programs.mpich(program)
+    openmpi = setting.transport == "openmpi"
+    command = programs.openmpi(setting, program=program) if openmpi else programs.mpich(program)
     environment = (*AS_ROOT, ("COBRE_COMM_BACKEND", "mpi"), ("COBRE_CHECK", "0"))
     yield Contender("cobre", command, environment, "COBRE_CHECK=0", CHECK_0)
     yield Contender("cobre-check", command, environment, "COBRE_CHECK=1", CHECK_1)

@@ -32,17 +32,7 @@ struct agent {
 };
 
 static void flush(struct agent *agent) {
-    while (agent->outgoing.length && !agent->gone) {
-        ssize_t written = write(STDOUT_FILENO, agent->outgoing.data, agent->outgoing.length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0 && errno == EAGAIN)
-            return;
-        if (written < 0)
-            agent->gone = true;
-        else
-            cb_text_drop(&agent->outgoing, (size_t)written);
-    }
+    agent->gone = agent->gone || !cb_text_write(&agent->outgoing, STDOUT_FILENO);
 }
 
 static void say(struct agent *agent, enum frame_type type, uint32_t first, uint32_t second) {
@@ -173,12 +163,11 @@ static void relay_what_is_left(struct agent *agent) {
 
 static void look_at_rank(struct agent *agent) {
     struct rank *rank = agent->rank;
-    siginfo_t info = {.si_pid = 0};
-    if (rank->ended || waitid(P_PID, (id_t)rank->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+    if (rank->ended || !cb_has_ended(rank->pid, &rank->how, &rank->status))
         return;
     rank->ended = true;
     relay_what_is_left(agent);
-    say(agent, FRAME_END, (uint32_t)info.si_code, (uint32_t)info.si_status);
+    say(agent, FRAME_END, (uint32_t)rank->how, (uint32_t)rank->status);
 }
 
 static void handle_signals(struct agent *agent) {

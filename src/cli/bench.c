@@ -1,6 +1,5 @@
 /* bench.c: `cobre bench`, the measuring loop of bench/ on cobre alone, with whatever backend is selected. */
-#include "cli.h"
-#include "cobre/comm.h"
+#include "job.h"
 #include "measure.h"
 
 #include <getopt.h>
@@ -230,10 +229,8 @@ static void add_words(struct words *words, char *name, char *value) {
 
 /* `cobre run` with ourselves as the program. */
 static int start_ranks(const struct options *options) {
-    static char self[4096] = "cobre";
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length > 0)
-        self[length] = 0;
+    static char self[PATH_MAX] = "cobre"; /* if its path cannot be had */
+    cb_own_path(self);
     struct words words = {.word = {"run"}, .count = 1};
     add_words(&words, "-n", options->ranks);
     add_words(&words, "--backend", options->backend);

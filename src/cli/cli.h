@@ -59,9 +59,9 @@ struct sheet {
     char *field[CB_SHEET_FIELDS], *name[CB_SHEET_FIELDS];
     size_t fields, columns;
 };
-bool cb_sheet_open(struct sheet *sheet, const char *path);           /* false: errno says why */
-bool cb_sheet_next(struct sheet *sheet);                             /* false: no more rows */
-size_t cb_sheet_column(const struct sheet *sheet, const char *name); /* CB_SHEET_FIELDS: there is none */
+bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name); /* false: there is none to read */
+bool cb_sheet_next(struct sheet *sheet);                                       /* false: no more rows */
+size_t cb_sheet_column(const struct sheet *sheet, const char *name);           /* CB_SHEET_FIELDS: there is none */
 void cb_sheet_close(struct sheet *sheet);
 
 /* cb_shm_clean, for builds without shm too (0 there). */

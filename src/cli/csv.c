@@ -52,24 +52,19 @@ bool cb_draft_close(struct draft *draft, bool good) {
 
 /* Cuts a field out of the line, in place; returns where the next one starts, NULL after the last. */
 static char *cut_field(char *at, char **field) {
-    if (*at != '"') {
-        *field = at;
-        at += strcspn(at, ",\r\n");
-    } else {
-        char *to = *field = ++at;
+    char *to = NULL; /* the end of a quoted one */
+    *field = at;
+    if (*at == '"') {
+        to = *field = ++at;
         for (; *at && !(at[0] == '"' && at[1] != '"'); at++) {
             at += *at == '"';
             *to++ = *at;
         }
         at += *at == '"';
-        char *rest = at;
-        at = rest + strcspn(rest, ",\r\n");
-        bool more = *at == ',';
-        *to = '\0';
-        return more ? at + 1 : NULL;
     }
+    at += strcspn(at, ",\r\n");
     bool more = *at == ',';
-    *at = '\0';
+    *(to ? to : at) = '\0';
     return more ? at + 1 : NULL;
 }
 
@@ -90,14 +85,16 @@ bool cb_sheet_next(struct sheet *sheet) {
     return true;
 }
 
-bool cb_sheet_open(struct sheet *sheet, const char *path) {
+bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return false;
     *sheet = (struct sheet){.file = fopen(path, "r")};
     if (!sheet->file)
         return false;
     size_t room = 0;
     if (getline(&sheet->header, &room, sheet->file) < 0) {
         cb_sheet_close(sheet);
-        errno = ENODATA;
         return false;
     }
     sheet->number = 1;

@@ -133,8 +133,7 @@ bool cb_environment_has(cobre_backend backend) {
 }
 
 bool cb_environment_prepare(struct job *job) {
-    const struct transport *transport = transport_of(job->options.backend);
-    return transport->prepare(job);
+    return transport_of(job->options.backend)->prepare(job);
 }
 
 /* What says who this rank is. A launcher inside a rank must not hand on its own. */
@@ -149,12 +148,11 @@ static void forget_outer_job(void) {
 }
 
 void cb_environment_set(const struct job *job, size_t rank, int error_fd) {
-    const struct transport *transport = transport_of(job->options.backend);
     forget_outer_job();
     setenv("COBRE_COMM_BACKEND", cobre_backend_name(job->options.backend), 1);
     set_number(CB_ENV_RUN_SIZE, job->options.size);
     set_number(CB_ENV_ERROR_FD, (uint64_t)error_fd);
-    transport->set(job, rank);
+    transport_of(job->options.backend)->set(job, rank);
 }
 
 /* Who and where one is, and ways to things that only this host has. */

@@ -78,9 +78,7 @@ static _Noreturn void guard(const char *segment) {
 
 bool cb_guard_start(struct job *job) {
     int records[2], ready[2];
-    if (!cb_pipe(records))
-        return false;
-    if (!cb_pipe(ready))
+    if (!cb_pipe(records) || !cb_pipe(ready))
         return false;
     sigset_t old;
     cb_signals_block(&old); /* for good in the guard */

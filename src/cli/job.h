@@ -186,11 +186,9 @@ int cb_terminal_feed_fd(bool *pending);
 void cb_terminal_read(void);
 void cb_terminal_feed(bool broken);
 
-/* run.c: as cb_command_run, for a command whose ranks are the command itself. */
-int cb_run_self(int argc, char **argv);
-
-/* run.c: keeps the last whole line that looks like an error. */
-void cb_keep_error(struct rank *rank, const char *bytes, size_t count);
+/* run.c */
+int cb_run_self(int argc, char **argv); /* as cb_command_run, for a command whose ranks are the command itself */
+void cb_keep_error(struct rank *rank, const char *bytes, size_t count); /* the last whole line that looks like one */
 
 /* verdict.c: prints who failed first and how; returns the exit code of the job. */
 int cb_verdict(const struct job *job);
@@ -198,10 +196,13 @@ int cb_verdict(const struct job *job);
 /* text.c */
 void cb_text_append(struct text *text, const char *bytes, size_t count);
 void cb_text_drop(struct text *text, size_t count); /* from the front */
+bool cb_text_write(struct text *text, int fd);      /* what fd takes now; false: nobody reads there any more */
 bool cb_pipe(int ends[2]);                          /* both close-on-exec */
 void cb_unblocked(int fd);
 void cb_close(int *fd);
 int64_t cb_now_ms(void);
-_Noreturn void cb_give_up(const char *what); /* the guard then ends the ranks */
+bool cb_has_ended(pid_t pid, int *how, int *status); /* a child, which is not reaped */
+bool cb_own_path(char path[PATH_MAX]);               /* of this program; false: errno says why, and path is as it was */
+_Noreturn void cb_give_up(const char *what);         /* the guard then ends the ranks */
 
 #endif

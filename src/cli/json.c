@@ -1,38 +1,15 @@
 /* json.c: the little JSON that the command writes, and reads back from the ranks' error lines. */
+#include "backend.h"
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of the UTF-8 character at text, 0 when it is none. Surrogates and overlong forms are none. */
-static size_t utf8_length(const unsigned char *text) {
-    static const struct {
-        unsigned char first, last; /* of the first byte */
-        unsigned char second_first, second_last;
-        size_t length;
-    } forms[] = {
-        {0x00, 0x7f, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (text[0] < forms[i].first || text[0] > forms[i].last)
-            continue;
-        if (forms[i].length > 1 && (text[1] < forms[i].second_first || text[1] > forms[i].second_last))
-            return 0;
-        for (size_t k = 2; k < forms[i].length; k++)
-            if ((text[k] & 0xc0) != 0x80)
-                return 0;
-        return forms[i].length;
-    }
-    return 0;
-}
-
 void cb_json_write(FILE *file, const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     putc('"', file);
     while (*at) {
-        size_t length = utf8_length(at);
+        size_t length = cb_utf8_length(at);
         if (length == 0)
             fputs("\\ufffd", file);
         else if (*at == '"' || *at == '\\')

@@ -167,10 +167,10 @@ static int answer(const struct request *request, const cobre_sddp_policy *policy
 
 /* Training leaves the path of its case beside the policy. */
 static bool find_case(struct request *request) {
-    char folder[PATH_MAX], path[PATH_MAX];
+    char folder[PATH_MAX];
     struct sheet sheet;
     cb_folder_of(request->file, folder);
-    if (!cb_join_path("policy", path, folder, "summary.csv") || !cb_sheet_open(&sheet, path))
+    if (!cb_sheet_open(&sheet, folder, "summary.csv"))
         return false;
     bool found = false;
     while (!found && cb_sheet_next(&sheet)) {

@@ -9,7 +9,6 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int cb_session_option(struct session *session, int found, char **argv) {
     uint64_t size = 0;
@@ -40,12 +39,10 @@ static bool is_in_a_job(void) {
 
 static int launch(const struct session *session, int argc, char **argv) {
     char self[PATH_MAX], size[24];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0) {
+    if (!cb_own_path(self)) {
         fprintf(stderr, "cobre %s: cannot find this program itself: %s\n", session->command, strerror(errno));
         return CB_EXIT_LAUNCHER;
     }
-    self[length] = '\0';
     snprintf(size, sizeof size, "%zu", session->size);
     char **words = calloc((size_t)argc + 12, sizeof *words);
     if (!words)
@@ -134,19 +131,22 @@ static void on_issue(void *errors, const cobre_sddp_issue *issue) {
     ++*(size_t *)errors;
 }
 
-int cb_session_load(struct session *session) {
-    bool speaks = cb_session_speaks(session);
-    size_t errors = 0;
+bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg) {
     cobre_sddp_load_options options = {
         .struct_size = sizeof options,
         .has_value_bound = session->has_value_bound,
         .value_bound = session->value_bound,
         .solver = session->solver,
         .scenarios = session->scenarios,
-        .issue = speaks ? on_issue : NULL,
-        .issue_arg = &errors,
+        .issue = issue,
+        .issue_arg = arg,
     };
-    if (cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_SDDP_OK)
+    return cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_SDDP_OK;
+}
+
+int cb_session_load(struct session *session) {
+    size_t errors = 0;
+    if (cb_session_read(session, cb_session_speaks(session) ? on_issue : NULL, &errors))
         return 0;
     if (errors == 0 || session->json)
         return cb_session_failed(session);

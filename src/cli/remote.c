@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -33,15 +32,10 @@ static const char *shell_of(const struct job *job) {
 static bool agent_command(const struct job *job, char *command, size_t size) {
     char own[PATH_MAX];
     const char *path = job->options.remote_cobre;
-    if (!path) {
-        ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-        if (length < 0)
-            return false;
-        own[length] = '\0';
-        path = own;
-    }
+    if (!path && !cb_own_path(own))
+        return false;
     size_t used = (size_t)snprintf(command, size, "exec '");
-    for (const char *c = path; *c && used + 5 < size; c++)
+    for (const char *c = path ? path : own; *c && used + 5 < size; c++)
         used += (size_t)snprintf(command + used, size - used, *c == '\'' ? "'\\''" : "%c", *c);
     used += (size_t)snprintf(command + used, size - used, "' agent");
     errno = ENAMETOOLONG;
@@ -166,17 +160,8 @@ static void lose(struct link *link) {
 }
 
 static void flush(struct link *link) {
-    while (link->to >= 0 && link->outgoing.length) {
-        ssize_t written = write(link->to, link->outgoing.data, link->outgoing.length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0 && errno == EAGAIN)
-            return;
-        if (written < 0)
-            cb_close(&link->to); /* what it has said can still be read */
-        else
-            cb_text_drop(&link->outgoing, (size_t)written);
-    }
+    if (link->to >= 0 && !cb_text_write(&link->outgoing, link->to))
+        cb_close(&link->to); /* what it has said can still be read */
 }
 
 static void send_number(struct link *link, enum frame_type type, int number) {
@@ -334,14 +319,9 @@ void cb_remote_serve(struct job *job, const struct pollfd *fds) {
 }
 
 static bool shell_ended(struct rank *rank) {
-    siginfo_t info = {.si_pid = 0};
-    if (!rank->link.shell_ended && waitid(P_PID, (id_t)rank->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid) {
-        rank->link.shell_ended = true;
-        rank->link.shell_how = info.si_code;
-        rank->link.shell_status = info.si_status;
-    }
-    return rank->link.shell_ended;
+    struct link *link = &rank->link;
+    link->shell_ended = cb_has_ended(rank->pid, &link->shell_how, &link->shell_status);
+    return link->shell_ended;
 }
 
 void cb_remote_close(struct job *job) {

@@ -104,9 +104,9 @@ static bool write_page(FILE *to, const char *folder) {
 
 static int report(const char *folder, const char *path) {
     struct stat status;
-    if (stat(folder, &status) < 0 || !S_ISDIR(status.st_mode)) {
-        fprintf(stderr, "cobre report: %s: %s\n", folder,
-                stat(folder, &status) < 0 ? strerror(errno) : "is not a folder of results");
+    bool there = stat(folder, &status) == 0;
+    if (!there || !S_ISDIR(status.st_mode)) {
+        fprintf(stderr, "cobre report: %s: %s\n", folder, there ? "is not a folder of results" : strerror(errno));
         return CB_EXIT_FAILED;
     }
     struct draft draft;

@@ -24,7 +24,7 @@ struct samples {
     bool no_memory;
 };
 
-/* Reads the rows of DIR/name.csv whose kind `wants` (NULL: all), by the values in `column`; the last steps,
+/* Reads the rows of folder/name whose kind `wants` (NULL: all), by the values in `column`; the last steps,
  * which fewer than 5 % of the trajectories reach, are left out. False: no such table. */
 bool cb_samples_read(struct samples *samples, const char *folder, const char *name, const char *column,
                      bool (*wants)(const char *kind));
@@ -47,7 +47,7 @@ struct fact_list {
     struct facts_row *rows;
     size_t count;
 };
-bool cb_facts_read(struct fact_list *facts, const char *folder, const char *name);
+void cb_facts_read(struct fact_list *facts, const char *folder, const char *name);
 const char *cb_fact(const struct fact_list *facts, const char *key);   /* "" if there is none */
 double cb_fact_number(const struct fact_list *facts, const char *key); /* NaN if there is none */
 void cb_facts_free(struct fact_list *facts);

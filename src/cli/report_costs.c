@@ -8,9 +8,8 @@
 #include <string.h>
 
 static bool read_costs(const char *folder, struct values *costs) {
-    char path[PATH_MAX];
     struct sheet sheet;
-    if (snprintf(path, sizeof path, "%s/costs.csv", folder) >= (int)sizeof path || !cb_sheet_open(&sheet, path))
+    if (!cb_sheet_open(&sheet, folder, "costs.csv"))
         return false;
     size_t cost = cb_sheet_column(&sheet, "cost");
     while (cost < CB_SHEET_FIELDS && cb_sheet_next(&sheet)) {

@@ -41,9 +41,8 @@ static void free_trace(struct trace *trace) {
 }
 
 static bool read_trace(const char *folder, struct trace *trace) {
-    char path[PATH_MAX];
     struct sheet sheet;
-    if (snprintf(path, sizeof path, "%s/training.csv", folder) >= (int)sizeof path || !cb_sheet_open(&sheet, path))
+    if (!cb_sheet_open(&sheet, folder, "training.csv"))
         return false;
     size_t iteration = cb_sheet_column(&sheet, "iteration"), bound = cb_sheet_column(&sheet, "bound");
     size_t mean = cb_sheet_column(&sheet, "window_mean"), half = cb_sheet_column(&sheet, "window_half");
@@ -158,10 +157,9 @@ static const char *const phase_names[PHASES] = {"Forward", "Backward", "Bound", 
 static const unsigned phase_colours[PHASES] = {3, 1, 4, 2, 6, 8};
 
 static size_t read_times(const char *folder, double (**times)[PHASES]) {
-    char path[PATH_MAX];
     struct sheet sheet;
     size_t ranks = 0;
-    if (snprintf(path, sizeof path, "%s/times.csv", folder) >= (int)sizeof path || !cb_sheet_open(&sheet, path))
+    if (!cb_sheet_open(&sheet, folder, "times.csv"))
         return 0;
     *times = calloc(MOST_RANKS, sizeof **times);
     while (*times && cb_sheet_next(&sheet)) {

@@ -5,9 +5,9 @@
  *  3. Ask the backend for what it needs before the first rank (shm: a name; tcp: a secret and a listening socket).
  *  4. Start the guard, which ends the ranks if the launcher is killed.
  *  5. Start the ranks one by one, each in a process group of its own, and wait until each has become the program: if
- * one cannot, say why, start no more, kill the others.
+ *     one cannot, say why, start no more, kill the others.
  *  6. Until all ranks have ended: pass signals on, relay labelled output and what is typed, keep each rank's last
- * error. When one fails, leave the others a moment to notice it and report, then SIGTERM, then SIGKILL.
+ *     error. When one fails, leave the others a moment to notice it and report, then SIGTERM, then SIGKILL.
  *  7. Kill what is left in the ranks' groups, tell the guard, reap the ranks, end the guard, remove the name.
  *  8. Write out what is left of the output; say who failed first and why; exit with its code.
  */
@@ -151,19 +151,12 @@ static int start_ranks(struct job *job) {
     return code;
 }
 
-/* WNOWAIT: the zombie keeps the id of the group from being used again. */
 static bool has_ended(struct rank *rank) {
-    if (rank->host) {
-        rank->how = rank->link.how;
-        rank->status = rank->link.status;
-        return rank->link.contact >= NOT_RUNNING;
-    }
-    siginfo_t info = {.si_pid = 0};
-    if (waitid(P_PID, (id_t)rank->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
-        return false;
-    rank->how = info.si_code;
-    rank->status = info.si_status;
-    return true;
+    if (!rank->host)
+        return cb_has_ended(rank->pid, &rank->how, &rank->status);
+    rank->how = rank->link.how;
+    rank->status = rank->link.status;
+    return rank->link.contact >= NOT_RUNNING;
 }
 
 static void look_at_ranks(struct job *job) {

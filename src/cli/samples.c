@@ -53,11 +53,6 @@ static bool add_value(struct series *series, size_t step, double value) {
     return true;
 }
 
-static bool open_table(struct sheet *sheet, const char *folder, const char *name) {
-    char path[PATH_MAX];
-    return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && cb_sheet_open(sheet, path);
-}
-
 /* On a graph with cycles trajectories end one by one: percentiles of the last few say nothing. */
 static void cut_tail(struct series *series) {
     enum { LEAST = 20 };
@@ -68,7 +63,7 @@ static void cut_tail(struct series *series) {
 bool cb_samples_read(struct samples *samples, const char *folder, const char *name, const char *column,
                      bool (*wants)(const char *kind)) {
     struct sheet sheet;
-    if (!open_table(&sheet, folder, name))
+    if (!cb_sheet_open(&sheet, folder, name))
         return false;
     size_t step = cb_sheet_column(&sheet, "step"), kind = cb_sheet_column(&sheet, "kind");
     size_t element = cb_sheet_column(&sheet, "element"), value = cb_sheet_column(&sheet, column), near = 0;
@@ -157,11 +152,11 @@ void cb_percentiles(const struct values *values, double result[CB_PERCENTILES]) 
     }
 }
 
-bool cb_facts_read(struct fact_list *facts, const char *folder, const char *name) {
+void cb_facts_read(struct fact_list *facts, const char *folder, const char *name) {
     struct sheet sheet;
     *facts = (struct fact_list){.count = 0};
-    if (!open_table(&sheet, folder, name))
-        return false;
+    if (!cb_sheet_open(&sheet, folder, name))
+        return;
     while (cb_sheet_next(&sheet)) {
         struct facts_row *more = realloc(facts->rows, (facts->count + 1) * sizeof *more);
         if (!more)
@@ -170,7 +165,6 @@ bool cb_facts_read(struct fact_list *facts, const char *folder, const char *name
         more[facts->count++] = (struct facts_row){.key = strdup(sheet.field[0]), .value = strdup(sheet.field[1])};
     }
     cb_sheet_close(&sheet);
-    return true;
 }
 
 const char *cb_fact(const struct fact_list *facts, const char *key) {

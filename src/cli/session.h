@@ -61,7 +61,8 @@ int cb_session_option(struct session *session, int found, char **argv);
 /* Becomes a rank: -1 and the communicator, or the exit code when this process has been the launcher of the ranks. */
 int cb_session_open(struct session *session, int argc, char **argv);
 
-/* Reads the case, saying what is wrong with it; 0, or the exit code. */
+/* Reads the case. load says what is wrong with it; 0, or the exit code. */
+bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);
 void cb_session_close(struct session *session);
 bool cb_session_speaks(const struct session *session); /* rank 0 */

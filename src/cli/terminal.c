@@ -3,6 +3,7 @@
 #include "job.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 static int feed = -1; /* write end of rank 0's input */
@@ -54,8 +55,7 @@ void cb_terminal_feed(bool broken) {
         cb_close(&feed);
         typed_count = 0;
     } else if (count > 0) {
-        for (size_t i = (size_t)count; i < typed_count; i++)
-            typed[i - (size_t)count] = typed[i];
         typed_count -= (size_t)count;
+        memmove(typed, typed + count, typed_count);
     }
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +37,18 @@ void cb_text_drop(struct text *text, size_t count) {
         memmove(text->data, text->data + count, text->length);
 }
 
+bool cb_text_write(struct text *text, int fd) {
+    while (text->length) {
+        ssize_t written = write(fd, text->data, text->length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno == EAGAIN;
+        cb_text_drop(text, (size_t)written);
+    }
+    return true;
+}
+
 bool cb_pipe(int ends[2]) {
     if (pipe(ends) < 0)
         return false;
@@ -59,4 +72,21 @@ int64_t cb_now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* WNOWAIT: the zombie keeps the id of its group from being used again. */
+bool cb_has_ended(pid_t pid, int *how, int *status) {
+    siginfo_t info = {.si_pid = 0};
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+        return false;
+    *how = info.si_code;
+    *status = info.si_status;
+    return true;
+}
+
+bool cb_own_path(char path[PATH_MAX]) {
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (length >= 0)
+        path[length] = '\0';
+    return length >= 0;
 }

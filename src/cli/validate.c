@@ -93,16 +93,7 @@ static int validate(struct session *session) {
         cb_json_write(stdout, session->case_path);
         printf(",\n \"errors\": [");
     }
-    cobre_sddp_load_options options = {
-        .struct_size = sizeof options,
-        .has_value_bound = session->has_value_bound,
-        .value_bound = session->value_bound,
-        .solver = session->solver,
-        .scenarios = session->scenarios,
-        .issue = on_issue,
-        .issue_arg = &count,
-    };
-    bool valid = cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_SDDP_OK;
+    bool valid = cb_session_read(session, on_issue, &count);
     if (!valid)
         print_other(&count);
     print_end(session, &count, valid);

@@ -4,10 +4,11 @@
  * a zombie long after the others have noticed its death and given up, and one look at the children may find several
  * ends. So:
  *   1. Start from the end that was seen first. Of those seen in one look: one killed by a signal before one that
- * exited, one that blames nobody before one that blames another rank, then the lowest rank.
+ *      exited, one that blames nobody before one that blames another rank, then the lowest rank.
  *   2. Follow the blame. A rank's last error names a culprit. If that rank failed too, and not by a signal of ours, it
- * is the better answer; ask its error in turn. Two ranks that blame each other (a mismatched call) leave it at 1. A
- * culprit that did not fail (it left with exit code 0, or it stalled and lives) stays in the error's text only. */
+ *      is the better answer; ask its error in turn. Two ranks that blame each other (a mismatched call) leave it at 1.
+ *      A culprit that did not fail (it left with exit code 0, or it stalled and lives) stays in the error's text only.
+ */
 #include "job.h"
 
 #include <string.h>

@@ -54,9 +54,12 @@ static cobre_status open_backend(const cb_options *options, cobre_comm **comm) {
 }
 
 /* Fills in what is common to all backends' communicators. */
-static void finish_open(cobre_comm *comm) {
+static void finish_open(cobre_comm *comm, double stall_secs, int (*interrupted)(void *), void *interrupted_arg) {
     comm->magic = CB_COMM_MAGIC;
     comm->fork_generation = cb_fork_generation;
+    comm->stall_secs = stall_secs;
+    comm->interrupted = interrupted;
+    comm->interrupted_arg = interrupted_arg;
 }
 
 cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm) {
@@ -75,10 +78,7 @@ cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm) {
     explicit_bzero(options.tcp_token, sizeof options.tcp_token);
     if (status)
         return status;
-    finish_open(opened);
-    opened->stall_secs = options.stall_secs;
-    opened->interrupted = options.interrupted;
-    opened->interrupted_arg = options.interrupted_arg;
+    finish_open(opened, options.stall_secs, options.interrupted, options.interrupted_arg);
     *comm = opened;
     return COBRE_OK;
 }
@@ -184,10 +184,7 @@ cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local) {
     status = split_backend(comm, &call, &made);
     if (status)
         return status;
-    finish_open(made);
-    made->stall_secs = comm->stall_secs;
-    made->interrupted = comm->interrupted;
-    made->interrupted_arg = comm->interrupted_arg;
+    finish_open(made, comm->stall_secs, comm->interrupted, comm->interrupted_arg);
     *local = made;
     return COBRE_OK;
 }

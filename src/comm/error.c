@@ -82,9 +82,9 @@ void cb_describe(const cb_fingerprint *print, char *text, size_t len) {
 static int launcher_pipe = -1;
 
 void cb_find_launcher(void) {
-    const char *value = getenv(CB_ENV_ERROR_FD);
+    const char *value = cb_variable(CB_ENV_ERROR_FD);
     char *end = NULL;
-    long fd = value && *value ? strtol(value, &end, 10) : -1;
+    long fd = value ? strtol(value, &end, 10) : -1;
     struct stat status;
     if (fd < 3 || fd > INT_MAX || *end || fstat((int)fd, &status) != 0 || !S_ISFIFO(status.st_mode))
         return;
@@ -159,9 +159,7 @@ static void put_raw(struct json *json, const char *text) {
         put_char(json, *text++);
 }
 
-/* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON
- * must stay JSON. */
-static size_t utf8_length(const unsigned char *text) {
+size_t cb_utf8_length(const unsigned char *text) {
     size_t length = text[0] < 0x80 ? 1 : (text[0] & 0xe0) == 0xc0 ? 2 : (text[0] & 0xf0) == 0xe0 ? 3 : 4;
     if (text[0] >= 0x80 && (text[0] < 0xc2 || text[0] > 0xf4))
         return 0;
@@ -177,7 +175,7 @@ static void put_string(struct json *json, const char *text) {
     put_char(json, '"');
     while (*text) {
         unsigned char c = (unsigned char)*text;
-        size_t length = utf8_length((const unsigned char *)text);
+        size_t length = cb_utf8_length((const unsigned char *)text);
         if (length == 0) {
             put_raw(json, "\\ufffd");
             length = 1;

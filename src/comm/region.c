@@ -3,7 +3,6 @@
 
 #include "dispatch.h"
 
-/* The communicator of an open region, or an error. */
 static cobre_status check_region(const cobre_region *region, const char *operation) {
     if (!region || region->magic != CB_REGION_MAGIC)
         return cb_error(NULL, COBRE_AUTO, COBRE_INVALID_ARGUMENT,
@@ -51,9 +50,10 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         return status;
     cobre_region *made = calloc(1, sizeof *made);
     if (!made)
-        return cb_error(comm, cb_backend_of(comm), COBRE_ALLOCATION_FAILED,
-                        &(struct cb_details){.operation = "region_create", .expected = sizeof *made},
-                        "region_create: no memory for a handle");
+        return cb_error(
+            comm, cb_backend_of(comm), COBRE_ALLOCATION_FAILED,
+            &(struct cb_details){.operation = "region_create", .expected = sizeof *made, .suggestion = "free memory"},
+            "region_create: no memory for a handle");
     *made = (cobre_region){
         .magic = CB_REGION_MAGIC,
         .comm = comm,

@@ -52,11 +52,8 @@ cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
 cobre_sddp_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
 
-/* policy_file.c: a file is written and read by rank 0. All of these are collective. */
-cobre_sddp_status cb_policy_write(cobre_sddp_policy *policy, const char *path);
-
-/* The policy of this very problem. same_solver: without the solver it was trained with this is an error; else the
- * default takes its place. */
+/* policy_file.c, collective: rank 0 reads. The policy of this very problem. same_solver: without the solver it was
+ * trained with this is an error; else the default takes its place. */
 cobre_sddp_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
                                  bool same_solver, cobre_sddp_policy **policy);
 

@@ -41,9 +41,13 @@ static uint64_t padded(uint64_t bytes) {
     return (bytes + 7) / 8 * 8;
 }
 
+/* From the names to the starts. */
+static uint64_t middle_bytes(const header *head) {
+    return head->name_bytes + 16 * head->nodes + sizeof(cb_trace) * head->iterations + head->start_bytes;
+}
+
 static uint64_t file_bytes(const header *head) {
-    return sizeof *head + head->name_bytes + 16 * head->nodes + sizeof(cb_trace) * head->iterations +
-           head->start_bytes + 8 * (CB_CUT_SLOPES + head->states) * head->cuts + 8;
+    return sizeof *head + middle_bytes(head) + 8 * (CB_CUT_SLOPES + head->states) * head->cuts + 8;
 }
 
 static cobre_sddp_status file_error(const char *path, const char *doing, const char *remedy) {
@@ -171,13 +175,9 @@ static cobre_sddp_status write_here(const cobre_sddp_policy *policy, const char 
     return status;
 }
 
-cobre_sddp_status cb_policy_write(cobre_sddp_policy *policy, const char *path) {
+cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
     cobre_sddp_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_SDDP_OK;
     return cb_agree(policy->comm, status);
-}
-
-cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
-    return cb_policy_write(policy, path);
 }
 
 static cobre_sddp_status damaged(const char *path, const char *why) {
@@ -202,7 +202,7 @@ static cobre_sddp_status check_head(const header *head, const cobre_sddp_problem
     if (head->order != ORDER || head->version != VERSION)
         return damaged(path, head->order != ORDER ? "written by a machine of another byte order"
                                                   : "written by another version of cobre");
-    if (head->cuts > UINT32_MAX || head->states > UINT32_MAX || head->nodes > UINT32_MAX ||
+    if (!memchr(head->solver, 0, sizeof head->solver) || head->passes == 0 || head->cuts > UINT32_MAX ||
         head->iterations > UINT32_MAX || head->name_bytes > UINT32_MAX || head->start_bytes > ((uint64_t)1 << 40))
         return damaged(path, "the header makes no sense");
     if (warm ? head->shape != problem->shape : head->fingerprint != problem->fingerprint)
@@ -210,10 +210,12 @@ static cobre_sddp_status check_head(const header *head, const cobre_sddp_problem
                                path,
                                warm ? "a warm start needs states, nodes and numbers of outcomes of the same names"
                                     : "use it as a warm start, if only numbers have changed");
+    if (head->states != problem->states || head->nodes != problem->nodes) /* how much is read depends on them */
+        return damaged(path, "the header makes no sense");
     return COBRE_SDDP_OK;
 }
 
-/* Rank 0 opens, checks and reads what is before the cuts; *middle: from the names to the starts. */
+/* Rank 0 opens, checks and reads what is before the cuts. */
 static cobre_sddp_status open_here(const cobre_sddp_problem *problem, const char *path, bool warm, FILE **file,
                                    header *head, unsigned char **middle) {
     *file = fopen(path, "rbe");
@@ -223,7 +225,7 @@ static cobre_sddp_status open_here(const cobre_sddp_problem *problem, const char
         return ferror(*file) ? file_error(path, "read", "check the name") : damaged(path, "the file is too short");
     CB_TRY(check_head(head, problem, path, warm));
     CB_TRY(check_sum(*file, head, path));
-    size_t bytes = (size_t)(file_bytes(head) - sizeof *head - 8 - 8 * (CB_CUT_SLOPES + head->states) * head->cuts);
+    size_t bytes = (size_t)middle_bytes(head);
     *middle = malloc(bytes + 1);
     if (!*middle)
         return cb_sddp_memory("a policy", bytes);
@@ -238,7 +240,7 @@ static cobre_sddp_status open_together(cobre_comm *comm, const cobre_sddp_proble
     bool first = cobre_rank(comm) == 0;
     CB_TRY(cb_agree(comm, first ? open_here(problem, path, warm, file, head, middle) : COBRE_SDDP_OK));
     CB_TRY(cb_sddp_comm(cobre_broadcast(comm, head, sizeof *head, COBRE_U8, 0)));
-    size_t bytes = (size_t)(file_bytes(head) - sizeof *head - 8 - 8 * (CB_CUT_SLOPES + head->states) * head->cuts);
+    size_t bytes = (size_t)middle_bytes(head);
     bool room = first || (*middle = malloc(bytes + 1));
     CB_TRY(cb_agree(comm, room ? COBRE_SDDP_OK : cb_sddp_memory("a policy", bytes)));
     return cb_sddp_comm(cobre_broadcast(comm, *middle, bytes, COBRE_U8, 0));

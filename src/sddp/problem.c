@@ -333,7 +333,7 @@ void cb_add_outcome(cobre_sddp_problem *problem, size_t index, double probabilit
     cb_node *node = node_at(problem, index);
     if (!node)
         return;
-    if (probability < 0 || probability > 1)
+    if (!(probability >= 0 && probability <= 1))
         cb_problem_error(problem, "probability %g is not between 0 and 1 -- correct it", probability);
     for (size_t i = 0; i < node->randoms; i++)
         number(problem, values[i], node->random_name[i]);
@@ -388,7 +388,7 @@ void cb_problem_own(cobre_sddp_problem *problem, void *owned, void (*free_owned)
 void cb_add_edge(cobre_sddp_problem *problem, size_t from, size_t to, double probability, double discount) {
     if (to >= problem->nodes || (from != CB_ROOT && from >= problem->nodes))
         return;
-    if (probability < 0 || probability > 1)
+    if (!(probability >= 0 && probability <= 1))
         cb_problem_error(problem, "probability %g is not between 0 and 1 -- correct it", probability);
     if (!(discount > 0 && discount <= 1))
         cb_problem_error(problem, "discount %g is not above 0 and at most 1", discount);

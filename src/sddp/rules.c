@@ -68,7 +68,6 @@ cobre_sddp_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cob
     rule(&all, options->stall_window > 0, stalled(trainer), COBRE_SDDP_STOP_STALLED);
     rule(&all, options->gap_rule, gap_closed(trainer), COBRE_SDDP_STOP_GAP);
     rule(&all, options->simulate_every > 0, agrees, COBRE_SDDP_STOP_SIMULATION);
-    *stop = COBRE_SDDP_STOP_NOT_YET;
     if (asked)
         *stop = COBRE_SDDP_STOP_ASKED;
     else if (options->stop_when_all)

@@ -111,7 +111,7 @@ static cobre_sddp_status checkpoint(cb_trainer *trainer, bool last) {
     if (!options->checkpoint)
         return COBRE_SDDP_OK;
     bool due = options->checkpoint_every > 0 && trainer->policy->iterations % options->checkpoint_every == 0;
-    return due || last ? cb_policy_write(trainer->policy, options->checkpoint) : COBRE_SDDP_OK;
+    return due || last ? cobre_sddp_policy_save(trainer->policy, options->checkpoint) : COBRE_SDDP_OK;
 }
 
 static cobre_sddp_status loop(cb_trainer *trainer, cobre_sddp_result *result) {
@@ -155,7 +155,8 @@ static cobre_sddp_status check(const cobre_sddp_problem *problem, const cobre_sd
         return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT, "risk: beta %g must be in [0, 1], alpha %g in (0, 1]",
                             options->risk_beta, options->risk_alpha);
     if (options->forward_passes > UINT32_MAX)
-        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT, "%zu forward passes are too many", options->forward_passes);
+        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT,
+                            "%zu forward passes are too many -- make more iterations instead", options->forward_passes);
     return COBRE_SDDP_OK;
 }
 

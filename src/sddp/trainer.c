@@ -43,7 +43,7 @@ uint64_t cb_stages_solves(const cb_stages *stages) {
     return sum;
 }
 
-/* Outcomes of all children of the node that has most of them, the root included. */
+/* Outcomes of all children of the node that has most of them. */
 static size_t most_children(const cobre_sddp_problem *problem) {
     size_t most = 1;
     for (size_t n = 0; n < problem->nodes; n++) {
@@ -64,8 +64,8 @@ static bool allocate(cb_trainer *trainer) {
     trainer->state_room = calloc(own + 1, sizeof *trainer->state_room);
     trainer->cost = calloc(own + 1, sizeof *trainer->cost);
     trainer->count = calloc(trainer->ranks, sizeof *trainer->count);
-    trainer->record_room = (own + 1) * (trainer->policy->kind.multi_cut ? outcomes : 1) * trainer->policy->pool.stride;
-    trainer->record = malloc(trainer->record_room * sizeof *trainer->record);
+    size_t cuts = (own + 1) * (trainer->policy->kind.multi_cut ? outcomes : 1);
+    trainer->record = malloc(cuts * trainer->policy->pool.stride * sizeof *trainer->record);
     trainer->probability = malloc(outcomes * sizeof *trainer->probability);
     trainer->objective = malloc(outcomes * sizeof *trainer->objective);
     trainer->weight = malloc(outcomes * sizeof *trainer->weight);

@@ -31,11 +31,10 @@ typedef struct {
     cb_path *path;      /* of every trajectory */
     size_t steps;       /* of the longest path */
     cb_start *chain;    /* of each own trajectory, at each node: where its last solve there ended */
-    double **state;     /* of each own trajectory: outgoing state of each step */
+    double **state;     /* of each own trajectory: before each step, and after the last */
     size_t *state_room;
-    double *cost;   /* of each own trajectory */
-    double *record; /* this rank's new cuts of one step */
-    size_t record_room;
+    double *cost;                                     /* of each own trajectory */
+    double *record;                                   /* this rank's new cuts of one step */
     size_t *count;                                    /* cuts of one step, by rank */
     double *probability, *objective, *slope, *weight; /* of all outcomes of a node's children */
     size_t *order;

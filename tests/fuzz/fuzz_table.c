@@ -8,11 +8,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     HOLDS(used <= size);
     unsigned char *bytes = exact_copy(data, used), *again = malloc(used);
     int64_t *pids = malloc(ranks ? ranks * sizeof *pids : 1);
-    cb_table table;
+    cb_address successor;
     if (!again || !pids)
         abort();
-    cb_parse_table(bytes, ranks, &table, pids);
-    cb_pack_table(&table, pids, ranks, again);
+    cb_parse_table(bytes, ranks, &successor, pids);
+    cb_pack_table(&successor, pids, ranks, again);
     bytes[1] = 0;
     HOLDS(memcmp(bytes, again, used) == 0);
     free(pids);

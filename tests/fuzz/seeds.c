@@ -151,8 +151,8 @@ static void tables(void) {
     target = "table";
     for (size_t ranks = 0; ranks <= 5; ranks++) {
         char name[32];
-        cb_table table = {.successor = {.family = ranks % 2 ? 4 : 6, .port = 40001, .bytes = {127, 0, 0, 1}}};
-        cb_pack_table(&table, pids, ranks, bytes);
+        cb_address successor = {.family = ranks % 2 ? 4 : 6, .port = 40001, .bytes = {127, 0, 0, 1}};
+        cb_pack_table(&successor, pids, ranks, bytes);
         snprintf(name, sizeof name, "ranks%zu", ranks);
         save(name, bytes, cb_table_bytes(ranks));
     }

@@ -350,18 +350,18 @@ static void table_bytes(void **state) {
     (void)state;
     unsigned char bytes[44], expected[44];
     static const int64_t pids[] = {4711, -1, INT64_C(1) << 32};
-    cb_table table = {.successor = {.family = 6, .port = 40001}}, parsed;
+    cb_address successor = {.family = 6, .port = 40001}, parsed;
     int64_t back[3];
     for (unsigned char i = 0; i < 16; i++)
-        table.successor.bytes[i] = i;
+        successor.bytes[i] = i;
     assert_int_equal(cb_table_bytes(3), 44);
-    cb_pack_table(&table, pids, 3, bytes);
+    cb_pack_table(&successor, pids, 3, bytes);
     CHECK_BYTES(bytes, 44, TABLE);
     bytes_of(TABLE, expected);
     cb_parse_table(expected, 3, &parsed, back);
-    assert_int_equal(parsed.successor.family, 6);
-    assert_int_equal(parsed.successor.port, 40001);
-    assert_memory_equal(parsed.successor.bytes, table.successor.bytes, 16);
+    assert_int_equal(parsed.family, 6);
+    assert_int_equal(parsed.port, 40001);
+    assert_memory_equal(parsed.bytes, successor.bytes, 16);
     assert_memory_equal(back, pids, sizeof pids);
 }
 

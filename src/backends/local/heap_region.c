@@ -21,24 +21,17 @@ static void touch(char *data, size_t bytes) {
 
 cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error) {
     char need[32], have[32];
-    if (there >= asked)
-        return cb_error(comm, comm->backend, COBRE_ALLOCATION_FAILED,
-                        &(struct cb_details){.operation = "region_create",
-                                             .expected = asked,
-                                             .actual = there,
-                                             .os_error = os_error,
-                                             .suggestion = "raise the limits of this process (ulimit -v)"},
-                        "region_create: there is room for %s, but the system refused it: %s",
-                        cb_bytes_text(asked, need), strerror(os_error));
-    return cb_error(
-        comm, comm->backend, COBRE_ALLOCATION_FAILED,
-        &(struct cb_details){.operation = "region_create",
-                             .expected = asked,
-                             .actual = there,
-                             .os_error = os_error,
-                             .suggestion = "make the region smaller, free memory, or raise the memory limit "
-                                           "of the container or job"},
-        "the region needs %s, but %s of memory is free", cb_bytes_text(asked, need), cb_bytes_text(there, have));
+    struct cb_details details = {
+        .operation = "region_create", .expected = asked, .actual = there, .os_error = os_error};
+    cb_bytes_text(asked, need);
+    if (there >= asked) {
+        details.suggestion = "raise the limits of this process (ulimit -v)";
+        return cb_error(comm, comm->backend, COBRE_ALLOCATION_FAILED, &details,
+                        "region_create: there is room for %s, but the system refused it: %s", need, strerror(os_error));
+    }
+    details.suggestion = "make the region smaller, free memory, or raise the memory limit of the container or job";
+    return cb_error(comm, comm->backend, COBRE_ALLOCATION_FAILED, &details,
+                    "the region needs %s, but %s of memory is free", need, cb_bytes_text(there, have));
 }
 
 cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region) {

@@ -16,9 +16,10 @@ cobre_status cb_local_open(const cb_options *options, cobre_comm **comm) {
     (void)options;
     *comm = calloc(1, sizeof **comm);
     if (!*comm)
-        return cb_error(NULL, COBRE_LOCAL, COBRE_ALLOCATION_FAILED,
-                        &(struct cb_details){.operation = "open", .expected = sizeof **comm},
-                        "no memory for a communicator");
+        return cb_error(
+            NULL, COBRE_LOCAL, COBRE_ALLOCATION_FAILED,
+            &(struct cb_details){.operation = "open", .expected = sizeof **comm, .suggestion = "free memory"},
+            "no memory for a communicator");
     (*comm)->backend = COBRE_LOCAL;
     (*comm)->size = 1;
     (*comm)->node_size = 1;

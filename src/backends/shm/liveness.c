@@ -70,10 +70,15 @@ int cb_shm_claim_rank(struct cb_job *job) {
     return job->claim_error;
 }
 
-void cb_shm_release_rank(struct cb_job *job) {
+/* One that aborted stays so. */
+static void say_left(struct cb_job *job) {
     uint32_t joined = CB_JOINED;
     atomic_compare_exchange_strong_explicit(&job->ranks[job->rank].state, &joined, CB_LEFT, memory_order_release,
                                             memory_order_relaxed);
+}
+
+void cb_shm_release_rank(struct cb_job *job) {
+    say_left(job);
     sem_post(&job->leave);
     pthread_join(job->helper, NULL);
     sem_destroy(&job->answered);
@@ -120,10 +125,8 @@ void cb_shm_forget(struct cb_job *job) {
 __attribute__((destructor)) static void leave_at_exit(void) {
     if (!jobs || !cb_shm_try_lock(0.1))
         return;
-    for (struct cb_job *job = jobs; job; job = job->next) {
-        uint32_t joined = CB_JOINED;
+    for (struct cb_job *job = jobs; job; job = job->next)
         if (job->fork_generation == cb_fork_generation)
-            atomic_compare_exchange_strong(&job->ranks[job->rank].state, &joined, CB_LEFT);
-    }
+            say_left(job);
     cb_shm_unlock();
 }

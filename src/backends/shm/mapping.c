@@ -102,7 +102,7 @@ void *cb_shm_map(int fd, off_t offset, size_t bytes) {
     return base;
 }
 
-void cb_shm_unmap(void *base, size_t bytes) {
+void cb_shm_unmap(void *base) {
     cb_shm_lock();
     struct mapping **link = &mappings;
     while (*link && (*link)->base != base)
@@ -110,8 +110,8 @@ void cb_shm_unmap(void *base, size_t bytes) {
     struct mapping *mapping = *link;
     if (mapping && --mapping->users == 0) {
         *link = mapping->next;
+        munmap(base, mapping->bytes);
         free(mapping);
-        munmap(base, bytes);
     }
     cb_shm_unlock();
 }
@@ -155,33 +155,24 @@ void cb_shm_punch(int fd, off_t offset, size_t bytes) {
 cobre_status cb_shm_no_room(const cobre_comm *comm, const char *operation, uint64_t asked, uint64_t there,
                             int os_error) {
     char need[32], have[32];
-    if (os_error == EFBIG)
-        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED,
-                        &(struct cb_details){.operation = operation,
-                                             .expected = asked,
-                                             .actual = there,
-                                             .os_error = os_error,
-                                             .suggestion = "raise the limit of file sizes: ulimit -f unlimited"},
+    struct cb_details details = {.operation = operation, .expected = asked, .actual = there, .os_error = os_error};
+    cb_bytes_text(asked, need);
+    if (os_error == EFBIG) {
+        details.suggestion = "raise the limit of file sizes: ulimit -f unlimited";
+        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
                         "%s: %s of shared memory would make the job's file larger than its limit (ulimit -f)",
-                        operation, cb_bytes_text(asked, need));
-    if (there >= asked)
-        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED,
-                        &(struct cb_details){.operation = operation,
-                                             .expected = asked,
-                                             .actual = there,
-                                             .os_error = os_error,
-                                             .suggestion = "raise the limits of this process (ulimit -v)"},
-                        "%s: there is room for %s, but the system refused it: %s", operation,
-                        cb_bytes_text(asked, need), strerror(os_error));
-    return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED,
-                    &(struct cb_details){.operation = operation,
-                                         .expected = asked,
-                                         .actual = there,
-                                         .os_error = os_error,
-                                         .suggestion = "enlarge /dev/shm (docker run --shm-size=SIZE; mount -o "
-                                                       "remount,size=SIZE /dev/shm), raise the memory limit of the "
-                                                       "container or job, or ask for less"},
+                        operation, need);
+    }
+    if (there >= asked) {
+        details.suggestion = "raise the limits of this process (ulimit -v)";
+        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
+                        "%s: there is room for %s, but the system refused it: %s", operation, need, strerror(os_error));
+    }
+    details.suggestion =
+        "enlarge /dev/shm (docker run --shm-size=SIZE; mount -o remount,size=SIZE /dev/shm), raise the "
+        "memory limit of the container or job, or ask for less";
+    return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
                     "%s: %s of shared memory is needed, but %s can be had (/dev/shm, MemAvailable and cgroup limit "
                     "considered)",
-                    operation, cb_bytes_text(asked, need), cb_bytes_text(there, have));
+                    operation, need, cb_bytes_text(there, have));
 }

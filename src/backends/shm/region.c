@@ -74,7 +74,7 @@ static struct notice reserve_slice(struct cb_shm_comm *comm, struct cb_extent *e
     if (!extent->base)
         extent->base = cb_shm_map(fd, extent->offset, extent->bytes);
     if (!extent->base)
-        notice.error = errno ? errno : ENOMEM;
+        notice.error = errno;
     else
         notice.error = cb_shm_reserve(fd, extent->offset + (off_t)first, last - first);
     if (notice.error)
@@ -125,7 +125,7 @@ let_go:
         return status;
     }
     if (extent->base)
-        cb_shm_unmap(extent->base, extent->bytes);
+        cb_shm_unmap(extent->base);
     if (comm->base.rank == 0 && extent->offset)
         cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
     return status;
@@ -136,7 +136,7 @@ void cb_shm_extent_free(struct cb_shm_comm *comm, struct cb_extent *extent) {
         return;
     struct cb_extent_header *header = extent->base;
     bool last = atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1;
-    cb_shm_unmap(extent->base, extent->bytes);
+    cb_shm_unmap(extent->base);
     if (last)
         cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
     extent->base = NULL;

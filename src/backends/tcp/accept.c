@@ -33,8 +33,7 @@ struct stranger {
 };
 
 struct cb_door_keeper {
-    const int *listeners;
-    size_t listener_count;
+    const struct cb_listeners *listeners;
     const char *token;
     size_t size;
     const unsigned char *job;
@@ -46,13 +45,12 @@ struct cb_door_keeper {
     bool notes_of_ours; /* about one that knew the token */
 };
 
-struct cb_door_keeper *cb_keeper_open(const int *listeners, size_t count, const char *token, size_t size,
+struct cb_door_keeper *cb_keeper_open(const struct cb_listeners *listeners, const char *token, size_t size,
                                       const unsigned char job[CB_JOB_ID]) {
     struct cb_door_keeper *keeper = calloc(1, sizeof *keeper);
     if (!keeper)
         return NULL;
     keeper->listeners = listeners;
-    keeper->listener_count = count;
     keeper->token = token;
     keeper->size = size;
     keeper->job = job;
@@ -219,7 +217,7 @@ static bool listen_to(struct cb_door_keeper *keeper, struct stranger *stranger) 
 
 /* What poll is asked about: strangers, then listeners, unless there was no room for who waits there. */
 struct look {
-    struct pollfd polls[AT_THE_DOOR + 2 * CB_MAX_LISTENERS];
+    struct pollfd polls[AT_THE_DOOR + CB_MAX_LISTENERS];
     struct stranger *strangers[AT_THE_DOOR];
     size_t stranger_count, count;
 };
@@ -237,9 +235,10 @@ static void look_at_the_door(struct cb_door_keeper *keeper, struct look *look) {
     }
     look->stranger_count = look->count;
     keeper->turn++;
-    for (size_t i = 0; i < keeper->listener_count && !keeper->full; i++)
+    const struct cb_listeners *listeners = keeper->listeners;
+    for (size_t i = 0; i < listeners->count && !keeper->full; i++)
         look->polls[look->count++] =
-            (struct pollfd){.fd = keeper->listeners[(i + keeper->turn) % keeper->listener_count], .events = POLLIN};
+            (struct pollfd){.fd = listeners->fds[(i + keeper->turn) % listeners->count], .events = POLLIN};
     keeper->full = false;
     if (poll(look->polls, (nfds_t)look->count, SLICE_MS) < 0)
         memset(look->polls, 0, sizeof look->polls);
@@ -262,6 +261,7 @@ static bool hear(struct cb_door_keeper *keeper, const struct look *look, struct 
 bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest) {
     struct look look;
     struct cb_patience no_wait = *patience;
+    no_wait.until = 0;
     do {
         look_at_the_door(keeper, &look);
         if (hear(keeper, &look, guest))
@@ -271,7 +271,6 @@ bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *pat
                 errno = EMFILE;
                 return false;
             }
-        no_wait.until = 0;
         cb_net_await(-1, 0, &no_wait); /* asks the hook and the alarm */
     } while (errno == ETIMEDOUT && cb_now() < patience->until);
     return false;

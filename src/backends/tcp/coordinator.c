@@ -18,52 +18,41 @@ struct gathering {
     const cb_options *options;
     struct cb_door_keeper *keeper;
     cb_address *addresses; /* by rank */
-    int listeners[2 * CB_MAX_LISTENERS];
-    size_t listener_count, missing; /* missing: connections */
+    struct cb_listeners listeners;
+    size_t missing; /* connections */
     unsigned char job[CB_JOB_ID];
-    uint16_t port;
     double deadline;
 };
 
 static cobre_status refuse_port(const cb_options *options, const char *host, int error) {
-    char advice[200];
-    snprintf(advice, sizeof advice, "%s",
-             error == EADDRINUSE ? "choose another COBRE_TCP_PORT, or end the program that uses this one"
-             : error < 0         ? "set COBRE_TCP_BIND to a name or address of this host"
-                         : "set COBRE_TCP_BIND to an address of this host and COBRE_TCP_PORT to a port above 1023");
+    const char *advice = error == EADDRINUSE ? "choose another COBRE_TCP_PORT, or end the program that uses this one"
+                         : error < 0
+                             ? "set COBRE_TCP_BIND to a name or address of this host"
+                             : "set COBRE_TCP_BIND to an address of this host and COBRE_TCP_PORT to a port above 1023";
     return CB_TCP_ERROR(error > 0 ? error : 0, advice, "tcp: rank 0 cannot listen on %s port %u: %s", host,
                         options->tcp_port, error < 0 ? gai_strerror(error) : strerror(error));
 }
 
-static size_t listen_more(struct gathering *gathering, const char *host, int *error) {
-    size_t more =
-        cb_net_listen(host, gathering->port, gathering->listeners + gathering->listener_count, &gathering->port, error);
-    gathering->listener_count += more;
-    return more;
-}
-
 /* Both loopback addresses, because `localhost` may lead to either; one of them may not be there. */
-static void listen_on_loopback(struct gathering *gathering, int *error) {
+static void listen_on_loopback(struct cb_listeners *listeners, uint16_t port, int *error) {
     int other = 0;
-    if (!listen_more(gathering, "127.0.0.1", error) && *error == EADDRINUSE)
-        return;
-    if (!listen_more(gathering, "::1", &other) && other == EADDRINUSE) {
-        for (size_t i = 0; i < gathering->listener_count; i++)
-            close(gathering->listeners[i]);
-        gathering->listener_count = 0;
+    cb_net_listen(listeners, "127.0.0.1", &port, error);
+    if (*error != EADDRINUSE)
+        cb_net_listen(listeners, "::1", &port, &other);
+    if (other == EADDRINUSE)
         *error = other;
-    }
 }
 
 /* Without a token only this machine can be trusted. */
 static cobre_status open_listeners(struct gathering *gathering) {
     const cb_options *options = gathering->options;
+    struct cb_listeners *listeners = &gathering->listeners;
+    uint16_t port = options->tcp_port;
     bool beyond = options->tcp_token[0] || options->tcp_open;
     int error = 0;
-    gathering->port = options->tcp_port;
     if (options->tcp_listen_fd >= 0) {
         fcntl(options->tcp_listen_fd, F_SETFL, O_NONBLOCK);
-        gathering->listeners[gathering->listener_count++] = options->tcp_listen_fd;
+        listeners->fds[listeners->count++] = options->tcp_listen_fd;
         return COBRE_OK;
     }
     if (options->tcp_bind && !beyond && !cb_net_is_loopback(options->tcp_bind))
@@ -71,10 +60,10 @@ static cobre_status open_listeners(struct gathering *gathering) {
             0, "set COBRE_TCP_TOKEN to the same secret on all ranks, or COBRE_TCP_OPEN=1 to trust the network",
             "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token", options->tcp_bind);
     if (options->tcp_bind || beyond)
-        listen_more(gathering, options->tcp_bind, &error);
+        cb_net_listen(listeners, options->tcp_bind, &port, &error);
     else
-        listen_on_loopback(gathering, &error);
-    if (gathering->listener_count)
+        listen_on_loopback(listeners, port, &error);
+    if (listeners->count)
         return COBRE_OK;
     return refuse_port(options, options->tcp_bind ? options->tcp_bind : beyond ? "all addresses" : "loopback", error);
 }
@@ -228,11 +217,9 @@ static bool send_tables(struct gathering *gathering) {
     unsigned char *frame = malloc(CB_HEADER_BYTES + bytes);
     bool sent = frame != NULL;
     for (size_t r = 1; r < size && sent; r++) {
-        cb_table table = {0};
-        if (r + 1 < size)
-            table.successor = gathering->addresses[r + 1];
+        cb_address successor = r + 1 < size ? gathering->addresses[r + 1] : (cb_address){0};
         cb_pack_header(&(cb_header){.length = bytes, .tag = CB_TAG_TABLE}, frame);
-        cb_pack_table(&table, comm->pids, size, frame + CB_HEADER_BYTES);
+        cb_pack_table(&successor, comm->pids, size, frame + CB_HEADER_BYTES);
         struct cb_patience patience = {.until = gathering->deadline, .options = gathering->options, .alarm = -1};
         sent = cb_net_send(comm->data[r], frame, CB_HEADER_BYTES + bytes, &patience);
     }
@@ -244,9 +231,7 @@ static void close_door(struct gathering *gathering) {
     if (gathering->keeper)
         cb_keeper_close(gathering->keeper);
     gathering->keeper = NULL;
-    for (size_t i = 0; i < gathering->listener_count; i++)
-        close(gathering->listeners[i]);
-    gathering->listener_count = 0;
+    cb_net_close(&gathering->listeners);
 }
 
 static cobre_status tell(struct gathering *gathering) {
@@ -276,10 +261,9 @@ cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *optio
         return COBRE_OK; /* nobody to wait for */
     randombytes_buf(gathering.job, CB_JOB_ID);
     cobre_status status = open_listeners(&gathering);
-    gathering.listener_count = cb_net_listen_here(gathering.listeners, gathering.listener_count);
+    cb_net_listen_here(&gathering.listeners);
     gathering.addresses = calloc(comm->base.size, sizeof *gathering.addresses);
-    gathering.keeper = cb_keeper_open(gathering.listeners, gathering.listener_count, options->tcp_token,
-                                      comm->base.size, gathering.job);
+    gathering.keeper = cb_keeper_open(&gathering.listeners, options->tcp_token, comm->base.size, gathering.job);
     if (!status && (!gathering.addresses || !gathering.keeper))
         status = CB_TCP_ERROR(ENOMEM, "free memory", "tcp: rank 0 is out of memory");
     if (!status)

@@ -64,36 +64,32 @@ static void set_port(struct sockaddr *address, uint16_t port) {
         ((struct sockaddr_in *)(void *)address)->sin_port = htons(port);
 }
 
-static void close_all(const int *fds, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        close(fds[i]);
+void cb_net_close(struct cb_listeners *listeners) {
+    while (listeners->count)
+        close(listeners->fds[--listeners->count]);
 }
 
 /* Listens at every address of host (NULL: all of this machine's) that the machine has, on one port; 0 lets the system
- * choose it. A port that another program has at one of them will not do: some ranks would reach that program. Returns
- * how many listeners there are; 0: *error is errno, or a negative getaddrinfo code. */
-size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *bound, int *error) {
-    size_t count = 0;
-    struct addrinfo *found = resolve(host, port, AI_PASSIVE, error);
-    *bound = port;
-    for (const struct addrinfo *at = found; at && count < CB_MAX_LISTENERS; at = at->ai_next) {
-        set_port(at->ai_addr, *bound);
+ * choose it. A port that another program has at one of them will not do, and closes all listeners: some ranks would
+ * reach that program. Where there is none, *error is errno, or a negative getaddrinfo code. */
+void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error) {
+    struct addrinfo *found = resolve(host, *port, AI_PASSIVE, error);
+    for (const struct addrinfo *at = found; at && listeners->count < CB_MAX_LISTENERS / 2; at = at->ai_next) {
+        set_port(at->ai_addr, *port);
         int fd = listen_at(at);
         if (fd >= 0) {
-            listeners[count++] = fd;
-            *bound = port_of(fd);
+            listeners->fds[listeners->count++] = fd;
+            *port = port_of(fd);
             continue;
         }
         *error = errno;
         if (errno == EADDRINUSE) {
-            close_all(listeners, count);
-            count = 0;
+            cb_net_close(listeners);
             break;
         }
     }
     if (found)
         freeaddrinfo(found);
-    return count;
 }
 
 /* Do all addresses of the name stay on this machine? */
@@ -272,10 +268,8 @@ static int unix_socket(void) {
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-size_t cb_net_listen_here(int *listeners, size_t count) {
-    size_t all = count;
-    if (getenv("COBRE_TEST_TCP_ONLY"))
-        return count;
+void cb_net_listen_here(struct cb_listeners *listeners) {
+    size_t count = getenv("COBRE_TEST_TCP_ONLY") ? 0 : listeners->count;
     for (size_t i = 0; i < count; i++) {
         struct sockaddr_storage address = {0};
         struct sockaddr_un name;
@@ -283,14 +277,13 @@ size_t cb_net_listen_here(int *listeners, size_t count) {
         int fd = unix_socket();
         if (fd < 0)
             break;
-        if (getsockname(listeners[i], (struct sockaddr *)&address, &length) == 0 &&
+        if (getsockname(listeners->fds[i], (struct sockaddr *)&address, &length) == 0 &&
             (length = name_of(&address, false, &name)) > 0 && bind(fd, (struct sockaddr *)&name, length) == 0 &&
             listen(fd, SOMAXCONN) == 0)
-            listeners[all++] = fd;
+            listeners->fds[listeners->count++] = fd;
         else
             close(fd);
     }
-    return all;
 }
 
 static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
@@ -328,9 +321,8 @@ int cb_net_connect_here(int like) {
     return -1;
 }
 #else
-size_t cb_net_listen_here(int *listeners, size_t count) {
+void cb_net_listen_here(struct cb_listeners *listeners) {
     (void)listeners;
-    return count;
 }
 
 int cb_net_connect_here(int like) {

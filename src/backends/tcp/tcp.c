@@ -69,8 +69,8 @@ static bool allocate(struct cb_tcp_comm *comm) {
 
 /* All ranks use the ring, or none; this is also the moment when everybody knows that everybody is in. */
 static cobre_status agree_on_ring(struct cb_tcp_comm *comm) {
-    const char *star_only = getenv("COBRE_TEST_TCP_STAR"); /* for tests: one rank's word is enough */
-    uint8_t mine = comm->next >= 0 && comm->previous >= 0 && !(star_only && *star_only), all = 0;
+    bool star_only = cb_variable("COBRE_TEST_TCP_STAR"); /* for tests: one rank's word is enough */
+    uint8_t mine = comm->next >= 0 && comm->previous >= 0 && !star_only, all = 0;
     cb_call call = {
         .print = {.operation = CB_ALLREDUCE, .type = COBRE_U8, .op = COBRE_MIN, .count = 1},
         .type = COBRE_U8,

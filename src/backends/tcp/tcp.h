@@ -119,30 +119,17 @@ struct cb_patience {
     int alarm;                 /* readable: stop; -1: none */
 };
 
-/* accept.c: connections that come in, strangers among them. */
-struct cb_guest {
-    int fd;
-    cb_hello hello;
-};
-struct cb_door_keeper;
-struct cb_door_keeper *cb_keeper_open(const int *listeners, size_t count, const char *token, size_t size,
-                                      const unsigned char job[CB_JOB_ID]);
-/* The next authenticated guest; false when patience ends, or with errno EMFILE when there is no descriptor for anyone.
- */
-bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest);
-/* Answers a guest: in (with our proof), or out with a reason. Closes what is refused. */
-bool cb_keeper_answer(struct cb_door_keeper *keeper, struct cb_guest *guest, unsigned refusal);
-/* Who was turned away, as text for an error; "" if nobody. */
-const char *cb_keeper_notes(const struct cb_door_keeper *keeper);
-void cb_keeper_close(struct cb_door_keeper *keeper);
-
 /* net.c: sockets. What waits ends with errno ETIMEDOUT, EINTR (the hook) or ECONNABORTED (the alarm) when patience
  * does. */
-enum { CB_MAX_LISTENERS = 4 };
+enum { CB_MAX_LISTENERS = 8 };
+struct cb_listeners {
+    int fds[CB_MAX_LISTENERS]; /* TCP; then, for ranks of this host, a Unix socket for each */
+    size_t count;
+};
 bool cb_net_await(int fd, short events, const struct cb_patience *patience); /* fd -1: just until patience ends */
-size_t cb_net_listen(const char *host, uint16_t port, int *listeners, uint16_t *bound, int *error);
-/* Adds Unix sockets for ranks of this host to `count` listeners; how many there are now, at most twice as many. */
-size_t cb_net_listen_here(int *listeners, size_t count);
+void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error);
+void cb_net_listen_here(struct cb_listeners *listeners); /* adds the Unix sockets */
+void cb_net_close(struct cb_listeners *listeners);
 int cb_net_connect_here(int fd); /* to the one that fd leads to, by its Unix socket; -1: not here, or without one */
 bool cb_net_is_loopback(const char *host);
 /* One try of every address; -1: *error is errno, or a negative getaddrinfo code. */
@@ -152,6 +139,23 @@ bool cb_net_receive(int fd, void *bytes, size_t count, const struct cb_patience 
 void cb_net_for_data(int fd);
 void cb_net_for_control(int fd, double timeout);
 void cb_net_peer_text(int fd, char *text, size_t len); /* the numeric address; of a Unix socket "this host" */
+
+/* accept.c: connections that come in, strangers among them. */
+struct cb_guest {
+    int fd;
+    cb_hello hello;
+};
+struct cb_door_keeper;
+struct cb_door_keeper *cb_keeper_open(const struct cb_listeners *listeners, const char *token, size_t size,
+                                      const unsigned char job[CB_JOB_ID]);
+/* The next authenticated guest; false when patience ends, or with errno EMFILE when there is no descriptor for anyone.
+ */
+bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest);
+/* Answers a guest: in (with our proof), or out with a reason. Closes what is refused. */
+bool cb_keeper_answer(struct cb_door_keeper *keeper, struct cb_guest *guest, unsigned refusal);
+/* Who was turned away, as text for an error; "" if nobody. */
+const char *cb_keeper_notes(const struct cb_door_keeper *keeper);
+void cb_keeper_close(struct cb_door_keeper *keeper);
 
 /* coordinator.c, worker.c: make the connections of a communicator whose rank, size and arrays are there. */
 cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options);

@@ -224,22 +224,22 @@ size_t cb_table_bytes(size_t ranks) {
     return 8 * ranks + 20;
 }
 
-void cb_pack_table(const cb_table *table, const int64_t *pids, size_t ranks, unsigned char *bytes) {
+void cb_pack_table(const cb_address *successor, const int64_t *pids, size_t ranks, unsigned char *bytes) {
     writer to = {bytes};
-    put(&to, table->successor.family, 1);
+    put(&to, successor->family, 1);
     put(&to, 0, 1);
-    put(&to, table->successor.port, 2);
-    put_bytes(&to, table->successor.bytes, sizeof table->successor.bytes);
+    put(&to, successor->port, 2);
+    put_bytes(&to, successor->bytes, sizeof successor->bytes);
     for (size_t r = 0; r < ranks; r++)
         put(&to, (uint64_t)pids[r], 8);
 }
 
-void cb_parse_table(const unsigned char *bytes, size_t ranks, cb_table *table, int64_t *pids) {
+void cb_parse_table(const unsigned char *bytes, size_t ranks, cb_address *successor, int64_t *pids) {
     reader from = {bytes};
-    table->successor.family = (uint8_t)get(&from, 1);
+    successor->family = (uint8_t)get(&from, 1);
     get(&from, 1);
-    table->successor.port = (uint16_t)get(&from, 2);
-    get_bytes(&from, table->successor.bytes, sizeof table->successor.bytes);
+    successor->port = (uint16_t)get(&from, 2);
+    get_bytes(&from, successor->bytes, sizeof successor->bytes);
     for (size_t r = 0; r < ranks; r++)
         pids[r] = (int64_t)get(&from, 8);
 }

@@ -74,17 +74,13 @@ typedef struct {
     cb_fingerprint print;
 } cb_header;
 
-/* Where a rank accepts its ring link. */
+/* Where a rank accepts its ring link. CB_TAG_TABLE is what rank 0 tells each rank when all are in: its successor's, and,
+ * behind that, everyone's pid. */
 typedef struct {
     uint8_t family; /* 4, 6; 0: nowhere */
     uint16_t port;
     unsigned char bytes[16];
 } cb_address;
-
-/* CB_TAG_TABLE: what rank 0 tells each rank when all are in: its successor, and, behind that, everyone's pid. */
-typedef struct {
-    cb_address successor;
-} cb_table;
 
 const char *cb_refusal_text(unsigned reason);
 uint8_t cb_native_byte_order(void);
@@ -106,8 +102,8 @@ void cb_pack_failure(const cb_failure *failure, unsigned char bytes[CB_FAILURE_B
 bool cb_parse_failure(const unsigned char bytes[CB_FAILURE_BYTES], size_t ranks, cb_failure *failure);
 
 size_t cb_table_bytes(size_t ranks);
-void cb_pack_table(const cb_table *table, const int64_t *pids, size_t ranks, unsigned char *bytes);
-void cb_parse_table(const unsigned char *bytes, size_t ranks, cb_table *table, int64_t *pids);
+void cb_pack_table(const cb_address *successor, const int64_t *pids, size_t ranks, unsigned char *bytes);
+void cb_parse_table(const unsigned char *bytes, size_t ranks, cb_address *successor, int64_t *pids);
 
 /* proof = HMAC-SHA256 of role, hello and challenge under the key that the token gives. */
 void cb_make_proof(const char *token, const char *role, const unsigned char hello[CB_HELLO_BYTES],

@@ -21,17 +21,17 @@ struct joining {
     const cb_options *options;
     double deadline;
     unsigned char job[CB_JOB_ID];
-    char address[64];                    /* of the coordinator: a name may have several */
-    int listeners[2 * CB_MAX_LISTENERS]; /* for the ring link of rank - 1 */
-    size_t listener_count;
+    char address[64];              /* of the coordinator: a name may have several */
+    struct cb_listeners listeners; /* for the ring link of rank - 1 */
     uint16_t listener_port;
 };
 
 /* What became of a handshake. */
 enum { WELCOME, REFUSED, CLOSED, NOT_COBRE, IMPOSTOR };
 
-/* CLOSED: errno says how. The magic is looked at first: others greet differently, and may then wait for us. */
-static int read_reply(int fd, const struct cb_patience *patience, cb_reply *reply) {
+/* WELCOME: it is the reply that was expected. CLOSED: errno says how. The magic is looked at first: others greet
+ * differently, and may then wait for us. */
+static int read_reply(int fd, uint8_t expected, const struct cb_patience *patience, cb_reply *reply) {
     enum { MAGIC = 8 };
     unsigned char bytes[CB_REPLY_BYTES];
     if (!cb_net_receive(fd, bytes, MAGIC, patience))
@@ -46,10 +46,10 @@ static int read_reply(int fd, const struct cb_patience *patience, cb_reply *repl
         reply->type = CB_REFUSAL;
         reply->reason = CB_REFUSED_VERSION;
     }
-    return reply->type == CB_REFUSAL ? REFUSED : WELCOME;
+    return reply->type == expected ? WELCOME : reply->type == CB_REFUSAL ? REFUSED : NOT_COBRE;
 }
 
-/* Both sides prove the token; job is filled on CB_DATA. */
+/* Both sides prove the token. */
 static int shake_hands(const struct joining *joining, int fd, uint8_t kind, const struct cb_patience *patience,
                        cb_reply *reply) {
     unsigned char bytes[CB_HELLO_BYTES], proof[CB_PROOF];
@@ -69,17 +69,17 @@ static int shake_hands(const struct joining *joining, int fd, uint8_t kind, cons
     cb_pack_hello(&hello, bytes);
     if (!cb_net_send(fd, bytes, sizeof bytes, patience))
         return CLOSED;
-    int result = read_reply(fd, patience, reply);
-    if (result != WELCOME || reply->type != CB_CHALLENGE)
-        return result == WELCOME ? NOT_COBRE : result;
+    int result = read_reply(fd, CB_CHALLENGE, patience, reply);
+    if (result != WELCOME)
+        return result;
     unsigned char nonce[CB_NONCE];
     memcpy(nonce, reply->secret, CB_NONCE);
     cb_make_proof(joining->options->tcp_token, "connects", bytes, nonce, proof);
     if (!cb_net_send(fd, proof, sizeof proof, patience))
         return CLOSED;
-    result = read_reply(fd, patience, reply);
-    if (result != WELCOME || reply->type != CB_WELCOME)
-        return result == WELCOME ? NOT_COBRE : result;
+    result = read_reply(fd, CB_WELCOME, patience, reply);
+    if (result != WELCOME)
+        return result;
     cb_make_proof(joining->options->tcp_token, "accepts", bytes, nonce, proof);
     return sodium_memcmp(proof, reply->secret, CB_PROOF) == 0 ? WELCOME : IMPOSTOR;
 }
@@ -143,12 +143,12 @@ static void open_ring_listener(struct joining *joining, int fd) {
     socklen_t length = sizeof address;
     char host[64];
     int error = 0;
-    if (joining->listener_count || joining->comm->base.rank < 2 ||
+    if (joining->listeners.count || joining->comm->base.rank < 2 ||
         getsockname(fd, (struct sockaddr *)&address, &length) != 0 ||
         getnameinfo((struct sockaddr *)&address, length, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
         return;
-    joining->listener_count = cb_net_listen(host, 0, joining->listeners, &joining->listener_port, &error);
-    joining->listener_count = cb_net_listen_here(joining->listeners, joining->listener_count);
+    cb_net_listen(&joining->listeners, host, &joining->listener_port, &error);
+    cb_net_listen_here(&joining->listeners);
 }
 
 /* A connection of that kind. The coordinator may not be there yet, or may have taken us for a stranger when too many
@@ -221,7 +221,7 @@ static cobre_status did_not_form(struct joining *joining) {
                         "tcp: rank 0 of %zu died while the job formed", comm->base.size);
 }
 
-static cobre_status receive_table(struct joining *joining, cb_table *table) {
+static cobre_status receive_table(struct joining *joining, cb_address *successor) {
     struct cb_tcp_comm *comm = joining->comm;
     unsigned char head[CB_HEADER_BYTES];
     cb_header header;
@@ -233,7 +233,7 @@ static cobre_status receive_table(struct joining *joining, cb_table *table) {
                 header.tag == CB_TAG_TABLE && header.length == bytes &&
                 cb_net_receive(comm->data[0], body, bytes, &patience);
     if (good)
-        cb_parse_table(body, comm->base.size, table, comm->pids);
+        cb_parse_table(body, comm->base.size, successor, comm->pids);
     free(body);
     return good ? COBRE_OK : did_not_form(joining);
 }
@@ -276,8 +276,8 @@ static int connect_ring(const struct joining *joining, const cb_address *to, con
 static int accept_ring(const struct joining *joining, const struct cb_patience *patience) {
     const cobre_comm *base = &joining->comm->base;
     struct cb_guest guest = {.fd = -1};
-    struct cb_door_keeper *keeper = cb_keeper_open(joining->listeners, joining->listener_count,
-                                                   joining->options->tcp_token, base->size, joining->job);
+    struct cb_door_keeper *keeper =
+        cb_keeper_open(&joining->listeners, joining->options->tcp_token, base->size, joining->job);
     while (keeper && guest.fd < 0 && cb_keeper_next(keeper, patience, &guest)) {
         const cb_hello *hello = &guest.hello;
         unsigned refusal = hello->kind != CB_RING                                       ? CB_REFUSED_KIND
@@ -291,36 +291,36 @@ static int accept_ring(const struct joining *joining, const struct cb_patience *
     return guest.fd;
 }
 
-static void link_to_next(struct joining *joining, const cb_table *table, const struct cb_patience *patience) {
+static void link_to_next(struct joining *joining, const cb_address *successor, const struct cb_patience *patience) {
     struct cb_tcp_comm *comm = joining->comm;
     bool is_last = comm->base.rank + 1 == comm->base.size;
-    comm->next = is_last ? comm->data[0] : connect_ring(joining, &table->successor, patience);
+    comm->next = is_last ? comm->data[0] : connect_ring(joining, successor, patience);
 }
 
 static void link_to_previous(struct joining *joining, const struct cb_patience *patience) {
     struct cb_tcp_comm *comm = joining->comm;
     if (comm->base.rank == 1)
         comm->previous = comm->data[0];
-    else if (joining->listener_count)
+    else if (joining->listeners.count)
         comm->previous = accept_ring(joining, patience);
 }
 
 /* Rank r connects to r + 1, which has been listening since before it said hello; the last rank's successor is rank 0.
  * Odd ranks connect first, even ones accept first: two steps, however many ranks. */
-static void link_ring(struct joining *joining, const cb_table *table) {
+static void link_ring(struct joining *joining, const cb_address *successor) {
     struct cb_tcp_comm *comm = joining->comm;
     double seconds = comm->timeout / 2 < RING_SECONDS ? comm->timeout / 2 : RING_SECONDS;
     struct cb_patience patience = {.until = cb_now() + seconds, .options = joining->options, .alarm = comm->control};
     if (comm->base.rank % 2)
-        link_to_next(joining, table, &patience);
+        link_to_next(joining, successor, &patience);
     link_to_previous(joining, &patience);
     if (comm->base.rank % 2 == 0)
-        link_to_next(joining, table, &patience);
+        link_to_next(joining, successor, &patience);
 }
 
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
     struct joining joining = {.comm = comm, .options = options, .deadline = cb_now() + options->join_timeout_secs};
-    cb_table table = {0};
+    cb_address successor = {0};
     cobre_status status = connect_as(&joining, CB_DATA, &comm->data[0]);
     if (!status)
         move_here(&joining);
@@ -328,13 +328,12 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
         status = connect_as(&joining, CB_CONTROL, &comm->control);
     if (!status) {
         cb_net_for_control(comm->control, comm->timeout);
-        status = receive_table(&joining, &table);
+        status = receive_table(&joining, &successor);
     }
     if (!status) {
         comm->alarm = comm->control;
-        link_ring(&joining, &table);
+        link_ring(&joining, &successor);
     }
-    for (size_t i = 0; i < joining.listener_count; i++)
-        close(joining.listeners[i]);
+    cb_net_close(&joining.listeners);
     return status;
 }
