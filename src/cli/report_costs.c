@@ -85,7 +85,7 @@ static void draw_costs(FILE *to, const struct values *costs, double bound, bool 
         chart.x.to = fmax(chart.x.to, ceil(bound / histogram.width) * histogram.width);
     }
     chart.y.from = 0;
-    chart.y.to = (double)histogram.highest;
+    chart.y.to = fmax(5, (double)histogram.highest); /* so that the axis has whole numbers */
     cb_scale_fit(&chart.y, 5);
     cb_chart_axes(&chart, maximises ? "total value" : "total cost", "trajectories", 6);
     for (size_t bin = 0; bin < histogram.bins; bin++) {

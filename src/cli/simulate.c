@@ -171,9 +171,9 @@ static bool is_sample(const struct simulate *simulate) {
     return simulate->options.sampling != COBRE_SDDP_GIVEN;
 }
 
-/* In percent; NaN where the mean bounds nothing: with a risk measure, or without a sample. */
+/* In percent; NaN where the mean bounds nothing: with a risk measure, without a sample, or of a part of the costs. */
 static double find_gap(const struct simulate *simulate, const cobre_sddp_simulation *result, double bound) {
-    if (!is_sample(simulate) || simulate->averse || result->mean == 0)
+    if (!is_sample(simulate) || simulate->averse || simulate->options.max_steps || result->mean == 0)
         return NAN;
     double distance = cobre_sddp_maximises(simulate->base.problem) ? bound - result->mean : result->mean - bound;
     return 100 * distance / fabs(result->mean);
@@ -242,6 +242,8 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_simu
         printf(", no gap: with a risk measure");
     else if (!is_sample(simulate))
         printf(", no gap: the scenarios are no sample");
+    else if (simulate->options.max_steps)
+        printf(", no gap: with --max-steps");
     printf("\n\n");
     print_tables(simulate);
     printf("%-10scobre report ", "next");

@@ -115,6 +115,8 @@ static void print_accuser(const struct job *job, const struct rank *first) {
 
 static void print_testimony(const struct job *job, const struct rank *first) {
     print_own_error(first);
+    if (job->options.log_dir)
+        fprintf(stderr, "cobre run:   what it wrote: %s/rank-%td.err\n", job->options.log_dir, first - job->ranks);
     if (!first->error.length || by_signal(first)) /* what killed it may have nothing to do with its last error */
         print_accuser(job, first);
     if (by_signal(first) && first->status == SIGKILL)

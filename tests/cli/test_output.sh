@@ -99,6 +99,9 @@ case_log_dir() {
     [ "$(ls "$scratch/a/b" | wc -l)" = 6 ] || fail "$(ls "$scratch/a/b")"
     cobre run -n 1 --log-dir "$scratch/a/b" echo again
     [ "$(cat "$scratch/a/b/rank-0.out")" = again ] || fail "an old log was kept"
+    cobre run -n 2 --log-dir "$scratch/a/b" sh -c 'test $COBRE_SHM_RANK = 0 || exit 3'
+    code_is 3
+    err_has "what it wrote: $scratch/a/b/rank-1.err"
 }
 
 case_log_dir_and_label() {
