@@ -3,9 +3,11 @@
 #include "cobre/comm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command {
     const char *name, *summary, *help;
@@ -151,7 +153,18 @@ static int dispatch(int argc, char **argv) {
     return word[0] == '-' ? cb_usage_error("", "there is no option %s", word) : unknown_command(word);
 }
 
+/* A closed 0, 1 or 2 would otherwise become one of our files or pipes, and what is printed would go there. */
+static void open_standard_streams(void) {
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int main(int argc, char **argv) {
+    open_standard_streams();
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         if (errno != EPIPE) /* a reader that went, as `head` does, is no error */

@@ -34,16 +34,6 @@ static size_t watch_count(const struct job *job) {
     return RANKS + (options->hosts.count ? 2 * options->size + 1 : options->size * (options->label ? 3 : 1));
 }
 
-/* A closed 0, 1 or 2 would otherwise become one of our pipes, and then a rank's input or output. */
-static void open_standard_streams(void) {
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 static bool raise_file_limit(struct job *job) {
     enum { OURS = 64 };
     bool reads = job->options.label || job->options.hosts.count;
@@ -71,7 +61,6 @@ static bool open_input(struct job *job) {
 
 /* Steps 2 to 4. */
 static bool prepare(struct job *job) {
-    open_standard_streams();
     const char *log_dir = job->options.log_dir;
     if (log_dir && !cb_output_directory(log_dir)) {
         fprintf(stderr, "cobre run: --log-dir %s: %s\n", log_dir, strerror(errno));

@@ -3,8 +3,10 @@
 #include "job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static bool trace_lost, made_folder;
@@ -24,13 +26,35 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
         trace_lost = !cb_trace_row(train, progress);
 }
 
+/* Two trainings that write the same files at once would mix them up. The lock ends with the process, however that ends,
+ * but one that was killed may take a moment. */
+static bool lock_folder(const char *folder) {
+    enum { TRIES = 40, PAUSE_US = 50000 };
+    static int fd; /* open until the end */
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK) /* a file system without locks */
+            return true;
+        if (i == TRIES)
+            return false;
+        usleep(PAUSE_US);
+    }
+    return true;
+}
+
 static bool make_folder(const struct train *train) {
     if (!cb_session_speaks(&train->base))
         return true;
     made_folder = access(train->folder, F_OK) != 0;
-    if (cb_output_directory(train->folder) && access(train->folder, W_OK | X_OK) == 0)
+    if (!cb_output_directory(train->folder) || access(train->folder, W_OK | X_OK) != 0) {
+        fprintf(stderr, "cobre train: --out %s: %s\n", train->folder, strerror(errno));
+        return false;
+    }
+    if (lock_folder(train->folder))
         return true;
-    fprintf(stderr, "cobre train: --out %s: %s\n", train->folder, strerror(errno));
+    made_folder = false; /* it is the other's */
+    fprintf(stderr, "cobre train: --out %s: another training writes there; wait for its end, or give another folder\n",
+            train->folder);
     return false;
 }
 

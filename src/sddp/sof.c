@@ -167,8 +167,9 @@ static void read_node(cobre_sddp_problem *problem, const json_t *top, const char
         read_realizations(problem, node, realizations);
 }
 
-/* From member "successors" of an object. */
-static void read_edges(cobre_sddp_problem *problem, size_t node, const json_t *object, bool needed) {
+/* From member "successors" of an object. numbers: of the nodes, by name. */
+static void read_edges(cobre_sddp_problem *problem, size_t node, const json_t *object, const json_t *numbers,
+                       bool needed) {
     const char *name;
     json_t *value;
     json_t *successors = cb_sof_member(problem, object, "successors", JSON_OBJECT, needed);
@@ -176,11 +177,12 @@ static void read_edges(cobre_sddp_problem *problem, size_t node, const json_t *o
     json_object_foreach(successors, name, value) {
         double probability;
         bool good = cb_sof_number(problem, successors, name, &probability);
-        size_t to = cb_find_node(problem, name), member = cb_json_down(problem, name);
-        if (to == CB_NONE)
+        const json_t *to = json_object_get(numbers, name);
+        size_t member = cb_json_down(problem, name);
+        if (!to)
             cb_problem_error(problem, "there is no node \"%s\" -- correct the name, or add it to \"nodes\"", name);
         else
-            cb_add_edge(problem, node, to, good ? probability : NAN, 1);
+            cb_add_edge(problem, node, (size_t)json_integer_value(to), good ? probability : NAN, 1);
         cb_json_up(problem, member);
     }
     cb_json_up(problem, from);
@@ -188,27 +190,30 @@ static void read_edges(cobre_sddp_problem *problem, size_t node, const json_t *o
 
 static void read_nodes(cobre_sddp_problem *problem, const json_t *top) {
     const char *name;
-    json_t *value, *used = json_object();
+    json_t *value, *used = json_object(), *numbers = json_object();
     cb_sof_member(problem, top, "subproblems", JSON_OBJECT, true);
     json_t *nodes = cb_sof_member(problem, top, "nodes", JSON_OBJECT, true);
     size_t from = cb_json_down(problem, "nodes"), index = 0;
     json_object_foreach(nodes, name, value) {
         size_t member = cb_json_down(problem, name);
+        if (json_object_set_new(numbers, name, json_integer((json_int_t)problem->nodes)) < 0)
+            problem->no_memory = true;
         read_node(problem, top, name, value, used);
         cb_json_up(problem, member);
     }
     json_decref(used);
     json_object_foreach(nodes, name, value) {
         size_t member = cb_json_down(problem, name);
-        read_edges(problem, index++, value, false);
+        read_edges(problem, index++, value, numbers, false);
         cb_json_up(problem, member);
     }
     cb_json_up(problem, from);
     const json_t *root = json_object_get(top, "root");
     from = cb_json_down(problem, "root");
     if (json_is_object(root))
-        read_edges(problem, CB_ROOT, root, true);
+        read_edges(problem, CB_ROOT, root, numbers, true);
     cb_json_up(problem, from);
+    json_decref(numbers);
 }
 
 /* An incoming state is fixed at what comes in, whatever the bounds of its column: so they are bounds of what may be left

@@ -58,7 +58,10 @@ static double bound_by_columns(const cobre_sddp_problem *problem, const cb_node 
 static range out_range(const cb_node *node, size_t column) {
     range widest = {node->column[column].lower, node->column[column].upper};
     double lower = widest.lower, upper = widest.upper;
-    for (size_t k = 0; k < node->outcomes; k++) {
+    bool random = false;
+    for (size_t i = 0; i < node->noises; i++)
+        random |= cb_noise_family(node->noise[i].target) == CB_NOISE_COLUMN_LOWER && node->noise[i].index == column;
+    for (size_t k = 0; k < node->outcomes && random; k++) {
         double low = lower, high = upper;
         for (size_t i = 0; i < node->noises; i++) {
             const cb_noise *noise = &node->noise[i];
@@ -76,31 +79,39 @@ static void widen(range *all, range one) {
     *all = (range){fmin(all->lower, one.lower), fmax(all->upper, one.upper)};
 }
 
-/* What may come in at `node`: from the root, or from any parent. */
-static range in_range(const cobre_sddp_problem *problem, size_t node, size_t state) {
-    range all = {INFINITY, -INFINITY};
-    double initial = problem->state[state].initial;
-    for (size_t e = 0; e < problem->root_edges; e++)
-        if (problem->root_edge[e].to == node)
-            widen(&all, (range){initial, initial});
-    for (size_t n = 0; n < problem->nodes; n++)
-        for (size_t e = 0; e < problem->node[n].edges; e++)
-            if (problem->node[n].edge[e].to == node)
-                widen(&all, out_range(&problem->node[n], problem->node[n].state_out[state]));
-    return all.lower <= all.upper ? all : (range){initial, initial}; /* nobody leads here */
+/* What may come in at each node, from the root or from any parent: a range for each state. NULL: no memory. For all nodes
+ * at once, because a node does not know its parents. */
+static range *in_ranges(const cobre_sddp_problem *problem) {
+    size_t states = problem->states;
+    range *all = malloc((problem->nodes * states + 1) * sizeof *all);
+    for (size_t i = 0; all && i < problem->nodes * states; i++)
+        all[i] = (range){INFINITY, -INFINITY};
+    for (size_t s = 0; all && s < states; s++) {
+        double initial = problem->state[s].initial;
+        for (size_t e = 0; e < problem->root_edges; e++)
+            widen(&all[problem->root_edge[e].to * states + s], (range){initial, initial});
+        for (size_t n = 0; n < problem->nodes; n++) {
+            const cb_node *node = &problem->node[n];
+            range out = node->edges > 0 ? out_range(node, node->state_out[s]) : (range){0, 0};
+            for (size_t e = 0; e < node->edges; e++)
+                widen(&all[node->edge[e].to * states + s], out);
+        }
+        for (size_t n = 0; n < problem->nodes; n++)
+            if (!(all[n * states + s].lower <= all[n * states + s].upper)) /* nobody leads here */
+                all[n * states + s] = (range){initial, initial};
+    }
+    return all;
 }
 
 /* *bound is -INFINITY when the LP of outcome *worst has no optimum. */
 static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
-                                     double *bound, size_t *worst, cb_lp_outcome *result) {
+                                     const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
     const cb_node *node = &problem->node[index];
     cb_stage_kind kind = {.problem = problem, .solver = solver};
     cb_stage *stage;
     CB_TRY(cb_stage_create(&kind, node, &stage));
-    for (size_t s = 0; s < problem->states; s++) {
-        range in = in_range(problem, index, s);
-        solver->set_column(stage->lp, (int)node->state_in[s], in.lower, in.upper);
-    }
+    for (size_t s = 0; s < problem->states; s++)
+        solver->set_column(stage->lp, (int)node->state_in[s], in[s].lower, in[s].upper);
     cobre_sddp_status status = cb_stage_start(stage, NULL);
     *bound = INFINITY;
     for (size_t k = 0; k < node->outcomes && !status && *bound > -INFINITY; k++) {
@@ -122,15 +133,19 @@ static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t i
     return status;
 }
 
-/* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. */
-static cobre_sddp_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver, bool needed) {
+/* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. *in: in_ranges, made
+ * when first needed. */
+static cobre_sddp_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver, bool needed,
+                                   range **in) {
     cb_node *node = &problem->node[index];
     size_t outcome = 0;
     cb_lp_outcome result = CB_LP_OPTIMAL;
     node->own_bound = bound_by_columns(problem, node);
     if (node->own_bound >= 0)
         return COBRE_SDDP_OK;
-    CB_TRY(bound_by_lp(problem, index, solver, &node->own_bound, &outcome, &result));
+    if (!*in && !(*in = in_ranges(problem)))
+        return cb_sddp_memory("ranges of states", problem->nodes * problem->states * sizeof **in);
+    CB_TRY(bound_by_lp(problem, index, solver, *in + index * problem->states, &node->own_bound, &outcome, &result));
     if (result == CB_LP_OPTIMAL || !needed)
         return COBRE_SDDP_OK;
     cb_problem_at_node(problem, node);
@@ -193,8 +208,12 @@ cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char
         rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
     CB_TRY(cb_lp_choose(name, (int)rows, &solver));
     bool needed = any_missing(problem);
-    for (size_t n = 0; n < problem->nodes; n++)
-        CB_TRY(own_bound(problem, n, solver, needed));
+    range *in = NULL;
+    cobre_sddp_status status = COBRE_SDDP_OK;
+    for (size_t n = 0; n < problem->nodes && !status; n++)
+        status = own_bound(problem, n, solver, needed, &in);
+    free(in);
+    CB_TRY(status);
     double *bound = calloc(problem->nodes + 1, sizeof *bound);
     if (!bound)
         return cb_sddp_memory("value bounds", problem->nodes * sizeof *bound);

@@ -189,6 +189,9 @@ case_wrong() {
     cobre simulate "$cases/brazil3"
     code_is 1
     err_has "policy.cobre"
+    cobre simulate "$cases/brazil3" --out nothing
+    code_is 1
+    [ ! -e nothing ] || fail "it left an empty folder"
 }
 
 case_policy() {

@@ -156,6 +156,26 @@ case_reader_gone() {
     done
 }
 
+case_closed_output() { # what is printed must not end up in a file that got the number of the output
+    cobre train "$cases/brazil3" --iterations 3 --out open
+    "$cobre" train "$cases/brazil3" --iterations 3 --out closed <&- >&- 2>&- || fail "code $?"
+    cmp open/policy.cobre closed/policy.cobre || fail "the policies differ"
+    cmp <(cut -d, -f1-9 open/training.csv) <(cut -d, -f1-9 closed/training.csv) || fail "the traces differ"
+}
+
+case_two_in_one_folder() {
+    "$cobre" train "$cases/brazil3" --iterations 1000000 --checkpoint-every 1 --out shared >first.out 2>&1 &
+    local first=$!
+    wait_for test -s shared/policy.cobre || fail "no checkpoint: $(cat first.out)"
+    cobre train "$cases/brazil3" --iterations 3 --out shared
+    code_is 1
+    err_has "another training writes there"
+    kill -KILL $first
+    cobre train "$cases/brazil3" --iterations 3 --out shared # the lock has gone with its owner
+    wait $first
+    code_is 0
+}
+
 case_json() {
     cobre train "$cases/brazil3" --iterations 3 --json --multi-cut --cvar 0.2,0.5 --seed 7
     code_is 0
