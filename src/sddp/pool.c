@@ -65,6 +65,17 @@ static cobre_sddp_status gather(cb_pool *pool, const double *records, const size
                                                 pool->chunk[pool->chunks - 1].region, part, place));
 }
 
+/* Trajectories that meet make the same cut again, most of them once a policy is good. One is enough to look through. */
+static bool is_listed(const cb_pool *pool, const cb_cut_list *list, const double *record) {
+    for (size_t i = list->count; i-- > 0;) {
+        const double *old = cb_pool_cut(pool, list->id[i]);
+        if (old[CB_CUT_INTERCEPT] == record[CB_CUT_INTERCEPT] &&
+            memcmp(old + CB_CUT_SLOPES, record + CB_CUT_SLOPES, pool->states * sizeof *old) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Lists the new cuts. *meet: a rank may have failed, as a NaN says or because a list had to grow. It is the same on all
  * ranks, because the lists are. */
 static cobre_sddp_status list_new(cb_pool *pool, uint64_t first, bool *meet) {
@@ -75,6 +86,8 @@ static cobre_sddp_status list_new(cb_pool *pool, uint64_t first, bool *meet) {
             return COBRE_SDDP_OK;
         }
         cb_cut_list *list = &pool->list[(size_t)record[CB_CUT_FUNCTION]];
+        if (is_listed(pool, list, record))
+            continue;
         *meet |= list->count == list->room;
         if (!CB_GROW(pool, list->id, list->count, list->room))
             return cb_sddp_memory("lists of cuts", list->count * sizeof *list->id);

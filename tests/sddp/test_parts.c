@@ -92,12 +92,15 @@ static void pool_finds_the_worst_cuts(void **state) {
     for (size_t i = 0; i < CUTS; i++) {
         record[i][CB_CUT_FUNCTION] = (double)(i % 2);
         record[i][CB_CUT_ITERATION] = 1;
-        record[i][CB_CUT_INTERCEPT] = (double)(i * 37 % 150); /* each value twice for each function */
+        record[i][CB_CUT_INTERCEPT] = (double)(i * 37 % 150); /* each value at x twice for each function */
         for (size_t s = 0; s < STATES; s++)
-            record[i][CB_CUT_SLOPES + s] = 0.5;
+            record[i][CB_CUT_SLOPES + s] = i < CUTS / 2 || s > 1 ? 0.5 : s == 0 ? 1 : 0.25;
     }
-    assert_int_equal(cb_pool_add(&pool, *record, &count, COBRE_SDDP_OK), 0);
-    assert_int_equal(pool.cuts, CUTS);
+    for (size_t times = 1; times < 3; times++) { /* the second time all are there already */
+        assert_int_equal(cb_pool_add(&pool, *record, &count, COBRE_SDDP_OK), 0);
+        assert_int_equal(pool.cuts, times * CUTS);
+        assert_int_equal(pool.list[0].count + pool.list[1].count, CUTS);
+    }
     cb_violation worst[3];
     assert_int_equal(cb_pool_violated(&pool, 0, x, 14 + 147, 0.5, worst, 3), 2);
     assert_true(worst[0].value == 14 + 148 && worst[0].id < worst[1].id);
