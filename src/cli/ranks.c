@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int cb_session_option(struct session *session, int found, char **argv) {
     uint64_t size = 0;
@@ -154,7 +155,14 @@ int cb_session_load(struct session *session) {
     return CB_EXIT_FAILED;
 }
 
+bool cb_session_folder(struct session *session, const char *folder) {
+    session->made = access(folder, F_OK) != 0 ? folder : NULL;
+    return cb_output_directory(folder);
+}
+
 void cb_session_close(struct session *session) {
+    if (session->made)
+        rmdir(session->made); /* which fails if there is something in it */
     cobre_sddp_problem_free(&session->problem);
     cobre_comm_free(&session->comm);
 }

@@ -38,6 +38,7 @@ struct session {
     const char *scenarios; /* a table; NULL: none */
     cobre_comm *comm;
     cobre_sddp_problem *problem;
+    const char *made; /* the folder for results, if it was not there before; else NULL */
 };
 
 /* numbers.c: values of options. 0, or the exit code after a message. */
@@ -64,6 +65,8 @@ int cb_session_open(struct session *session, int argc, char **argv);
 /* Reads the case. load says what is wrong with it; 0, or the exit code. */
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);
+/* Makes the folder for results; close removes it again if nothing has come into it. False: errno says why. */
+bool cb_session_folder(struct session *session, const char *folder);
 void cb_session_close(struct session *session);
 bool cb_session_speaks(const struct session *session); /* rank 0 */
 

@@ -279,15 +279,10 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     return write_summary(simulate, &result, bound) ? 0 : CB_EXIT_FAILED;
 }
 
-static bool made_folder;
-
 static bool prepare(struct simulate *simulate) {
     if (!cb_spool_open(&simulate->spool, simulate->base.problem))
         simulate->spool.failed = true; /* said when the ranks meet */
-    if (!cb_session_speaks(&simulate->base))
-        return true;
-    made_folder = access(simulate->folder, F_OK) != 0;
-    if (cb_output_directory(simulate->folder))
+    if (!cb_session_speaks(&simulate->base) || cb_session_folder(&simulate->base, simulate->folder))
         return true;
     fprintf(stderr, "cobre simulate: --out %s: %s\n", simulate->folder, strerror(errno));
     return false;
@@ -321,8 +316,6 @@ int cb_command_simulate(int argc, char **argv) {
     cobre_sddp_policy_free(&policy);
     if (base->problem)
         cb_spool_close(&simulate.spool);
-    if (code != 0 && made_folder)
-        rmdir(simulate.folder); /* if there is nothing in it */
     cb_session_close(base);
     return code;
 }

@@ -9,7 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-static bool trace_lost, made_folder;
+static bool trace_lost;
 
 static void on_start(void *arg) {
     const struct train *train = arg;
@@ -42,17 +42,16 @@ static bool lock_folder(const char *folder) {
     return true;
 }
 
-static bool make_folder(const struct train *train) {
+static bool make_folder(struct train *train) {
     if (!cb_session_speaks(&train->base))
         return true;
-    made_folder = access(train->folder, F_OK) != 0;
-    if (!cb_output_directory(train->folder) || access(train->folder, W_OK | X_OK) != 0) {
+    if (!cb_session_folder(&train->base, train->folder) || access(train->folder, W_OK | X_OK) != 0) {
         fprintf(stderr, "cobre train: --out %s: %s\n", train->folder, strerror(errno));
         return false;
     }
     if (lock_folder(train->folder))
         return true;
-    made_folder = false; /* it is the other's */
+    train->base.made = NULL; /* it is the other's */
     fprintf(stderr, "cobre train: --out %s: another training writes there; wait for its end, or give another folder\n",
             train->folder);
     return false;
@@ -98,8 +97,6 @@ int cb_command_train(int argc, char **argv) {
         code = CB_EXIT_FAILED;
     if (code == 0)
         code = train_case(&train);
-    if (code != 0 && made_folder)
-        rmdir(train.folder); /* if there is nothing in it */
     cb_session_close(&train.base);
     return code;
 }

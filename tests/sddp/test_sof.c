@@ -169,16 +169,20 @@ static void names_of_rows(void **state) {
     kit_free(&r);
 }
 
-/* Errors that only the LPs of the nodes can show. */
+/* What the LPs of the nodes show of a problem that was read well. */
+static void find_bounds(void) {
+    r.count = 0;
+    assert_int_equal(cb_problem_share(comm, r.problem), 0);
+    assert_int_equal(cb_problem_find_bounds(r.problem, NULL), 0);
+}
+
 static void without_bound(void **state) {
     (void)state;
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"Interval\", \"lower\": 0, \"upper\": 10", "\"LessThan\", \"upper\": 10");
     kit_edit("gas.sof.json", "\"GreaterThan\", \"lower\": 0", "\"GreaterThan\", \"lower\": 5");
     kit_read_well(&r);
-    r.count = 0;
-    assert_int_equal(cb_problem_share(comm, r.problem), 0);
-    assert_int_equal(cb_problem_find_bounds(r.problem, NULL), 0);
+    find_bounds();
     assert_int_equal(r.count, 5);
     assert_true(r.issue[0].line == 9 && strstr(r.issue[0].message, "node 1, outcome 1: its own LP is infeasible"));
     assert_true(r.issue[2].line == 22 &&
@@ -199,9 +203,7 @@ static void ends_too_late(void **state) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"3 calm\": 0.8, \"3 tight\": 0.2", "\"2 calm\": 0.99999999");
     kit_read_well(&r);
-    r.count = 0;
-    assert_int_equal(cb_problem_share(comm, r.problem), 0);
-    assert_int_equal(cb_problem_find_bounds(r.problem, NULL), 0);
+    find_bounds();
     assert_int_equal(r.count, 1);
     assert_non_null(strstr(r.issue[0].message, "the process goes on for too long"));
     kit_free(&r);
