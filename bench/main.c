@@ -4,7 +4,7 @@
  * program's list), and rank 0 answers in DIRECTORY/out, "right|wrong BATCH SECONDS...". Between commands it is blocked
  * in the kernel: jobs of all peers stay alive side by side and take turns without disturbing each other.
  */
-#include "measure.h"
+#include "cli/bench/measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>

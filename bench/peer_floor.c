@@ -6,7 +6,7 @@
  * Their allreduce moves as many bytes as it is told and adds nothing, so its result is wrong: memory copies from send
  * to recv, on both ranks or on one; loopback sends both ways at once. Loopback's broadcast sends one way.
  */
-#include "peer.h"
+#include "cli/bench/peer.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

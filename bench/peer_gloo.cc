@@ -1,6 +1,6 @@
 /* peer_gloo.cc: Gloo's collectives over its TCP transport. Rank and size come in BENCH_RANK and BENCH_SIZE; the ranks
  * find each other through the files of the directory BENCH_STORE. */
-#include "peer.h"
+#include "cli/bench/peer.h"
 
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>

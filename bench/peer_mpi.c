@@ -1,5 +1,5 @@
 /* peer_mpi.c: MPI's own collectives, as a program would call them; built once for each MPI. */
-#include "peer.h"
+#include "cli/bench/peer.h"
 
 #include <mpi.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lp.h"
+#include "sddp/lp/lp.h"
 
 static void *need(void *memory) {
     if (!memory) {

@@ -1,6 +1,6 @@
 /* clean.c: `cobre clean`. */
-#include "clean.h"
-#include "cli.h"
+#include "backends/shm/clean.h"
+#include "cli/cli.h"
 
 #include <dirent.h>
 #include <errno.h>

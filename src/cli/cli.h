@@ -38,32 +38,6 @@ void cb_json_write(FILE *file, const char *text);
 bool cb_json_string(const char *json, int depth, const char *key, char *text, size_t len);
 bool cb_json_number(const char *json, int depth, const char *key, uint64_t *number);
 
-/* csv.c: writes a field, in quotes when it needs them; control characters become blanks, so that a row is a line. */
-void cb_field_write(FILE *file, const char *text);
-
-/* csv.c: a file that takes its place only when it is whole, so that an older one survives a full disk. What is no regular
- * file (/dev/stdout) is written directly. False: errno says why. */
-struct draft {
-    FILE *file;
-    char path[PATH_MAX], part[PATH_MAX]; /* part: as it is written */
-};
-bool cb_draft_open(struct draft *draft, const char *path);
-bool cb_draft_close(struct draft *draft, bool good); /* not good: it is thrown away */
-
-/* csv.c: a table with a header, read row by row. */
-enum { CB_SHEET_FIELDS = 32 };
-struct sheet {
-    FILE *file;
-    char *line, *header;
-    size_t room, number; /* number: of the line, from 1 */
-    char *field[CB_SHEET_FIELDS], *name[CB_SHEET_FIELDS];
-    size_t fields, columns;
-};
-bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name); /* false: there is none to read */
-bool cb_sheet_next(struct sheet *sheet);                                       /* false: no more rows */
-size_t cb_sheet_column(const struct sheet *sheet, const char *name);           /* CB_SHEET_FIELDS: there is none */
-void cb_sheet_close(struct sheet *sheet);
-
 /* cb_shm_clean, for builds without shm too (0 there). */
 int cb_segment_clean(const char *name);
 

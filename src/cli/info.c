@@ -1,7 +1,7 @@
 /* info.c: `cobre info`. */
-#include "clean.h"
-#include "cli.h"
-#include "select.h"
+#include "backends/shm/clean.h"
+#include "cli/cli.h"
+#include "comm/select.h"
 
 #include <fcntl.h>
 #include <getopt.h>

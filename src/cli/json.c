@@ -1,6 +1,6 @@
 /* json.c: the little JSON that the command writes, and reads back from the ranks' error lines. */
-#include "backend.h"
-#include "cli.h"
+#include "cli/cli.h"
+#include "comm/backend.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* main.c: `cobre COMMAND ...`. */
-#include "cli.h"
+#include "cli/cli.h"
 #include "cobre/comm.h"
 
 #include <errno.h>

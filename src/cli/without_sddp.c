@@ -1,5 +1,5 @@
 /* without_sddp.c: the trainer's commands in a build that has no trainer. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #define WITHOUT(command)                                                                                               \
     const char cb_##command##_help[] =                                                                                 \
@@ -16,3 +16,4 @@ WITHOUT(train)
 WITHOUT(simulate)
 WITHOUT(policy)
 WITHOUT(validate)
+WITHOUT(report)

@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "backends.def"
 #include "cobre/comm.h"
+#include "comm/backends.def"
 
 /* "0.1.0" */
 #define CB_TEXT_OF(number) #number

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dispatch.h"
-#include "select.h"
+#include "comm/dispatch.h"
+#include "comm/select.h"
 
 unsigned cb_fork_generation;
 

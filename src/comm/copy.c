@@ -4,7 +4,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "backend.h"
+#include "comm/backend.h"
 
 enum {
     LINE = 64,

@@ -5,7 +5,7 @@
 #ifndef COBRE_DISPATCH_H
 #define COBRE_DISPATCH_H
 
-#include "backend.h"
+#include "comm/backend.h"
 
 #define CB_COUNT_ONE(NAME, name, ...) +1
 enum { CB_BACKEND_COUNT = 0 CB_BACKENDS(CB_COUNT_ONE, ) };

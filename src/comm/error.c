@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "select.h"
+#include "comm/select.h"
 
 static _Thread_local cobre_error last = {.rank = COBRE_NO_RANK, .culprit = COBRE_NO_RANK};
 

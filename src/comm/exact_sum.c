@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "dispatch.h"
+#include "comm/dispatch.h"
 
 #define CARRY_INTERVAL 1024 /* additions; a limb stays below 2^62 + 2^32 */
 #define TOP (COBRE_EXACT_LIMBS - 1)

@@ -4,7 +4,7 @@
  * ranks can run at once, the cgroup's limit and the size of /dev/shm how much memory can be reserved. A cgroup is
  * limited by every cgroup above it, so we walk up. Both versions are read: 2 ("0::/path"), and 1 (a hierarchy for each
  * controller). */
-#include "cgroup.h"
+#include "comm/cgroup.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include <sched.h>
 #endif
 
-#include "backend.h"
+#include "comm/backend.h"
 
 enum { PATH_SIZE = 4096 };
 

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #endif
 
-#include "backend.h"
+#include "comm/backend.h"
 
 const char *cb_variable(const char *name) {
     const char *value = getenv(name);

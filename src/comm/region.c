@@ -1,7 +1,7 @@
 /* region.c: memory that the ranks of a node share: checks, who may write what, and the way to the backend. */
 #include <stdlib.h>
 
-#include "dispatch.h"
+#include "comm/dispatch.h"
 
 static cobre_status check_region(const cobre_region *region, const char *operation) {
     if (!region || region->magic != CB_REGION_MAGIC)

@@ -3,9 +3,9 @@
  * auto takes the first of mpi, tcp, shm, local that is in this build and whose signs are there. The worst mistake here
  * would be N processes that each believe to be alone, so a choice that gives one rank is refused when anything in the
  * environment speaks of more. An explicit `local` is obeyed. */
-#include "select.h"
+#include "comm/select.h"
 
-#include "../backends/mpi/mpi.h"
+#include "backends/mpi/mpi.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #ifndef COBRE_SELECT_H
 #define COBRE_SELECT_H
 
-#include "backend.h"
+#include "comm/backend.h"
 
 /* Turns a config (NULL: the environment) into checked options, or sets an error. */
 cobre_status cb_select(const cobre_config *config, cb_options *options);

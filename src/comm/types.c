@@ -4,7 +4,7 @@
  * contraction to fused multiply-add; each loop is written so that it vectorises without changing a bit. */
 #include <string.h>
 
-#include "backend.h"
+#include "comm/backend.h"
 
 size_t cobre_type_size(cobre_type type) {
     return cb_type_size(type);

@@ -1,5 +1,5 @@
 /* error.c: this thread's last error in the trainer. */
-#include "error.h"
+#include "sddp/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

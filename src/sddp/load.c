@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "reader.h"
+#include "sddp/read/reader.h"
 
 static bool is_folder(const char *path) {
     struct stat status;

@@ -1,5 +1,5 @@
 /* rng.c: Philox 4x32-10 of Random123. Counter word 0 holds the purpose (8 bits) and the block within the stream (24). */
-#include "rng.h"
+#include "sddp/rng.h"
 
 #include <math.h>
 #pragma GCC diagnostic push

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer.h"
+#include "sddp/train/trainer.h"
 
 #define ROUND 4 /* trajectories a rank and round */
 

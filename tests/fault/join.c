@@ -1,7 +1,7 @@
 /* join.c: deaths while a job forms. The survivors must say who is missing, and the name must not stay. */
 #include "harness.h"
 
-#include "clean.h"
+#include "backends/shm/clean.h"
 
 #include <signal.h>
 #include <stdio.h>

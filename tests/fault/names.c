@@ -1,7 +1,7 @@
 /* names.c: what can already be in /dev/shm under the name that a job wants, and jobs that meet there. */
 #include "harness.h"
 
-#include "shm.h"
+#include "backends/shm/shm.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef COBRE_FUZZ_H
 #define COBRE_FUZZ_H
 
-#include "wire.h"
+#include "backends/tcp/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CASES_H
 #define CASES_H
 
-#include "problem.h"
+#include "sddp/problem/problem.h"
 
 typedef struct {
     const char *name;

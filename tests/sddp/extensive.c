@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "grow.h"
-#include "lp.h"
+#include "sddp/grow.h"
+#include "sddp/lp/lp.h"
 
 typedef struct {
     const cobre_sddp_problem *problem;

@@ -2,11 +2,11 @@
 #ifndef EXTENSIVE_H
 #define EXTENSIVE_H
 
-#include "problem.h"
+#include "sddp/problem/problem.h"
 
 /* The optimal value of a finished problem over so many steps, in its own sense; NAN if the LP has no solution. Every node of
  * the scenario tree has its own copy of its LP; a copy's cost from there on is a free column z, and nested risk is
- * written with t and u as in stage_build.c. */
+ * written with t and u as in src/sddp/stage/build.c. */
 double extensive_value(const cobre_sddp_problem *problem, size_t steps);
 
 #endif

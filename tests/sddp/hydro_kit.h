@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "reader.h"
+#include "sddp/read/reader.h"
 
 enum { MOST_ISSUES = 400 };
 

@@ -3,8 +3,8 @@
 
 #include <locale.h>
 
-#include "csv.h"
-#include "json_file.h"
+#include "sddp/read/csv.h"
+#include "sddp/read/json_file.h"
 
 static char message[512];
 static size_t issues, line;

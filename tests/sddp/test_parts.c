@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "cases.h"
-#include "lp.h"
-#include "path.h"
-#include "pool.h"
-#include "reader.h"
-#include "risk.h"
-#include "stage.h"
+#include "sddp/lp/lp.h"
+#include "sddp/problem/path.h"
+#include "sddp/read/reader.h"
+#include "sddp/stage/pool.h"
+#include "sddp/stage/stage.h"
+#include "sddp/train/risk.h"
 
 static cobre_comm *comm;
 

@@ -9,7 +9,7 @@ foreach(solver glpk clp)
 endforeach()
 
 function(look_inside_sddp name)
-    target_include_directories(${name} PRIVATE sddp ${PROJECT_SOURCE_DIR}/src/sddp)
+    target_include_directories(${name} PRIVATE sddp)
     target_compile_definitions(${name} PRIVATE COBRE_SOURCE="${PROJECT_SOURCE_DIR}")
     target_link_libraries(${name} PRIVATE cobre-sddp-static)
 endfunction()

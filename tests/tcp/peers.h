@@ -5,8 +5,8 @@
 #ifndef COBRE_TCP_PEERS_H
 #define COBRE_TCP_PEERS_H
 
+#include "backends/tcp/wire.h"
 #include "fault/harness.h"
-#include "wire.h"
 
 #define PROMPT (KIT_SANITIZED ? 3.0 : 1.0) /* seconds from a death to everyone's error */
 

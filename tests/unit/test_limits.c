@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "backend.h"
-#include "cgroup.h"
+#include "comm/backend.h"
+#include "comm/cgroup.h"
 
 static char root[] = "/tmp/cobre-limits-XXXXXX";
 

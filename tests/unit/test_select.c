@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "comm/select.h"
 #include "json_check.h"
-#include "select.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -12,14 +12,14 @@
 
 #include <cmocka.h>
 
-#include "backend.h"
+#include "comm/backend.h"
 
 #ifndef COBRE_HAVE_SHM
 int main(void) {
     return 77; /* nothing to look into */
 }
 #else
-#include "shm.h"
+#include "backends/shm/shm.h"
 
 enum { RANKS = 3, LARGE = 200 * 1000 };
 

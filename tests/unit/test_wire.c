@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "wire.h"
+#include "backends/tcp/wire.h"
 
 /* Hex digits, blanks ignored, 'text' for characters; returns how many bytes there are. */
 static size_t bytes_of(const char *hex, unsigned char *bytes) {

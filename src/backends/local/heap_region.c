@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "backend.h"
+#include "comm/backend.h"
 
 enum { STEP = 64 << 20 }; /* look again after so many bytes: others take memory, too */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
+#include "comm/backend.h"
 
 static cobre_status identity(const cb_call *call, size_t at) {
     size_t size = cb_type_size(call->type), bytes = call->count * size;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin.h"
+#include "backends/mpi/plugin.h"
 
 enum { MOST = 1 << 27 }; /* elements of one call: 1 GiB of the largest type */
 

@@ -7,7 +7,7 @@
  * on the same operands in the same order either way, so the same bits. */
 #include <string.h>
 
-#include "plugin.h"
+#include "backends/mpi/plugin.h"
 
 enum { FOLD_ALL = 64 << 10 }; /* bytes of all operands together */
 

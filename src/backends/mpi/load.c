@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mpi.h"
+#include "backends/mpi/mpi.h"
 
 /* MPIs that have a plugin, if the build found them. */
 static const struct maker {

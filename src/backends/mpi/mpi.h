@@ -6,7 +6,7 @@
 #ifndef COBRE_MPI_H
 #define COBRE_MPI_H
 
-#include "backend.h"
+#include "comm/backend.h"
 
 /* What a plugin uses of the core; see backend.h. */
 typedef struct {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin.h"
+#include "backends/mpi/plugin.h"
 
 enum { SCRATCH_BYTES = 4 << 20 };
 

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "mpi.h"
+#include "backends/mpi/mpi.h"
 
 /* Counts and places above INT_MAX: where the library has the calls of MPI 4, they take them as they are. */
 #if MPI_VERSION >= 4

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "plugin.h"
+#include "backends/mpi/plugin.h"
 
 enum { SLACK = 1 << 20 }; /* what MPI may take beside the data */
 

@@ -15,7 +15,7 @@
  * All ways to reduce give the same bits: each element is folded as x0 op x1 op ..., wherever that happens. */
 #include <string.h>
 
-#include "shm.h"
+#include "backends/shm/shm.h"
 
 enum {
     FOLD_ALL = 32 << 10,  /* while the operands of all ranks together are no larger, everyone folds everything */

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cgroup.h"
-#include "name.h"
+#include "backends/shm/name.h"
+#include "comm/cgroup.h"
 
 enum {
     LARGEST_BULK = 1 << 20,   /* chunks of a large payload; larger ones fall out of the second-level cache */

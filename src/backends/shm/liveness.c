@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shm.h"
+#include "backends/shm/shm.h"
 
 int cb_shm_init_alive(pthread_mutex_t *alive) {
     pthread_mutexattr_t attributes;

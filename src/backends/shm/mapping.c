@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "shm.h"
+#include "backends/shm/shm.h"
 
 /* Reserve in steps: others take memory meanwhile, and a signal undoes what fallocate did in one call. */
 enum { STEP = 64 << 20, SMALLEST_STEP = 1 << 20 };

@@ -7,7 +7,7 @@
  *   ALIVE     held by rank 0 while the job forms. Others only test it, which disturbs nobody: free means stale.
  *   REMOVING  held for a moment by who removes a stale name, while it checks that ALIVE is free and that the name still
  *             leads to this file. So a new job's name is never removed by mistake. */
-#include "name.h"
+#include "backends/shm/name.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #ifndef COBRE_SHM_NAME_H
 #define COBRE_SHM_NAME_H
 
-#include "clean.h"
-#include "shm.h"
+#include "backends/shm/clean.h"
+#include "backends/shm/shm.h"
 
 /* What a name leads to: nothing; a segment that is being made; one of a live job that forms; one of a dead job;
  * something of another user; something that is not a segment; a segment of another version; it could not be opened,

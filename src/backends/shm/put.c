@@ -6,7 +6,7 @@
  * while a job runs, so it is measured: after a slow copy the next ones stream, then one is tried again. */
 #include <string.h>
 
-#include "shm.h"
+#include "backends/shm/shm.h"
 
 enum {
     TIMED = 8 << 10, /* bytes; below that a copy is over before the clock has been read */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "shm.h"
+#include "backends/shm/shm.h"
 
 /* What ranks tell each other while they make an extent. */
 struct notice {

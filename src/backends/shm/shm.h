@@ -32,7 +32,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "backend.h"
+#include "comm/backend.h"
 
 enum {
     CB_SHM_LAYOUT = 3, /* raised when anything below changes, or how a call is cut into rounds */

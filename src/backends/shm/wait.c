@@ -17,7 +17,7 @@
 #include <unistd.h>
 #endif
 
-#include "shm.h"
+#include "backends/shm/shm.h"
 
 #define SPIN_SECONDS 5e-6          /* no longer: who we wait for may have been woken on this core */
 #define YIELD_SECONDS 10e-3        /* a core that sleeps may wake up slow: with cold caches, or elsewhere on its host */

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 enum { AT_THE_DOOR = 128, SLICE_MS = 50 };
 #define HANDSHAKE_SECONDS 5.0

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 void cb_control_send(int fd, uint8_t tag, const cb_failure *failure) {
     unsigned char frame[CB_HEADER_BYTES + CB_FAILURE_BYTES];

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 struct gathering {
     struct cb_tcp_comm *comm;

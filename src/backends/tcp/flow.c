@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 enum { PIECES_AT_ONCE = 16, SLICE_MS = 50 };
 #define YIELD_SECONDS 1e-3

@@ -2,7 +2,7 @@
  * ranks have met before (star.c). */
 #include <string.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 static cobre_status run(struct cb_tcp_comm *comm, const cb_call *call, size_t count) {
     return cb_flow_run(comm, call, comm->frames.flows, count, NULL, NULL);

@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 #define TRY_SECONDS 3.0 /* for one address; another of the same name may answer */
 

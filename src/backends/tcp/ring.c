@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;

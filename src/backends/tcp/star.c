@@ -9,7 +9,7 @@
  * when all calls agreed. */
 #include <string.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 /* What a frame of this operation carries, from each rank. */
 struct star {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 static struct cb_tcp_comm *tcp(cobre_comm *comm) {
     return (struct cb_tcp_comm *)comm;

@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "wire.h"
+#include "backends/tcp/wire.h"
 
 struct cb_piece {
     void *base;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 struct cb_watch {
     pthread_t thread;

@@ -1,5 +1,5 @@
 /* wire.c: packing and parsing, byte by byte; nothing here touches a socket. */
-#include "wire.h"
+#include "backends/tcp/wire.h"
 
 #include <sodium.h>
 #include <string.h>

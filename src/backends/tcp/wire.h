@@ -4,7 +4,7 @@
 #ifndef COBRE_TCP_WIRE_H
 #define COBRE_TCP_WIRE_H
 
-#include "backend.h"
+#include "comm/backend.h"
 
 enum {
     CB_WIRE_VERSION = 1,

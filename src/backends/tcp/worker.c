@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "backends/tcp/tcp.h"
 
 #define HERE_SECONDS 5.0 /* for the move to a Unix socket; who has taken its name may not answer */
 #define RING_SECONDS 5.0 /* for the links of the ring; where they cannot be made, everything goes over the star */

@@ -1,0 +1,168 @@
+/* session.c: from `cobre train -n 4` to a rank of a job.
+ *
+ * With -n the command becomes `cobre run`, whose ranks are this command again with --rank before its own arguments.
+ * Without it the environment says which job this is a rank of, as for any program; none is a job of one. */
+#include "cli/plan/session.h"
+#include "cli/run/job.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int cb_session_option(struct session *session, int found, char **argv) {
+    uint64_t size = 0;
+    int code = 0;
+    switch (found) {
+    case 'n':
+        code = cb_parse_count(session->command, "-n", optarg, 1, &size);
+        if (!code && size > CB_MAX_RANKS)
+            code = cb_usage_error(session->command, "-n %s: there can be up to %d ranks", optarg, CB_MAX_RANKS);
+        session->size = (size_t)size;
+        return code;
+    case CB_OPTION_BACKEND: session->backend = optarg; return 0;
+    case CB_OPTION_RANK: session->started = true; return 0;
+    case CB_OPTION_JSON: session->json = true; return 0;
+    case CB_OPTION_SOLVER: session->solver = optarg; return 0;
+    case CB_OPTION_SCENARIOS: session->scenarios = optarg; return 0;
+    case CB_OPTION_VALUE_BOUND:
+        session->has_value_bound = true;
+        return cb_parse_real(session->command, "--value-bound", optarg, &session->value_bound);
+    default: return cb_option_error(session->command, found, argv);
+    }
+}
+
+static bool is_in_a_job(void) {
+    cb_options options;
+    return getenv(CB_ENV_RUN_SIZE) || (cb_select(NULL, &options) == COBRE_OK && options.backend != COBRE_LOCAL);
+}
+
+static int launch(const struct session *session, int argc, char **argv) {
+    char self[PATH_MAX], size[24];
+    if (!cb_own_path(self)) {
+        fprintf(stderr, "cobre %s: cannot find this program itself: %s\n", session->command, strerror(errno));
+        return CB_EXIT_LAUNCHER;
+    }
+    snprintf(size, sizeof size, "%zu", session->size);
+    char **words = calloc((size_t)argc + 12, sizeof *words);
+    if (!words)
+        return CB_EXIT_LAUNCHER;
+    size_t count = 0;
+    static char run[] = "run", n[] = "-n", backend[] = "--backend", end[] = "--", rank[] = "--rank";
+    words[count++] = run;
+    words[count++] = n;
+    words[count++] = size;
+    if (session->backend) {
+        words[count++] = backend;
+        words[count++] = (char *)session->backend;
+    }
+    words[count++] = end;
+    words[count++] = self;
+    words[count++] = argv[0];
+    words[count++] = rank;
+    for (int i = 1; i < argc; i++)
+        words[count++] = argv[i];
+    int code = cb_run_self((int)count, words);
+    free(words);
+    return code;
+}
+
+static int open_job(struct session *session) {
+    if (cobre_comm_open(NULL, &session->comm) == COBRE_OK)
+        return -1;
+    if (!session->started) /* else the launcher prints it */
+        fprintf(stderr, "cobre %s: %s\ncobre %s:   %s\n", session->command, cobre_last_error()->message,
+                session->command, cobre_last_error()->suggestion);
+    return CB_EXIT_BROKEN;
+}
+
+int cb_session_open(struct session *session, int argc, char **argv) {
+    if (session->started || (!session->size && !session->backend))
+        return open_job(session);
+    if (is_in_a_job())
+        return cb_usage_error(session->command, "this is a rank of a job already, whose launcher says how many there "
+                                                "are: leave out -n and --backend");
+    if (session->size == 0)
+        session->size = 1;
+    if (session->size == 1 && !session->backend)
+        return open_job(session);
+    return launch(session, argc, argv);
+}
+
+bool cb_session_speaks(const struct session *session) {
+    return cobre_rank(session->comm) == 0;
+}
+
+static void print_failure(const struct session *session, const cobre_sddp_error *error) {
+    const char *command = session->command;
+    fprintf(stderr, "cobre %s: ", command);
+    if (cobre_rank(session->comm) > 0)
+        fprintf(stderr, "rank %zu: ", cobre_rank(session->comm));
+    bool named = error->file[0] && strstr(error->message, error->file);
+    if (error->file[0] && !named)
+        fprintf(stderr, "%s: ", error->file);
+    fprintf(stderr, "%s\n", error->message);
+    if (error->suggestion[0])
+        fprintf(stderr, "cobre %s:   %s\n", command, error->suggestion);
+    if (session->json) {
+        printf("{\"event\": \"error\", \"kind\": \"%s\", \"message\": ", cobre_sddp_status_name(error->status));
+        cb_json_write(stdout, error->message);
+        printf(", \"suggestion\": ");
+        cb_json_write(stdout, error->suggestion);
+        printf("}\n");
+    }
+}
+
+int cb_session_failed(const struct session *session) {
+    const cobre_sddp_error *error = cobre_sddp_last_error();
+    bool broken = error->status == COBRE_SDDP_COMMUNICATION_FAILED;
+    if (broken ? !session->started : cb_session_speaks(session))
+        print_failure(session, error);
+    return broken ? CB_EXIT_BROKEN : CB_EXIT_FAILED;
+}
+
+bool cb_session_agree(const struct session *session, bool good) {
+    uint8_t mine = good, all;
+    return cobre_allreduce_t(session->comm, &mine, &all, 1, COBRE_MIN) == COBRE_OK && all;
+}
+
+static void on_issue(void *errors, const cobre_sddp_issue *issue) {
+    cb_write_issue(stderr, issue);
+    ++*(size_t *)errors;
+}
+
+bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg) {
+    cobre_sddp_load_options options = {
+        .struct_size = sizeof options,
+        .has_value_bound = session->has_value_bound,
+        .value_bound = session->value_bound,
+        .solver = session->solver,
+        .scenarios = session->scenarios,
+        .issue = issue,
+        .issue_arg = arg,
+    };
+    return cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_SDDP_OK;
+}
+
+int cb_session_load(struct session *session) {
+    size_t errors = 0;
+    if (cb_session_read(session, cb_session_speaks(session) ? on_issue : NULL, &errors))
+        return 0;
+    if (errors == 0 || session->json)
+        return cb_session_failed(session);
+    fprintf(stderr, "cobre %s: %zu error%s in the case\n", session->command, errors, errors == 1 ? "" : "s");
+    return CB_EXIT_FAILED;
+}
+
+bool cb_session_folder(struct session *session, const char *folder) {
+    session->made = access(folder, F_OK) != 0 ? folder : NULL;
+    return cb_output_directory(folder);
+}
+
+void cb_session_close(struct session *session) {
+    if (session->made)
+        rmdir(session->made); /* which fails if there is something in it */
+    cobre_sddp_problem_free(&session->problem);
+    cobre_comm_free(&session->comm);
+}

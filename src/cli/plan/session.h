@@ -1,0 +1,98 @@
+/* session.h: what the commands of the trainer share. */
+#ifndef COBRE_CLI_SESSION_H
+#define COBRE_CLI_SESSION_H
+
+#include "cli/cli.h"
+#include "cobre/sddp.h"
+#include "sddp/run/numbers.h"
+#include "sddp/run/table.h"
+
+#include <limits.h>
+
+/* EXIT_BROKEN: the ranks lost each other. Then the launcher explains; for the other codes the rank itself does. */
+enum { CB_EXIT_FAILED = 1, CB_EXIT_BROKEN = 3 };
+
+/* Options that several commands have. Their own start at CB_OPTION_OWN. */
+enum {
+    CB_OPTION_BACKEND = 256,
+    CB_OPTION_RANK,
+    CB_OPTION_JSON,
+    CB_OPTION_OUT,
+    CB_OPTION_SEED,
+    CB_OPTION_SOLVER,
+    CB_OPTION_VALUE_BOUND,
+    CB_OPTION_POLICY,
+    CB_OPTION_SCENARIOS,
+    CB_OPTION_OWN
+};
+
+/* What every command of the trainer knows about its run. */
+struct session {
+    const char *command; /* "train" */
+    const char *case_path;
+    size_t size;         /* -n; 0: not given */
+    const char *backend; /* NULL: the launcher's default */
+    bool started;        /* this is a rank that the command itself started */
+    bool json;
+    bool has_value_bound;
+    double value_bound;
+    const char *solver;
+    const char *scenarios; /* a table; NULL: none */
+    cobre_comm *comm;
+    cobre_sddp_problem *problem;
+    const char *made; /* the folder for results, if it was not there before; else NULL */
+};
+
+/* numbers.c: values of options. 0, or the exit code after a message. */
+int cb_parse_count(const char *command, const char *option, const char *text, uint64_t least, uint64_t *value);
+int cb_parse_real(const char *command, const char *option, const char *text, double *value);
+int cb_parse_seconds(const char *command, const char *option, const char *text, double *value); /* 90, 15m, 2h */
+
+/* Splits "first,second" of an option; second is NULL when there is no comma. first must hold what comes before it. */
+int cb_parse_pair(const char *command, const char *option, const char *text, char first[64], const char **second);
+
+/* session.c: for `found` that is one of the options above; 0, or the exit code. */
+int cb_session_option(struct session *session, int found, char **argv);
+
+/* Becomes a rank: -1 and the communicator, or the exit code when this process has been the launcher of the ranks. */
+int cb_session_open(struct session *session, int argc, char **argv);
+
+/* Reads the case. load says what is wrong with it; 0, or the exit code. */
+bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
+int cb_session_load(struct session *session);
+/* Makes the folder for results; close removes it again if nothing has come into it. False: errno says why. */
+bool cb_session_folder(struct session *session, const char *folder);
+void cb_session_close(struct session *session);
+bool cb_session_speaks(const struct session *session); /* rank 0 */
+
+/* After a call of sddp.h has failed on all ranks: rank 0 says why. Returns the exit code. */
+int cb_session_failed(const struct session *session);
+
+/* True when all is well on every rank. Collective. */
+bool cb_session_agree(const struct session *session, bool good);
+
+/* cases.c: one error of a case, as "file:line: place: message". */
+void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
+
+/* cases.c: a word of a command that the user may copy, in quotes where a POSIX shell needs them. */
+void cb_shell_write(FILE *file, const char *word);
+
+/* cases.c: names of things. False, after a message, when a path is too long. */
+bool cb_default_folder(const char *command, const char *case_path, char folder[PATH_MAX]); /* NAME-out */
+bool cb_join_path(const char *command, char path[PATH_MAX], const char *folder, const char *name);
+void cb_folder_of(const char *path, char folder[PATH_MAX]);
+bool cb_policy_path(const char *command, const char *case_path, const char *given, char policy[PATH_MAX]);
+size_t cb_stages(const cobre_sddp_problem *problem);   /* how many stages its nodes have */
+void cb_print_size(const cobre_sddp_problem *problem); /* "3 stages, 3 nodes, 1 state" */
+
+/* cases.c: "kind[element,tier]" in parts; kind is empty when the name has no brackets. */
+struct label {
+    char kind[64], element[192];
+};
+void cb_label_split(const char *name, struct label *label);
+
+/* stop.c: SIGINT and SIGTERM. The first one asks to stop, the second one ends the process. */
+void cb_stop_catch(const struct session *session, const char *promise);
+int cb_stop_asked(void *arg);
+
+#endif

@@ -1,0 +1,321 @@
+/* simulate.c: `cobre simulate`. */
+#include "cli/plan/simulate.h"
+
+#include "cli/run/job.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+const char cb_simulate_help[] =
+    "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"
+    "\n"
+    "Simulates a trained policy and writes tables of what it does, as CSV.\n"
+    "\n"
+    "  --policy FILE        the policy (default: NAME-out/policy.cobre, where `cobre train CASE` leaves it)\n"
+    "  -n N                 start N ranks on this machine (default: one, or the job that this is a rank of)\n"
+    "  --backend NAME       how they talk: shm (default) or tcp\n"
+    "  --sampling WHAT      in-sample (default): from the outcomes that the policy was trained with;\n"
+    "                       out-of-sample: drawn anew where the case has a model of its noise;\n"
+    "                       history, given: the case's own scenarios, each once\n"
+    "  --scenarios FILE     scenarios from a table of yours instead, each once\n"
+    "  --trajectories K     how many (1000)\n"
+    "  --seed S             of the random numbers (0)\n"
+    "  --max-steps N        cut trajectories on a graph with cycles\n"
+    "  --tables LIST        which, besides costs.csv: stages,states,variables,duals,noise (default: all), or none\n"
+    "  --solver NAME        LP solver (default: the one of the training)\n"
+    "  --value-bound X      as in the training, if it was given there\n"
+    "  --out DIR            where the tables go (default: where the policy is)\n"
+    "  --json               the summary as one JSON object\n"
+    "  -h, --help           show this\n"
+    "\n"
+    "The tables are described in cobre-simulate(1); `cobre report DIR` draws them.\n";
+
+enum { OPTION_SAMPLING = CB_OPTION_OWN, OPTION_TRAJECTORIES, OPTION_MAX_STEPS, OPTION_TABLES };
+
+static const struct option long_options[] = {
+    {.name = "policy", .has_arg = required_argument, .val = CB_OPTION_POLICY},
+    {.name = "backend", .has_arg = required_argument, .val = CB_OPTION_BACKEND},
+    {.name = "rank", .has_arg = no_argument, .val = CB_OPTION_RANK},
+    {.name = "json", .has_arg = no_argument, .val = CB_OPTION_JSON},
+    {.name = "out", .has_arg = required_argument, .val = CB_OPTION_OUT},
+    {.name = "sampling", .has_arg = required_argument, .val = OPTION_SAMPLING},
+    {.name = "scenarios", .has_arg = required_argument, .val = CB_OPTION_SCENARIOS},
+    {.name = "trajectories", .has_arg = required_argument, .val = OPTION_TRAJECTORIES},
+    {.name = "seed", .has_arg = required_argument, .val = CB_OPTION_SEED},
+    {.name = "max-steps", .has_arg = required_argument, .val = OPTION_MAX_STEPS},
+    {.name = "tables", .has_arg = required_argument, .val = OPTION_TABLES},
+    {.name = "solver", .has_arg = required_argument, .val = CB_OPTION_SOLVER},
+    {.name = "value-bound", .has_arg = required_argument, .val = CB_OPTION_VALUE_BOUND},
+    {.name = "help", .has_arg = no_argument, .val = 'h'},
+    {.name = NULL},
+};
+
+struct simulate {
+    struct session base;
+    cobre_sddp_simulate_options options;
+    const char *sampling; /* its name */
+    bool averse;          /* the policy */
+    const char *policy_path, *out;
+    char policy[PATH_MAX], folder[PATH_MAX];
+    struct spool spool;
+};
+
+static int parse_sampling(struct simulate *simulate) {
+    static const struct {
+        const char *name;
+        cobre_sddp_sampling sampling;
+    } ways[] = {{"in-sample", COBRE_SDDP_IN_SAMPLE},
+                {"out-of-sample", COBRE_SDDP_OUT_OF_SAMPLE},
+                {"history", COBRE_SDDP_GIVEN},
+                {"given", COBRE_SDDP_GIVEN}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strcmp(optarg, ways[i].name) == 0) {
+            simulate->options.sampling = ways[i].sampling;
+            simulate->sampling = ways[i].name;
+            return 0;
+        }
+    return cb_usage_error("simulate", "--sampling %s: in-sample, out-of-sample, history or given", optarg);
+}
+
+static int parse_tables(struct spool *spool) {
+    for (size_t table = 1; table < CB_TABLES; table++)
+        spool->wanted[table] = false;
+    for (const char *at = optarg; strcmp(optarg, "none") != 0;) {
+        size_t length = strcspn(at, ","), table = 1;
+        while (table < CB_TABLES &&
+               !(strlen(cb_table_name[table]) == length && memcmp(at, cb_table_name[table], length) == 0))
+            table++;
+        if (table == CB_TABLES)
+            return cb_usage_error("simulate", "--tables %s: there are stages, states, variables, duals and noise",
+                                  optarg);
+        spool->wanted[table] = true;
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    return 0;
+}
+
+static int parse_size(const char *option, uint64_t least, size_t *size) {
+    uint64_t count = 0;
+    int code = cb_parse_count("simulate", option, optarg, least, &count);
+    *size = (size_t)count;
+    return code;
+}
+
+static int parse_option(int found, char **argv, struct simulate *simulate) {
+    switch (found) {
+    case CB_OPTION_POLICY: simulate->policy_path = optarg; return 0;
+    case CB_OPTION_OUT: simulate->out = optarg; return 0;
+    case OPTION_SAMPLING: return parse_sampling(simulate);
+    case OPTION_TRAJECTORIES: return parse_size("--trajectories", 1, &simulate->options.trajectories);
+    case OPTION_MAX_STEPS: return parse_size("--max-steps", 1, &simulate->options.max_steps);
+    case OPTION_TABLES: return parse_tables(&simulate->spool);
+    case CB_OPTION_SEED: return cb_parse_count("simulate", "--seed", optarg, 0, &simulate->options.seed);
+    default: return cb_session_option(&simulate->base, found, argv);
+    }
+}
+
+static int settle(struct simulate *simulate) {
+    if (simulate->base.scenarios && simulate->sampling)
+        return cb_usage_error("simulate", "--scenarios and --sampling: give one of them");
+    if (simulate->base.scenarios)
+        simulate->options.sampling = COBRE_SDDP_GIVEN;
+    if (!simulate->sampling)
+        simulate->sampling = simulate->base.scenarios ? "own scenarios" : "in-sample";
+    if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.trajectories)
+        return cb_usage_error("simulate", "--trajectories: each scenario is simulated once");
+    if (simulate->out && !*simulate->out)
+        return cb_usage_error("simulate", "--out: the name of a directory is missing");
+    if (!cb_policy_path("simulate", simulate->base.case_path, simulate->policy_path, simulate->policy))
+        return CB_EXIT_USAGE;
+    if (simulate->out)
+        snprintf(simulate->folder, sizeof simulate->folder, "%s", simulate->out);
+    else
+        cb_folder_of(simulate->policy, simulate->folder);
+    simulate->options.solver = simulate->base.solver;
+    simulate->options.lp_folder = simulate->folder;
+    return -1;
+}
+
+static int read_options(int argc, char **argv, struct simulate *simulate) {
+    *simulate = (struct simulate){.base.command = "simulate",
+                                  .options = {.struct_size = sizeof simulate->options, .trajectories = 0}};
+    for (size_t table = 0; table < CB_TABLES; table++)
+        simulate->spool.wanted[table] = true;
+    opterr = 0;
+    int found;
+    while ((found = getopt_long(argc, argv, ":n:h", long_options, NULL)) != -1) {
+        if (found == 'h') {
+            fputs(cb_simulate_help, stdout);
+            return 0;
+        }
+        int code = parse_option(found, argv, simulate);
+        if (code)
+            return code;
+    }
+    if (optind == argc)
+        return cb_usage_error("simulate", "which case?");
+    if (optind + 1 < argc)
+        return cb_usage_error("simulate", "'%s' is one word too many", argv[optind + 1]);
+    simulate->base.case_path = argv[optind];
+    return settle(simulate);
+}
+
+/* Scenarios that somebody chose are no sample: their mean has no interval. */
+static bool is_sample(const struct simulate *simulate) {
+    return simulate->options.sampling != COBRE_SDDP_GIVEN;
+}
+
+/* In percent; NaN where the mean bounds nothing: with a risk measure, without a sample, or of a part of the costs. */
+static double find_gap(const struct simulate *simulate, const cobre_sddp_simulation *result, double bound) {
+    if (!is_sample(simulate) || simulate->averse || simulate->options.max_steps || result->mean == 0)
+        return NAN;
+    double distance = cobre_sddp_maximises(simulate->base.problem) ? bound - result->mean : result->mean - bound;
+    return 100 * distance / fabs(result->mean);
+}
+
+/* simulation.csv, for the report. */
+static bool write_summary(const struct simulate *simulate, const cobre_sddp_simulation *result, double bound) {
+    char path[PATH_MAX], text[6][32];
+    double gap = find_gap(simulate, result, bound);
+    if (!cb_join_path("simulate", path, simulate->folder, "simulation.csv"))
+        return false;
+    struct draft draft;
+    if (cb_draft_open(&draft, path)) {
+        fprintf(draft.file,
+                "key,value\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
+                "deviation,%.10g\nminimum,%s\nmaximum,%s\ngap,%s\n",
+                simulate->sampling, simulate->options.seed, result->trajectories, cb_exact_text(bound, text[0]),
+                cb_exact_text(result->mean, text[1]), cb_exact_text(result->half, text[2]), result->deviation,
+                cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
+                isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
+        if (cb_draft_close(&draft, true))
+            return true;
+    }
+    fprintf(stderr, "cobre simulate: %s: %s\n", path, strerror(errno));
+    return false;
+}
+
+static void print_json(const struct simulate *simulate, const cobre_sddp_simulation *result, double bound) {
+    char text[6][32];
+    printf("{\"sampling\": \"%s\", \"trajectories\": %zu, \"mean\": %s, \"half\": %s, \"deviation\": %s, "
+           "\"minimum\": %s, \"maximum\": %s, \"bound\": %s, \"out\": ",
+           simulate->sampling, result->trajectories, cb_json_real(result->mean, text[0]),
+           cb_json_real(result->half, text[1]), cb_json_real(result->deviation, text[2]),
+           cb_json_real(result->minimum, text[3]), cb_json_real(result->maximum, text[4]),
+           cb_json_real(bound, text[5]));
+    cb_json_write(stdout, simulate->folder);
+    printf("}\n");
+}
+
+/* "out/{costs,stages}.csv", or only "out/costs.csv". */
+static void print_tables(const struct simulate *simulate) {
+    bool several = false;
+    for (size_t table = 1; table < CB_TABLES; table++)
+        several |= simulate->spool.wanted[table];
+    printf("%-10s%s/%scosts", several ? "tables" : "table", simulate->folder, several ? "{" : "");
+    for (size_t table = 1; table < CB_TABLES; table++)
+        if (simulate->spool.wanted[table])
+            printf(",%s", cb_table_name[table]);
+    printf("%s.csv\n", several ? "}" : "");
+}
+
+static void print_summary(const struct simulate *simulate, const cobre_sddp_simulation *result, double bound) {
+    bool maximises = cobre_sddp_maximises(simulate->base.problem);
+    char mean[32], half[32], least[32], most[32], limit[32];
+    printf("%s: %zu trajector%s, %s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
+           result->trajectories == 1 ? "y" : "ies", simulate->sampling);
+    printf("%-10s%s", maximises ? "value" : "cost", cb_short_text(result->mean, 8, mean));
+    if (result->trajectories > 1 && is_sample(simulate))
+        printf(" +- %s (95 %%)", cb_short_text(result->half, 5, half));
+    printf(", from %s to %s\n", cb_short_text(result->minimum, 8, least), cb_short_text(result->maximum, 8, most));
+    printf("%-10s%s", "bound", cb_short_text(bound, 8, limit));
+    double gap = find_gap(simulate, result, bound);
+    if (isfinite(gap))
+        printf(", gap %.3g %%", gap);
+    else if (simulate->averse)
+        printf(", no gap: with a risk measure");
+    else if (!is_sample(simulate))
+        printf(", no gap: the scenarios are no sample");
+    else if (simulate->options.max_steps)
+        printf(", no gap: with --max-steps");
+    printf("\n\n");
+    print_tables(simulate);
+    printf("%-10scobre report ", "next");
+    cb_shell_write(stdout, simulate->folder);
+    printf("\n");
+}
+
+static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
+    struct session *base = &simulate->base;
+    cobre_sddp_simulation result;
+    if (simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE && !cobre_sddp_has_noise_model(base->problem) &&
+        cb_session_speaks(base))
+        fprintf(stderr,
+                "cobre simulate: this case has no model of its noise: out-of-sample is the same as in-sample\n");
+    cb_stop_catch(base, "the trajectories that are under way are finished");
+    simulate->options.stop = cb_stop_asked;
+    simulate->options.stage = cb_spool_stage;
+    simulate->options.arg = &simulate->spool;
+    if (cobre_sddp_simulate(base->comm, policy, &simulate->options, &result) != COBRE_SDDP_OK)
+        return cb_session_failed(base);
+    double bound = cobre_sddp_bound(policy);
+    simulate->averse = cobre_sddp_policy_averse(policy);
+    if (!is_sample(simulate))
+        result.half = NAN;
+    if (!cb_spool_write(&simulate->spool, base, simulate->folder))
+        return CB_EXIT_FAILED;
+    if (!cb_session_speaks(base))
+        return 0;
+    if (base->json)
+        print_json(simulate, &result, bound);
+    else
+        print_summary(simulate, &result, bound);
+    return write_summary(simulate, &result, bound) ? 0 : CB_EXIT_FAILED;
+}
+
+static bool prepare(struct simulate *simulate) {
+    if (!cb_spool_open(&simulate->spool, simulate->base.problem))
+        simulate->spool.failed = true; /* said when the ranks meet */
+    if (!cb_session_speaks(&simulate->base) || cb_session_folder(&simulate->base, simulate->folder))
+        return true;
+    fprintf(stderr, "cobre simulate: --out %s: %s\n", simulate->folder, strerror(errno));
+    return false;
+}
+
+static void say_train_first(const char *case_path) {
+    fprintf(stderr, "cobre simulate:   train first: cobre train ");
+    cb_shell_write(stderr, case_path);
+    fprintf(stderr, "\n");
+}
+
+int cb_command_simulate(int argc, char **argv) {
+    static struct simulate simulate;
+    int code = read_options(argc, argv, &simulate);
+    if (code < 0)
+        code = cb_session_open(&simulate.base, argc, argv);
+    if (code >= 0)
+        return code;
+    struct session *base = &simulate.base;
+    cobre_sddp_policy *policy = NULL;
+    code = cb_session_load(base);
+    if (code == 0 && !cb_session_agree(base, prepare(&simulate)))
+        code = CB_EXIT_FAILED;
+    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_SDDP_OK) {
+        code = cb_session_failed(base);
+        if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
+            say_train_first(base->case_path);
+    }
+    if (code == 0)
+        code = simulate_policy(&simulate, policy);
+    cobre_sddp_policy_free(&policy);
+    if (base->problem)
+        cb_spool_close(&simulate.spool);
+    cb_session_close(base);
+    return code;
+}

@@ -1,0 +1,57 @@
+/* frame.h: what launcher and agent say to each other: a type, a length, bytes. */
+#ifndef COBRE_CLI_FRAME_H
+#define COBRE_CLI_FRAME_H
+
+#include "cli/run/job.h"
+
+/* No type is a character of text: a start-up file of a shell that prints something is found out by its first byte. */
+enum frame_type {
+    /* to the agent */
+    FRAME_JOB = 0x81, /* first and once: struct order */
+    FRAME_INPUT,      /* bytes for standard input; the next after FRAME_TAKEN */
+    FRAME_INPUT_END,
+    FRAME_SIGNAL,   /* number */
+    FRAME_UNWANTED, /* number of an output that nobody reads */
+    /* from the agent */
+    FRAME_STARTED,  /* pid, port (0 on ranks other than 0) */
+    FRAME_CANNOT,   /* exit code: the program was not started; why is on standard error */
+    FRAME_OUT,      /* bytes of standard output */
+    FRAME_ERR,      /* bytes of standard error */
+    FRAME_ERROR,    /* bytes of its error pipe */
+    FRAME_TAKEN,    /* the last FRAME_INPUT has been written */
+    FRAME_NO_INPUT, /* standard input was closed by its reader */
+    FRAME_END,      /* how (a CLD_ constant), status */
+    FRAME_TYPES
+};
+
+enum { FRAME_HEADER = 5, FRAME_LIMIT = 1 << 24, FRAME_CHUNK = 1 << 16, FRAME_VERSION = 1 };
+
+struct frame {
+    enum frame_type type;
+    const char *bytes;
+    size_t count;
+};
+
+/* What the first frame asks of an agent. Points into the frame. */
+struct order {
+    const char *host; /* the agent's, as the launcher calls it */
+    const char *coordinator, *token, *directory;
+    size_t rank, size;
+    uint16_t port; /* 0 for rank 0, whose agent chooses it */
+    char **environment, **program;
+};
+
+void cb_frame_put(struct text *text, enum frame_type type, const void *bytes, size_t count);
+void cb_frame_put_numbers(struct text *text, enum frame_type type, uint32_t first, uint32_t second);
+
+/* The frame at the start of some bytes. 1: there is one, *used bytes long; 0: not all of it is there; -1: no frame. */
+int cb_frame_get(const char *bytes, size_t count, struct frame *frame, size_t *used);
+bool cb_frame_numbers(const struct frame *frame, uint32_t *first, uint32_t *second);
+
+bool cb_order_put(struct text *text, const struct order *order); /* false: too long for a frame */
+
+/* bytes: of a FRAME_JOB, writable, and as long-lived as the order. False: not an order of this version. The two lists
+ * are allocated; free both. */
+bool cb_order_get(char *bytes, size_t count, struct order *order);
+
+#endif

@@ -1,0 +1,208 @@
+/* job.h: the launcher's picture of its job. One thread; each struct is written by the file that its comment names. */
+#ifndef COBRE_CLI_JOB_H
+#define COBRE_CLI_JOB_H
+
+#include "cli/cli.h"
+#include "comm/select.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* CB_EXIT_LAUNCHER: the launcher itself could not do its work, as env(1) and timeout(1) use 125. */
+enum { CB_MAX_RANKS = 4096, CB_EXIT_LAUNCHER = 125, CB_EXIT_CANNOT_RUN = 126, CB_EXIT_NOT_FOUND = 127 };
+
+struct host {
+    char *name; /* as given; may start with "user@" */
+    size_t slots;
+};
+
+struct host_list {
+    struct host *hosts;
+    size_t count, slots; /* slots: of all */
+};
+
+struct run_options {
+    size_t size;
+    cobre_backend backend;
+    bool label;
+    bool self;              /* the ranks are this command itself, which has said what an exit code of 1 or 2 means */
+    const char *log_dir;    /* NULL: none */
+    char **program;         /* with its arguments, NULL at the end */
+    struct host_list hosts; /* count 0: all ranks run here */
+    const char *remote_shell;
+    const char *remote_cobre; /* NULL: as ours */
+};
+
+/* Bytes that grow. */
+struct text {
+    char *data;
+    size_t length, capacity;
+};
+
+struct sink; /* our standard output or error */
+
+/* LOG_ONLY: nothing goes to our own output. */
+enum relay { LINES, BYTES, LOG_ONLY };
+
+/* One output of one rank on its way to ours: with --label, and always when the rank runs elsewhere. (output.c) */
+struct stream {
+    int fd;     /* read end of the rank's pipe; -1: none or ended */
+    int log_fd; /* -1: none */
+    enum relay relay;
+    struct sink *sink;
+    size_t rank;
+    bool continued; /* the start of this line was too long to wait for its end */
+    struct text line;
+};
+
+/* How far the end of a failed job has come. Each stage includes the ones before it. */
+enum stage { RUNNING, FAILING, TERMINATING, KILLING };
+
+/* NOT_RUNNING: the agent could not start the program, and has said why. */
+enum contact { CONNECTING, CONNECTED, NOT_RUNNING, RANK_ENDED, LOST };
+
+/* What connects us with the agent of a rank elsewhere. (remote.c) */
+struct link {
+    int to, from; /* the remote shell's standard input and output; -1: closed */
+    struct text outgoing, incoming;
+    enum contact contact;
+    int64_t deadline;            /* for the agent's answer */
+    bool late, garbled;          /* it passed; what came was no frame */
+    bool connected;              /* there was an answer */
+    bool told_closed[2];         /* the rank knows that nobody reads its output, error */
+    bool shell_ended;            /* then with: */
+    int shell_how, shell_status; /* as siginfo_t has it */
+    pid_t pid;                   /* of the rank, there */
+    int how, status;             /* of its end */
+};
+
+/* One rank. `pid` is also its process group; it stays ours, and cannot be given to a stranger, until the end of the
+ * job, because the leader is looked at with WNOWAIT and reaped only after the group has been killed. */
+struct rank {
+    pid_t pid;          /* 0: not started (start.c); of a rank elsewhere: its remote shell */
+    bool ended;         /* from here to seen_in: run.c */
+    int how, status;    /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal */
+    unsigned sweep;     /* number of the look at the children that found its end: ends in one look have no order */
+    enum stage seen_in; /* stage of the job before that look */
+    int error_fd;       /* read end of its error pipe; -1: closed */
+    struct text line;   /* what has come of the error line now arriving */
+    struct text error;  /* the last complete one, with a 0 at the end; length 0: none */
+    struct stream out, err;
+    const char *host; /* NULL: here */
+    struct link link;
+};
+
+struct job {
+    struct run_options options;
+    struct rank *ranks;
+    size_t started, running;
+    unsigned sweeps;
+    enum stage stage;
+    int64_t deadline;  /* of the stage, in ms of the monotonic clock */
+    int passed_signal; /* the first SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
+    int start_code;    /* of a rank elsewhere that could not be started; 0: none */
+    char segment[64];  /* shm: its name; empty otherwise */
+    char token[65];    /* tcp: the secret, in hexadecimal */
+    const char *coordinator;
+    uint16_t port;     /* 0: not known yet */
+    int listen_fd;     /* for rank 0; -1: none */
+    const char *agent; /* in an agent: its host, as the launcher calls it */
+    pid_t guard;
+    int guard_fd;          /* the only write end of the guard's pipe */
+    int input_fd, null_fd; /* standard input of rank 0; of the others */
+    struct rlimit files;   /* the limit we were started with, which the ranks get back */
+};
+
+/* hosts.c: false after a message of cb_usage_error's kind. */
+bool cb_hosts_parse(const char *text, struct host_list *list);
+bool cb_hosts_read(const char *path, struct host_list *list);
+const char *cb_host_of_rank(const struct host_list *list, size_t rank);
+const char *cb_host_address(const char *name); /* without "user@" */
+void cb_hosts_free(struct host_list *list);
+
+/* options.c: -1 when the job should run, otherwise the exit code. */
+int cb_run_options(int argc, char **argv, struct run_options *options);
+
+/* environment.c: what a backend needs, before the first rank and in each. */
+bool cb_environment_has(cobre_backend backend); /* the launcher knows how */
+bool cb_environment_prepare(struct job *job);
+bool cb_environment_listen(struct job *job, bool loopback); /* tcp: opens listen_fd and sets the port */
+void cb_environment_set(const struct job *job, size_t rank, int error_fd);
+bool cb_environment_is_of_host(const char *variable); /* "NAME=value" that means nothing elsewhere */
+
+/* guard.c */
+bool cb_guard_start(struct job *job);
+bool cb_guard_tell(int guard_fd, pid_t pid); /* pid leads a group of the job; 0: all groups have been killed */
+void cb_guard_end(struct job *job);
+
+/* start.c: starts one rank. 0, or the exit code after a message. */
+int cb_rank_start(struct job *job, size_t index);
+int cb_remote_shell_start(struct job *job, size_t index, char **command, int in, int out);
+
+/* remote.c: ranks on other hosts. Each has two places in what poll watches, and all one more, the last. */
+int cb_remote_start(struct job *job); /* as many as may start now; 0, or the exit code after a message */
+void cb_remote_watch(const struct job *job, struct pollfd *fds, int64_t *deadline);
+void cb_remote_serve(struct job *job, const struct pollfd *fds);
+void cb_remote_signal(struct rank *rank, int signal);
+void cb_remote_cut(struct job *job); /* those that have not ended: kills their remote shells */
+bool cb_remote_connecting(const struct job *job);
+void cb_remote_close(struct job *job);          /* lets the agents end, and waits for it */
+int cb_remote_explain(const struct job *job);   /* 0, or the exit code after saying which rank did not start and why */
+void cb_remote_print_loss(const struct rank *); /* how the contact was lost */
+
+/* signals.c */
+bool cb_signals_catch(void);
+void cb_signals_block(sigset_t *old);
+void cb_signals_unblock(const sigset_t *old);
+void cb_signals_restore(bool terminal_output); /* in a rank: what we were started with */
+int cb_signals_fd(void);                       /* readable when one has come */
+void cb_signals_clear(void);
+bool cb_signal_take(int signal);
+int cb_signal_take_passed(void); /* the next one to pass on; 0: none */
+void cb_signal_stop_self(void);  /* returns when continued */
+const char *cb_signal_name(int signal);
+
+/* output.c: lines of the ranks, labelled, whole. */
+bool cb_output_directory(const char *path);
+int cb_output_file(const char *directory, size_t rank, const char *ending);
+void cb_output_open(void);
+void cb_stream_init(struct stream *stream, size_t rank, int number, int fd, int log_fd);
+void cb_stream_take(struct stream *stream, const char *bytes, size_t count);
+bool cb_stream_broken(const struct stream *stream); /* nobody wants what it says */
+bool cb_stream_wanted(const struct stream *stream); /* there is room for what it has to say */
+bool cb_stream_read(struct stream *stream);         /* false: nothing more for now */
+void cb_stream_end(struct stream *stream);
+int cb_sink_fd(int number); /* -1: nothing to write */
+void cb_sink_write(int number);
+int cb_output_lost(void); /* errno if a rank's output could not be written; 0: it could */
+void cb_output_close(void);
+
+/* terminal.c: what is typed goes to rank 0. */
+int cb_terminal_open(void); /* the read end for rank 0; -1: errno says why not */
+int cb_terminal_fd(bool *look_again);
+int cb_terminal_feed_fd(bool *pending);
+void cb_terminal_read(void);
+void cb_terminal_feed(bool broken);
+
+/* run.c */
+int cb_run_self(int argc, char **argv); /* as cb_command_run, for a command whose ranks are the command itself */
+void cb_keep_error(struct rank *rank, const char *bytes, size_t count); /* the last whole line that looks like one */
+
+/* verdict.c: prints who failed first and how; returns the exit code of the job. */
+int cb_verdict(const struct job *job);
+
+/* text.c */
+void cb_text_append(struct text *text, const char *bytes, size_t count);
+void cb_text_drop(struct text *text, size_t count); /* from the front */
+bool cb_text_write(struct text *text, int fd);      /* what fd takes now; false: nobody reads there any more */
+bool cb_pipe(int ends[2]);                          /* both close-on-exec */
+void cb_unblocked(int fd);
+void cb_close(int *fd);
+int64_t cb_now_ms(void);
+bool cb_has_ended(pid_t pid, int *how, int *status); /* a child, which is not reaped */
+bool cb_own_path(char path[PATH_MAX]);               /* of this program; false: errno says why, and path is as it was */
+_Noreturn void cb_give_up(const char *what);         /* the guard then ends the ranks */
+
+#endif

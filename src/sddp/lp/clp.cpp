@@ -1,0 +1,317 @@
+/* clp.cpp: COIN-OR CLP behind lp.h, from C++ because only there a solve can keep its factorisation.
+ *
+ * A start copies the model that was never solved over the one in use: whatever CLP remembers (weights, random numbers,
+ * dual bound) is gone, so that a used object and a fresh one go the same way, bit by bit. Copying costs about as much as
+ * one solve, and is done once for all openings of a state. */
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <coin/ClpFactorization.hpp>
+#include <coin/ClpSimplex.hpp>
+
+#include "sddp/lp/solvers.h"
+
+struct cb_lp {
+    ClpSimplex fresh, model;
+    int columns, rows, extra;
+    bool matrix_changed; /* the factorisation is of another matrix */
+    bool broken;         /* CLP threw something: it can only be destroyed */
+};
+
+namespace {
+
+thread_local char last_words[256];
+
+const char *trouble() {
+    return last_words;
+}
+
+void say(const char *words) {
+    std::snprintf(last_words, sizeof last_words, "%s", words);
+}
+
+/* C++ may throw; C must not see it. */
+template <typename Work> bool succeeds(Work work) {
+    try {
+        work();
+        return true;
+    } catch (const std::bad_alloc &) {
+        say("there is no memory");
+    } catch (const CoinError &error) {
+        say(error.message().c_str());
+    } catch (...) {
+        say("it threw something unknown");
+    }
+    return false;
+}
+
+template <typename Work> void attempt(cb_lp *lp, Work work) {
+    if (!lp->broken && !succeeds(work))
+        lp->broken = true;
+}
+
+double bounded(double value) {
+    return std::isinf(value) ? (value > 0 ? COIN_DBL_MAX : -COIN_DBL_MAX) : value;
+}
+
+/* Changes go to both, so that they outlast the next start. */
+void set_column(cb_lp *lp, int column, double lower, double upper) {
+    lp->fresh.setColumnBounds(column, bounded(lower), bounded(upper));
+    lp->model.setColumnBounds(column, bounded(lower), bounded(upper));
+}
+
+void set_row(cb_lp *lp, int row, double lower, double upper) {
+    lp->fresh.setRowBounds(row, bounded(lower), bounded(upper));
+    lp->model.setRowBounds(row, bounded(lower), bounded(upper));
+}
+
+void set_cost(cb_lp *lp, int column, double cost) {
+    lp->fresh.setObjectiveCoefficient(column, cost);
+    lp->model.setObjectiveCoefficient(column, cost);
+}
+
+void set_entry(cb_lp *lp, int row, int column, double value) {
+    attempt(lp, [=] {
+        lp->fresh.modifyCoefficient(row, column, value, true);
+        lp->model.modifyCoefficient(row, column, value, true);
+    });
+    lp->matrix_changed = true;
+}
+
+void destroy(cb_lp *lp) {
+    delete lp;
+}
+
+std::vector<double> bounded_copy(const double *values, int count) {
+    std::vector<double> copy(values, values + count);
+    for (double &value : copy)
+        value = bounded(value);
+    return copy;
+}
+
+void load(cb_lp *lp, const cb_lp_model *model) {
+    std::vector<CoinBigIndex> begin(model->start, model->start + model->columns + 1);
+    std::vector<double> column_lower = bounded_copy(model->column_lower, model->columns);
+    std::vector<double> column_upper = bounded_copy(model->column_upper, model->columns);
+    std::vector<double> row_lower = bounded_copy(model->row_lower, model->rows);
+    std::vector<double> row_upper = bounded_copy(model->row_upper, model->rows);
+    lp->fresh.loadProblem(model->columns, model->rows, begin.data(), model->index, model->value, column_lower.data(),
+                          column_upper.data(), model->cost, row_lower.data(), row_upper.data());
+    lp->fresh.setOptimizationDirection(1);
+    lp->fresh.setPrimalTolerance(1e-8);
+    lp->fresh.setDualTolerance(1e-9);
+    lp->fresh.scaling(0);           /* cut rows come and go: only an unscaled matrix stays what it was */
+    lp->fresh.setPerturbation(100); /* off */
+}
+
+void renew(cb_lp *lp) {
+    lp->model = lp->fresh;
+    lp->model.setLogLevel(0); /* not copied */
+}
+
+cb_lp *create(const cb_lp_model *model) {
+    std::unique_ptr<cb_lp> lp;
+    bool good = succeeds([&] {
+        lp.reset(new cb_lp);
+        lp->columns = model->columns;
+        lp->rows = model->rows;
+        lp->extra = 0;
+        lp->matrix_changed = true;
+        lp->broken = false;
+        load(lp.get(), model);
+        renew(lp.get());
+    });
+    return good ? lp.release() : nullptr;
+}
+
+void put_row(cb_lp *lp, const cb_lp_row *row) {
+    CoinBigIndex starts[2] = {0, row->count};
+    double lower = row->lower, upper = COIN_DBL_MAX;
+    lp->model.addRows(1, &lower, &upper, starts, row->index, row->value);
+    lp->model.setRowStatus(lp->rows + lp->extra, ClpSimplex::basic);
+    lp->extra++;
+    lp->matrix_changed = true;
+}
+
+void add_row(cb_lp *lp, const cb_lp_row *row) {
+    attempt(lp, [=] { put_row(lp, row); });
+}
+
+void delete_rows(cb_lp *lp, const unsigned char *keep) {
+    std::vector<int> gone;
+    for (int i = 0; i < lp->extra; i++)
+        if (!keep || !keep[i])
+            gone.push_back(lp->rows + i);
+    if (gone.empty())
+        return;
+    lp->model.deleteRows(static_cast<int>(gone.size()), gone.data());
+    lp->extra -= static_cast<int>(gone.size());
+    lp->matrix_changed = true;
+}
+
+void keep_rows(cb_lp *lp, const unsigned char *keep) {
+    attempt(lp, [=] { delete_rows(lp, keep); });
+}
+
+ClpSimplex::Status status_of(unsigned char stand, double lower, double upper) {
+    if (stand == CB_BASIC)
+        return ClpSimplex::basic;
+    if (lower == upper)
+        return ClpSimplex::isFixed;
+    bool has_lower = lower > -COIN_DBL_MAX, has_upper = upper < COIN_DBL_MAX;
+    if (!has_lower && !has_upper)
+        return ClpSimplex::isFree;
+    if (stand == CB_AT_UPPER)
+        return has_upper ? ClpSimplex::atUpperBound : ClpSimplex::atLowerBound;
+    return has_lower ? ClpSimplex::atLowerBound : ClpSimplex::atUpperBound;
+}
+
+void set_basis(cb_lp *lp, const unsigned char *basis) {
+    ClpSimplex &model = lp->model;
+    for (int j = 0; j < lp->columns; j++) {
+        double lower = model.columnLower()[j], upper = model.columnUpper()[j];
+        model.setColumnStatus(j, status_of(basis[j], lower, upper));
+        if (basis[j] != CB_BASIC) { /* a column that is not basic must stand on its bound */
+            bool high = (basis[j] == CB_AT_UPPER && upper < COIN_DBL_MAX) || lower <= -COIN_DBL_MAX;
+            double at = high ? upper : lower;
+            model.primalColumnSolution()[j] = std::fabs(at) < COIN_DBL_MAX ? at : 0;
+        }
+    }
+    for (int i = 0; i < lp->rows + lp->extra; i++)
+        model.setRowStatus(i, status_of(basis[lp->columns + i], model.rowLower()[i], model.rowUpper()[i]));
+}
+
+void begin(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
+    renew(lp);
+    lp->extra = 0;
+    std::vector<CoinBigIndex> starts(1, 0);
+    std::vector<int> index;
+    std::vector<double> value, lower, upper;
+    for (int i = 0; i < count; i++) {
+        index.insert(index.end(), rows[i].index, rows[i].index + rows[i].count);
+        value.insert(value.end(), rows[i].value, rows[i].value + rows[i].count);
+        starts.push_back(static_cast<CoinBigIndex>(index.size()));
+        lower.push_back(rows[i].lower);
+        upper.push_back(COIN_DBL_MAX);
+    }
+    if (count > 0)
+        lp->model.addRows(count, lower.data(), upper.data(), starts.data(), index.data(), value.data());
+    lp->extra = count;
+    lp->model.createStatus();
+    if (basis)
+        set_basis(lp, basis);
+    lp->matrix_changed = true;
+}
+
+void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
+    attempt(lp, [=] { begin(lp, rows, count, basis); });
+}
+
+cb_lp_outcome outcome_of(const ClpSimplex &model) {
+    switch (model.status()) {
+    case 0: return CB_LP_OPTIMAL;
+    case 1: return CB_LP_INFEASIBLE;
+    case 2: return CB_LP_UNBOUNDED;
+    default: return CB_LP_STUCK;
+    }
+}
+
+cb_lp_outcome solve_with(cb_lp *lp, int effort) {
+    ClpSimplex &model = lp->model;
+    enum { KEEP = 1, REUSE = 2 };
+    int limit = 200 + 10 * (lp->rows + lp->extra) + lp->columns; /* as with GLPK */
+    model.setMaximumIterations(effort < 2 ? limit : 100 * limit);
+    model.setNumberIterations(0);
+    if (effort == 0) {
+        model.dual(0, lp->matrix_changed ? KEEP : KEEP | REUSE);
+    } else {
+        model.factorization()->pivotTolerance(0.5);
+        if (effort > 1)
+            model.createStatus();
+        model.scaling(effort == 2 ? 3 : 0);
+        if (effort < 3)
+            model.dual(0, 0);
+        else
+            model.primal(0, 0);
+        model.scaling(0);
+        model.factorization()->pivotTolerance(0.1);
+    }
+    lp->matrix_changed = effort > 0;
+    return outcome_of(model);
+}
+
+cb_lp_outcome solve(cb_lp *lp, int effort) {
+    cb_lp_outcome outcome = CB_LP_GAVE_UP;
+    attempt(lp, [&] { outcome = solve_with(lp, effort); });
+    return lp->broken ? CB_LP_GAVE_UP : outcome;
+}
+
+double objective(const cb_lp *lp) {
+    return lp->model.objectiveValue();
+}
+
+double column_value(const cb_lp *lp, int column) {
+    return lp->model.primalColumnSolution()[column];
+}
+
+double column_dual(const cb_lp *lp, int column) {
+    return lp->model.dualColumnSolution()[column];
+}
+
+double row_dual(const cb_lp *lp, int row) {
+    return lp->model.dualRowSolution()[row];
+}
+
+unsigned char stand_from(ClpSimplex::Status status) {
+    return status == ClpSimplex::basic ? CB_BASIC : status == ClpSimplex::atUpperBound ? CB_AT_UPPER : CB_AT_LOWER;
+}
+
+void get_basis(const cb_lp *lp, unsigned char *basis) {
+    for (int j = 0; j < lp->columns; j++)
+        basis[j] = stand_from(lp->model.getColumnStatus(j));
+    for (int i = 0; i < lp->rows + lp->extra; i++)
+        basis[lp->columns + i] = stand_from(lp->model.getRowStatus(i));
+}
+
+unsigned char extra_stand(const cb_lp *lp, int extra) {
+    return stand_from(lp->model.getRowStatus(lp->rows + extra));
+}
+
+void do_write(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
+    for (int j = 0; j < lp->columns; j++) {
+        std::string name = column_names[j] ? column_names[j] : "future" + std::to_string(j);
+        lp->model.setColumnName(j, name);
+    }
+    for (int i = 0; i < lp->rows; i++) {
+        std::string name = row_names[i] ? row_names[i] : "risk" + std::to_string(i);
+        lp->model.setRowName(i, name);
+    }
+    std::string base = path; /* CLP adds the extension itself */
+    if (base.size() > 3 && base.compare(base.size() - 3, 3, ".lp") == 0)
+        base.resize(base.size() - 3);
+    lp->model.writeLp(base.c_str(), "lp");
+}
+
+int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
+    attempt(lp, [=] { do_write(lp, path, column_names, row_names); });
+    std::FILE *written = std::fopen(path, "r");
+    if (!written)
+        return 1;
+    std::fclose(written);
+    return lp->broken;
+}
+
+const char *version() {
+    return CLP_VERSION;
+}
+
+} // namespace
+
+const cb_lp_solver cb_lp_clp = {
+    "clp", version, create,  destroy,   set_column,   set_row,     set_cost, set_entry, add_row,     keep_rows,
+    start, solve,   trouble, objective, column_value, column_dual, row_dual, get_basis, extra_stand, write_file,
+};

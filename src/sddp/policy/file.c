@@ -1,0 +1,383 @@
+/* file.c: a policy as a file, which is also a checkpoint.
+ *
+ *     header        fixed size, below
+ *     names         of states, then of nodes, each ended by a zero byte; padded to 8 bytes
+ *     bounds        value bound of each node, own bound of each node
+ *     trace         of each iteration: bound, mean, deviation, cuts, solves
+ *     starts        see starts.c; padded to 8 bytes
+ *     cuts          records as in the pool, in the order of ids
+ *     checksum      of all words before it
+ *
+ * All in words of 8 bytes, as the machine has them; the header tells the byte order. Nothing in it depends on who
+ * computed it. Rank 0 writes FILE.part, flushes it to the disk and renames it: FILE is whole at any time. Rank 0 reads:
+ * once to check the sum, then again; the cuts go to all ranks by gathers to which the others add nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sddp/hash.h"
+#include "sddp/policy/policy.h"
+
+#define MAGIC "COBRESDP"
+#define VERSION 1
+#define ORDER 0x0102030405060708u
+#define PIECE 4096 /* cuts read at a time */
+
+typedef struct {
+    char magic[8];
+    uint64_t version, order, fingerprint, shape;
+    char solver[16];
+    uint64_t seed, passes, multi_cut, has_risk;
+    double beta, alpha;
+    uint64_t states, nodes, functions, iterations, cuts;
+    uint64_t name_bytes, start_bytes; /* padded */
+} header;
+
+static uint64_t padded(uint64_t bytes) {
+    return (bytes + 7) / 8 * 8;
+}
+
+/* From the names to the starts. */
+static uint64_t middle_bytes(const header *head) {
+    return head->name_bytes + 16 * head->nodes + sizeof(cb_trace) * head->iterations + head->start_bytes;
+}
+
+static uint64_t file_bytes(const header *head) {
+    return sizeof *head + middle_bytes(head) + 8 * (CB_CUT_SLOPES + head->states) * head->cuts + 8;
+}
+
+static cobre_sddp_status file_error(const char *path, const char *doing, const char *remedy) {
+    return cb_sddp_fail_at(COBRE_SDDP_FILE_FAILED, path, 0, "%s: cannot %s: %s -- %s", path, doing, strerror(errno),
+                           remedy);
+}
+
+typedef struct {
+    FILE *file;
+    uint64_t hash;
+    bool failed;
+} writer;
+
+static void put(writer *out, const void *bytes, uint64_t count) {
+    if (count > 0 && fwrite(bytes, 1, count, out->file) != count)
+        out->failed = true;
+    cb_hash_words(&out->hash, bytes, count / 8);
+}
+
+/* All names of the problem in one padded block; NULL: no memory. */
+static char *pack_names(const cobre_sddp_problem *problem, uint64_t *bytes) {
+    uint64_t total = 0;
+    for (size_t s = 0; s < problem->states; s++)
+        total += strlen(problem->state[s].name) + 1;
+    for (size_t n = 0; n < problem->nodes; n++)
+        total += strlen(problem->node[n].name) + 1;
+    *bytes = padded(total);
+    char *names = calloc(*bytes + 1, 1), *at = names;
+    if (!names)
+        return NULL;
+    for (size_t s = 0; s < problem->states; s++)
+        at = stpcpy(at, problem->state[s].name) + 1;
+    for (size_t n = 0; n < problem->nodes; n++)
+        at = stpcpy(at, problem->node[n].name) + 1;
+    return names;
+}
+
+static header head_of(const cobre_sddp_policy *policy) {
+    header head = {.version = VERSION,
+                   .order = ORDER,
+                   .fingerprint = policy->problem->fingerprint,
+                   .shape = policy->problem->shape,
+                   .seed = policy->seed,
+                   .passes = policy->passes,
+                   .multi_cut = policy->kind.multi_cut,
+                   .has_risk = policy->kind.has_risk,
+                   .beta = policy->kind.risk.beta,
+                   .alpha = policy->kind.risk.alpha,
+                   .states = policy->problem->states,
+                   .nodes = policy->problem->nodes,
+                   .functions = policy->functions,
+                   .iterations = policy->iterations,
+                   .cuts = policy->pool.cuts};
+    memcpy(head.magic, MAGIC, sizeof head.magic);
+    snprintf(head.solver, sizeof head.solver, "%s", policy->kind.solver->name);
+    return head;
+}
+
+static void put_all(writer *out, const cobre_sddp_policy *policy, const header *head, const char *names,
+                    const unsigned char *starts) {
+    put(out, head, sizeof *head);
+    put(out, names, head->name_bytes);
+    put(out, policy->value_bound, 8 * head->nodes);
+    put(out, policy->own_bound, 8 * head->nodes);
+    put(out, policy->trace, sizeof(cb_trace) * head->iterations);
+    put(out, starts, head->start_bytes);
+    for (uint64_t id = 0; id < head->cuts; id++)
+        put(out, cb_pool_cut(&policy->pool, id), 8 * policy->pool.stride);
+    uint64_t checksum = out->hash;
+    put(out, &checksum, sizeof checksum);
+}
+
+/* The directory entry, too, must reach the disk. */
+static void sync_folder(const char *path) {
+    char folder[1024];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    snprintf(slash ? slash + 1 : folder, 2, "%s", slash ? "" : ".");
+    int fd = open(folder, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd);
+    close(fd);
+}
+
+static cobre_sddp_status write_file(const cobre_sddp_policy *policy, const header *head, const char *names,
+                                    const unsigned char *starts, const char *path) {
+    const char *remedy = "check that the folder exists, may be written and has room";
+    char part[1024];
+    if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
+        return cb_sddp_fail_at(COBRE_SDDP_FILE_FAILED, path, 0, "%s: the name is too long", path);
+    writer out = {.file = fopen(part, "wbe"), .hash = CB_HASH_START};
+    if (!out.file)
+        return file_error(part, "write", remedy);
+    put_all(&out, policy, head, names, starts);
+    out.failed |= fflush(out.file) != 0 || fsync(fileno(out.file)) != 0;
+    int cause = errno;
+    out.failed |= fclose(out.file) != 0;
+    if (!out.failed && rename(part, path) == 0) {
+        sync_folder(path);
+        return COBRE_SDDP_OK;
+    }
+    errno = out.failed ? cause : errno;
+    cobre_sddp_status status = file_error(path, "write", remedy);
+    remove(part);
+    return status;
+}
+
+static cobre_sddp_status write_here(const cobre_sddp_policy *policy, const char *path) {
+    header head = head_of(policy);
+    size_t start_bytes = 0;
+    char *names = pack_names(policy->problem, &head.name_bytes);
+    unsigned char *starts = cb_starts_pack(policy->start, policy->problem->nodes, &start_bytes);
+    head.start_bytes = padded(start_bytes);
+    unsigned char *whole = starts ? realloc(starts, head.start_bytes + 1) : NULL;
+    cobre_sddp_status status = COBRE_SDDP_OK;
+    if (names && whole) {
+        memset(whole + start_bytes, 0, head.start_bytes - start_bytes);
+        status = write_file(policy, &head, names, whole, path);
+    } else {
+        status = cb_sddp_memory("a policy file", start_bytes);
+    }
+    free(names);
+    free(whole ? whole : starts);
+    return status;
+}
+
+cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
+    cobre_sddp_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_SDDP_OK;
+    return cb_agree(policy->comm, status);
+}
+
+static cobre_sddp_status damaged(const char *path, const char *why) {
+    return cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0, "%s: %s -- train again, or take an older checkpoint",
+                           path, why);
+}
+
+static cobre_sddp_status check_sum(FILE *file, const header *head, const char *path) {
+    uint64_t hash = CB_HASH_START, word, left = file_bytes(head) / 8;
+    rewind(file);
+    for (; left > 1 && fread(&word, sizeof word, 1, file) == 1; left--)
+        cb_hash_word(&hash, word);
+    if (left > 1 || fread(&word, sizeof word, 1, file) != 1 || fgetc(file) != EOF)
+        return damaged(path, "the file is cut off or too long");
+    return word == hash ? COBRE_SDDP_OK : damaged(path, "the checksum is wrong");
+}
+
+static cobre_sddp_status check_head(const header *head, const cobre_sddp_problem *problem, const char *path,
+                                    bool warm) {
+    if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0)
+        return damaged(path, "this is not a policy file");
+    if (head->order != ORDER || head->version != VERSION)
+        return damaged(path, head->order != ORDER ? "written by a machine of another byte order"
+                                                  : "written by another version of cobre");
+    if (!memchr(head->solver, 0, sizeof head->solver) || head->passes == 0 || head->cuts > UINT32_MAX ||
+        head->iterations > UINT32_MAX || head->name_bytes > UINT32_MAX || head->start_bytes > ((uint64_t)1 << 40))
+        return damaged(path, "the header makes no sense");
+    if (warm ? head->shape != problem->shape : head->fingerprint != problem->fingerprint)
+        return cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0, "%s: this policy belongs to another problem -- %s",
+                               path,
+                               warm ? "a warm start needs states, nodes and numbers of outcomes of the same names"
+                                    : "use it as a warm start, if only numbers have changed");
+    if (head->states != problem->states || head->nodes != problem->nodes) /* how much is read depends on them */
+        return damaged(path, "the header makes no sense");
+    return COBRE_SDDP_OK;
+}
+
+/* Rank 0 opens, checks and reads what is before the cuts. */
+static cobre_sddp_status open_here(const cobre_sddp_problem *problem, const char *path, bool warm, FILE **file,
+                                   header *head, unsigned char **middle) {
+    *file = fopen(path, "rbe");
+    if (!*file)
+        return file_error(path, "read", "check the name");
+    if (fread(head, sizeof *head, 1, *file) != 1)
+        return ferror(*file) ? file_error(path, "read", "check the name") : damaged(path, "the file is too short");
+    CB_TRY(check_head(head, problem, path, warm));
+    CB_TRY(check_sum(*file, head, path));
+    size_t bytes = (size_t)middle_bytes(head);
+    *middle = malloc(bytes + 1);
+    if (!*middle)
+        return cb_sddp_memory("a policy", bytes);
+    if (fseek(*file, (long)sizeof *head, SEEK_SET) != 0 || (bytes > 0 && fread(*middle, bytes, 1, *file) != 1))
+        return file_error(path, "read", "try again");
+    return COBRE_SDDP_OK;
+}
+
+/* Opens on rank 0; everybody gets the header and the middle. */
+static cobre_sddp_status open_together(cobre_comm *comm, const cobre_sddp_problem *problem, const char *path, bool warm,
+                                       FILE **file, header *head, unsigned char **middle) {
+    bool first = cobre_rank(comm) == 0;
+    CB_TRY(cb_agree(comm, first ? open_here(problem, path, warm, file, head, middle) : COBRE_SDDP_OK));
+    CB_TRY(cb_sddp_comm(cobre_broadcast(comm, head, sizeof *head, COBRE_U8, 0)));
+    size_t bytes = (size_t)middle_bytes(head);
+    bool room = first || (*middle = malloc(bytes + 1));
+    CB_TRY(cb_agree(comm, room ? COBRE_SDDP_OK : cb_sddp_memory("a policy", bytes)));
+    return cb_sddp_comm(cobre_broadcast(comm, *middle, bytes, COBRE_U8, 0));
+}
+
+/* The next cuts of rank 0's file; the first is NaN if they are not to be had. iteration NULL: as they are. */
+static cobre_sddp_status read_piece(const cb_pool *pool, FILE *file, const char *path, size_t cuts,
+                                    const double *iteration, double *piece) {
+    cobre_sddp_status status = COBRE_SDDP_OK;
+    if (fread(piece, pool->stride * sizeof *piece, cuts, file) != cuts)
+        status = file_error(path, "read", "try again");
+    for (size_t i = 0; i < cuts && !status; i++) {
+        double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION];
+        if (isnan(cut[CB_CUT_INTERCEPT]) || !(function >= 0 && function < (double)pool->functions))
+            status = damaged(path, "a cut makes no sense");
+        if (iteration)
+            cut[CB_CUT_ITERATION] = *iteration;
+    }
+    if (status)
+        piece[CB_CUT_INTERCEPT] = NAN;
+    return status;
+}
+
+/* The cuts, PIECE at a time, from rank 0's file into the pool. */
+static cobre_sddp_status read_cuts(cb_pool *pool, FILE *file, const char *path, uint64_t cuts,
+                                   const double *iteration) {
+    size_t *counts = calloc(cobre_size(pool->comm), sizeof *counts);
+    double *piece = malloc(PIECE * pool->stride * sizeof *piece);
+    cobre_sddp_status status =
+        cb_agree(pool->comm, counts && piece ? COBRE_SDDP_OK : cb_sddp_memory("cuts", PIECE * pool->stride * 8));
+    for (uint64_t left = cuts; left > 0 && !status; left -= counts[0]) {
+        counts[0] = left < PIECE ? (size_t)left : PIECE;
+        status = file ? read_piece(pool, file, path, counts[0], iteration, piece) : COBRE_SDDP_OK;
+        status = cb_pool_add(pool, piece, counts, status);
+    }
+    free(counts);
+    free(piece);
+    return status;
+}
+
+static cobre_sddp_status take_middle(cobre_sddp_policy *policy, const header *head, const unsigned char *middle,
+                                     const char *path) {
+    size_t nodes = policy->problem->nodes;
+    middle += head->name_bytes;
+    memcpy(policy->value_bound, middle, 8 * nodes);
+    memcpy(policy->own_bound, middle + 8 * nodes, 8 * nodes);
+    middle += 16 * nodes;
+    for (uint64_t i = 0; i < head->iterations; i++) {
+        cb_trace trace;
+        memcpy(&trace, middle + i * sizeof trace, sizeof trace);
+        if (!cb_policy_trace(policy, trace))
+            return cb_sddp_memory("the trace", (size_t)head->iterations * sizeof trace);
+    }
+    middle += head->iterations * sizeof(cb_trace);
+    cobre_sddp_status status = COBRE_SDDP_INVALID_POLICY;
+    for (size_t slack = 0; slack < 8 && slack <= head->start_bytes && status == COBRE_SDDP_INVALID_POLICY; slack++)
+        status = cb_starts_unpack(policy->start, nodes, middle, (size_t)head->start_bytes - slack);
+    return status == COBRE_SDDP_INVALID_POLICY ? damaged(path, "the starts make no sense") : status;
+}
+
+static cobre_sddp_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head, const char *path,
+                               const char *lp_folder, bool same_solver, cobre_sddp_policy **policy) {
+    cb_policy_options options = {.solver = cb_lp_solver_by_name(head->solver),
+                                 .seed = head->seed,
+                                 .passes = (size_t)head->passes,
+                                 .multi_cut = head->multi_cut != 0,
+                                 .has_risk = head->has_risk != 0,
+                                 .risk = {.beta = head->beta, .alpha = head->alpha},
+                                 .lp_folder = lp_folder};
+    if (!options.solver && same_solver)
+        return cb_sddp_fail_at(COBRE_SDDP_SOLVER_NOT_AVAILABLE, path, 0,
+                               "%s: trained with solver %s, which is not in this build -- build with it", path,
+                               head->solver);
+    if (!options.solver)
+        options.solver = cb_lp_solver_at(0);
+    CB_TRY(cb_policy_new(comm, problem, &options, policy));
+    return (*policy)->functions == head->functions ? COBRE_SDDP_OK : damaged(path, "the header makes no sense");
+}
+
+cobre_sddp_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
+                                 bool same_solver, cobre_sddp_policy **policy) {
+    FILE *file = NULL;
+    header head = {0};
+    unsigned char *middle = NULL;
+    *policy = NULL;
+    cobre_sddp_status status = open_together(comm, problem, path, false, &file, &head, &middle);
+    if (!status)
+        status = cb_agree(comm, build(comm, problem, &head, path, lp_folder, same_solver, policy));
+    if (!status)
+        status = cb_agree(comm, take_middle(*policy, &head, middle, path));
+    if (!status)
+        status = read_cuts(&(*policy)->pool, file, path, head.cuts, NULL);
+    if (status)
+        cobre_sddp_policy_free(policy);
+    if (file)
+        fclose(file);
+    free(middle);
+    return status;
+}
+
+cobre_sddp_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
+                                         cobre_sddp_policy **policy) {
+    return cb_policy_read(comm, problem, path, NULL, false, policy);
+}
+
+/* Cuts of a run that was more averse to risk may lie above the costs of this one, and its bound would be none. */
+static bool more_averse(const header *head, const cobre_sddp_policy *policy) {
+    for (size_t n = 0; n < policy->problem->nodes; n++) {
+        const cb_node *node = &policy->problem->node[n];
+        cb_risk now = cb_node_risk(&policy->kind, node),
+                then = head->has_risk ? (cb_risk){.beta = head->beta, .alpha = head->alpha} : node->risk;
+        if (node->edges > 0 && then.beta < 1 && (now.beta > then.beta || now.alpha > then.alpha))
+            return true;
+    }
+    return false;
+}
+
+cobre_sddp_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path) {
+    FILE *file = NULL;
+    header head = {0};
+    unsigned char *middle = NULL;
+    double before = 0;
+    cobre_sddp_status status = open_together(policy->comm, policy->problem, path, true, &file, &head, &middle);
+    if (!status && (head.multi_cut != 0) != policy->kind.multi_cut)
+        status = cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0,
+                                 "%s: it holds %s, this run makes the other kind -- use "
+                                 "the same kind of cuts",
+                                 path, head.multi_cut ? "multi-cuts" : "single cuts");
+    if (!status && more_averse(&head, policy))
+        status = cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0,
+                                 "%s: that run was more averse to risk, and its cuts are no bounds for this one -- "
+                                 "start with a policy that is as averse, or less",
+                                 path);
+    if (!status)
+        status = read_cuts(&policy->pool, file, path, head.cuts, &before);
+    if (file)
+        fclose(file);
+    free(middle);
+    return status;
+}

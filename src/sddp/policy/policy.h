@@ -1,0 +1,63 @@
+/* policy.h: what training makes: cuts, where each LP starts from, and the trace. */
+#ifndef CB_POLICY_H
+#define CB_POLICY_H
+
+#include "sddp/stage/stage.h"
+
+typedef struct {
+    double bound, mean, deviation; /* internal sense */
+    uint64_t cuts, solves;
+} cb_trace;
+
+struct cobre_sddp_policy {
+    cobre_comm *comm;
+    cobre_sddp_problem *problem;
+    cb_stage_kind kind; /* points to what follows */
+    char lp_folder[512];
+    uint64_t seed;
+    size_t passes; /* forward, an iteration */
+    uint64_t window;
+    size_t functions;
+    size_t *function;                /* of outcome 0 of each node, for multi-cuts */
+    double *value_bound, *own_bound; /* of each node */
+    cb_pool pool;
+    cb_start *start; /* of each node */
+    uint64_t iterations;
+    cb_trace *trace; /* of each iteration */
+    size_t trace_room;
+    bool no_memory;
+};
+
+/* What makes a policy what it is; all of it is in its file. */
+typedef struct {
+    const cb_lp_solver *solver;
+    uint64_t seed, window;
+    size_t passes;
+    bool multi_cut, has_risk;
+    cb_risk risk;
+    const char *lp_folder;
+} cb_policy_options;
+
+/* An empty policy. Collective. */
+cobre_sddp_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const cb_policy_options *options,
+                                cobre_sddp_policy **policy);
+
+bool cb_policy_trace(cobre_sddp_policy *policy, cb_trace trace); /* appends; false: no memory */
+
+/* One iteration of the trace as its users see it. */
+cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t iteration);
+
+/* Starts as bytes, for a file and for the other ranks. Packing: NULL without memory. Unpacking: INVALID_POLICY, without a
+ * message, when they make no sense. */
+unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
+cobre_sddp_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
+
+/* file.c, collective: rank 0 reads. The policy of this very problem. same_solver: without the solver it was
+ * trained with this is an error; else the default takes its place. */
+cobre_sddp_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
+                                 bool same_solver, cobre_sddp_policy **policy);
+
+/* The cuts of a problem whose states and nodes have the same names, for a warm start. */
+cobre_sddp_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path);
+
+#endif

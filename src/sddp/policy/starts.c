@@ -1,0 +1,67 @@
+/* starts.c: starts as bytes. For each node two 32-bit counts, own and cuts (own 0: not set), then the cuts' ids, then the
+ * stands. Numbers are as this machine has them: the ranks of a job are alike, and a file says its byte order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/policy/policy.h"
+
+static size_t packed_size(const cb_start *start) {
+    return 2 * sizeof(uint32_t) + (start->set ? start->cuts * sizeof(uint32_t) + start->own + start->cuts : 0);
+}
+
+static unsigned char *put(unsigned char *at, const void *from, size_t bytes) {
+    if (bytes > 0)
+        memcpy(at, from, bytes);
+    return at + bytes;
+}
+
+unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes) {
+    size_t total = 0;
+    for (size_t n = 0; n < nodes; n++)
+        total += packed_size(&start[n]);
+    unsigned char *packed = malloc(total + 1), *at = packed;
+    if (!packed)
+        return NULL;
+    for (size_t n = 0; n < nodes; n++) {
+        const cb_start *one = &start[n];
+        uint32_t count[2] = {one->set ? (uint32_t)one->own : 0, one->set ? (uint32_t)one->cuts : 0};
+        at = put(at, count, sizeof count);
+        if (!one->set)
+            continue;
+        at = put(at, one->cut, one->cuts * sizeof *one->cut);
+        at = put(at, one->stand, one->own + one->cuts);
+    }
+    *bytes = total;
+    return packed;
+}
+
+static cobre_sddp_status unpack_one(cb_start *start, const unsigned char **at, size_t *left) {
+    uint32_t count[2];
+    if (*left < sizeof count)
+        return COBRE_SDDP_INVALID_POLICY;
+    memcpy(count, *at, sizeof count);
+    *at += sizeof count;
+    *left -= sizeof count;
+    size_t own = count[0], cuts = count[1], bytes = own ? cuts * sizeof(uint32_t) + own + cuts : 0;
+    start->set = own > 0;
+    if (own == 0)
+        return COBRE_SDDP_OK;
+    if (*left < bytes)
+        return COBRE_SDDP_INVALID_POLICY;
+    if (!cb_start_room(start, cuts, own))
+        return cb_sddp_memory("starts", bytes);
+    if (cuts > 0)
+        memcpy(start->cut, *at, cuts * sizeof *start->cut);
+    memcpy(start->stand, *at + cuts * sizeof(uint32_t), own + cuts);
+    start->own = own;
+    start->cuts = cuts;
+    *at += bytes;
+    *left -= bytes;
+    return COBRE_SDDP_OK;
+}
+
+cobre_sddp_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length) {
+    for (size_t n = 0; n < nodes; n++)
+        CB_TRY(unpack_one(&start[n], &bytes, &length));
+    return length == 0 ? COBRE_SDDP_OK : COBRE_SDDP_INVALID_POLICY;
+}

@@ -1,0 +1,303 @@
+/* check.c: what only a whole problem can show, and the order that the trainer relies on.
+ *
+ * Entries are sorted by column, then row (two stable counting sorts), duplicates summed in the order they were added.
+ * The longest path is found by removing nodes without unvisited parents; what cannot be removed lies on a cycle. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/problem/problem.h"
+
+#define PROBABILITY_SLACK 1e-6
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void check_names(cobre_sddp_problem *problem, const char *kind, char **sorted, size_t count) {
+    qsort(sorted, count, sizeof *sorted, by_text);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+            cb_problem_error(problem, "two %s are called \"%s\" -- rename one", kind, sorted[i]);
+}
+
+/* Collects names that lie `stride` bytes apart. */
+static void check_unique(cobre_sddp_problem *problem, const char *kind, const void *first, size_t stride,
+                         size_t count) {
+    char **names = malloc((count + 1) * sizeof *names);
+    if (!names) {
+        problem->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy(&names[i], (const char *)first + i * stride, sizeof *names);
+    check_names(problem, kind, names, count);
+    free(names);
+}
+
+static void check_states(cobre_sddp_problem *problem, const cb_node *node) {
+    unsigned char *used = calloc(node->columns + 1, 1);
+    if (!used) {
+        problem->no_memory = true;
+        return;
+    }
+    for (size_t s = 0; s < problem->states; s++) {
+        if (node->state_in[s] == CB_NONE) {
+            cb_problem_error(problem, "node %s: state %s has no columns", node->name, problem->state[s].name);
+            continue;
+        }
+        if (used[node->state_in[s]]++ || used[node->state_out[s]]++)
+            cb_problem_error(problem, "node %s: a column of state %s already belongs to another state", node->name,
+                             problem->state[s].name);
+    }
+    free(used);
+}
+
+static void check_outcomes(cobre_sddp_problem *problem, cb_node *node, size_t index) {
+    if (node->outcomes == 0 && node->randoms > 0)
+        cb_problem_error(problem, "node %s has random variables but no outcomes -- add some", node->name);
+    else if (node->outcomes == 0)
+        cb_add_outcome(problem, index, 1, NULL);
+    double sum = 0;
+    for (size_t k = 0; k < node->outcomes; k++)
+        sum += node->probability[k];
+    if (node->outcomes > 0 && fabs(sum - 1) > PROBABILITY_SLACK)
+        cb_problem_error(problem, "node %s: the probabilities of its outcomes add up to %.9g -- make it 1", node->name,
+                         sum);
+}
+
+/* all: they must add up to 1. */
+static void check_edges(cobre_sddp_problem *problem, const char *from, const cb_edge *edge, size_t count, bool all) {
+    double sum = 0;
+    for (size_t e = 0; e < count; e++) {
+        sum += edge[e].probability;
+        for (size_t other = 0; other < e; other++)
+            if (edge[other].to == edge[e].to)
+                cb_problem_error(problem, "%s: two edges lead to node %s -- keep one", from,
+                                 problem->node[edge[e].to].name);
+    }
+    if (sum > 1 + PROBABILITY_SLACK || (all && sum < 1 - PROBABILITY_SLACK))
+        cb_problem_error(problem, "%s: the probabilities of its successors add up to %.9g -- make it %s1", from, sum,
+                         all ? "" : "at most ");
+}
+
+/* Noise moves a number; an infinite side has none. */
+static void check_noise(cobre_sddp_problem *problem, const cb_node *node, const cb_noise *noise) {
+    double lower = 0, upper = 0;
+    const char *name = "";
+    if (noise->target <= CB_NOISE_ROW_UPPER) {
+        const cb_row *row = &node->row[noise->index];
+        lower = row->lower, upper = row->upper, name = row->name;
+    } else if (noise->target <= CB_NOISE_COLUMN_UPPER) {
+        const cb_column *column = &node->column[noise->index];
+        lower = column->lower, upper = column->upper, name = column->name;
+    }
+    for (size_t k = 0; node->table && k < node->outcomes; k++)
+        if (!(fabs(noise->factor * node->table[k * node->randoms + noise->random]) <= CB_MOST)) {
+            cb_problem_error(problem,
+                             "node %s: %g times random variable %s is out of range -- use units that keep it "
+                             "below %g",
+                             node->name, noise->factor, node->random_name[noise->random], CB_MOST);
+            break;
+        }
+    bool low = noise->target == CB_NOISE_ROW_LOWER || noise->target == CB_NOISE_COLUMN_LOWER;
+    bool high = noise->target == CB_NOISE_ROW_UPPER || noise->target == CB_NOISE_COLUMN_UPPER;
+    if ((low && isinf(lower)) || (high && isinf(upper)) ||
+        (noise->target == CB_NOISE_ROW && isinf(lower) && isinf(upper)))
+        cb_problem_error(problem, "node %s: noise on a side of %s that is infinite -- give that side a number",
+                         node->name, name);
+    for (size_t s = 0; s < problem->states && cb_noise_family(noise->target) == CB_NOISE_COLUMN_LOWER; s++)
+        if (node->state_in[s] == noise->index)
+            cb_problem_error(problem,
+                             "node %s: noise on the bounds of %s, which is an incoming state -- move it to a row",
+                             node->name, name);
+}
+
+static int by_target(const void *a, const void *b) {
+    const cb_noise *x = a, *y = b;
+    cb_noise_target a_family = cb_noise_family(x->target), b_family = cb_noise_family(y->target);
+    if (a_family != b_family)
+        return a_family < b_family ? -1 : 1;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    if (x->target != y->target)
+        return x->target < y->target ? -1 : 1;
+    return x->random < y->random ? -1 : x->random > y->random;
+}
+
+/* A stable counting sort of entries by row or column into `to`; `first` gets where each key starts. */
+static void sort_entries(const cb_entry *from, cb_entry *to, size_t count, int *first, size_t keys, bool by_row) {
+    memset(first, 0, (keys + 1) * sizeof *first);
+    for (size_t e = 0; e < count; e++)
+        first[(by_row ? from[e].row : from[e].column) + 1]++;
+    for (size_t k = 0; k < keys; k++)
+        first[k + 1] += first[k];
+    for (size_t e = 0; e < count; e++)
+        to[first[by_row ? from[e].row : from[e].column]++] = from[e];
+}
+
+static void sort_matrix(cobre_sddp_problem *problem, cb_node *node) {
+    size_t keys = node->rows > node->columns ? node->rows : node->columns;
+    cb_entry *other = malloc((node->entries + 1) * sizeof *other);
+    int *first = malloc((keys + 1) * sizeof *first);
+    node->start = calloc(node->columns + 1, sizeof *node->start);
+    if (!other || !first || !node->start) {
+        problem->no_memory = true;
+    } else if (node->entries > 0) {
+        sort_entries(node->entry, other, node->entries, first, node->rows, true);
+        sort_entries(other, node->entry, node->entries, first, node->columns, false);
+        size_t kept = 0;
+        for (size_t e = 0; e < node->entries; e++) {
+            cb_entry *last = kept ? &node->entry[kept - 1] : NULL;
+            if (last && last->row == node->entry[e].row && last->column == node->entry[e].column)
+                last->value += node->entry[e].value;
+            else
+                node->entry[kept++] = node->entry[e];
+        }
+        node->entries = kept;
+        for (size_t e = 0; e < kept; e++)
+            node->start[node->entry[e].column + 1]++;
+        for (size_t j = 0; j < node->columns; j++)
+            node->start[j + 1] += node->start[j];
+    }
+    free(other);
+    free(first);
+}
+
+/* sound: the reader found no errors, which would let things look wrong here. */
+static void check_node(cobre_sddp_problem *problem, size_t index, bool sound) {
+    cb_node *node = &problem->node[index];
+    cb_problem_at_node(problem, node);
+    check_unique(problem, "columns", node->columns ? &node->column->name : NULL, sizeof *node->column, node->columns);
+    check_unique(problem, "rows", node->rows ? &node->row->name : NULL, sizeof *node->row, node->rows);
+    check_unique(problem, "random variables", node->random_name, sizeof *node->random_name, node->randoms);
+    if (sound)
+        check_states(problem, node);
+    check_outcomes(problem, node, index);
+    char from[128];
+    snprintf(from, sizeof from, "node %s", node->name);
+    check_edges(problem, from, node->edge, node->edges, false);
+    for (size_t i = 0; sound && i < node->noises; i++)
+        check_noise(problem, node, &node->noise[i]);
+    if (node->noises > 0)
+        qsort(node->noise, node->noises, sizeof *node->noise, by_target);
+    sort_matrix(problem, node);
+    if (node->outcomes > problem->most_outcomes)
+        problem->most_outcomes = node->outcomes;
+}
+
+/* Breadth first from the root: stages that are not given, and nodes that no path leads to. */
+static void check_reach(cobre_sddp_problem *problem) {
+    size_t *queue = malloc((problem->nodes + 1) * sizeof *queue), *stage = calloc(problem->nodes + 1, sizeof *stage);
+    size_t count = 0;
+    if (!queue || !stage) {
+        problem->no_memory = true;
+        free(queue);
+        free(stage);
+        return;
+    }
+    for (size_t done = CB_NONE; done == CB_NONE || done < count; done++) {
+        const cb_node *node = done == CB_NONE ? NULL : &problem->node[queue[done]];
+        const cb_edge *edge = node ? node->edge : problem->root_edge;
+        for (size_t e = 0; e < (node ? node->edges : problem->root_edges); e++)
+            if (stage[edge[e].to] == 0) {
+                stage[edge[e].to] = node ? stage[queue[done]] + 1 : 1;
+                queue[count++] = edge[e].to;
+            }
+    }
+    for (size_t n = 0; n < problem->nodes; n++) {
+        cb_node *node = &problem->node[n];
+        node->stage = node->stage ? node->stage : stage[n];
+        cb_problem_at_node(problem, node);
+        if (stage[n] == 0)
+            cb_problem_error(problem, "node %s: no path leads here -- add it to the successors of a node, or remove it",
+                             node->name);
+    }
+    free(queue);
+    free(stage);
+}
+
+static size_t longest_path(cobre_sddp_problem *problem) {
+    size_t *parents = calloc(problem->nodes + 1, sizeof *parents), *depth = calloc(problem->nodes + 1, sizeof *depth);
+    size_t *ready = malloc((problem->nodes + 1) * sizeof *ready), count = 0, done = 0, longest = 0;
+    if (!parents || !depth || !ready) {
+        problem->no_memory = true;
+    } else {
+        for (size_t n = 0; n < problem->nodes; n++)
+            for (size_t e = 0; e < problem->node[n].edges; e++)
+                parents[problem->node[n].edge[e].to]++;
+        for (size_t n = 0; n < problem->nodes; n++)
+            if (parents[n] == 0)
+                ready[count++] = n;
+        while (done < count) {
+            const cb_node *node = &problem->node[ready[done]];
+            size_t next = depth[ready[done++]] + 1;
+            longest = next > longest ? next : longest;
+            for (size_t e = 0; e < node->edges; e++) {
+                size_t to = node->edge[e].to;
+                depth[to] = next > depth[to] ? next : depth[to];
+                if (--parents[to] == 0)
+                    ready[count++] = to;
+            }
+        }
+    }
+    free(parents);
+    free(depth);
+    free(ready);
+    return count == problem->nodes ? longest : 0;
+}
+
+/* Whether the process may end here, or go on to a node from where it may. */
+static bool may_end(const cb_node *node, const bool *ends) {
+    double sum = 0;
+    for (size_t e = 0; e < node->edges; e++) {
+        if (node->edge[e].probability > 0 && ends[node->edge[e].to])
+            return true;
+        sum += node->edge[e].probability;
+    }
+    return sum < 1 - 1e-9;
+}
+
+/* If it may end from every node, it does; where it may not, it goes round for ever. */
+static void check_cycles_end(cobre_sddp_problem *problem) {
+    bool *ends = calloc(problem->nodes + 1, sizeof *ends), found = true;
+    problem->no_memory |= !ends;
+    while (ends && found) {
+        found = false;
+        for (size_t n = problem->nodes; n-- > 0;)
+            if (!ends[n] && may_end(&problem->node[n], ends))
+                found = ends[n] = true;
+    }
+    for (size_t n = 0; ends && n < problem->nodes; n++)
+        if (!ends[n]) {
+            cb_problem_at_node(problem, &problem->node[n]);
+            cb_problem_error(problem,
+                             "node %s: from here the process never ends -- give an edge of the cycle a probability "
+                             "below 1",
+                             problem->node[n].name);
+            break;
+        }
+    free(ends);
+}
+
+void cb_problem_check(cobre_sddp_problem *problem) {
+    bool sound = problem->errors == 0;
+    check_unique(problem, "states", problem->states ? &problem->state->name : NULL, sizeof *problem->state,
+                 problem->states);
+    check_unique(problem, "nodes", problem->nodes ? &problem->node->name : NULL, sizeof *problem->node, problem->nodes);
+    if (problem->nodes == 0 && problem->errors > 0) /* the reader stopped before it built anything */
+        return;
+    if (problem->nodes == 0)
+        cb_problem_error(problem, "the problem has no nodes -- add some");
+    check_edges(problem, "the root", problem->root_edge, problem->root_edges, sound);
+    for (size_t n = 0; n < problem->nodes && !problem->no_memory; n++)
+        check_node(problem, n, sound);
+    if (problem->root_edges > 0 && !problem->no_memory)
+        check_reach(problem);
+    problem->longest = longest_path(problem);
+    if (problem->longest == 0 && !problem->no_memory)
+        check_cycles_end(problem);
+}

@@ -1,0 +1,110 @@
+/* info.c: what a problem consists of, for its users. */
+#include <string.h>
+
+#include "sddp/problem/problem.h"
+
+const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem) {
+    return problem->name;
+}
+
+const char *cobre_sddp_problem_contents(const cobre_sddp_problem *problem) {
+    return problem->contents;
+}
+
+bool cobre_sddp_maximises(const cobre_sddp_problem *problem) {
+    return problem->maximise;
+}
+
+size_t cobre_sddp_states(const cobre_sddp_problem *problem) {
+    return problem->states;
+}
+
+const char *cobre_sddp_state_name(const cobre_sddp_problem *problem, size_t state) {
+    return problem->state[state].name;
+}
+
+size_t cobre_sddp_nodes(const cobre_sddp_problem *problem) {
+    return problem->nodes;
+}
+
+const char *cobre_sddp_node_name(const cobre_sddp_problem *problem, size_t node) {
+    return problem->node[node].name;
+}
+
+size_t cobre_sddp_node_stage(const cobre_sddp_problem *problem, size_t node) {
+    return problem->node[node].stage;
+}
+
+size_t cobre_sddp_columns(const cobre_sddp_problem *problem, size_t node) {
+    return problem->node[node].columns;
+}
+
+const char *cobre_sddp_column_name(const cobre_sddp_problem *problem, size_t node, size_t column) {
+    return problem->node[node].column[column].name;
+}
+
+size_t cobre_sddp_rows(const cobre_sddp_problem *problem, size_t node) {
+    return problem->node[node].rows;
+}
+
+const char *cobre_sddp_row_name(const cobre_sddp_problem *problem, size_t node, size_t row) {
+    return problem->node[node].row[row].name;
+}
+
+size_t cobre_sddp_randoms(const cobre_sddp_problem *problem, size_t node) {
+    return problem->node[node].randoms;
+}
+
+const char *cobre_sddp_random_name(const cobre_sddp_problem *problem, size_t node, size_t random) {
+    return problem->node[node].random_name[random];
+}
+
+size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node) {
+    return problem->node[node].outcomes;
+}
+
+size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem) {
+    return problem->scenarios;
+}
+
+bool cobre_sddp_has_noise_model(const cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (problem->node[n].draw)
+            return true;
+    return false;
+}
+
+bool cobre_sddp_averse(const cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (problem->node[n].risk.beta < 1)
+            return true;
+    return false;
+}
+
+size_t cb_find_state(const cobre_sddp_problem *problem, const char *name) {
+    for (size_t s = 0; s < problem->states; s++)
+        if (strcmp(problem->state[s].name, name) == 0)
+            return s;
+    return CB_NONE;
+}
+
+size_t cb_find_node(const cobre_sddp_problem *problem, const char *name) {
+    for (size_t n = 0; n < problem->nodes; n++)
+        if (strcmp(problem->node[n].name, name) == 0)
+            return n;
+    return CB_NONE;
+}
+
+size_t cb_find_column(const cobre_sddp_problem *problem, size_t node, const char *name) {
+    for (size_t j = 0; node < problem->nodes && j < problem->node[node].columns; j++)
+        if (strcmp(problem->node[node].column[j].name, name) == 0)
+            return j;
+    return CB_NONE;
+}
+
+size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char *name) {
+    for (size_t i = 0; node < problem->nodes && i < problem->node[node].randoms; i++)
+        if (strcmp(problem->node[node].random_name[i], name) == 0)
+            return i;
+    return CB_NONE;
+}

@@ -1,0 +1,347 @@
+/* csv.c: reads tables. */
+#include "sddp/read/csv.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sddp/grow.h"
+
+static char *read_all(cobre_sddp_problem *problem, FILE *file, size_t *size) {
+    char *text = NULL;
+    size_t room = 0;
+    for (*size = 0;; *size += fread(text + *size, 1, room - 1 - *size, file)) {
+        if (feof(file) || ferror(file)) {
+            text[*size] = 0;
+            return text;
+        }
+        if (room <= *size + 1) {
+            room = room ? 2 * room : 4096;
+            char *grown = realloc(text, room);
+            if (!grown) {
+                free(text);
+                problem->no_memory = true;
+                return NULL;
+            }
+            text = grown;
+        }
+    }
+}
+
+char *cb_read_text(cobre_sddp_problem *problem, const char *path, bool optional, size_t *size) {
+    cb_problem_at(problem, path, 0, "%s", "");
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        int why = errno;
+        struct stat is;
+        if (!optional || why != ENOENT || lstat(path, &is) == 0) /* a link to nothing was meant to be read */
+            cb_problem_error(problem, "cannot be read: %s -- see docs/case-format.md for the files of a case",
+                             strerror(why));
+        return NULL;
+    }
+    char *text = read_all(problem, file, size);
+    if (ferror(file)) {
+        cb_problem_error(problem, "cannot be read: %s", strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    fclose(file);
+    if (text && strlen(text) < *size) {
+        cb_problem_error(problem, "has a zero byte in it -- save it as plain text, UTF-8");
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static bool is_utf8(const char *text) {
+    json_t *copy = json_string(text); /* refuses anything else */
+    json_decref(copy);
+    return copy != NULL;
+}
+
+typedef struct {
+    cobre_sddp_problem *problem;
+    cb_csv *table;
+    char *at;
+    size_t line;
+} scanner;
+
+/* Reads a quoted field in place, from its opening quote; NULL: reported. */
+static char *quoted(scanner *s) {
+    char *field = ++s->at, *to = field;
+    for (;; *to++ = *s->at++) {
+        if (*s->at == '"' && s->at[1] == '"') {
+            s->at++;
+        } else if (*s->at == '"') {
+            break;
+        } else if (!*s->at || *s->at == '\n') {
+            cb_problem_error(s->problem,
+                             "a quote is not closed on its line -- close it; names cannot have line breaks");
+            return NULL;
+        }
+    }
+    s->at++;
+    s->at += strspn(s->at, " \t\r");
+    bool ends = !*s->at || *s->at == ',' || *s->at == '\n';
+    *to = 0;
+    if (!ends)
+        cb_problem_error(s->problem, "there is text after a closing quote -- write a quote inside a field as two");
+    return ends ? field : NULL;
+}
+
+static char *plain(scanner *s) {
+    char *field = s->at, *end = field + strcspn(field, ",\n");
+    s->at = end;
+    while (end > field && strchr(" \t\r", end[-1]))
+        end--;
+    if (memchr(field, '"', (size_t)(end - field))) {
+        cb_problem_error(s->problem, "there is a quote inside a field -- put the whole field in quotes, and double it");
+        return NULL;
+    }
+    if (end != s->at) /* else the separator's place, which the caller overwrites */
+        *end = 0;
+    return field;
+}
+
+/* Ends the field at the separator and says which it was: ',' or, at the end of the line, '\n'. */
+static char separator(scanner *s) {
+    char was = *s->at;
+    if (was)
+        *s->at++ = 0;
+    return was ? was : '\n';
+}
+
+static bool clean(scanner *s, const char *field) {
+    bool ascii = true;
+    for (const char *c = field; *c; c++) {
+        ascii &= (unsigned char)*c < 0x80;
+        if ((unsigned char)*c < ' ' && *c != '\t') {
+            cb_problem_error(s->problem, "there is a control character (0x%02x) in a field -- save it as plain text",
+                             (unsigned)*c);
+            return false;
+        }
+    }
+    if (!ascii && !is_utf8(field)) {
+        cb_problem_error(s->problem, "is not UTF-8 text -- save it with the encoding UTF-8");
+        return false;
+    }
+    return true;
+}
+
+static bool add_field(scanner *s, char *field) {
+    cb_csv *table = s->table;
+    if (!CB_GROW(s->problem, table->field, table->fields, table->fields_room))
+        return false;
+    table->field[table->fields++] = field;
+    return true;
+}
+
+static void skip_line(scanner *s) {
+    s->at += strcspn(s->at, "\n");
+    s->at += *s->at == '\n';
+}
+
+/* Reads the fields of one line; false: reported, and the line is skipped. */
+static bool read_line(scanner *s) {
+    for (;;) {
+        s->at += strspn(s->at, " \t");
+        char *field = *s->at == '"' ? quoted(s) : plain(s);
+        if (!field) {
+            skip_line(s);
+            return false;
+        }
+        char end = separator(s);
+        if (!clean(s, field) || !add_field(s, field)) {
+            if (end != '\n')
+                skip_line(s);
+            return false;
+        }
+        if (end == '\n')
+            return true;
+    }
+}
+
+/* Goes on to the next line that holds something. */
+static bool next_line(scanner *s) {
+    for (; *s->at; skip_line(s)) {
+        s->line++;
+        size_t blank = strspn(s->at, " \t\r");
+        if (s->at[0] != '#' && s->at[blank] && s->at[blank] != '\n')
+            return true;
+    }
+    return false;
+}
+
+static bool check_header(scanner *s) {
+    cb_csv *table = s->table;
+    if (table->columns == 1 && strchr(table->header[0], ';')) {
+        cb_problem_error(s->problem, "columns are separated by \";\" -- separate them by commas, with decimal points");
+        return false;
+    }
+    bool good = true;
+    for (size_t c = 0; c < table->columns; c++) {
+        if (!*table->header[c]) {
+            cb_problem_error(s->problem, "column %zu has no name -- name it in the first line", c + 1);
+            good = false;
+        }
+        for (size_t other = 0; other < c; other++)
+            if (*table->header[c] && strcmp(table->header[other], table->header[c]) == 0) {
+                cb_problem_error(s->problem, "two columns are called \"%s\" -- keep one", table->header[c]);
+                good = false;
+            }
+    }
+    return good;
+}
+
+/* The fields of the first line become the header. */
+static bool read_header(scanner *s) {
+    cb_csv *table = s->table;
+    if (!next_line(s)) {
+        cb_problem_at(s->problem, table->path, 1, "%s", "");
+        cb_problem_error(s->problem, "is empty -- the first line names the columns");
+        return false;
+    }
+    table->header_line = s->line;
+    cb_problem_at(s->problem, table->path, s->line, "%s", "");
+    if (!read_line(s))
+        return false;
+    table->header = table->field;
+    table->columns = table->fields;
+    table->field = NULL;
+    table->fields = table->fields_room = 0;
+    table->known = calloc(table->columns, sizeof *table->known);
+    if (!table->known) {
+        s->problem->no_memory = true;
+        return false;
+    }
+    return check_header(s);
+}
+
+static void read_rows(scanner *s) {
+    cb_csv *table = s->table;
+    while (next_line(s) && !s->problem->no_memory) {
+        size_t before = table->rows * table->columns;
+        cb_problem_at(s->problem, table->path, s->line, "%s", "");
+        bool good = read_line(s);
+        size_t count = table->fields - before;
+        if (good && count != table->columns) {
+            cb_problem_error(s->problem,
+                             "has %zu field%s, but the header names %zu columns -- one value for each column", count,
+                             count == 1 ? "" : "s", table->columns);
+            good = false;
+        }
+        if (good && CB_GROW(s->problem, table->line, table->rows, table->rows_room))
+            table->line[table->rows++] = s->line;
+        table->fields = table->rows * table->columns;
+    }
+}
+
+bool cb_csv_read(cobre_sddp_problem *problem, const char *path, bool optional, cb_csv *table) {
+    size_t size = 0;
+    *table = (cb_csv){.path = strdup(path)};
+    problem->no_memory |= !table->path;
+    table->text = cb_read_text(problem, path, optional, &size);
+    if (!table->text || !table->path)
+        return false;
+    scanner s = {.problem = problem, .table = table, .at = table->text};
+    if (strncmp(s.at, "\xEF\xBB\xBF", 3) == 0)
+        s.at += 3;
+    if (!read_header(&s))
+        return false;
+    read_rows(&s);
+    return true;
+}
+
+void cb_csv_free(cb_csv *table) {
+    free(table->path);
+    free(table->text);
+    free(table->header);
+    free(table->field);
+    free(table->line);
+    free(table->known);
+    *table = (cb_csv){0};
+}
+
+/* Adds a name to those that this table knows, while there is room. */
+static void note(cb_csv *table, const char *name) {
+    size_t used = strlen(table->asked), length = strlen(name);
+    for (const char *at = table->asked; *at; at += strspn(at, ", ")) {
+        size_t word = strcspn(at, ",");
+        if (word == length && memcmp(at, name, length) == 0)
+            return;
+        at += word;
+    }
+    bool full = used + length + sizeof ", , ..." > sizeof table->asked;
+    if (!full || (used > 3 && strcmp(table->asked + used - 3, "...") != 0))
+        snprintf(table->asked + used, sizeof table->asked - used, "%s%s", used ? ", " : "", full ? "..." : name);
+}
+
+size_t cb_csv_find(cb_csv *table, const char *name) {
+    note(table, name);
+    for (size_t c = 0; c < table->columns; c++)
+        if (strcmp(table->header[c], name) == 0) {
+            table->known[c] = true;
+            return c;
+        }
+    return CB_NONE;
+}
+
+void cb_csv_at(cobre_sddp_problem *problem, const cb_csv *table, size_t row, size_t column) {
+    size_t line = row < table->rows ? table->line[row] : table->header_line;
+    if (column < table->columns)
+        cb_problem_at(problem, table->path, line, "column %s", table->header[column]);
+    else
+        cb_problem_at(problem, table->path, line, "%s", "");
+}
+
+const char *cb_csv_text(const cb_csv *table, size_t row, size_t column) {
+    return column < table->columns ? table->field[row * table->columns + column] : "";
+}
+
+bool cb_csv_number(const char *text, double *value) {
+    if (!*text || text[strspn(text, "0123456789+-.eE")])
+        return false;
+    locale_t plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!plain_locale)
+        return false;
+    char *end;
+    *value = strtod_l(text, &end, plain_locale);
+    freelocale(plain_locale);
+    return !*end && isfinite(*value);
+}
+
+size_t cb_csv_column(cobre_sddp_problem *problem, cb_csv *table, const char *name, bool required) {
+    size_t column = cb_csv_find(table, name);
+    if (column == CB_NONE && required) {
+        cb_csv_at(problem, table, CB_NONE, CB_NONE);
+        cb_problem_error(problem, "there is no column \"%s\" -- add it", name);
+    }
+    return column;
+}
+
+/* Columns that nobody asked for are mistakes: an optional one that is misspelt would go unnoticed. */
+void cb_csv_unknown_columns(cobre_sddp_problem *problem, const cb_csv *table) {
+    for (size_t column = 0; column < table->columns; column++)
+        if (!table->known[column] && strcmp(table->header[column], "note") != 0) {
+            cb_csv_at(problem, table, CB_NONE, column);
+            cb_problem_error(
+                problem,
+                "unknown column \"%s\"; known here: %s -- correct its name, or call a column of remarks \"note\"",
+                table->header[column], *table->asked ? table->asked : "none");
+        }
+}
+
+void cb_csv_not_a_number(cobre_sddp_problem *problem, const char *text) {
+    const char *advice = "write it like 12.5 or 1e3";
+    if (strchr(text, ','))
+        advice = "write a decimal point, and no thousands separators";
+    else if (strchr(text, '%'))
+        advice = "write a share: 5 % is 0.05";
+    cb_problem_error(problem, "\"%s\" is not a number -- %s", text, advice);
+}

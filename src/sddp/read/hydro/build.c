@@ -1,0 +1,280 @@
+/* build.c: the linear program of each stage.
+ *
+ *     load[s,b]        hours of b * (thermal and hydro generation + deficit + imports - exports) = hours of b * load
+ *     water[p]         storage - storage_in + volume * (turbined + spill - what comes from upstream) = volume * inflow
+ *     outflow[p]       turbined + spill + outflow_lack >= outflow_min
+ *     production[p,b]  productivity * turbined - hydro = 0; in energy units they are the same column
+ *
+ * Balances are in energy and in volume, so that their duals are prices of a MWh and of a unit of stored water. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/read/hydro/hydro.h"
+
+const char *cb_hydro_name(const char *kind, const char *a, const char *b, const char *block) {
+    static _Thread_local char name[512];
+    snprintf(name, sizeof name, "%s[%s%s%s%s%s]", kind, a, *b ? "," : "", b, *block ? "," : "", block);
+    return name;
+}
+
+static size_t column(cb_hydro_builder *b, const char *name, double lower, double upper, double cost) {
+    return cb_add_column(b->c->problem, b->node, name, lower, upper, cost * b->c->cost_scale);
+}
+
+static void entry(cb_hydro_builder *b, size_t row, size_t at, double value) {
+    cb_add_entry(b->c->problem, b->node, row, at, value);
+}
+
+static double share(const cb_hydro_builder *b, size_t block) {
+    return b->c->share[cb_hydro_period(b->c, b->c->share_key, b->stage) * b->c->blocks + block];
+}
+
+static double load(const cb_hydro_builder *b, size_t block, size_t area) {
+    const cb_hydro_case *c = b->c;
+    return c->load[(cb_hydro_period(c, c->load_key, b->stage) * c->blocks + block) * c->areas + area];
+}
+
+static size_t balance(const cb_hydro_builder *b, size_t block, size_t area) {
+    return b->balance[block * b->c->areas + area];
+}
+
+static void add_rows(cb_hydro_builder *b) {
+    cb_hydro_case *c = b->c;
+    for (size_t block = 0; block < c->blocks; block++)
+        for (size_t a = 0; a < c->areas; a++) {
+            double energy = b->hours * share(b, block) * load(b, block, a);
+            const char *kind = c->area[a].transshipment ? "transfer" : "load";
+            b->balance[block * c->areas + a] = cb_add_row(
+                c->problem, b->node, cb_hydro_name(kind, c->area[a].name, "", c->block[block]), energy, energy);
+        }
+    for (size_t p = 0; p < c->plants; p++)
+        b->water[p] = cb_add_row(c->problem, b->node, cb_hydro_name("water", c->plant[p].name, "", ""), 0, 0);
+}
+
+static void add_thermals(cb_hydro_builder *b, size_t block) {
+    for (size_t i = 0; i < b->c->thermals; i++) {
+        const cb_hydro_thermal *thermal = &b->c->thermal[i];
+        double hours = b->hours * share(b, block);
+        size_t at = column(b, cb_hydro_name("generation", thermal->name, "", b->c->block[block]), thermal->min,
+                           thermal->max, thermal->cost * hours);
+        entry(b, balance(b, block, thermal->area), at, hours);
+    }
+}
+
+static void add_deficits(cb_hydro_builder *b, size_t block, size_t area) {
+    cb_hydro_case *c = b->c;
+    double hours = b->hours * share(b, block);
+    for (size_t i = 0; i < c->deficits; i++) {
+        const cb_hydro_deficit *deficit = &c->deficit[i];
+        size_t *at = &b->deficit[(block * c->areas + area) * c->deficits + i];
+        *at = CB_NONE;
+        if (c->area[area].transshipment || (deficit->area != CB_NONE && deficit->area != area))
+            continue;
+        *at = column(b, cb_hydro_name("deficit", c->area[area].name, deficit->tier, c->block[block]), 0,
+                     deficit->depth * load(b, block, area), deficit->cost * hours);
+        entry(b, balance(b, block, area), *at, hours);
+    }
+}
+
+static void add_lines(cb_hydro_builder *b, size_t block) {
+    cb_hydro_case *c = b->c;
+    double hours = b->hours * share(b, block);
+    for (size_t i = 0; i < c->lines; i++) {
+        const cb_hydro_line *line = &c->line[i];
+        size_t at =
+            column(b, cb_hydro_name("exchange", c->area[line->from].name, c->area[line->to].name, c->block[block]), 0,
+                   line->max, line->cost * hours);
+        entry(b, balance(b, block, line->from), at, -hours);
+        entry(b, balance(b, block, line->to), at, hours * (1 - line->loss));
+    }
+}
+
+/* Water leaves its plant and, if there is one, reaches the next. */
+static void flow(cb_hydro_builder *b, size_t at, size_t from, size_t to, double volume) {
+    entry(b, b->water[from], at, volume);
+    if (to != CB_NONE)
+        entry(b, b->water[to], at, -volume);
+}
+
+static void add_turbine(cb_hydro_builder *b, size_t p, size_t block, size_t outflow) {
+    cb_hydro_case *c = b->c;
+    const cb_hydro_plant *plant = &c->plant[p];
+    double part = share(b, block);
+    const char *name = cb_hydro_name(c->water ? "turbined" : "hydro", plant->name, "", c->block[block]);
+    size_t turbined = column(b, name, 0, plant->turbine_max, 0), power = turbined;
+    flow(b, turbined, p, plant->downstream, b->volume * part);
+    if (outflow != CB_NONE)
+        entry(b, outflow, turbined, part);
+    if (c->water && plant->productivity > 0) {
+        size_t row =
+            cb_add_row(c->problem, b->node, cb_hydro_name("production", plant->name, "", c->block[block]), 0, 0);
+        power = column(b, cb_hydro_name("hydro", plant->name, "", c->block[block]), 0, INFINITY, 0);
+        entry(b, row, turbined, plant->productivity);
+        entry(b, row, power, -1);
+    }
+    if (plant->productivity > 0)
+        entry(b, balance(b, block, plant->area), power, b->hours * part);
+}
+
+static void add_storage(cb_hydro_builder *b, size_t p) {
+    cb_hydro_case *c = b->c;
+    const cb_hydro_plant *plant = &c->plant[p];
+    size_t in = column(b, cb_hydro_name("storage_in", plant->name, "", ""), plant->lowest, plant->highest, 0);
+    size_t out = column(b, cb_hydro_name("storage", plant->name, "", ""), plant->storage_min, plant->storage_max, 0);
+    entry(b, b->water[p], in, -1);
+    entry(b, b->water[p], out, 1);
+    cb_set_state(c->problem, b->node, plant->state, in, out);
+}
+
+/* Ten times what the water of the cascade is worth when there is nothing else to supply the load. */
+static double default_lack_cost(const cb_hydro_case *c, size_t p) {
+    double dearest = 1, productivity = 0;
+    for (size_t i = 0; i < c->deficits; i++)
+        dearest = fmax(dearest, c->deficit[i].cost);
+    for (size_t i = 0; i < c->thermals; i++)
+        dearest = fmax(dearest, c->thermal[i].cost);
+    for (; p != CB_NONE; p = c->plant[p].downstream)
+        productivity += c->plant[p].productivity;
+    return 10 * dearest * (c->water ? fmax(productivity, 0.01) / 0.0036 : 1);
+}
+
+static void add_plant(cb_hydro_builder *b, size_t p) {
+    cb_hydro_case *c = b->c;
+    const cb_hydro_plant *plant = &c->plant[p];
+    size_t outflow = CB_NONE;
+    if (plant->reservoir)
+        add_storage(b, p);
+    if (plant->outflow_min > 0) {
+        outflow = cb_add_row(c->problem, b->node, cb_hydro_name("outflow", plant->name, "", ""), plant->outflow_min,
+                             INFINITY);
+        entry(b, outflow,
+              column(b, cb_hydro_name("outflow_lack", plant->name, "", ""), 0, INFINITY,
+                     plant->outflow_penalty * b->volume),
+              1);
+    }
+    for (size_t block = 0; block < c->blocks; block++)
+        add_turbine(b, p, block, outflow);
+    size_t spill =
+        column(b, cb_hydro_name("spill", plant->name, "", ""), 0, plant->spill_max, plant->spill_cost * b->volume);
+    flow(b, spill, p, plant->spill_downstream, b->volume);
+    if (outflow != CB_NONE)
+        entry(b, outflow, spill, 1);
+    if (plant->may_lack) {
+        double cost = c->lack_cost < 0 ? default_lack_cost(c, p) : c->lack_cost;
+        entry(b, b->water[p],
+              column(b, cb_hydro_name("inflow_lack", plant->name, "", ""), 0, INFINITY, cost * b->volume), -b->volume);
+    }
+}
+
+static void build_stage(cb_hydro_builder *b) {
+    cb_hydro_case *c = b->c;
+    add_rows(b);
+    for (size_t p = 0; p < c->plants; p++)
+        add_plant(b, p);
+    for (size_t block = 0; block < c->blocks; block++) {
+        add_thermals(b, block);
+        for (size_t a = 0; a < c->areas; a++)
+            add_deficits(b, block, a);
+        add_lines(b, block);
+    }
+    if (c->source == CB_HYDRO_PAR)
+        cb_hydro_build_par(b);
+    else
+        cb_hydro_build_inflow(b);
+    cb_set_risk(c->problem, b->node, c->stage[b->stage].beta, c->stage[b->stage].alpha);
+    if (c->has_value_bound)
+        cb_set_value_bound(c->problem, b->node, c->value_bound);
+}
+
+/* A plant is a reservoir if it can store water in any stage; its limits over all stages bound what comes in. */
+static void find_reservoirs(cb_hydro_case *c) {
+    for (size_t p = 0; p < c->plants; p++) {
+        cb_hydro_plant *plant = &c->plant[p];
+        plant->lowest = plant->storage_min;
+        plant->highest = plant->storage_max;
+    }
+    for (size_t t = 0; t < c->stages && c->changes > 0; t++) {
+        cb_hydro_case now;
+        if (!cb_hydro_at_stage(c, t, &now))
+            return;
+        for (size_t p = 0; p < c->plants; p++) {
+            c->plant[p].lowest = fmin(c->plant[p].lowest, now.plant[p].storage_min);
+            c->plant[p].highest = fmax(c->plant[p].highest, now.plant[p].storage_max);
+        }
+        cb_hydro_leave_stage(&now);
+    }
+    for (size_t p = 0; p < c->plants; p++)
+        c->plant[p].reservoir = c->plant[p].highest > 0;
+}
+
+static void add_states(cb_hydro_case *c) {
+    for (size_t p = 0; p < c->plants; p++) {
+        cb_hydro_plant *plant = &c->plant[p];
+        if (plant->reservoir)
+            plant->state =
+                cb_add_state(c->problem, cb_hydro_name("storage", plant->name, "", ""), plant->storage_initial);
+    }
+    for (size_t p = 0; p < c->plants; p++)
+        for (size_t l = 0; l < c->plant[p].lags; l++) {
+            char lag[32];
+            snprintf(lag, sizeof lag, "%zu", l + 1);
+            double past = c->past[p * CB_HYDRO_MAX_LAGS + l]; /* NaN: it does not matter */
+            size_t state =
+                cb_add_state(c->problem, cb_hydro_name("inflow", c->plant[p].name, lag, ""), isnan(past) ? 0 : past);
+            if (l == 0)
+                c->plant[p].lag_state = state;
+        }
+}
+
+static void add_node(cb_hydro_case *c, size_t stage) {
+    cb_hydro_case now;
+    if (!cb_hydro_at_stage(c, stage, &now))
+        return;
+    cb_hydro_builder b = {.c = &now, .stage = stage, .hours = c->stage[stage].duration};
+    b.volume = c->water ? 0.0036 * b.hours : b.hours;
+    b.water = cb_hydro_array(c, c->plants, sizeof *b.water);
+    b.balance = cb_hydro_array(c, c->blocks * c->areas, sizeof *b.balance);
+    b.deficit = cb_hydro_array(c, c->blocks * c->areas * c->deficits, sizeof *b.deficit);
+    cb_problem_at(c->problem, c->json_path, 0, "stage %zu", stage + 1);
+    b.node = cb_add_node(c->problem, c->stage[stage].name, stage + 1);
+    if (b.water && b.balance && b.deficit && b.node != CB_NONE)
+        build_stage(&b);
+    free(b.water);
+    free(b.balance);
+    free(b.deficit);
+    cb_hydro_leave_stage(&now);
+}
+
+static const char *plural(size_t count) {
+    return count == 1 ? "" : "s";
+}
+
+static void count_elements(const cb_hydro_case *c) {
+    size_t areas = 0;
+    for (size_t a = 0; a < c->areas; a++)
+        areas += !c->area[a].transshipment;
+    snprintf(c->problem->contents, sizeof c->problem->contents,
+             "%zu subsystem%s, %zu hydro%s, %zu thermal%s, %zu exchange%s", areas, plural(areas), c->plants,
+             plural(c->plants), c->thermals, plural(c->thermals), c->lines, plural(c->lines));
+}
+
+void cb_hydro_build(cb_hydro_case *c) {
+    count_elements(c);
+    cb_problem_rename(c->problem, *c->name ? c->name : c->folder);
+    find_reservoirs(c);
+    add_states(c);
+    if (c->source == CB_HYDRO_PAR)
+        cb_hydro_own_noise(c);
+    for (size_t t = 0; t < c->stages && !c->problem->no_memory; t++)
+        add_node(c, t);
+    cb_add_edge(c->problem, CB_ROOT, 0, 1, 1);
+    for (size_t t = 0; t + 1 < c->stages; t++)
+        cb_add_edge(c->problem, t, t + 1, 1, c->stage[t + 1].discount);
+    if (c->has_cycle)
+        cb_add_edge(c->problem, c->stages - 1, c->cycle_to - 1, c->cycle_probability,
+                    c->stage[c->cycle_to - 1].discount);
+    if (c->source == CB_HYDRO_HISTORY && !c->problem->no_memory)
+        cb_hydro_build_scenarios(c);
+}

@@ -1,0 +1,78 @@
+/* build_inflow.c: random inflows and loads that come from a table or from history. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/read/hydro/hydro.h"
+
+static bool known(const cb_hydro_case *c, size_t stage) {
+    return stage == 0 && c->plants > 0 && !isnan(c->plant[0].first_inflow);
+}
+
+static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t index, size_t random, double factor) {
+    cb_add_noise(b->c->problem, b->node,
+                 (cb_noise){.target = target, .index = index, .random = random, .factor = factor});
+}
+
+/* A random load moves the balance of every block, and the deficit tiers that are shares of it. */
+static void add_load_noise(cb_hydro_builder *b, size_t area, size_t random) {
+    const cb_hydro_case *c = b->c;
+    const double *shares = &c->share[cb_hydro_period(c, c->share_key, b->stage) * c->blocks];
+    for (size_t block = 0; block < c->blocks; block++) {
+        size_t cell = block * c->areas + area;
+        add_noise(b, CB_NOISE_ROW, b->balance[cell], random, b->hours * shares[block]);
+        for (size_t i = 0; i < c->deficits; i++)
+            if (b->deficit[cell * c->deficits + i] != CB_NONE)
+                add_noise(b, CB_NOISE_COLUMN_UPPER, b->deficit[cell * c->deficits + i], random, c->deficit[i].depth);
+    }
+}
+
+/* The values of an outcome that belong to a random variable: all plants, and the areas whose load is random. */
+static void pick(const cb_hydro_case *c, size_t stage, const double *values, double *picked) {
+    size_t n = 0;
+    for (size_t p = 0; p < c->plants; p++)
+        picked[n++] = known(c, stage) ? c->plant[p].first_inflow : values[p];
+    for (size_t a = 0; a < c->areas; a++)
+        if (c->area[a].random_load)
+            picked[n++] = values[c->plants + a];
+}
+
+void cb_hydro_build_inflow(cb_hydro_builder *b) {
+    cb_hydro_case *c = b->c;
+    size_t width = c->plants + c->areas, count;
+    for (size_t p = 0; p < c->plants; p++)
+        add_noise(b, CB_NOISE_ROW, b->water[p],
+                  cb_add_random(c->problem, b->node, cb_hydro_name("inflow", c->plant[p].name, "", "")), b->volume);
+    for (size_t a = 0; a < c->areas; a++)
+        if (c->area[a].random_load)
+            add_load_noise(b, a, cb_add_random(c->problem, b->node, cb_hydro_name("load", c->area[a].name, "", "")));
+    double *picked = cb_hydro_array(c, width, sizeof *picked);
+    if (picked && known(c, b->stage)) {
+        for (size_t p = 0; p < c->plants; p++) /* there are no random loads then: check.c */
+            picked[p] = c->plant[p].first_inflow;
+        cb_add_outcome(c->problem, b->node, 1, picked);
+    } else if (picked && c->outcomes) {
+        const cb_hydro_outcomes *outcomes = &c->outcomes[cb_hydro_period(c, c->inflow_key, b->stage)];
+        count = outcomes->count;
+        for (size_t k = 0; k < count; k++) {
+            pick(c, b->stage, &outcomes->values[k * width], picked);
+            cb_add_outcome(c->problem, b->node, outcomes->probability[k], picked);
+        }
+    }
+    free(picked);
+}
+
+/* Scenario y begins in year y of the history and goes on through the years, from the last to the first. */
+void cb_hydro_build_scenarios(cb_hydro_case *c) {
+    size_t width = c->plants + c->areas;
+    double *picked = cb_hydro_array(c, width, sizeof *picked);
+    for (size_t y = 0; picked && y < c->year_count; y++) {
+        size_t scenario = cb_add_scenario(c->problem);
+        for (size_t t = 0; t < c->stages; t++) {
+            size_t year = (y + (t + c->first_season - 1) / c->seasons) % c->year_count;
+            pick(c, t, &c->outcomes[cb_hydro_period(c, c->inflow_key, t)].values[year * width], picked);
+            cb_add_step(c->problem, scenario, t, picked);
+        }
+    }
+    free(picked);
+}

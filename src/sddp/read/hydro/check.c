@@ -1,0 +1,182 @@
+/* check.c: what only the whole case shows: water that runs in circles, loads that nothing can meet. */
+#include <ctype.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sddp/read/hydro/hydro.h"
+
+static void at_table(cb_hydro_case *c, const char *file, size_t line) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", c->folder, file);
+    cb_problem_at(c->problem, path, line, "%s", "");
+}
+
+enum { NAME_ROOM = 32 };
+
+/* How many letters to add, drop or change, whatever their case, to get from a to b, which is shorter than NAME_ROOM. */
+static size_t distance(const char *a, const char *b) {
+    size_t row[NAME_ROOM], length = strlen(b);
+    for (size_t j = 0; j <= length; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0]++;
+        for (size_t j = 0; j < length; j++) {
+            size_t change = diagonal + (tolower((unsigned char)a[i]) != b[j]);
+            diagonal = row[j + 1];
+            size_t step = 1 + (row[j] < diagonal ? row[j] : diagonal);
+            row[j + 1] = change < step ? change : step;
+        }
+    }
+    return row[length];
+}
+
+static void check_file(cb_hydro_case *c, const char *name) {
+    static const char *const tables[] = {"load.csv",       "hydros.csv",  "thermals.csv", "exchanges.csv",
+                                         "deficits.csv",   "blocks.csv",  "stages.csv",   "changes.csv",
+                                         "inflows.csv",    "history.csv", "par.csv",      "past_inflows.csv",
+                                         "correlation.csv"};
+    const char *nearest = tables[0];
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (strcmp(name, tables[i]) == 0)
+            return;
+        if (distance(name, tables[i]) < distance(name, nearest))
+            nearest = tables[i];
+    }
+    at_table(c, name, 0);
+    cb_problem_error(c->problem,
+                     "no table of a case is called so, the nearest is %s -- rename it, or move it elsewhere", nearest);
+}
+
+/* A table whose name is misspelt would go unnoticed, where it is optional. */
+void cb_hydro_check_files(cb_hydro_case *c) {
+    struct dirent **entries = NULL;
+    int count = scandir(c->folder, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name, *end = strrchr(name, '.');
+        if (name[0] != '.' && end && strcasecmp(end, ".csv") == 0)
+            check_file(c, name);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+/* Follows turbined and spilled water from `from`; true: it comes back to `start`. */
+static bool returns(const cb_hydro_case *c, size_t start, size_t from, unsigned char *seen) {
+    const size_t next[2] = {c->plant[from].downstream, c->plant[from].spill_downstream};
+    for (int i = 0; i < 2; i++) {
+        if (next[i] == CB_NONE)
+            continue;
+        if (next[i] == start)
+            return true;
+        if (!seen[next[i]]++ && returns(c, start, next[i], seen))
+            return true;
+    }
+    return false;
+}
+
+static void check_cascade(cb_hydro_case *c) {
+    unsigned char *seen = cb_hydro_array(c, c->plants, 1);
+    for (size_t p = 0; seen && p < c->plants; p++) {
+        memset(seen, 0, c->plants);
+        if (returns(c, p, p, seen)) {
+            at_table(c, "hydros.csv", c->plant[p].line);
+            cb_problem_error(c->problem,
+                             "hydro %s: its water comes back to it by way of \"downstream\" -- water runs "
+                             "downhill, correct the cascade",
+                             c->plant[p].name);
+            break; /* the others of the circle would say the same */
+        }
+    }
+    free(seen);
+}
+
+typedef struct {
+    double must, can, exports;
+} supply;
+
+static supply supply_of(const cb_hydro_case *c, size_t area) {
+    supply sum = {0};
+    for (size_t i = 0; i < c->thermals; i++)
+        if (c->thermal[i].area == area) {
+            sum.must += c->thermal[i].min;
+            sum.can += c->thermal[i].max;
+        }
+    for (size_t i = 0; i < c->plants; i++)
+        if (c->plant[i].area == area && c->plant[i].productivity > 0)
+            sum.can += c->plant[i].turbine_max * c->plant[i].productivity;
+    for (size_t i = 0; i < c->lines; i++) {
+        if (c->line[i].from == area)
+            sum.exports += c->line[i].max;
+        if (c->line[i].to == area)
+            sum.can += c->line[i].max * (1 - c->line[i].loss);
+    }
+    return sum;
+}
+
+static double deficit_depth(const cb_hydro_case *c, size_t area) {
+    double depth = 0;
+    for (size_t i = 0; i < c->deficits; i++)
+        if (c->deficit[i].area == area || c->deficit[i].area == CB_NONE)
+            depth += c->deficit[i].depth;
+    return depth;
+}
+
+/* Reports the first block of the stage in which a subsystem cannot be balanced, whatever the rest does. */
+static bool check_area(cb_hydro_case *c, const cb_hydro_case *now, size_t stage, size_t area) {
+    const double *load = &c->load[cb_hydro_period(c, c->load_key, stage) * c->blocks * c->areas];
+    supply sum = supply_of(now, area);
+    double depth = deficit_depth(c, area);
+    for (size_t b = 0; b < c->blocks; b++) {
+        double demand = load[b * c->areas + area], slack = 1e-9 * (1 + demand);
+        if (sum.must > demand + sum.exports + slack) {
+            at_table(c, "thermals.csv", 0);
+            cb_problem_error(c->problem,
+                             "stage %zu, subsystem %s: its thermals generate at least %g MW, but its load and "
+                             "exports take at most %g -- lower \"min\"",
+                             stage + 1, c->area[area].name, sum.must, demand + sum.exports);
+            return false;
+        }
+        if (sum.can + depth * demand < demand - slack) {
+            at_table(c, "load.csv", 0);
+            cb_problem_error(c->problem,
+                             "stage %zu, subsystem %s: a load of %g MW, but all its plants, imports and deficit "
+                             "tiers supply at most %g -- add a deficit tier",
+                             stage + 1, c->area[area].name, demand, sum.can + depth * demand);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_balance(cb_hydro_case *c, size_t area) {
+    for (size_t t = 0; t < c->stages && !c->area[area].random_load; t++) {
+        cb_hydro_case now;
+        if (!cb_hydro_at_stage(c, t, &now))
+            return;
+        bool good = check_area(c, &now, t, area);
+        cb_hydro_leave_stage(&now);
+        if (!good)
+            return;
+    }
+}
+
+static void check_first_inflow(cb_hydro_case *c) {
+    for (size_t a = 0; a < c->areas && c->plants > 0; a++)
+        if (c->area[a].random_load && !isnan(c->plant[0].first_inflow)) {
+            at_table(c, "hydros.csv", c->plant[0].line);
+            cb_problem_error(c->problem, "first_inflow does not go with random loads -- give stage 1 its lines in "
+                                         "inflows.csv, with a column \"stage\"");
+            return;
+        }
+}
+
+void cb_hydro_check(cb_hydro_case *c) {
+    check_cascade(c);
+    check_first_inflow(c);
+    for (size_t a = 0; a < c->areas; a++)
+        check_balance(c, a);
+}

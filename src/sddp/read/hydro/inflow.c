@@ -1,0 +1,210 @@
+/* inflow.c: inflows.csv, a table of outcomes, and history.csv, whose years are the outcomes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/grow.h"
+#include "sddp/read/hydro/hydro.h"
+
+static const cb_hydro_field inflow_field = {"inflow", 0, NAN, -INFINITY, INFINITY, "the inflow, in m3/s or MW"};
+
+/* The column of each plant, then of each subsystem whose load is random ("load[SE]"). */
+static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool loads) {
+    for (size_t p = 0; p < c->plants; p++) {
+        columns[p] = cb_csv_find(table, c->plant[p].name);
+        if (columns[p] == CB_NONE && *c->plant[p].name) {
+            cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+            cb_problem_error(c->problem, "hydro %s has no column -- add one with its inflow", c->plant[p].name);
+        }
+    }
+    for (size_t a = 0; a < c->areas; a++) {
+        char name[128];
+        snprintf(name, sizeof name, "load[%s]", c->area[a].name);
+        columns[c->plants + a] = loads && !c->area[a].transshipment ? cb_csv_find(table, name) : CB_NONE;
+        c->area[a].random_load = columns[c->plants + a] != CB_NONE;
+    }
+}
+
+/* Without plants a column is most likely a plant's. */
+static void check_columns(cb_hydro_case *c, const cb_csv *table) {
+    size_t column = 0;
+    while (column < table->columns && (table->known[column] || strcmp(table->header[column], "note") == 0))
+        column++;
+    if (c->plants > 0 || column == table->columns) {
+        cb_csv_unknown_columns(c->problem, table);
+        return;
+    }
+    cb_csv_at(c->problem, table, CB_NONE, column);
+    cb_problem_error(c->problem, "\"%s\" is no hydro plant: there are none -- add it to hydros.csv",
+                     table->header[column]);
+}
+
+static void read_values(cb_hydro_case *c, const cb_csv *table, size_t row, const size_t *columns, double *values) {
+    for (size_t i = 0; i < c->plants + c->areas; i++) {
+        values[i] = columns[i] == CB_NONE ? 0 : cb_hydro_number(c, table, row, columns[i], &inflow_field);
+        if (i < c->plants && values[i] < 0)
+            c->plant[i].may_lack = true;
+    }
+}
+
+/* Adds an outcome to a period; returns where its values go, or NULL without memory. */
+static double *add_outcome(cb_hydro_case *c, cb_hydro_outcomes *outcomes, double probability) {
+    size_t width = c->plants + c->areas, room = outcomes->room;
+    if (!CB_GROW(c->problem, outcomes->probability, outcomes->count, room))
+        return NULL;
+    if (room != outcomes->room) {
+        double *values = realloc(outcomes->values, (room * width + 1) * sizeof *values);
+        if (!values) {
+            c->problem->no_memory = true;
+            return NULL;
+        }
+        outcomes->values = values;
+        outcomes->room = room;
+    }
+    outcomes->probability[outcomes->count] = probability;
+    return &outcomes->values[outcomes->count++ * width];
+}
+
+/* Probabilities are given or all equal. Stage 1 needs no outcomes when its inflow is known. */
+static void check_outcomes(cb_hydro_case *c, const cb_csv *table, bool given) {
+    bool known_first = c->plants > 0 && !isnan(c->plant[0].first_inflow);
+    for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++) {
+        cb_hydro_outcomes *outcomes = &c->outcomes[period];
+        char when[32];
+        double sum = 0;
+        cb_hydro_period_text(c->inflow_key, period, when);
+        for (size_t k = 0; k < outcomes->count; k++) {
+            if (!given)
+                outcomes->probability[k] = 1 / (double)outcomes->count;
+            sum += outcomes->probability[k];
+        }
+        cb_problem_at(c->problem, table->path, outcomes->count ? outcomes->line : table->header_line, "%s", "");
+        if (outcomes->count == 0 && !(c->inflow_key == CB_HYDRO_BY_STAGE && period == 0 && known_first))
+            cb_problem_error(c->problem, "there is no outcome for %s -- add at least one line", when);
+        else if (outcomes->count > 0 && fabs(sum - 1) > 1e-6)
+            cb_problem_error(c->problem, "%s: the probabilities of its outcomes add up to %.9g, not 1 -- correct them",
+                             when, sum);
+    }
+}
+
+static void read_outcome(cb_hydro_case *c, const cb_csv *table, size_t row, size_t key_column, size_t probability,
+                         const size_t *columns) {
+    static const cb_hydro_field field = {"probability", 0, 0, 0, 1, "a probability, from 0 to 1"};
+    size_t period = cb_hydro_read_period(c, table, row, c->inflow_key, key_column);
+    double p = cb_hydro_number(c, table, row, probability, &field);
+    if (period == CB_NONE)
+        return;
+    cb_hydro_outcomes *outcomes = &c->outcomes[period];
+    if (outcomes->count == 0)
+        outcomes->line = table->line[row];
+    double *values = add_outcome(c, outcomes, p);
+    if (values)
+        read_values(c, table, row, columns, values);
+}
+
+void cb_hydro_read_inflows(cb_hydro_case *c) {
+    cb_csv table;
+    bool needed = c->plants > 0;
+    if (cb_hydro_open(c, "inflows.csv", !needed, &table)) {
+        size_t before = c->problem->errors, key_column, probability = cb_csv_find(&table, "probability");
+        size_t *columns = cb_hydro_array(c, c->plants + c->areas, sizeof *columns);
+        c->inflow_key = cb_hydro_find_key(c, &table, &key_column);
+        c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);
+        cb_csv_find(&table, "outcome"); /* for the human reader */
+        if (columns && c->outcomes) {
+            value_columns(c, &table, columns, true);
+            check_columns(c, &table);
+            for (size_t row = 0; row < table.rows; row++)
+                read_outcome(c, &table, row, key_column, probability, columns);
+            if (c->problem->errors == before)
+                check_outcomes(c, &table, probability != CB_NONE);
+        }
+        free(columns);
+    }
+    cb_csv_free(&table);
+}
+
+/* The year's place among the outcomes, in order of appearance. CB_NONE: no memory. */
+static size_t year_index(cb_hydro_case *c, double year) {
+    for (size_t y = c->year_count; y-- > 0;)
+        if (c->years[y] == year)
+            return y;
+    double *years = realloc(c->years, (c->year_count + 1) * sizeof *years);
+    if (!years) {
+        c->problem->no_memory = true;
+        return CB_NONE;
+    }
+    c->years = years;
+    years[c->year_count] = year;
+    return c->year_count++;
+}
+
+/* All the years that are used, so that every season can have all of them in the same order. */
+static void find_years(cb_hydro_case *c, const cb_csv *table, size_t column) {
+    static const cb_hydro_field field = {"year", 0, NAN, -INFINITY, INFINITY, "a year"};
+    for (size_t row = 0; row < table->rows; row++) {
+        double year = cb_hydro_number(c, table, row, column, &field);
+        if (year >= c->first_year && year <= c->last_year)
+            year_index(c, year);
+    }
+    if (c->year_count == 0) {
+        cb_csv_at(c->problem, table, CB_NONE, column);
+        cb_problem_error(c->problem, "there is no year between the \"years\" of case.json -- correct either");
+    }
+    for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++)
+        for (size_t y = 0; y < c->year_count; y++)
+            add_outcome(c, &c->outcomes[period], 1 / (double)c->year_count);
+}
+
+static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year_column, size_t key_column,
+                              const size_t *columns) {
+    size_t width = c->plants + c->areas, periods = cb_hydro_periods(c, c->inflow_key);
+    bool *seen = cb_hydro_array(c, periods * c->year_count, sizeof *seen);
+    for (size_t row = 0; row < table->rows && seen; row++) {
+        double year;
+        if (!cb_csv_number(cb_csv_text(table, row, year_column), &year) || year < c->first_year || year > c->last_year)
+            continue;
+        size_t period = cb_hydro_read_period(c, table, row, c->inflow_key, key_column), y = year_index(c, year);
+        if (period == CB_NONE || y == CB_NONE)
+            continue;
+        cb_csv_at(c->problem, table, row, key_column);
+        if (seen[period * c->year_count + y])
+            cb_problem_error(c->problem, "season %zu of year %g is there twice -- keep one", period + 1, year);
+        seen[period * c->year_count + y] = true;
+        if (y < c->outcomes[period].count)
+            read_values(c, table, row, columns, &c->outcomes[period].values[y * width]);
+    }
+    for (size_t y = 0; seen && y < c->year_count; y++)
+        for (size_t period = 0; period < periods; period++)
+            if (!seen[period * c->year_count + y]) {
+                cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+                cb_problem_error(c->problem,
+                                 "year %g has no line for season %zu -- add it, or leave the year out with "
+                                 "\"years\" in case.json",
+                                 c->years[y], period + 1);
+                break;
+            }
+    free(seen);
+}
+
+void cb_hydro_read_history(cb_hydro_case *c) {
+    cb_csv table;
+    if (cb_hydro_open(c, "history.csv", false, &table)) {
+        size_t year = cb_csv_column(c->problem, &table, "year", true),
+               season = cb_csv_column(c->problem, &table, "season", true);
+        size_t *columns = cb_hydro_array(c, c->plants + c->areas, sizeof *columns);
+        c->inflow_key = cb_hydro_find_key(c, &table, &season);
+        c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);
+        if (columns && c->outcomes) {
+            value_columns(c, &table, columns, false);
+            check_columns(c, &table);
+            if (year != CB_NONE && c->inflow_key == CB_HYDRO_BY_SEASON) {
+                find_years(c, &table, year);
+                read_history_rows(c, &table, year, season, columns);
+            }
+        }
+        free(columns);
+    }
+    cb_csv_free(&table);
+}

@@ -1,0 +1,253 @@
+/* json.c: case.json. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/grow.h"
+#include "sddp/read/hydro/hydro.h"
+#include "sddp/read/json_file.h"
+
+/* An object of case.json and where it is. */
+typedef struct {
+    cb_hydro_case *c;
+    json_t *json;
+    const char *pointer; /* "" or "/risk" */
+} section;
+
+static void at(const section *s, const char *key) {
+    char pointer[256];
+    snprintf(pointer, sizeof pointer, "%s/%s", s->pointer, key);
+    cb_problem_at(s->c->problem, s->c->json_path, 0, "%s", pointer);
+}
+
+/* The member, if it is there and of the right kind; `required` ones are reported when they are not there. */
+static json_t *member(const section *s, const char *key, bool right(const json_t *), const char *kind, bool required) {
+    json_t *value = json_object_get(s->json, key);
+    if (value && !right(value)) {
+        at(s, key);
+        cb_problem_error(s->c->problem, "is not %s -- see docs/case-format.md", kind);
+        return NULL;
+    }
+    if (!value && required) {
+        at(s, key);
+        cb_problem_error(s->c->problem, "\"%s\" is missing -- add it: %s", key, kind);
+    }
+    return value;
+}
+
+static bool is_number(const json_t *value) {
+    return json_is_number(value);
+}
+
+static bool is_text(const json_t *value) {
+    return json_is_string(value);
+}
+
+static bool is_list(const json_t *value) {
+    return json_is_array(value);
+}
+
+static bool is_object(const json_t *value) {
+    return json_is_object(value);
+}
+
+/* In [low, high]; a fallback of NaN means that it must be given. */
+static double number(const section *s, const char *key, double fallback, double low, double high, const char *unit) {
+    json_t *value = member(s, key, is_number, unit, isnan(fallback));
+    if (!value)
+        return fallback;
+    double found = json_number_value(value);
+    if (found >= low && found <= high)
+        return found;
+    at(s, key);
+    cb_problem_error(s->c->problem, "%g is out of range -- give %s", found, unit);
+    return fallback;
+}
+
+static size_t whole(const section *s, const char *key, double fallback, double low, double high, const char *unit) {
+    double value = number(s, key, fallback, low, high, unit);
+    if (isnan(value) || floor(value) == value)
+        return isnan(value) ? 0 : (size_t)value;
+    at(s, key);
+    cb_problem_error(s->c->problem, "%g is not a whole number -- give %s", value, unit);
+    return 0;
+}
+
+/* Which of the words (ended by NULL) the text is; the first is the default. */
+static size_t word(const section *s, const char *key, const char *const *words) {
+    json_t *value = member(s, key, is_text, "a word in quotes", false);
+    if (!value)
+        return 0;
+    char known[128] = "";
+    for (size_t i = 0; words[i]; i++) {
+        if (strcmp(json_string_value(value), words[i]) == 0)
+            return i;
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s\"%s\"", i ? ", " : "", words[i]);
+    }
+    at(s, key);
+    cb_problem_error(s->c->problem, "\"%s\" is none of the words that can be here -- use one of %s",
+                     json_string_value(value), known);
+    return 0;
+}
+
+static void unknown_keys(const section *s, const char *known) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(s->json, key, value) {
+        char quoted[80];
+        snprintf(quoted, sizeof quoted, " %.70s ", key);
+        if (strstr(known, quoted) && !strchr(key, ' '))
+            continue;
+        at(s, key);
+        char list[512] = "";
+        for (const char *at = known + 1; *at; at += strcspn(at, " ") + 1)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.*s", *list ? ", " : "",
+                     (int)strcspn(at, " "), at);
+        cb_problem_error(s->c->problem, "unknown key \"%s\" -- remove it, or correct it to one of: %s", key, list);
+    }
+}
+
+/* A member that is an object; false: it is not there. */
+static bool inside(const section *s, const char *key, const char *pointer, const char *known, section *inner) {
+    *inner = (section){.c = s->c, .pointer = pointer, .json = member(s, key, is_object, "an object", false)};
+    if (inner->json)
+        unknown_keys(inner, known);
+    return inner->json != NULL;
+}
+
+static void add_area(const section *s, const char *key, size_t index, json_t *value, bool transshipment) {
+    cb_hydro_case *c = s->c;
+    char place[64];
+    snprintf(place, sizeof place, "%s/%zu", key, index);
+    at(s, place);
+    const char *name = json_string_value(value);
+    if (!name) {
+        cb_problem_error(c->problem, "is not a name in quotes");
+    } else if (cb_hydro_find(c, cb_hydro_area_name, name) != CB_NONE) {
+        cb_problem_error(c->problem, "\"%s\" is there twice -- keep one", name);
+    } else if (cb_hydro_good_name(c, name) && CB_GROW(c->problem, c->area, c->areas, c->areas_room)) {
+        c->area[c->areas++] = (cb_hydro_area){.name = cb_hydro_keep(c, name), .transshipment = transshipment};
+    }
+}
+
+static void read_areas(const section *s, const char *key, bool transshipment) {
+    json_t *list = member(s, key, is_list, "a list of names", !transshipment), *value;
+    size_t index;
+    json_array_foreach(list, index, value) {
+        add_area(s, key, index, value, transshipment);
+    }
+    if (list && !transshipment && json_array_size(list) == 0) {
+        at(s, key);
+        cb_problem_error(s->c->problem, "there are no subsystems -- name at least one");
+    }
+}
+
+static void read_time(const section *s) {
+    static const char *const units[] = {"hour", "month", NULL};
+    cb_hydro_case *c = s->c;
+    c->stages = whole(s, "stages", NAN, 1, 1e5, "the number of stages, from 1 to 100000");
+    c->months = word(s, "time_unit", units) == 1;
+    c->duration = number(s, "duration", c->months ? 1 : 730, 1e-3, c->months ? 120 : 87600,
+                         c->months ? "the months of a stage, at most 120" : "the hours of a stage, at most 87600");
+    c->seasons = whole(s, "seasons", 0, 1, 1e4, "the number of seasons in a cycle, from 1 to 10000");
+    c->first_season = whole(s, "first_season", 1, 1, c->seasons ? (double)c->seasons : 1,
+                            c->seasons ? "a season" : "no first season in a case without \"seasons\"");
+    c->discount =
+        number(s, "discount", 1, 1e-9, 1, "a factor above 0, at most 1, by which costs shrink from stage to stage");
+    c->annual_rate = number(s, "annual_rate", 0, 0, 1, "a share, like 0.12 for 12 % a year");
+    if (json_object_get(s->json, "annual_rate") && json_object_get(s->json, "discount")) {
+        at(s, "annual_rate");
+        cb_problem_error(c->problem, "there are a \"discount\" and an \"annual_rate\" -- keep one");
+    }
+}
+
+static void read_risk_and_cycle(const section *s) {
+    cb_hydro_case *c = s->c;
+    section inner;
+    c->beta = c->alpha = 1;
+    if (inside(s, "risk", "/risk", " beta alpha ", &inner)) {
+        c->beta = number(&inner, "beta", NAN, 0, 1, "the weight of the expectation, from 0 to 1");
+        c->alpha = number(&inner, "alpha", NAN, 1e-9, 1, "the share of worst outcomes, above 0, at most 1");
+    }
+    if (inside(s, "cycle", "/cycle", " to probability ", &inner)) {
+        c->has_cycle = true;
+        c->cycle_to = whole(&inner, "to", 1, 1, c->stages ? (double)c->stages : 1e5, "a stage to go back to");
+        c->cycle_probability =
+            number(&inner, "probability", NAN, 1e-9, 0.9999, "the probability to go on, above 0 and at most 0.9999");
+    }
+}
+
+static void read_years(const section *s) {
+    cb_hydro_case *c = s->c;
+    json_t *years = member(s, "years", is_list, "a list of two years", false);
+    c->first_year = -INFINITY;
+    c->last_year = INFINITY;
+    if (!years)
+        return;
+    json_t *first = json_array_get(years, 0), *last = json_array_get(years, 1);
+    c->first_year = json_number_value(first);
+    c->last_year = json_number_value(last);
+    if (json_array_size(years) != 2 || !json_is_number(first) || !json_is_number(last) ||
+        c->first_year > c->last_year) {
+        at(s, "years");
+        cb_problem_error(c->problem, "is not a first and a last year -- write it like [1931, 2012]");
+    }
+}
+
+static void read_inflow(const section *s) {
+    static const char *const sources[] = {"table", "history", "par", NULL}, *const noises[] = {"normal", "lognormal",
+                                                                                               NULL};
+    cb_hydro_case *c = s->c;
+    section inner;
+    c->openings = 20;
+    c->lack_cost = -1;
+    if (!inside(s, "inflow", "/inflow", " source openings seed noise years lack_cost ", &inner))
+        return;
+    c->source = (cb_hydro_source)word(&inner, "source", sources);
+    c->openings = whole(&inner, "openings", 20, 1, 1e6, "the number of outcomes to draw for each stage");
+    c->seed = whole(&inner, "seed", 0, 0, 9007199254740992.0, "a whole number from 0 to 2^53");
+    c->lognormal = word(&inner, "noise", noises) == 1;
+    c->lack_cost =
+        number(&inner, "lack_cost", -1, 0, CB_MOST, "the cost of a unit of water that is not there, from 0 on");
+    read_years(&inner);
+    static const char *const only[] = {"openings", "seed", "noise", "years"};
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
+        if (json_object_get(inner.json, only[i]) && c->source != (i < 3 ? CB_HYDRO_PAR : CB_HYDRO_HISTORY)) {
+            at(&inner, only[i]);
+            cb_problem_error(c->problem, "goes with the source \"%s\" only -- remove it, or change the source",
+                             i < 3 ? "par" : "history");
+        }
+}
+
+static void read_case(const section *s) {
+    static const char *const units[] = {"water", "energy", NULL};
+    cb_hydro_case *c = s->c;
+    unknown_keys(s, " name units time_unit stages duration seasons first_season subsystems transshipment discount "
+                    "annual_rate cost_scale risk cycle inflow value_bound $schema ");
+    json_t *name = member(s, "name", is_text, "a text", false);
+    c->name = cb_hydro_keep(c, name ? json_string_value(name) : "");
+    c->water = word(s, "units", units) == 0;
+    read_time(s);
+    if (c->months && c->water) {
+        at(s, "time_unit");
+        cb_problem_error(c->problem, "months go with energy units only: m3/s and hm3 need hours -- write \"hour\", or "
+                                     "\"units\": \"energy\"");
+    }
+    read_areas(s, "subsystems", false);
+    read_areas(s, "transshipment", true);
+    c->cost_scale = number(s, "cost_scale", 1, 1e-12, 1e12, "a factor above 0 for all costs");
+    c->has_value_bound = json_object_get(s->json, "value_bound");
+    c->value_bound = number(s, "value_bound", 0, -CB_MOST, CB_MOST, "a bound of all future cost");
+    read_risk_and_cycle(s);
+    read_inflow(s);
+}
+
+void cb_hydro_read_json(cb_hydro_case *c) {
+    section top = {.c = c, .json = cb_json_load(c->problem, c->json_path), .pointer = ""};
+    if (top.json) {
+        cb_hydro_check_files(c);
+        read_case(&top);
+    }
+    json_decref(top.json);
+}

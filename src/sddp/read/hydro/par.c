@@ -1,0 +1,161 @@
+/* par.c: par.csv and past_inflows.csv, the periodic autoregressive model of the inflows.
+ *
+ * With m the mean, s the scale, phi the coefficients and w the noise of a season, the inflow of stage t is
+ *
+ *     normal:     a(t) = m(t) + s(t) (sum over l of phi_l(t) (a(t-l) - m(t-l)) / s(t-l)  +  w(t) z)
+ *     lognormal:  a(t) = exp(w(t) z) (m(t) + s(t) sum over l of phi_l(t) (a(t-l) - m(t-l)) / s(t-l))
+ *
+ * where the z of the plants are standard normal and correlated as correlation.csv says. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sddp/read/hydro/hydro.h"
+
+static const cb_hydro_field par_field[] = {
+    {"mean", offsetof(cb_hydro_par, mean), NAN, -INFINITY, INFINITY, "the mean inflow, in m3/s or MW"},
+    {"scale", offsetof(cb_hydro_par, scale), 0, 0, INFINITY, "the deviation of the inflow, above 0"},
+    {"noise", offsetof(cb_hydro_par, noise), NAN, 0, INFINITY,
+     "the deviation of the noise, in units of the scale, from 0 on"},
+};
+enum { PAR_FIELDS = sizeof par_field / sizeof *par_field };
+
+typedef struct {
+    size_t plant, key, field[PAR_FIELDS], phi[CB_HYDRO_MAX_LAGS];
+} par_columns;
+
+static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) {
+    columns->plant = cb_csv_column(c->problem, table, "hydro", true);
+    c->par_key = cb_hydro_find_key(c, table, &columns->key);
+    if (c->par_key == CB_HYDRO_BY_STAGE) {
+        cb_csv_at(c->problem, table, CB_NONE, columns->key);
+        cb_problem_error(c->problem, "the model is periodic -- give a \"season\", not a \"stage\"");
+        c->par_key = CB_HYDRO_ALWAYS;
+    }
+    cb_hydro_field_columns(c, table, par_field, PAR_FIELDS, columns->field);
+    for (size_t l = 0; l < CB_HYDRO_MAX_LAGS; l++) {
+        char name[16];
+        snprintf(name, sizeof name, "phi%zu", l + 1);
+        columns->phi[l] = cb_csv_find(table, name);
+    }
+    cb_csv_unknown_columns(c->problem, table);
+}
+
+static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_columns *columns) {
+    static const cb_hydro_field phi = {"phi", 0, 0, -INFINITY, INFINITY, "a coefficient"};
+    size_t plant = cb_hydro_refer(c, table, row, columns->plant, cb_hydro_plant_name, "hydro", "hydros.csv");
+    size_t period = cb_hydro_read_period(c, table, row, c->par_key, columns->key);
+    cb_hydro_par new = {.given = true};
+    cb_hydro_fields(c, table, columns->field, row, par_field, PAR_FIELDS, &new);
+    if (new.scale == 0)
+        new.scale = new.mean; /* phi and noise in units of the mean */
+    for (size_t l = 0; l < CB_HYDRO_MAX_LAGS; l++) {
+        new.phi[l] = cb_hydro_number(c, table, row, columns->phi[l], &phi);
+        if (new.phi[l] != 0)
+            new.lags = l + 1;
+    }
+    if (plant == CB_NONE || period == CB_NONE)
+        return;
+    cb_csv_at(c->problem, table, row, CB_NONE);
+    if (new.scale <= 0)
+        cb_problem_error(c->problem, "hydro %s: the scale is %g -- give a \"scale\" above 0 when the mean is not",
+                         c->plant[plant].name, new.scale);
+    cb_hydro_par *par = &c->par[period * c->plants + plant];
+    if (par->given)
+        cb_problem_error(c->problem, "hydro %s is there twice for this season -- keep one line", c->plant[plant].name);
+    *par = new;
+    c->plant[plant].may_lack = true;
+    if (new.lags > c->plant[plant].lags)
+        c->plant[plant].lags = new.lags;
+}
+
+static void check_all_given(cb_hydro_case *c, const cb_csv *table) {
+    for (size_t period = 0; period < cb_hydro_periods(c, c->par_key); period++)
+        for (size_t p = 0; p < c->plants; p++)
+            if (!c->par[period * c->plants + p].given) {
+                char when[32];
+                cb_hydro_period_text(c->par_key, period, when);
+                cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+                cb_problem_error(c->problem, "hydro %s has no line for %s -- add it", c->plant[p].name, when);
+            }
+}
+
+static void read_model(cb_hydro_case *c) {
+    cb_csv table;
+    if (cb_hydro_open(c, "par.csv", false, &table)) {
+        size_t before = c->problem->errors;
+        par_columns columns;
+        find_columns(c, &table, &columns);
+        c->par = cb_hydro_array(c, cb_hydro_periods(c, c->par_key) * c->plants, sizeof *c->par);
+        for (size_t row = 0; c->par && row < table.rows; row++)
+            read_row(c, &table, row, &columns);
+        if (c->par && c->problem->errors == before)
+            check_all_given(c, &table);
+    }
+    cb_csv_free(&table);
+}
+
+/* How many inflows before the first stage matter; when that stage's own is known, one less. */
+static size_t looks_back(const cb_hydro_case *c, size_t p) {
+    size_t lags = c->plant[p].lags;
+    return lags > 0 && !isnan(c->plant[p].first_inflow) ? lags - 1 : lags;
+}
+
+static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, size_t lag_column, const size_t *columns) {
+    static const cb_hydro_field inflow = {"inflow", 0, NAN, -INFINITY, INFINITY, "the inflow, in m3/s or MW"};
+    size_t lag = cb_hydro_whole(c, table, row, lag_column, 1, CB_HYDRO_MAX_LAGS, "number of stages before the first");
+    for (size_t p = 0; lag != CB_NONE && p < c->plants; p++) {
+        double *past = &c->past[p * CB_HYDRO_MAX_LAGS + lag - 1];
+        if (columns[p] == CB_NONE || (lag > looks_back(c, p) && !*cb_csv_text(table, row, columns[p])))
+            continue;
+        if (!isnan(*past)) {
+            cb_csv_at(c->problem, table, row, lag_column);
+            cb_problem_error(c->problem, "lag %zu is there twice -- keep one", lag);
+            return;
+        }
+        *past = cb_hydro_number(c, table, row, columns[p], &inflow);
+    }
+}
+
+static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
+    size_t lag_column = cb_csv_column(c->problem, table, "lag", true), before = c->problem->errors;
+    for (size_t p = 0; p < c->plants; p++)
+        columns[p] = cb_csv_find(table, c->plant[p].name);
+    cb_csv_unknown_columns(c->problem, table);
+    for (size_t row = 0; lag_column != CB_NONE && row < table->rows; row++)
+        read_past_row(c, table, row, lag_column, columns);
+    for (size_t p = 0; p < c->plants && c->problem->errors == before; p++)
+        for (size_t l = 0; l < looks_back(c, p); l++)
+            if (isnan(c->past[p * CB_HYDRO_MAX_LAGS + l])) {
+                cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+                cb_problem_error(c->problem,
+                                 "hydro %s: its inflow %zu stage%s before the first is missing -- add it, the "
+                                 "model looks back %zu",
+                                 c->plant[p].name, l + 1, l ? "s" : "", c->plant[p].lags);
+                break;
+            }
+}
+
+static void read_past(cb_hydro_case *c) {
+    cb_csv table;
+    size_t most = 0;
+    for (size_t p = 0; p < c->plants; p++)
+        most = looks_back(c, p) > most ? looks_back(c, p) : most;
+    c->past = cb_hydro_array(c, c->plants * CB_HYDRO_MAX_LAGS, sizeof *c->past);
+    for (size_t i = 0; c->past && i < c->plants * CB_HYDRO_MAX_LAGS; i++)
+        c->past[i] = NAN;
+    if (cb_hydro_open(c, "past_inflows.csv", most == 0, &table)) {
+        size_t *columns = cb_hydro_array(c, c->plants, sizeof *columns);
+        if (columns && c->past)
+            read_past_table(c, &table, columns);
+        free(columns);
+    }
+    cb_csv_free(&table);
+}
+
+void cb_hydro_read_par(cb_hydro_case *c) {
+    read_model(c);
+    read_past(c);
+    cb_hydro_read_correlation(c);
+}

@@ -1,0 +1,259 @@
+/* series.c: stages.csv, blocks.csv and load.csv. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/grow.h"
+#include "sddp/read/hydro/hydro.h"
+
+static const cb_hydro_field stage_field[] = {
+    {"duration", offsetof(cb_hydro_stage, duration), 0, 1e-3, 87600,
+     "the length of the stage, in the case's unit of time"},
+    {"discount", offsetof(cb_hydro_stage, discount), 0, 1e-9, 1,
+     "a factor above 0, at most 1, by which costs shrink from the stage before"},
+    {"beta", offsetof(cb_hydro_stage, beta), 0, 0, 1, "the weight of the expectation, from 0 to 1"},
+    {"alpha", offsetof(cb_hydro_stage, alpha), 0, 1e-9, 1, "the share of worst outcomes, above 0, at most 1"},
+};
+enum { STAGE_FIELDS = sizeof stage_field / sizeof *stage_field };
+
+static void default_stages(cb_hydro_case *c) {
+    c->stage = cb_hydro_array(c, c->stages, sizeof *c->stage);
+    for (size_t t = 0; c->stage && t < c->stages; t++) {
+        char name[32];
+        snprintf(name, sizeof name, "%zu", t + 1);
+        c->stage[t] =
+            (cb_hydro_stage){.name = cb_hydro_keep(c, name),
+                             .duration = c->duration,
+                             .discount = 0, /* unless stages.csv says: from the case's rate, when all is read */
+                             .beta = c->beta,
+                             .alpha = c->alpha};
+    }
+}
+
+/* The factor from the stage before; a year has 12 months or 8760 hours. */
+static void fill_discounts(cb_hydro_case *c) {
+    for (size_t t = 0; t < c->stages; t++) {
+        double years = c->stage[t ? t - 1 : 0].duration / (c->months ? 12 : 8760);
+        if (c->stage[t].discount == 0)
+            c->stage[t].discount = c->annual_rate > 0 ? pow(1 + c->annual_rate, -years) : c->discount;
+    }
+}
+
+static void read_stage(cb_hydro_case *c, cb_csv *table, size_t row, size_t number, size_t name, const size_t *columns) {
+    size_t index = cb_hydro_whole(c, table, row, number, 1, c->stages, "stage of this case");
+    if (index == CB_NONE)
+        return;
+    cb_hydro_stage *stage = &c->stage[index - 1];
+    cb_csv_at(c->problem, table, row, number);
+    if (stage->line)
+        cb_problem_error(c->problem, "stage %zu is there twice, first in line %zu -- keep one", index, stage->line);
+    stage->line = table->line[row];
+    cb_csv_at(c->problem, table, row, name);
+    if (*cb_csv_text(table, row, name) && cb_hydro_good_name(c, cb_csv_text(table, row, name)))
+        stage->name = cb_hydro_keep(c, cb_csv_text(table, row, name));
+    for (size_t f = 0; f < STAGE_FIELDS; f++) {
+        cb_hydro_field field = stage_field[f];
+        memcpy(&field.fallback, (char *)stage + field.offset, sizeof field.fallback);
+        double value = cb_hydro_number(c, table, row, columns[f], &field);
+        memcpy((char *)stage + field.offset, &value, sizeof value);
+    }
+}
+
+static void check_stage_names(cb_hydro_case *c, const cb_csv *table) {
+    for (size_t t = 0; t < c->stages; t++)
+        for (size_t other = 0; other < t; other++)
+            if (strcmp(c->stage[t].name, c->stage[other].name) == 0) {
+                cb_problem_at(c->problem, table->path, c->stage[t].line ? c->stage[t].line : c->stage[other].line,
+                              "column name");
+                cb_problem_error(c->problem, "stages %zu and %zu are both called \"%s\" -- give each a name of its own",
+                                 other + 1, t + 1, c->stage[t].name);
+            }
+}
+
+void cb_hydro_read_stages(cb_hydro_case *c) {
+    cb_csv table;
+    default_stages(c);
+    if (!c->stage)
+        return;
+    if (cb_hydro_open(c, "stages.csv", true, &table)) {
+        size_t columns[STAGE_FIELDS], number = cb_csv_column(c->problem, &table, "stage", true),
+                                      name = cb_csv_find(&table, "name");
+        cb_hydro_field_columns(c, &table, stage_field, STAGE_FIELDS, columns);
+        cb_csv_unknown_columns(c->problem, &table);
+        for (size_t row = 0; number != CB_NONE && row < table.rows; row++)
+            read_stage(c, &table, row, number, name, columns);
+        if (name != CB_NONE)
+            check_stage_names(c, &table);
+    }
+    cb_csv_free(&table);
+    fill_discounts(c);
+}
+
+static void add_block(cb_hydro_case *c, const char *name) {
+    const char **grown = c->block;
+    if (cb_hydro_find(c, cb_hydro_block_name, name) == CB_NONE && cb_hydro_good_name(c, name) &&
+        CB_GROW(c->problem, grown, c->blocks, c->blocks_room)) {
+        c->block = grown;
+        c->block[c->blocks++] = cb_hydro_keep(c, name);
+    }
+}
+
+/* Each period and block once: NaN means not yet. */
+static double *empty_cells(cb_hydro_case *c, size_t count) {
+    double *cells = cb_hydro_array(c, count, sizeof *cells);
+    for (size_t i = 0; cells && i < count; i++)
+        cells[i] = NAN;
+    return cells;
+}
+
+static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t key_column) {
+    cb_hydro_field field = {"share", 0, NAN,
+                            1e-6,    1, "a share of the stage's time, above 0, at most 1, not hours or percent"};
+    size_t column = cb_csv_column(c->problem, table, "share", true);
+    bool *seen = cb_hydro_array(c, cb_hydro_periods(c, c->share_key) * c->blocks, sizeof *seen);
+    for (size_t row = 0; row < table->rows && column != CB_NONE && seen; row++) {
+        size_t period = cb_hydro_read_period(c, table, row, c->share_key, key_column);
+        size_t block = cb_hydro_find(c, cb_hydro_block_name, cb_csv_text(table, row, name));
+        double share = cb_hydro_number(c, table, row, column, &field);
+        if (period == CB_NONE || block == CB_NONE)
+            continue;
+        cb_csv_at(c->problem, table, row, name);
+        if (seen[period * c->blocks + block])
+            cb_problem_error(c->problem, "block \"%s\" is there twice -- keep one", c->block[block]);
+        seen[period * c->blocks + block] = true;
+        c->share[period * c->blocks + block] = share;
+    }
+    free(seen);
+}
+
+static void check_shares(cb_hydro_case *c, const cb_csv *table) {
+    for (size_t period = 0; period < cb_hydro_periods(c, c->share_key); period++) {
+        char when[32];
+        double sum = 0;
+        cb_hydro_period_text(c->share_key, period, when);
+        cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+        for (size_t b = 0; b < c->blocks; b++)
+            sum += c->share[period * c->blocks + b];
+        if (isnan(sum)) /* a number that is wrong has been reported */
+            cb_problem_error(c->problem, "%s: not all blocks have a share -- give one for each block", when);
+        else if (fabs(sum - 1) > 1e-6)
+            cb_problem_error(c->problem, "%s: the shares of the blocks add up to %.9g, not 1 -- correct them", when,
+                             sum);
+    }
+}
+
+void cb_hydro_read_blocks(cb_hydro_case *c) {
+    cb_csv table;
+    if (cb_hydro_open(c, "blocks.csv", true, &table)) {
+        size_t before = c->problem->errors, key_column, name = cb_csv_column(c->problem, &table, "block", true);
+        c->share_key = cb_hydro_find_key(c, &table, &key_column);
+        for (size_t row = 0; name != CB_NONE && row < table.rows; row++) {
+            cb_csv_at(c->problem, &table, row, name);
+            add_block(c, cb_csv_text(&table, row, name));
+        }
+        c->share = empty_cells(c, cb_hydro_periods(c, c->share_key) * c->blocks);
+        if (c->share)
+            read_shares(c, &table, name, key_column);
+        cb_csv_unknown_columns(c->problem, &table);
+        if (c->share && c->problem->errors == before)
+            check_shares(c, &table);
+    }
+    cb_csv_free(&table);
+    if (c->blocks == 0) { /* one, of the whole stage */
+        const char **grown = c->block;
+        free(c->share);
+        c->share_key = CB_HYDRO_ALWAYS;
+        c->share = cb_hydro_array(c, 1, sizeof *c->share);
+        if (c->share && CB_GROW(c->problem, grown, c->blocks, c->blocks_room)) {
+            c->block = grown;
+            c->block[c->blocks++] = "";
+            c->share[0] = 1;
+        }
+    }
+}
+
+/* The column of each area; areas without load, and those whose load is random, need none. */
+static void load_columns(cb_hydro_case *c, cb_csv *table, size_t *columns) {
+    for (size_t a = 0; a < c->areas; a++) {
+        columns[a] = CB_NONE;
+        if (c->area[a].transshipment)
+            continue;
+        columns[a] = cb_csv_find(table, c->area[a].name);
+        if (columns[a] == CB_NONE && !c->area[a].random_load) {
+            cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+            cb_problem_error(c->problem,
+                             "subsystem %s has no column -- add one with its load in MW, or declare it as "
+                             "\"transshipment\" in case.json",
+                             c->area[a].name);
+        }
+    }
+}
+
+static void read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t period, size_t block,
+                       const size_t *columns) {
+    static const cb_hydro_field field = {"load", 0, NAN, 0, INFINITY, "the load in MW, from 0 on"};
+    double *load = &c->load[(period * c->blocks + block) * c->areas];
+    if (!isnan(load[0])) {
+        cb_csv_at(c->problem, table, row, CB_NONE);
+        char when[32];
+        cb_hydro_period_text(c->load_key, period, when);
+        cb_problem_error(c->problem, "%s%s%s is there twice -- keep one line", when, c->blocks > 1 ? ", block " : "",
+                         c->block[block]);
+    }
+    for (size_t a = 0; a < c->areas; a++) {
+        double value = columns[a] == CB_NONE ? 0 : cb_hydro_number(c, table, row, columns[a], &field);
+        load[a] = isnan(value) ? 0 : value; /* reported; NaN means: no line yet */
+    }
+}
+
+static void check_loads(cb_hydro_case *c, const cb_csv *table) {
+    for (size_t period = 0; period < cb_hydro_periods(c, c->load_key); period++)
+        for (size_t b = 0; b < c->blocks; b++)
+            if (isnan(c->load[(period * c->blocks + b) * c->areas])) {
+                char when[32];
+                cb_hydro_period_text(c->load_key, period, when);
+                cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+                cb_problem_error(c->problem, "there is no line for %s%s%s -- add it", when,
+                                 c->blocks > 1 ? ", block " : "", c->block[b]);
+            }
+}
+
+static void read_load_table(cb_hydro_case *c, cb_csv *table) {
+    size_t key_column, block_column = cb_csv_find(table, "block"), before = c->problem->errors;
+    size_t *columns = cb_hydro_array(c, c->areas, sizeof *columns);
+    c->load_key = cb_hydro_find_key(c, table, &key_column);
+    c->load = empty_cells(c, cb_hydro_periods(c, c->load_key) * c->blocks * c->areas);
+    if (columns && c->load) {
+        load_columns(c, table, columns);
+        cb_csv_unknown_columns(c->problem, table);
+        for (size_t row = 0; row < table->rows; row++) {
+            size_t period = cb_hydro_read_period(c, table, row, c->load_key, key_column), block = 0;
+            if (block_column != CB_NONE)
+                block = cb_hydro_refer(c, table, row, block_column, cb_hydro_block_name, "block", "blocks.csv");
+            if (period == CB_NONE || block == CB_NONE)
+                continue;
+            size_t last = block_column == CB_NONE ? c->blocks : block + 1; /* without blocks: the same in all */
+            for (; block < last; block++)
+                read_loads(c, table, row, period, block, columns);
+        }
+        if (c->problem->errors == before)
+            check_loads(c, table);
+    }
+    free(columns);
+}
+
+void cb_hydro_read_load(cb_hydro_case *c) {
+    cb_csv table;
+    bool all_random = true;
+    for (size_t a = 0; a < c->areas; a++)
+        all_random &= c->area[a].random_load || c->area[a].transshipment;
+    if (cb_hydro_open(c, "load.csv", all_random, &table))
+        read_load_table(c, &table);
+    cb_csv_free(&table);
+    if (!c->load) {
+        c->load_key = CB_HYDRO_ALWAYS;
+        c->load = cb_hydro_array(c, c->blocks * c->areas, sizeof *c->load);
+    }
+}

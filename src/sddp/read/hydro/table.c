@@ -1,0 +1,199 @@
+/* table.c: what all readers of tables share: names, numbers with limits, keys. */
+#include "sddp/read/hydro/hydro.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/grow.h"
+
+void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size) {
+    void *array = calloc(count + 1, size);
+    c->problem->no_memory |= !array;
+    return array;
+}
+
+char *cb_hydro_keep(cb_hydro_case *c, const char *text) {
+    static char nothing[1];
+    char *copy = strdup(text);
+    if (!copy || !CB_GROW(c->problem, c->kept, c->kept_count, c->kept_room)) {
+        c->problem->no_memory = true;
+        free(copy);
+        return nothing;
+    }
+    c->kept[c->kept_count++] = copy;
+    return copy;
+}
+
+bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *table) {
+    char path[4096];
+    *table = (cb_csv){0};
+    snprintf(path, sizeof path, "%s/%s", c->folder, file);
+    return cb_csv_read(c->problem, path, optional, table);
+}
+
+double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, const cb_hydro_field *field) {
+    const char *text = cb_csv_text(table, row, column);
+    double value = field->fallback;
+    if (!*text && !isnan(field->fallback))
+        return value;
+    if (column == CB_NONE) /* the header was blamed */
+        return NAN;
+    cb_csv_at(c->problem, table, row, column);
+    if (!*text) {
+        cb_problem_error(c->problem, "is empty -- give %s", field->unit);
+    } else if (!cb_csv_number(text, &value)) {
+        cb_csv_not_a_number(c->problem, text);
+        value = NAN;
+    } else if (value < field->low || value > field->high) {
+        cb_problem_error(c->problem, "%s is %s %g -- give %s", text, value < field->low ? "below" : "above",
+                         value < field->low ? field->low : field->high, field->unit);
+        value = NAN;
+    }
+    return value;
+}
+
+size_t cb_hydro_whole(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, size_t low, size_t high,
+                      const char *what) {
+    double value;
+    const char *text = cb_csv_text(table, row, column);
+    if (cb_csv_number(text, &value) && value >= (double)low && value <= (double)high && floor(value) == value)
+        return (size_t)value;
+    cb_csv_at(c->problem, table, row, column);
+    cb_problem_error(c->problem, "\"%s\" is no %s -- give a whole number from %zu to %zu", text, what, low, high);
+    return CB_NONE;
+}
+
+void cb_hydro_field_columns(cb_hydro_case *c, cb_csv *table, const cb_hydro_field *field, size_t count,
+                            size_t *columns) {
+    for (size_t f = 0; f < count; f++)
+        columns[f] = cb_csv_column(c->problem, table, field[f].name, isnan(field[f].fallback));
+}
+
+void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, size_t row, const cb_hydro_field *field,
+                     size_t count, void *element) {
+    for (size_t f = 0; f < count; f++) {
+        double value = cb_hydro_number(c, table, row, columns[f], &field[f]);
+        memcpy((char *)element + field[f].offset, &value, sizeof value);
+    }
+}
+
+/* Names become parts of column names like deficit[SE,tier]. */
+bool cb_hydro_good_name(cb_hydro_case *c, const char *name) {
+    if (!*name)
+        cb_problem_error(c->problem, "a name is missing -- give one");
+    else if (strpbrk(name, "[],\"\t\r\n") || strlen(name) > 100)
+        cb_problem_error(c->problem,
+                         "\"%.120s\" is no good name -- use at most 100 bytes, without brackets, commas, quotes "
+                         "and tabs",
+                         name);
+    else
+        return true;
+    return false;
+}
+
+size_t cb_hydro_find(const cb_hydro_case *c, cb_hydro_names *names, const char *name) {
+    const char *known;
+    for (size_t i = 0; *name && (known = names(c, i)); i++)
+        if (strcmp(known, name) == 0)
+            return i;
+    return CB_NONE;
+}
+
+void cb_hydro_list(const cb_hydro_case *c, cb_hydro_names *names, char *text, size_t size) {
+    enum { MOST = 12 };
+    const char *known;
+    size_t shown = 0;
+    *text = 0;
+    for (size_t i = 0; (known = names(c, i)); i++)
+        if (*known && shown++ < MOST)
+            snprintf(text + strlen(text), size - strlen(text), "%s%s", shown > 1 ? ", " : "", known);
+    if (shown > MOST)
+        snprintf(text + strlen(text), size - strlen(text), " and %zu more", shown - MOST);
+    if (shown == 0)
+        snprintf(text, size, "none");
+}
+
+size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names *names,
+                      const char *kind, const char *from) {
+    if (column == CB_NONE)
+        return CB_NONE;
+    const char *name = cb_csv_text(table, row, column);
+    size_t index = cb_hydro_find(c, names, name);
+    if (index != CB_NONE)
+        return index;
+    char known[600];
+    cb_hydro_list(c, names, known, sizeof known);
+    cb_csv_at(c->problem, table, row, column);
+    if (*name)
+        cb_problem_error(c->problem, "unknown %s \"%s\"; known are: %s -- correct the name, or add it to %s", kind,
+                         name, known, from);
+    else
+        cb_problem_error(c->problem, "the %s is missing; known are: %s", kind, known);
+    return CB_NONE;
+}
+
+const char *cb_hydro_area_name(const cb_hydro_case *c, size_t index) {
+    return index < c->areas ? c->area[index].name : NULL;
+}
+
+const char *cb_hydro_subsystem_name(const cb_hydro_case *c, size_t index) {
+    if (index < c->areas && c->area[index].transshipment)
+        return "";
+    return cb_hydro_area_name(c, index);
+}
+
+const char *cb_hydro_thermal_name(const cb_hydro_case *c, size_t index) {
+    return index < c->thermals ? c->thermal[index].name : NULL;
+}
+
+const char *cb_hydro_plant_name(const cb_hydro_case *c, size_t index) {
+    return index < c->plants ? c->plant[index].name : NULL;
+}
+
+const char *cb_hydro_block_name(const cb_hydro_case *c, size_t index) {
+    return index < c->blocks ? c->block[index] : NULL;
+}
+
+cb_hydro_key cb_hydro_find_key(cb_hydro_case *c, cb_csv *table, size_t *column) {
+    size_t stage = cb_csv_find(table, "stage"), season = cb_csv_find(table, "season");
+    if (stage != CB_NONE && season != CB_NONE) {
+        cb_csv_at(c->problem, table, CB_NONE, season);
+        cb_problem_error(c->problem, "there are a column \"stage\" and a column \"season\" -- keep one");
+    }
+    if (season != CB_NONE && c->seasons == 0) {
+        cb_csv_at(c->problem, table, CB_NONE, season);
+        cb_problem_error(c->problem,
+                         "the case has no seasons -- add \"seasons\" to case.json, or use a column \"stage\"");
+        *column = CB_NONE;
+        return CB_HYDRO_ALWAYS;
+    }
+    *column = stage != CB_NONE ? stage : season;
+    return stage != CB_NONE ? CB_HYDRO_BY_STAGE : season != CB_NONE ? CB_HYDRO_BY_SEASON : CB_HYDRO_ALWAYS;
+}
+
+size_t cb_hydro_periods(const cb_hydro_case *c, cb_hydro_key key) {
+    return key == CB_HYDRO_BY_STAGE ? c->stages : key == CB_HYDRO_BY_SEASON ? c->seasons : 1;
+}
+
+size_t cb_hydro_period(const cb_hydro_case *c, cb_hydro_key key, size_t stage) {
+    if (key == CB_HYDRO_BY_SEASON)
+        return (stage + c->first_season - 1) % c->seasons;
+    return key == CB_HYDRO_BY_STAGE ? stage : 0;
+}
+
+size_t cb_hydro_read_period(cb_hydro_case *c, const cb_csv *table, size_t row, cb_hydro_key key, size_t column) {
+    if (key == CB_HYDRO_ALWAYS)
+        return 0;
+    const char *what = key == CB_HYDRO_BY_STAGE ? "stage of this case" : "season of this case";
+    size_t number = cb_hydro_whole(c, table, row, column, 1, cb_hydro_periods(c, key), what);
+    return number == CB_NONE ? CB_NONE : number - 1;
+}
+
+void cb_hydro_period_text(cb_hydro_key key, size_t period, char text[32]) {
+    if (key == CB_HYDRO_ALWAYS)
+        snprintf(text, 32, "every stage");
+    else
+        snprintf(text, 32, "%s %zu", key == CB_HYDRO_BY_STAGE ? "stage" : "season", period + 1);
+}

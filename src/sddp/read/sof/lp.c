@@ -1,0 +1,331 @@
+/* lp.c: a subproblem of StochOptFormat, which is MathOptFormat with states and random variables, as the LP of a node.
+ *
+ * Taken: variables; objectives and constraints that are a Variable, a ScalarAffineFunction, or a ScalarQuadraticFunction
+ * whose products have exactly one random factor; sets LessThan, GreaterThan, EqualTo, Interval. Random variables are not
+ * columns: a term c d of an objective is noise in its constant, of a constraint it is noise in the right-hand side; a
+ * product c d x is noise in the cost, or in the coefficient, of x. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sddp/read/sof/sof.h"
+
+/* Names of one subproblem. A number k >= 0 is column k, a number k < 0 is random variable -1 - k. */
+typedef struct {
+    cobre_sddp_problem *problem;
+    size_t node;
+    json_t *name;
+    json_t *row_name; /* those that the file gives */
+} subproblem;
+
+static bool is_random(json_int_t k) {
+    return k < 0;
+}
+
+/* What the name in a member stands for; *k is set. */
+static bool lookup(subproblem *lp, const json_t *object, const char *key, json_int_t *k) {
+    const char *name = cb_sof_text(lp->problem, object, key);
+    if (!name)
+        return false;
+    const json_t *found = json_object_get(lp->name, name);
+    size_t from = cb_json_down(lp->problem, key);
+    if (!found)
+        cb_problem_error(lp->problem,
+                         "there is no variable \"%s\" in this subproblem -- correct the name, or add it to "
+                         "\"variables\"",
+                         name);
+    else
+        *k = json_integer_value(found);
+    cb_json_up(lp->problem, from);
+    return found != NULL;
+}
+
+/* Where the terms of a function go: to the objective, or to a row. */
+typedef struct {
+    size_t row; /* CB_NONE: the objective */
+    double constant;
+} target;
+
+static void add_linear(subproblem *lp, const target *to, json_int_t k, double value) {
+    cobre_sddp_problem *problem = lp->problem;
+    if (is_random(k)) {
+        cb_noise noise = {.target = to->row == CB_NONE ? CB_NOISE_CONSTANT : CB_NOISE_ROW,
+                          .index = to->row,
+                          .random = (size_t)(-1 - k),
+                          .factor = to->row == CB_NONE ? value : -value};
+        cb_add_noise(problem, lp->node, noise);
+    } else if (to->row == CB_NONE) {
+        cb_add_cost(problem, lp->node, (size_t)k, value);
+    } else {
+        cb_add_entry(problem, lp->node, to->row, (size_t)k, value);
+    }
+}
+
+static void add_product(subproblem *lp, const target *to, json_int_t a, json_int_t b, double value) {
+    if (is_random(a) == is_random(b)) {
+        cb_problem_error(lp->problem, "a product of two %s -- one factor must be a random variable, and only one",
+                         is_random(a) ? "random variables" : "decisions");
+        return;
+    }
+    json_int_t random = is_random(a) ? a : b, column = is_random(a) ? b : a;
+    cb_noise noise = {.target = to->row == CB_NONE ? CB_NOISE_COST : CB_NOISE_ENTRY,
+                      .index = to->row == CB_NONE ? (size_t)column : to->row,
+                      .column = (size_t)column,
+                      .random = (size_t)(-1 - random),
+                      .factor = value};
+    cb_add_noise(lp->problem, lp->node, noise);
+}
+
+static void add_term(subproblem *lp, const target *to, const json_t *term, bool product) {
+    static const char *const linear[] = {"coefficient", "variable", NULL}, *const quadratic[] = {"coefficient",
+                                                                                                 "variable_1",
+                                                                                                 "variable_2", NULL};
+    json_int_t a, b;
+    double value;
+    cb_sof_known(lp->problem, term, product ? quadratic : linear);
+    bool good = cb_sof_number(lp->problem, term, "coefficient", &value);
+    if (!lookup(lp, term, product ? "variable_1" : "variable", &a) || (product && !lookup(lp, term, "variable_2", &b)))
+        return;
+    if (product && good)
+        add_product(lp, to, a, b, value);
+    else if (good)
+        add_linear(lp, to, a, value);
+}
+
+static void add_terms(subproblem *lp, const target *to, const json_t *function, const char *key, bool products) {
+    size_t i;
+    const json_t *term, *terms = cb_sof_member(lp->problem, function, key, JSON_ARRAY, true);
+    size_t from = cb_json_down(lp->problem, key);
+    json_array_foreach(terms, i, term) {
+        size_t item = cb_json_down_item(lp->problem, i);
+        add_term(lp, to, term, products);
+        cb_json_up(lp->problem, item);
+    }
+    cb_json_up(lp->problem, from);
+}
+
+/* The whole function; its constant goes to to->constant. */
+static void add_function(subproblem *lp, target *to, const json_t *function) {
+    const char *type = cb_sof_text(lp->problem, function, "type");
+    json_int_t k;
+    if (!type)
+        return;
+    bool affine = strcmp(type, "ScalarAffineFunction") == 0, quadratic = strcmp(type, "ScalarQuadraticFunction") == 0;
+    if (strcmp(type, "Variable") == 0) {
+        if (lookup(lp, function, "name", &k))
+            add_linear(lp, to, k, 1);
+    } else if (affine || quadratic) {
+        add_terms(lp, to, function, affine ? "terms" : "affine_terms", false);
+        if (quadratic)
+            add_terms(lp, to, function, "quadratic_terms", true);
+        if (!json_object_get(function, "constant") || !cb_sof_number(lp->problem, function, "constant", &to->constant))
+            to->constant = 0;
+    } else {
+        cb_problem_error(lp->problem,
+                         "function \"%s\" is not linear -- use Variable, ScalarAffineFunction, or "
+                         "ScalarQuadraticFunction with a random factor in each product",
+                         type);
+    }
+}
+
+static bool read_set(cobre_sddp_problem *problem, const json_t *set, double *lower, double *upper) {
+    const char *type = cb_sof_text(problem, set, "type");
+    *lower = -INFINITY;
+    *upper = INFINITY;
+    if (!type)
+        return false;
+    bool interval = strcmp(type, "Interval") == 0, greater = strcmp(type, "GreaterThan") == 0,
+         less = strcmp(type, "LessThan") == 0, good = true;
+    if (strcmp(type, "EqualTo") == 0) {
+        good = cb_sof_number(problem, set, "value", lower);
+        *upper = *lower;
+    } else if (interval || greater || less) {
+        if (!less)
+            good = cb_sof_number(problem, set, "lower", lower);
+        if (!greater)
+            good = cb_sof_number(problem, set, "upper", upper) && good;
+    } else {
+        bool integer = strcmp(type, "Integer") == 0 || strcmp(type, "ZeroOne") == 0;
+        cb_problem_error(problem,
+                         integer ? "set \"%s\": cobre has no integer variables -- remove this constraint, and the "
+                                   "variable may have any value"
+                                 : "set \"%s\" is not known -- use LessThan, GreaterThan, EqualTo or Interval",
+                         type);
+        good = false;
+    }
+    return good;
+}
+
+/* A set on a variable alone narrows its bounds; any other function is a row. */
+static void add_in_set(subproblem *lp, const json_t *function, const char *name, double lower, double upper) {
+    const char *type = json_string_value(json_object_get(function, "type"));
+    json_int_t k;
+    if (!type || strcmp(type, "Variable") != 0) {
+        target to = {.row = cb_add_row(lp->problem, lp->node, name, lower, upper)};
+        add_function(lp, &to, function);
+        cb_shift_row(lp->problem, lp->node, to.row, -to.constant);
+    } else if (lookup(lp, function, "name", &k)) {
+        if (is_random(k))
+            cb_problem_error(lp->problem, "a constraint on random variable \"%s\" alone -- remove it",
+                             json_string_value(json_object_get(function, "name")));
+        else
+            cb_narrow_column(lp->problem, lp->node, (size_t)k, lower, upper);
+    }
+}
+
+/* MathOptFormat leaves names out, or empty; what a row without one is called must not be the name of another. */
+static const char *row_name(const json_t *constraint) {
+    const char *name = json_string_value(json_object_get(constraint, "name"));
+    return name && *name ? name : NULL;
+}
+
+static void note_row_name(subproblem *lp, const json_t *constraint) {
+    if (row_name(constraint))
+        json_object_set_new(lp->row_name, row_name(constraint), json_true());
+}
+
+static void make_row_name(const subproblem *lp, char name[32]) {
+    size_t number = lp->problem->node[lp->node].rows + 1;
+    int length = snprintf(name, 32, "r%zu", number);
+    while (json_object_get(lp->row_name, name) && length < 31)
+        length += snprintf(name + length, 32 - (size_t)length, "_");
+}
+
+static void add_constraint(subproblem *lp, const json_t *constraint) {
+    char made[32];
+    double lower = 0, upper = 0;
+    const json_t *function = cb_sof_member(lp->problem, constraint, "function", JSON_OBJECT, true);
+    const json_t *set = cb_sof_member(lp->problem, constraint, "set", JSON_OBJECT, true);
+    cb_sof_member(lp->problem, constraint, "name", JSON_STRING, false);
+    make_row_name(lp, made);
+    size_t from = cb_json_down(lp->problem, "set");
+    if (!set || !read_set(lp->problem, set, &lower, &upper)) { /* the function may have errors, too */
+        lower = -INFINITY;
+        upper = INFINITY;
+    }
+    cb_json_up(lp->problem, from);
+    cb_json_down(lp->problem, "function");
+    if (function)
+        add_in_set(lp, function, row_name(constraint) ? row_name(constraint) : made, lower, upper);
+    cb_json_up(lp->problem, from);
+}
+
+static void add_objective(subproblem *lp, const json_t *mof) {
+    const json_t *objective = cb_sof_member(lp->problem, mof, "objective", JSON_OBJECT, true);
+    if (!objective)
+        return;
+    size_t from = cb_json_down(lp->problem, "objective");
+    const char *sense = cb_sof_text(lp->problem, objective, "sense");
+    bool none = sense && strcmp(sense, "feasibility") == 0;
+    const json_t *function = cb_sof_member(lp->problem, objective, "function", JSON_OBJECT, !none);
+    if (sense && !none && strcmp(sense, lp->problem->maximise ? "max" : "min") != 0) {
+        cb_json_down(lp->problem, "sense");
+        cb_problem_error(lp->problem, "\"%s\" -- it must be min or max, and the same in all subproblems", sense);
+        cb_json_up(lp->problem, from);
+        cb_json_down(lp->problem, "objective");
+    }
+    if (function && !none) {
+        target to = {.row = CB_NONE};
+        cb_json_down(lp->problem, "function");
+        add_function(lp, &to, function);
+        cb_add_constant(lp->problem, lp->node, to.constant);
+    }
+    cb_json_up(lp->problem, from);
+}
+
+/* What random variables leave are columns. */
+static void add_variable(subproblem *lp, const json_t *item) {
+    const char *name = cb_sof_text(lp->problem, item, "name");
+    const json_t *known = name ? json_object_get(lp->name, name) : NULL;
+    if (!name || (known && is_random(json_integer_value(known))))
+        return;
+    if (known) {
+        cb_problem_error(lp->problem, "variable \"%s\" is there twice -- keep one", name);
+        return;
+    }
+    size_t column = cb_add_column(lp->problem, lp->node, name, -INFINITY, INFINITY, 0);
+    json_object_set_new(lp->name, name, json_integer((json_int_t)column));
+}
+
+static void add_random(subproblem *lp, const json_t *item) {
+    const char *name = json_string_value(item);
+    if (!name) {
+        cb_problem_error(lp->problem, "this is not a name -- write it in quotes");
+    } else if (json_object_get(lp->name, name)) {
+        cb_problem_error(lp->problem, "random variable \"%s\" is there twice -- keep one", name);
+    } else {
+        size_t random = cb_add_random(lp->problem, lp->node, name);
+        json_object_set_new(lp->name, name, json_integer(-1 - (json_int_t)random));
+    }
+}
+
+/* Does `add` for every item of the array in a member. */
+static void each_item(subproblem *lp, const json_t *object, const char *key, bool needed,
+                      void add(subproblem *, const json_t *)) {
+    size_t i;
+    const json_t *item, *list = cb_sof_member(lp->problem, object, key, JSON_ARRAY, needed);
+    size_t from = cb_json_down(lp->problem, key);
+    json_array_foreach(list, i, item) {
+        size_t at = cb_json_down_item(lp->problem, i);
+        add(lp, item);
+        cb_json_up(lp->problem, at);
+    }
+    cb_json_up(lp->problem, from);
+}
+
+static void add_state(subproblem *lp, const char *name, const json_t *pair) {
+    static const char *const keys[] = {"in", "out", NULL};
+    json_int_t in, out;
+    size_t state = cb_find_state(lp->problem, name);
+    cb_sof_known(lp->problem, pair, keys);
+    bool has_in = lookup(lp, pair, "in", &in), has_out = lookup(lp, pair, "out", &out);
+    if (state == CB_NONE)
+        cb_problem_error(lp->problem,
+                         "the root has no state variable \"%s\" -- correct the name, or add it to the root", name);
+    else if (has_in && has_out && (is_random(in) || is_random(out)))
+        cb_problem_error(lp->problem, "a random variable cannot be a state -- use a variable");
+    else if (has_in && has_out)
+        cb_set_state(lp->problem, lp->node, state, (size_t)in, (size_t)out);
+}
+
+static void add_states(subproblem *lp, const json_t *entry) {
+    const char *name;
+    json_t *pair;
+    json_t *states = cb_sof_member(lp->problem, entry, "state_variables", JSON_OBJECT, true);
+    size_t from = cb_json_down(lp->problem, "state_variables");
+    json_object_foreach(states, name, pair) {
+        size_t member = cb_json_down(lp->problem, name);
+        add_state(lp, name, pair);
+        cb_json_up(lp->problem, member);
+    }
+    for (size_t s = 0; states && s < lp->problem->states; s++)
+        if (!json_object_get(states, lp->problem->state[s].name))
+            cb_problem_error(lp->problem,
+                             "state variable \"%s\" of the root is missing -- add it, with its \"in\" and \"out\"",
+                             lp->problem->state[s].name);
+    cb_json_up(lp->problem, from);
+}
+
+void cb_sof_subproblem(cobre_sddp_problem *problem, size_t node, const json_t *entry) {
+    static const char *const keys[] = {"state_variables", "random_variables", "subproblem", NULL};
+    subproblem lp = {.problem = problem, .node = node, .name = json_object(), .row_name = json_object()};
+    problem->no_memory |= !lp.name || !lp.row_name;
+    cb_sof_known(problem, entry, keys);
+    const json_t *mof = cb_sof_member(problem, entry, "subproblem", JSON_OBJECT, true);
+    if (mof && lp.name && lp.row_name) {
+        size_t i;
+        const json_t *constraint;
+        json_array_foreach(json_object_get(mof, "constraints"), i, constraint) note_row_name(&lp, constraint);
+        each_item(&lp, entry, "random_variables", false, add_random);
+        size_t from = cb_json_down(problem, "subproblem");
+        each_item(&lp, mof, "variables", true, add_variable);
+        cb_json_up(problem, from);
+        add_states(&lp, entry);
+        cb_json_down(problem, "subproblem");
+        add_objective(&lp, mof);
+        each_item(&lp, mof, "constraints", true, add_constraint);
+        cb_json_up(problem, from);
+    }
+    json_decref(lp.name);
+    json_decref(lp.row_name);
+}

@@ -1,0 +1,156 @@
+/* chart.c: pictures as inline SVG. Colours and sizes of text are the page's (page.c); a picture is as wide as its card,
+ * and its text is larger there on a narrow screen, so the margins hold more than they need to. */
+#include "sddp/report/report.h"
+
+#include <math.h>
+
+enum { LEFT = 62, RIGHT = 14, TOP = 26, BOTTOM = 46, Y_TICKS = 5 };
+
+void cb_chart_begin(struct chart *chart, FILE *to, double height, const char *title, const char *description) {
+    static unsigned pictures;
+    chart->to = to;
+    chart->id = ++pictures;
+    chart->x.start = LEFT;
+    chart->x.end = CB_CHART_WIDTH - RIGHT;
+    chart->y.start = height - BOTTOM;
+    chart->y.end = TOP;
+    fprintf(to,
+            "<svg class=\"chart\" viewBox=\"0 0 %d %g\" role=\"img\" aria-labelledby=\"t%u d%u\">\n"
+            "<title id=\"t%u\">",
+            CB_CHART_WIDTH, height, chart->id, chart->id, chart->id);
+    cb_html_write(to, title);
+    fprintf(to, "</title><desc id=\"d%u\">", chart->id);
+    cb_html_write(to, description);
+    fprintf(to, "</desc>\n<clipPath id=\"c%u\"><rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/></clipPath>\n",
+            chart->id, chart->x.start, chart->y.end - 2, chart->x.end - chart->x.start,
+            chart->y.start - chart->y.end + 4);
+}
+
+static double largest(const struct scale *scale) {
+    return fmax(fabs(scale->from), fabs(scale->to));
+}
+
+static void draw_y_axis(const struct chart *chart) {
+    char text[32];
+    const struct scale *y = &chart->y;
+    double step = cb_nice_step(y->to - y->from, Y_TICKS);
+    for (double value = ceil(y->from / step - 1e-9) * step; value <= y->to + step * 1e-6; value += step) {
+        double at = cb_scale_at(y, value);
+        fprintf(chart->to,
+                "<line class=\"grid\" x1=\"%g\" x2=\"%g\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                "<text class=\"tick\" x=\"%g\" y=\"%.1f\" dy=\".32em\" text-anchor=\"end\">%s</text>\n",
+                chart->x.start, chart->x.end, at, at, chart->x.start - 8, at,
+                cb_tick_text(value, step, largest(y), text));
+    }
+}
+
+/* The last label must not leave the picture. */
+void cb_chart_tick(const struct chart *chart, double value, double step, double most) {
+    char text[32];
+    double at = cb_scale_at(&chart->x, value);
+    bool last = at > chart->x.end - 8;
+    fprintf(chart->to, "<text class=\"tick\" x=\"%.1f\" y=\"%g\" dy=\"1em\" text-anchor=\"%s\">%s</text>\n",
+            last ? chart->x.end + RIGHT - 2 : at, chart->y.start + 6, last ? "end" : "middle",
+            cb_tick_text(value, step, most, text));
+}
+
+static void draw_x_axis(const struct chart *chart, int ticks) {
+    const struct scale *x = &chart->x;
+    double step = cb_nice_step(x->to - x->from, ticks), base = chart->y.start;
+    fprintf(chart->to, "<line class=\"base\" x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\"/>\n", x->start, x->end, base,
+            base);
+    for (double value = ceil(x->from / step - 1e-9) * step; value <= x->to + step * 1e-6; value += step)
+        cb_chart_tick(chart, value, step, largest(x));
+}
+
+int cb_whole_ticks(const struct scale *scale, int most) {
+    double range = scale->to - scale->from;
+    return range >= most ? most : range >= 2 ? (int)range : 1;
+}
+
+void cb_chart_axes(const struct chart *chart, const char *x_name, const char *y_name, int x_ticks) {
+    draw_y_axis(chart);
+    draw_x_axis(chart, x_ticks);
+    fprintf(chart->to, "<text class=\"name\" x=\"%g\" y=\"%g\" text-anchor=\"end\">", chart->x.end,
+            chart->y.start + BOTTOM - 6);
+    cb_html_write(chart->to, x_name);
+    fprintf(chart->to, "</text><text class=\"name\" x=\"4\" y=\"13\">");
+    cb_html_write(chart->to, y_name);
+    fprintf(chart->to, "</text>\n");
+}
+
+/* One value far off the scale must not make a number that a browser cannot read. */
+static double y_at(const struct chart *chart, double value) {
+    double at = cb_scale_at(&chart->y, value);
+    return at > 5000 ? 5000 : at > -5000 ? at : -5000;
+}
+
+void cb_chart_line(const struct chart *chart, unsigned colour, const char *class, const double *x, const double *y,
+                   size_t count) {
+    fprintf(chart->to, "<path class=\"line s%u %s\" data-series=\"%s\" clip-path=\"url(#c%u)\" d=\"", colour, class,
+            class, chart->id);
+    bool pen_down = false;
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(y[i]))
+            fprintf(chart->to, "%c%.1f %.1f", pen_down ? 'L' : 'M', cb_scale_at(&chart->x, x[i]), y_at(chart, y[i]));
+        pen_down = isfinite(y[i]);
+    }
+    fprintf(chart->to, "\"/>\n");
+}
+
+void cb_chart_band(const struct chart *chart, unsigned colour, const char *class, const double *x, const double *low,
+                   const double *high, size_t count) {
+    fprintf(chart->to, "<path class=\"band s%u %s\" data-series=\"%s\" clip-path=\"url(#c%u)\" d=\"", colour, class,
+            class, chart->id);
+    char move = 'M';
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(high[i])) {
+            fprintf(chart->to, "%c%.1f %.1f", move, cb_scale_at(&chart->x, x[i]), y_at(chart, high[i]));
+            move = 'L';
+        }
+    for (size_t i = count; i-- > 0;)
+        if (isfinite(low[i]))
+            fprintf(chart->to, "L%.1f %.1f", cb_scale_at(&chart->x, x[i]), y_at(chart, low[i]));
+    fprintf(chart->to, "%s\"/>\n", move == 'L' ? "Z" : "");
+}
+
+void cb_chart_bar(const struct chart *chart, unsigned colour, double x0, double x1, double y0, double y1,
+                  const char *tip) {
+    double left = cb_scale_at(&chart->x, x0), right = cb_scale_at(&chart->x, x1);
+    double top = fmin(y_at(chart, y0), y_at(chart, y1)), bottom = fmax(y_at(chart, y0), y_at(chart, y1));
+    fprintf(chart->to, "<rect class=\"bar s%u\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">", colour, left,
+            top, right - left, bottom - top);
+    if (tip) {
+        fprintf(chart->to, "<title>");
+        cb_html_write(chart->to, tip);
+        fprintf(chart->to, "</title>");
+    }
+    fprintf(chart->to, "</rect>\n");
+}
+
+void cb_chart_mark(const struct chart *chart, double x, const char *text) {
+    double at = cb_scale_at(&chart->x, x);
+    bool right = at > chart->x.start + 0.8 * (chart->x.end - chart->x.start);
+    if (!(at >= chart->x.start - 1 && at <= chart->x.end + 1))
+        return;
+    fprintf(chart->to,
+            "<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%g\" y2=\"%g\"/><text class=\"over\" x=\"%.1f\" "
+            "y=\"%g\" dy=\".8em\" text-anchor=\"%s\">",
+            at, at, chart->y.start, chart->y.end, at + (right ? -6 : 6), chart->y.end, right ? "end" : "start");
+    cb_html_write(chart->to, text);
+    fprintf(chart->to, "</text>\n");
+}
+
+void cb_chart_strip(const struct chart *chart, double x, double width, const char *tip) {
+    double at = cb_scale_at(&chart->x, x);
+    fprintf(chart->to,
+            "<g class=\"strip\"><rect x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"%g\"/><line x1=\"%.1f\" x2=\"%.1f\" "
+            "y1=\"%g\" y2=\"%g\"/><title>",
+            at - width / 2, chart->y.end, width, chart->y.start - chart->y.end, at, at, chart->y.start, chart->y.end);
+    cb_html_write(chart->to, tip);
+    fprintf(chart->to, "</title></g>\n");
+}
+
+void cb_chart_end(const struct chart *chart) {
+    fprintf(chart->to, "</svg>\n");
+}

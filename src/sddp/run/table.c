@@ -1,0 +1,117 @@
+#include "sddp/run/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void cb_field_write(FILE *file, const char *text) {
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, file);
+        return;
+    }
+    putc('"', file);
+    for (const char *at = text; *at; at++) {
+        if (*at == '"')
+            putc('"', file);
+        putc((unsigned char)*at < 0x20 ? ' ' : *at, file);
+    }
+    putc('"', file);
+}
+
+bool cb_draft_open(struct draft *draft, const char *path) {
+    struct stat status;
+    bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    draft->file = NULL;
+    if ((size_t)snprintf(draft->path, sizeof draft->path, "%s", path) >= sizeof draft->path ||
+        (size_t)snprintf(draft->part, sizeof draft->part, "%s%s", path, direct ? "" : ".part") >= sizeof draft->part)
+        errno = ENAMETOOLONG;
+    else
+        draft->file = fopen(draft->part, "w");
+    return draft->file != NULL;
+}
+
+bool cb_draft_close(struct draft *draft, bool good) {
+    bool whole = fflush(draft->file) == 0 && !ferror(draft->file);
+    int cause = errno;
+    if (fclose(draft->file) != 0 && whole) { /* a quota or a network may tell only now */
+        cause = errno;
+        whole = false;
+    }
+    good = good && whole;
+    draft->file = NULL;
+    errno = cause;
+    if (strcmp(draft->path, draft->part) == 0 || (good && rename(draft->part, draft->path) == 0))
+        return good;
+    cause = good ? errno : cause;
+    remove(draft->part);
+    errno = cause;
+    return false;
+}
+
+/* Cuts a field out of the line, in place; returns where the next one starts, NULL after the last. */
+static char *cut_field(char *at, char **field) {
+    char *to = NULL; /* the end of a quoted one */
+    *field = at;
+    if (*at == '"') {
+        to = *field = ++at;
+        for (; *at && !(at[0] == '"' && at[1] != '"'); at++) {
+            at += *at == '"';
+            *to++ = *at;
+        }
+        at += *at == '"';
+    }
+    at += strcspn(at, ",\r\n");
+    bool more = *at == ',';
+    *(to ? to : at) = '\0';
+    return more ? at + 1 : NULL;
+}
+
+static size_t cut_line(char *line, char **field) {
+    size_t count = 0;
+    while (line && count < CB_SHEET_FIELDS)
+        line = cut_field(line, &field[count++]);
+    return count;
+}
+
+bool cb_sheet_next(struct sheet *sheet) {
+    if (getline(&sheet->line, &sheet->room, sheet->file) < 0)
+        return false;
+    sheet->number++;
+    sheet->fields = cut_line(sheet->line, sheet->field);
+    for (size_t i = sheet->fields; i < CB_SHEET_FIELDS; i++)
+        sheet->field[i] = sheet->line + strlen(sheet->line); /* a short row reads as empty fields */
+    return true;
+}
+
+bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return false;
+    *sheet = (struct sheet){.file = fopen(path, "r")};
+    if (!sheet->file)
+        return false;
+    size_t room = 0;
+    if (getline(&sheet->header, &room, sheet->file) < 0) {
+        cb_sheet_close(sheet);
+        return false;
+    }
+    sheet->number = 1;
+    sheet->columns = cut_line(sheet->header, sheet->name);
+    return true;
+}
+
+size_t cb_sheet_column(const struct sheet *sheet, const char *name) {
+    for (size_t i = 0; i < sheet->columns; i++)
+        if (strcmp(sheet->name[i], name) == 0)
+            return i;
+    return CB_SHEET_FIELDS;
+}
+
+void cb_sheet_close(struct sheet *sheet) {
+    if (sheet->file)
+        fclose(sheet->file);
+    free(sheet->line);
+    free(sheet->header);
+    *sheet = (struct sheet){.file = NULL};
+}

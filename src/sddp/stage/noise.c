@@ -1,0 +1,149 @@
+/* noise.c: puts an outcome into the LP. The noise terms of one row, column, cost or entry are next to each other
+ * (src/sddp/problem/check.c sorts them) and make one target, which is computed and set as a whole.
+ *
+ * Noise in an entry of an incoming state's column needs no change of the matrix, which would cost a factorisation: that
+ * column is fixed, so that noise times state goes to the row's right-hand side, and the state's slope gets minus the row's
+ * dual times the noise. The state must be set before the noise. */
+#include <stdlib.h>
+
+#include "sddp/stage/stage.h"
+
+struct cb_target {
+    cb_noise_target what; /* any of its family */
+    int index, column;
+    double lower, upper; /* without noise; for a cost, constant or entry: lower */
+    const cb_noise *term;
+    size_t terms;
+    size_t state;  /* an entry of this incoming state's column; else CB_NONE */
+    double change; /* its noise, as it is now */
+};
+
+static double entry_value(const cb_node *node, int row, int column) {
+    for (int e = node->start[column]; e < node->start[column + 1]; e++)
+        if (node->entry[e].row == row)
+            return node->entry[e].value;
+    return 0;
+}
+
+static cb_target make(const cb_node *node, const cb_noise *noise) {
+    cb_target target = {.what = noise->target, .index = (int)noise->index, .column = (int)noise->column, .term = noise};
+    switch (cb_noise_family(noise->target)) {
+    case CB_NOISE_ROW:
+        target.lower = node->row[noise->index].lower;
+        target.upper = node->row[noise->index].upper;
+        break;
+    case CB_NOISE_COLUMN_LOWER:
+        target.lower = node->column[noise->index].lower;
+        target.upper = node->column[noise->index].upper;
+        break;
+    case CB_NOISE_COST: target.lower = node->column[noise->index].cost; break;
+    case CB_NOISE_ENTRY: target.lower = entry_value(node, target.index, target.column); break;
+    default: target.lower = node->constant;
+    }
+    return target;
+}
+
+/* CB_NONE while value_bound.c lets the incoming state free. */
+static size_t incoming_state(const cb_stage *stage, const cb_noise *noise) {
+    for (size_t s = 0; s < stage->kind->problem->states && stage->kind->pool && noise->target == CB_NOISE_ENTRY; s++)
+        if (stage->node->state_in[s] == noise->column)
+            return s;
+    return CB_NONE;
+}
+
+static bool same_target(const cb_noise *a, const cb_noise *b) {
+    return cb_noise_family(a->target) == cb_noise_family(b->target) && a->index == b->index && a->column == b->column;
+}
+
+cobre_sddp_status cb_targets_create(cb_stage *stage) {
+    const cb_node *node = stage->node;
+    stage->target = malloc((node->noises + 1) * sizeof *stage->target);
+    if (!stage->target)
+        return cb_sddp_memory("noise", node->noises * sizeof *stage->target);
+    for (size_t i = 0; i < node->noises; i++) {
+        if (i == 0 || !same_target(&node->noise[i - 1], &node->noise[i])) {
+            stage->target[stage->targets] = make(node, &node->noise[i]);
+            stage->target[stage->targets++].state = incoming_state(stage, &node->noise[i]);
+        }
+        stage->target[stage->targets - 1].terms++;
+    }
+    return COBRE_SDDP_OK;
+}
+
+void cb_targets_free(cb_stage *stage) {
+    free(stage->target);
+}
+
+static void add_terms(const cb_target *target, const double *values, double *lower, double *upper) {
+    for (size_t i = 0; i < target->terms; i++) {
+        const cb_noise *term = &target->term[i];
+        double change = term->factor * values[term->random];
+        if (term->target != CB_NOISE_ROW_UPPER && term->target != CB_NOISE_COLUMN_UPPER)
+            *lower += change; /* an infinite side stays infinite */
+        if (term->target != CB_NOISE_ROW_LOWER && term->target != CB_NOISE_COLUMN_LOWER)
+            *upper += change;
+    }
+}
+
+/* Is there another entry of this row in an incoming state's column? Targets of a row are next to each other. */
+static bool later_state(const cb_stage *stage, size_t i) {
+    for (size_t next = i + 1; next < stage->targets && stage->target[next].index == stage->target[i].index; next++)
+        if (stage->target[next].state != CB_NONE)
+            return true;
+    return false;
+}
+
+/* Entries come after rows, sorted by row: the row is set again after its last one. */
+static void shift_row(cb_stage *stage, size_t i, double entry, double *shift) {
+    cb_target *target = &stage->target[i];
+    target->change = entry - target->lower;
+    *shift += target->change * stage->state[target->state];
+    if (later_state(stage, i))
+        return;
+    stage->kind->solver->set_row(stage->lp, target->index, stage->row_lower[target->index] - *shift,
+                                 stage->row_upper[target->index] - *shift);
+    *shift = 0;
+}
+
+void cb_stage_set_noise(cb_stage *stage, const double *values) {
+    const cb_lp_solver *solver = stage->kind->solver;
+    double shift = 0;
+    for (size_t i = 0; i < stage->targets; i++) {
+        const cb_target *target = &stage->target[i];
+        int at = target->index;
+        double lower = target->lower, upper = target->upper;
+        add_terms(target, values, &lower, &upper);
+        switch (cb_noise_family(target->what)) {
+        case CB_NOISE_ROW:
+            stage->row_lower[at] = lower;
+            stage->row_upper[at] = upper;
+            solver->set_row(stage->lp, at, lower, upper);
+            break;
+        case CB_NOISE_COLUMN_LOWER:
+            stage->lower[at] = lower;
+            stage->upper[at] = upper;
+            solver->set_column(stage->lp, at, lower, upper);
+            break;
+        case CB_NOISE_COST: solver->set_cost(stage->lp, at, stage->kind->problem->scale * lower); break;
+        case CB_NOISE_ENTRY:
+            if (target->state != CB_NONE)
+                shift_row(stage, i, lower, &shift);
+            else
+                solver->set_entry(stage->lp, at, target->column, lower);
+            break;
+        default: stage->constant = lower;
+        }
+    }
+}
+
+void cb_stage_slopes(const cb_stage *stage, double *slopes) {
+    const cb_lp_solver *solver = stage->kind->solver;
+    for (size_t s = 0; s < stage->kind->problem->states; s++)
+        slopes[s] = solver->column_dual(stage->lp, (int)stage->node->state_in[s]);
+    for (size_t i = 0; i < stage->targets; i++)
+        if (stage->target[i].state != CB_NONE)
+            slopes[stage->target[i].state] -=
+                solver->row_dual(stage->lp, stage->target[i].index) * stage->target[i].change;
+    for (size_t s = 0; s < stage->kind->problem->states; s++)
+        slopes[s] /= stage->kind->problem->scale;
+}

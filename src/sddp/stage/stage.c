@@ -1,0 +1,337 @@
+/* stage.c: solving a node's LP with the cuts it needs.
+ *
+ * What a solve does depends on the pool, on the start that the LP was given and on the solves since: never on anything
+ * else, so that a trajectory's results do not depend on what else its rank computes. */
+#include "sddp/stage/stage.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/grow.h"
+
+#define CUT_TOLERANCE 1e-9 /* relative; a cut is violated by more than that */
+#define CUTS_A_ROUND 2     /* added at once, for each function */
+
+void cb_start_free(cb_start *start) {
+    free(start->cut);
+    free(start->stand);
+    *start = (cb_start){0};
+}
+
+bool cb_start_room(cb_start *start, size_t cuts, size_t own) {
+    size_t stands = own + cuts;
+    if (cuts > start->cuts_room) {
+        uint32_t *cut = realloc(start->cut, cuts * sizeof *cut);
+        if (!cut)
+            return false;
+        start->cut = cut;
+        start->cuts_room = cuts;
+    }
+    if (stands > start->stand_room) {
+        unsigned char *stand = realloc(start->stand, stands);
+        if (!stand)
+            return false;
+        start->stand = stand;
+        start->stand_room = stands;
+    }
+    return true;
+}
+
+bool cb_start_copy(cb_start *to, const cb_start *from) {
+    to->set = from->set;
+    if (!from->set)
+        return true;
+    if (!cb_start_room(to, from->cuts, from->own))
+        return false;
+    to->cuts = from->cuts;
+    to->own = from->own;
+    if (from->cuts > 0)
+        memcpy(to->cut, from->cut, from->cuts * sizeof *to->cut);
+    memcpy(to->stand, from->stand, from->own + from->cuts);
+    return true;
+}
+
+void cb_stage_free(cb_stage *stage) {
+    if (!stage)
+        return;
+    if (stage->lp)
+        stage->kind->solver->destroy(stage->lp);
+    cb_targets_free(stage);
+    free(stage->function);
+    free(stage->future_cost);
+    free(stage->cut);
+    free(stage->used);
+    free(stage->lower);
+    free(stage->upper);
+    free(stage->row_lower);
+    free(stage->row_upper);
+    free(stage->state);
+    free(stage->out);
+    free(stage->row_index);
+    free(stage->row_value);
+    free(stage);
+}
+
+static cobre_sddp_status fill(cb_stage *stage) {
+    const cb_node *node = stage->node;
+    size_t states = stage->kind->problem->states;
+    CB_TRY(cb_stage_build(stage));
+    CB_TRY(cb_targets_create(stage));
+    stage->lower = malloc((node->columns + 1) * sizeof *stage->lower);
+    stage->upper = malloc((node->columns + 1) * sizeof *stage->upper);
+    stage->row_lower = malloc((node->rows + 1) * sizeof *stage->row_lower);
+    stage->row_upper = malloc((node->rows + 1) * sizeof *stage->row_upper);
+    stage->state = calloc(states + 1, sizeof *stage->state);
+    stage->out = malloc((states + 1) * sizeof *stage->out);
+    stage->row_index = malloc((states + 1) * sizeof *stage->row_index);
+    stage->row_value = malloc((states + 1) * sizeof *stage->row_value);
+    if (!stage->lower || !stage->upper || !stage->row_lower || !stage->row_upper || !stage->state || !stage->out ||
+        !stage->row_index || !stage->row_value)
+        return cb_sddp_memory("a stage problem", (2 * node->columns + 3 * states) * sizeof(double));
+    for (size_t j = 0; j < node->columns; j++) {
+        stage->lower[j] = node->column[j].lower;
+        stage->upper[j] = node->column[j].upper;
+    }
+    for (size_t i = 0; i < node->rows; i++) {
+        stage->row_lower[i] = node->row[i].lower;
+        stage->row_upper[i] = node->row[i].upper;
+    }
+    stage->constant = node->constant;
+    return COBRE_SDDP_OK;
+}
+
+cobre_sddp_status cb_stage_create(const cb_stage_kind *kind, const cb_node *node, cb_stage **pointer) {
+    cb_stage *stage = *pointer = calloc(1, sizeof *stage);
+    if (!stage)
+        return cb_sddp_memory("a stage problem", sizeof *stage);
+    stage->kind = kind;
+    stage->node = node;
+    cobre_sddp_status status = fill(stage);
+    if (status) {
+        cb_stage_free(stage);
+        *pointer = NULL;
+    }
+    return status;
+}
+
+/* future - slopes x >= intercept; index and value have room for it. */
+static cb_lp_row cut_row(const cb_stage *stage, uint32_t id, int *index, double *value) {
+    const double *record = cb_pool_cut(stage->kind->pool, id);
+    size_t states = stage->kind->problem->states, function = (size_t)record[CB_CUT_FUNCTION], f = 0;
+    double scale = stage->kind->problem->scale;
+    for (size_t s = 0; s < states; s++) {
+        index[s] = (int)stage->node->state_out[s];
+        value[s] = -scale * record[CB_CUT_SLOPES + s];
+    }
+    while (stage->function[f] != function) /* at most one for each outcome of the children */
+        f++;
+    index[states] = (int)(stage->node->columns + f);
+    value[states] = 1;
+    return (cb_lp_row){
+        .count = (int)states + 1, .index = index, .value = value, .lower = scale * record[CB_CUT_INTERCEPT]};
+}
+
+static bool remember(cb_stage *stage, uint32_t id) {
+    if (!CB_GROW(stage, stage->cut, stage->cuts, stage->cuts_room) ||
+        !CB_GROW(stage, stage->used, stage->cuts, stage->used_room))
+        return false;
+    stage->used[stage->cuts] = 0;
+    stage->cut[stage->cuts++] = id;
+    return true;
+}
+
+cobre_sddp_status cb_stage_start(cb_stage *stage, const cb_start *start) {
+    size_t count = start && start->set ? start->cuts : 0, width = stage->kind->problem->states + 1;
+    cb_lp_row *rows = malloc((count + 1) * sizeof *rows);
+    int *index = malloc((count * width + 1) * sizeof *index);
+    double *value = malloc((count * width + 1) * sizeof *value);
+    bool room = rows && index && value;
+    stage->cuts = 0;
+    for (size_t i = 0; room && i < count; i++) {
+        rows[i] = cut_row(stage, start->cut[i], index + i * width, value + i * width);
+        room = remember(stage, start->cut[i]);
+    }
+    if (room)
+        stage->kind->solver->start(stage->lp, rows, (int)count, start && start->set ? start->stand : NULL);
+    free(rows);
+    free(index);
+    free(value);
+    return room ? COBRE_SDDP_OK : cb_sddp_memory("resident cuts", count * width * sizeof(double));
+}
+
+/* Insertion sort: the list is short and mostly sorted. Stands move with their cuts. */
+static void sort_by_id(uint32_t *cut, unsigned char *stand, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        uint32_t id = cut[i];
+        unsigned char its = stand[i];
+        size_t at = i;
+        for (; at > 0 && cut[at - 1] > id; at--) {
+            cut[at] = cut[at - 1];
+            stand[at] = stand[at - 1];
+        }
+        cut[at] = id;
+        stand[at] = its;
+    }
+}
+
+/* A cut that was not used is basic, so that leaving it out leaves a basis. */
+cobre_sddp_status cb_stage_save(cb_stage *stage, cb_start *start) {
+    size_t own = (size_t)(stage->columns + stage->rows), kept = 0;
+    if (!cb_start_room(start, stage->cuts, own))
+        return cb_sddp_memory("a basis", own + stage->cuts);
+    stage->kind->solver->basis(stage->lp, start->stand);
+    for (size_t i = 0; i < stage->cuts; i++)
+        if (stage->used[i] || start->stand[own + i] != CB_BASIC) {
+            start->cut[kept] = stage->cut[i];
+            start->stand[own + kept++] = start->stand[own + i];
+        }
+    sort_by_id(start->cut, start->stand + own, kept);
+    start->cuts = kept;
+    start->own = own;
+    start->set = true;
+    return COBRE_SDDP_OK;
+}
+
+void cb_stage_set_state(cb_stage *stage, const double *state) {
+    for (size_t s = 0; s < stage->kind->problem->states; s++) {
+        stage->state[s] = state[s];
+        stage->kind->solver->set_column(stage->lp, (int)stage->node->state_in[s], state[s], state[s]);
+    }
+}
+
+static bool is_resident(const cb_stage *stage, uint32_t id) {
+    for (size_t i = stage->cuts; i-- > 0;)
+        if (stage->cut[i] == id)
+            return true;
+    return false;
+}
+
+/* Adds the worst cuts that future-cost column f violates; how many. */
+static size_t add_violated(cb_stage *stage, size_t f, double level) {
+    cb_violation worst[CUTS_A_ROUND];
+    double tolerance = CUT_TOLERANCE * fmax(1, fabs(level));
+    size_t found =
+        cb_pool_violated(stage->kind->pool, stage->function[f], stage->out, level, tolerance, worst, CUTS_A_ROUND);
+    size_t added = 0;
+    for (size_t i = 0; i < found; i++) {
+        if (is_resident(stage, worst[i].id)) /* within the solver's own tolerance */
+            continue;
+        if (!remember(stage, worst[i].id))
+            return 0;
+        cb_lp_row row = cut_row(stage, worst[i].id, stage->row_index, stage->row_value);
+        stage->kind->solver->add_row(stage->lp, &row);
+        added++;
+    }
+    return added;
+}
+
+static void read_solution(cb_stage *stage) {
+    const cb_lp_solver *solver = stage->kind->solver;
+    for (size_t s = 0; s < stage->kind->problem->states; s++)
+        stage->out[s] = solver->column_value(stage->lp, (int)stage->node->state_out[s]);
+    for (size_t i = 0; i < stage->cuts; i++)
+        if (!stage->used[i] && solver->extra_stand(stage->lp, (int)i) != CB_BASIC)
+            stage->used[i] = 1;
+}
+
+static size_t refine(cb_stage *stage) {
+    size_t added = 0;
+    for (size_t f = 0; f < stage->futures; f++)
+        added += add_violated(stage, f,
+                              stage->kind->solver->column_value(stage->lp, (int)(stage->node->columns + f)) /
+                                  stage->kind->problem->scale);
+    return added;
+}
+
+static void sum_up(cb_stage *stage) {
+    const cb_lp_solver *solver = stage->kind->solver;
+    stage->future = 0;
+    for (int j = (int)stage->node->columns; j < stage->columns; j++)
+        stage->future += stage->future_cost[j - (int)stage->node->columns] * solver->column_value(stage->lp, j);
+    stage->future /= stage->kind->problem->scale;
+    stage->objective = solver->objective(stage->lp) / stage->kind->problem->scale + stage->constant;
+}
+
+/* Letters, digits and a few more; anything else would be trouble in a file name. */
+static void tame(char *name) {
+    for (; *name; name++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *name))
+            *name = '_';
+}
+
+static int write_lp(cb_stage *stage, const char *path) {
+    const cb_node *node = stage->node;
+    size_t count = (size_t)(stage->columns + stage->rows);
+    const char **names = malloc((count + 1) * sizeof *names);
+    if (!names)
+        return 1;
+    for (int j = 0; j < stage->columns; j++)
+        names[j] = (size_t)j < node->columns ? node->column[j].name : NULL;
+    for (int i = 0; i < stage->rows; i++)
+        names[stage->columns + i] = (size_t)i < node->rows ? node->row[i].name : NULL;
+    int failed = stage->kind->solver->write(stage->lp, path, names, names + stage->columns);
+    free(names);
+    FILE *file = failed || stage->kind->problem->scale == 1 ? NULL : fopen(path, "ae");
+    if (file) {
+        fprintf(file, "\\ All costs, and the future costs, are here %.17g times those of the case.\n",
+                stage->kind->problem->scale);
+        fclose(file);
+    }
+    return failed;
+}
+
+static cobre_sddp_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values) {
+    const cb_node *node = stage->node;
+    char name[128], path[512], noise[512] = "", which[32] = "given noise";
+    snprintf(name, sizeof name, "%s", node->name);
+    tame(name);
+    if (outcome != CB_NONE)
+        snprintf(which, sizeof which, "outcome %zu", outcome + 1);
+    snprintf(path, sizeof path, "%s/cobre-%s-%s.lp", stage->kind->lp_folder ? stage->kind->lp_folder : ".", name,
+             which);
+    tame(path + strlen(path) - strlen(which) - 3);
+    for (size_t i = 0, at = 0; i < node->randoms && at < sizeof noise; i++)
+        at += (size_t)snprintf(noise + at, sizeof noise - at, "%s%s = %.9g", i ? ", " : ": ", node->random_name[i],
+                               values[i]);
+    if (result == CB_LP_GAVE_UP)
+        return cb_sddp_fail(COBRE_SDDP_LP_FAILED,
+                            "node %s, %s%s: %s gave up: %s -- use fewer ranks or a machine with more memory, or try "
+                            "another solver",
+                            node->name, which, noise, stage->kind->solver->name, stage->kind->solver->trouble());
+    bool written = write_lp(stage, path) == 0;
+    return cb_sddp_fail_at(
+        COBRE_SDDP_LP_FAILED, written ? path : "", 0, "node %s, %s%s: the LP is %s after %d tries%s%s -- %s",
+        node->name, which, noise, cb_lp_outcome_name(result), CB_LP_EFFORTS, written ? "; written to " : "",
+        written ? path : "",
+        result == CB_LP_INFEASIBLE  ? *stage->kind->problem->contents
+                                          ? "every state and outcome must leave a way out, like tiers in deficits.csv "
+                                            "whose depths add up to 1 and a storage_min that can always be reached"
+                                          : "every state and outcome must leave a way out: add a slack with a "
+                                            "penalty (a deficit)"
+        : result == CB_LP_UNBOUNDED ? "a cost without end: check signs of costs and bounds"
+                                    : "scale the data, or try another solver");
+}
+
+cobre_sddp_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {
+    stage->solves++;
+    do {
+        cb_lp_outcome result = cb_lp_solve(stage->kind->solver, stage->lp);
+        stage->calls++;
+        if (result != CB_LP_OPTIMAL)
+            return fail(stage, result, outcome, values);
+        read_solution(stage);
+    } while (stage->futures > 0 && refine(stage) > 0);
+    if (stage->no_memory)
+        return cb_sddp_memory("resident cuts", stage->cuts);
+    sum_up(stage);
+    return COBRE_SDDP_OK;
+}
+
+void cb_stage_state_out(const cb_stage *stage, double *state) {
+    for (size_t s = 0; s < stage->kind->problem->states; s++) {
+        size_t column = stage->node->state_out[s];
+        state[s] = fmin(fmax(stage->out[s], stage->lower[column]), stage->upper[column]);
+    }
+}

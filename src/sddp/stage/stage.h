@@ -1,0 +1,93 @@
+/* stage.h: the LP of one node on one rank: the node's own LP, a column for its future cost, and the cuts that it needs.
+ *
+ * Cuts stay in the pool; the LP holds those that mattered lately (resident cuts). A solve is: solve the LP; look for cuts
+ * of the pool that the solution violates; add the worst few; again, until there are none. */
+#ifndef CB_STAGE_H
+#define CB_STAGE_H
+
+#include "sddp/lp/lp.h"
+#include "sddp/problem/problem.h"
+#include "sddp/stage/pool.h"
+
+/* Where an LP starts from: a basis and the resident cuts, sorted by id. stand: columns, rows, then one for each cut. */
+typedef struct {
+    uint32_t *cut;
+    unsigned char *stand;
+    size_t cuts, own; /* stands: own of columns and rows, then cuts */
+    size_t cuts_room, stand_room;
+    bool set;
+} cb_start;
+
+bool cb_start_room(cb_start *start, size_t cuts, size_t own); /* false: no memory */
+
+void cb_start_free(cb_start *start);
+bool cb_start_copy(cb_start *to, const cb_start *from); /* false: no memory */
+
+/* What the LPs of a policy have in common. */
+typedef struct {
+    const cobre_sddp_problem *problem;
+    const cb_lp_solver *solver;
+    const cb_pool *pool;
+    bool multi_cut, has_risk;
+    cb_risk risk;              /* instead of the node's, if has_risk */
+    const size_t *function;    /* multi-cut: of outcome 0 of each node; single: unused, the function is the node */
+    const double *value_bound; /* of each node's future cost */
+    const double *own_bound;   /* of each node's own cost */
+    const char *lp_folder;
+} cb_stage_kind;
+
+cb_risk cb_node_risk(const cb_stage_kind *kind, const cb_node *node);
+
+typedef struct cb_target cb_target;
+
+typedef struct {
+    const cb_stage_kind *kind;
+    const cb_node *node;
+    cb_lp *lp;
+    int columns, rows;   /* of the LP without cuts; the node's own come first */
+    size_t futures;      /* future-cost columns: columns [node->columns, + futures) */
+    size_t *function;    /* what each of them is bounded by */
+    double *future_cost; /* objective coefficients of all columns after the node's own */
+    uint32_t *cut;       /* resident, in the order of the LP's extra rows */
+    unsigned char *used; /* it was binding since the last start */
+    size_t cuts, cuts_room, used_room;
+    bool no_memory;
+    double constant;               /* of the objective, with noise */
+    double *lower, *upper;         /* of the node's columns, with noise */
+    double *row_lower, *row_upper; /* of the node's rows, with noise in right-hand sides */
+    double *state;                 /* incoming */
+    cb_target *target;
+    size_t targets;
+    double *out;              /* outgoing states of the last solve, as the solver gave them */
+    double objective, future; /* the whole, and the part that is future cost */
+    uint64_t solves, calls;   /* stage problems, and solver calls for them */
+    int *row_index;           /* scratch for one cut */
+    double *row_value;
+} cb_stage;
+
+/* With kind->pool NULL: the node's own cost only. */
+cobre_sddp_status cb_stage_create(const cb_stage_kind *kind, const cb_node *node, cb_stage **stage);
+void cb_stage_free(cb_stage *stage);
+
+/* start NULL or not set: slack basis, no cuts. */
+cobre_sddp_status cb_stage_start(cb_stage *stage, const cb_start *start);
+cobre_sddp_status cb_stage_save(cb_stage *stage, cb_start *start); /* only the cuts used since the start */
+
+void cb_stage_set_state(cb_stage *stage, const double *state);
+void cb_stage_set_noise(cb_stage *stage, const double *values); /* after the state */
+
+/* Afterwards out, objective and future hold. A failure writes the LP to a file and names it; outcome is for the
+ * message (CB_NONE: none of the node's). */
+cobre_sddp_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values);
+
+void cb_stage_state_out(const cb_stage *stage, double *state); /* projected onto its bounds */
+void cb_stage_slopes(const cb_stage *stage, double *slopes);   /* of the objective, over the incoming state */
+
+/* build.c */
+cobre_sddp_status cb_stage_build(cb_stage *stage);
+
+/* noise.c */
+cobre_sddp_status cb_targets_create(cb_stage *stage);
+void cb_targets_free(cb_stage *stage);
+
+#endif

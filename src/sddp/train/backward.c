@@ -1,0 +1,194 @@
+/* backward.c: the backward pass of an iteration, and the lower bound.
+ *
+ * From the last step to the first: each rank solves, for each of its trajectories m that are at this step at a node with
+ * successors, all outcomes of all successors, along their tours, at the state where m left the node; each chain of solves
+ * goes on from where m left that LP. The weighted mean of the objectives and of their slopes is m's cut (single cuts); or
+ * each outcome gives a cut of its own (multi-cuts). Then all ranks add their cuts to the pool in one gather, in the order
+ * of the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
+ *
+ * Sums run over successors and outcomes in their order. Cost of a step: M / R * outcomes LPs a rank and one gather of
+ * M cuts. A rank that failed sends NaN, which ends training on all ranks at the same step. */
+#include <math.h>
+#include <string.h>
+
+#include "sddp/train/risk.h"
+#include "sddp/train/trainer.h"
+
+/* Cuts that a trajectory at this node makes. */
+static size_t cuts_at(const cb_trainer *trainer, size_t index) {
+    const cb_node *node = &trainer->problem->node[index];
+    if (node->edges == 0)
+        return 0;
+    size_t outcomes = 0;
+    for (size_t e = 0; e < node->edges; e++)
+        outcomes += trainer->problem->node[node->edge[e].to].outcomes;
+    return trainer->policy->kind.multi_cut ? outcomes : 1;
+}
+
+static size_t cuts_of(const cb_trainer *trainer, size_t m, size_t k) {
+    return k < trainer->path[m].steps ? cuts_at(trainer, trainer->path[m].step[k].node) : 0;
+}
+
+/* All outcomes of one successor at `state`, along its tour: objectives and slopes go behind the *count that are there. */
+static cobre_sddp_status solve_child(cb_trainer *trainer, size_t m, size_t child, const double *state, size_t *count) {
+    const cb_node *node = &trainer->problem->node[child];
+    size_t states = trainer->problem->states;
+    cb_stage *stage;
+    CB_TRY(cb_trainer_lp(trainer, m, child, &stage));
+    cb_stage_set_state(stage, state);
+    for (size_t i = 0; i < node->outcomes; i++) {
+        size_t k = node->tour[i], place = *count + k;
+        const double *noise = node->outcome + k * node->randoms;
+        cb_stage_set_noise(stage, noise);
+        CB_TRY(cb_stage_solve(stage, k, noise));
+        trainer->objective[place] = stage->objective;
+        cb_stage_slopes(stage, trainer->slope + place * states);
+    }
+    *count += node->outcomes;
+    return cb_stage_save(stage, cb_trainer_chain(trainer, m, child));
+}
+
+/* Slopes far below the largest are what cancellation left (1e-35 beside 1e3 was seen), and spoil the LPs that get them. */
+static void drop_noise(double *slope, size_t states) {
+    double largest = 0;
+    for (size_t s = 0; s < states; s++)
+        largest = fabs(slope[s]) > largest ? fabs(slope[s]) : largest;
+    for (size_t s = 0; s < states; s++)
+        slope[s] = fabs(slope[s]) <= 1e-15 * largest ? 0 : slope[s];
+}
+
+static void put_record(cb_trainer *trainer, double *record, size_t function, uint64_t iteration, double value,
+                       const double *slope, const double *state) {
+    size_t states = trainer->problem->states;
+    record[CB_CUT_FUNCTION] = (double)function;
+    record[CB_CUT_ITERATION] = (double)iteration;
+    record[CB_CUT_INTERCEPT] = 0;
+    if (slope != record + CB_CUT_SLOPES)
+        memcpy(record + CB_CUT_SLOPES, slope, states * sizeof *slope);
+    drop_noise(record + CB_CUT_SLOPES, states);
+    record[CB_CUT_INTERCEPT] = value - cb_cut_value(record, state, states);
+}
+
+/* The risk-weighted mean, as one cut of `node`. */
+static void single_cut(cb_trainer *trainer, size_t index, uint64_t iteration, const double *state, size_t count,
+                       double *record) {
+    const cb_node *node = &trainer->problem->node[index];
+    size_t states = trainer->problem->states, k = 0;
+    double going_on = 0, value = 0, *mean = record + CB_CUT_SLOPES;
+    for (size_t e = 0; e < node->edges; e++)
+        going_on += node->edge[e].probability;
+    for (size_t e = 0; e < node->edges; e++) {
+        const cb_node *child = &trainer->problem->node[node->edge[e].to];
+        for (size_t o = 0; o < child->outcomes; o++, k++) {
+            trainer->probability[k] = going_on > 0 ? node->edge[e].probability * child->probability[o] / going_on : 0;
+            trainer->objective[k] *= node->edge[e].discount;
+            for (size_t s = 0; s < states; s++)
+                trainer->slope[k * states + s] *= node->edge[e].discount;
+        }
+    }
+    cb_risk_weights(cb_node_risk(&trainer->policy->kind, node), trainer->probability, trainer->objective, count,
+                    trainer->order, trainer->weight);
+    memset(mean, 0, states * sizeof *mean);
+    for (k = 0; k < count; k++) {
+        double weight = going_on * trainer->weight[k];
+        value += weight * trainer->objective[k];
+        for (size_t s = 0; s < states; s++)
+            mean[s] += weight * trainer->slope[k * states + s];
+    }
+    put_record(trainer, record, trainer->policy->function[index], iteration, value, mean, state);
+}
+
+static void multi_cuts(cb_trainer *trainer, size_t index, uint64_t iteration, const double *state, double *record) {
+    const cb_node *node = &trainer->problem->node[index];
+    size_t states = trainer->problem->states, k = 0;
+    for (size_t e = 0; e < node->edges; e++)
+        for (size_t o = 0; o < trainer->problem->node[node->edge[e].to].outcomes; o++, k++)
+            put_record(trainer, record + k * trainer->policy->pool.stride,
+                       trainer->policy->function[node->edge[e].to] + o, iteration, trainer->objective[k],
+                       trainer->slope + k * states, state);
+}
+
+static cobre_sddp_status make_cuts(cb_trainer *trainer, size_t m, size_t k, uint64_t iteration, double *record) {
+    size_t index = trainer->path[m].step[k].node, states = trainer->problem->states, count = 0;
+    const cb_node *node = &trainer->problem->node[index];
+    const double *state = trainer->state[m - trainer->first] + (k + 1) * states;
+    for (size_t e = 0; e < node->edges; e++)
+        CB_TRY(solve_child(trainer, m, node->edge[e].to, state, &count));
+    if (trainer->policy->kind.multi_cut)
+        multi_cuts(trainer, index, iteration, state, record);
+    else
+        single_cut(trainer, index, iteration, state, count, record);
+    return COBRE_SDDP_OK;
+}
+
+static cobre_sddp_status not_finite(const cb_trainer *trainer, size_t m, size_t k) {
+    return cb_sddp_fail(COBRE_SDDP_LP_FAILED,
+                        "node %s: a cut is beyond all numbers -- look for inflows or costs that are far too large",
+                        trainer->problem->node[trainer->path[m].step[k].node].name);
+}
+
+/* This rank's cuts of step k, or as many records of NaN. */
+static void make_records(cb_trainer *trainer, size_t k, uint64_t iteration, cobre_sddp_status *own) {
+    size_t stride = trainer->policy->pool.stride;
+    double *record = trainer->record;
+    for (size_t m = trainer->first; m < trainer->last; m++) {
+        size_t cuts = cuts_of(trainer, m, k);
+        if (cuts > 0 && !*own)
+            *own = make_cuts(trainer, m, k, iteration, record);
+        for (size_t i = 0; i < cuts && !*own; i++)
+            if (!isfinite(record[i * stride + CB_CUT_INTERCEPT]))
+                *own = not_finite(trainer, m, k);
+        for (size_t i = 0; i < cuts && *own; i++)
+            record[i * stride + CB_CUT_INTERCEPT] = NAN;
+        record += cuts * stride;
+    }
+}
+
+static size_t count_cuts(cb_trainer *trainer, size_t k) {
+    size_t total = 0;
+    for (size_t r = 0; r < trainer->ranks; r++) {
+        size_t first, last;
+        cb_block(trainer->policy->passes, r, trainer->ranks, &first, &last);
+        trainer->count[r] = 0;
+        for (size_t m = first; m < last; m++)
+            trainer->count[r] += cuts_of(trainer, m, k);
+        total += trainer->count[r];
+    }
+    return total;
+}
+
+cobre_sddp_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own) {
+    for (size_t k = trainer->steps; k-- > 0;) {
+        if (count_cuts(trainer, k) == 0)
+            continue;
+        double begin = cb_clock();
+        make_records(trainer, k, iteration, own);
+        double made = cb_clock();
+        CB_TRY(cb_pool_add(&trainer->policy->pool, trainer->record, trainer->count, *own));
+        trainer->times.backward += made - begin;
+        trainer->times.communication += cb_clock() - made;
+    }
+    return COBRE_SDDP_OK;
+}
+
+/* The expected cost of the first stage, and of all that follows, at the initial state. Solved by trajectory 0's owner as
+ * the end of its chain. */
+cobre_sddp_status cb_lower_bound(cb_trainer *trainer) {
+    const cobre_sddp_problem *problem = trainer->problem;
+    trainer->bound = 0;
+    for (size_t e = 0; e < problem->root_edges; e++) {
+        const cb_edge *edge = &problem->root_edge[e];
+        const cb_node *node = &problem->node[edge->to];
+        cb_stage *stage;
+        CB_TRY(cb_trainer_lp(trainer, 0, edge->to, &stage));
+        cb_stage_set_state(stage, trainer->state[0]);
+        for (size_t k = 0; k < node->outcomes; k++) {
+            const double *noise = node->outcome + k * node->randoms;
+            cb_stage_set_noise(stage, noise);
+            CB_TRY(cb_stage_solve(stage, k, noise));
+            trainer->bound += edge->probability * edge->discount * node->probability[k] * stage->objective;
+        }
+        CB_TRY(cb_stage_save(stage, cb_trainer_chain(trainer, 0, edge->to)));
+    }
+    return COBRE_SDDP_OK;
+}

@@ -1,0 +1,120 @@
+/* trainer.c: what a rank holds while it trains. */
+#include "sddp/train/trainer.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+double cb_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void cb_block(size_t count, size_t rank, size_t ranks, size_t *first, size_t *last) {
+    size_t each = count / ranks, longer = count % ranks;
+    *first = rank * each + (rank < longer ? rank : longer);
+    *last = *first + each + (rank < longer);
+}
+
+cobre_sddp_status cb_stages_init(cb_stages *stages, const cb_stage_kind *kind) {
+    size_t nodes = kind->problem->nodes;
+    *stages = (cb_stages){.kind = kind, .stage = calloc(nodes + 1, sizeof *stages->stage)};
+    return stages->stage ? COBRE_SDDP_OK : cb_sddp_memory("stage problems", nodes * sizeof *stages->stage);
+}
+
+void cb_stages_free(cb_stages *stages) {
+    for (size_t n = 0; stages->stage && n < stages->kind->problem->nodes; n++)
+        cb_stage_free(stages->stage[n]);
+    free(stages->stage);
+    *stages = (cb_stages){0};
+}
+
+cobre_sddp_status cb_stages_get(cb_stages *stages, size_t node, cb_stage **stage) {
+    if (!stages->stage[node])
+        CB_TRY(cb_stage_create(stages->kind, &stages->kind->problem->node[node], &stages->stage[node]));
+    *stage = stages->stage[node];
+    return COBRE_SDDP_OK;
+}
+
+uint64_t cb_stages_solves(const cb_stages *stages) {
+    uint64_t sum = 0;
+    for (size_t n = 0; n < stages->kind->problem->nodes; n++)
+        sum += stages->stage[n] ? stages->stage[n]->solves : 0;
+    return sum;
+}
+
+/* Outcomes of all children of the node that has most of them. */
+static size_t most_children(const cobre_sddp_problem *problem) {
+    size_t most = 1;
+    for (size_t n = 0; n < problem->nodes; n++) {
+        size_t sum = 0;
+        for (size_t e = 0; e < problem->node[n].edges; e++)
+            sum += problem->node[problem->node[n].edge[e].to].outcomes;
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+static bool allocate(cb_trainer *trainer) {
+    size_t passes = trainer->policy->passes, own = trainer->last - trainer->first, nodes = trainer->problem->nodes;
+    size_t outcomes = most_children(trainer->problem), states = trainer->problem->states;
+    trainer->path = calloc(passes, sizeof *trainer->path);
+    trainer->chain = calloc(own * nodes + 1, sizeof *trainer->chain);
+    trainer->state = calloc(own + 1, sizeof *trainer->state);
+    trainer->state_room = calloc(own + 1, sizeof *trainer->state_room);
+    trainer->cost = calloc(own + 1, sizeof *trainer->cost);
+    trainer->count = calloc(trainer->ranks, sizeof *trainer->count);
+    size_t cuts = (own + 1) * (trainer->policy->kind.multi_cut ? outcomes : 1);
+    trainer->record = malloc(cuts * trainer->policy->pool.stride * sizeof *trainer->record);
+    trainer->probability = malloc(outcomes * sizeof *trainer->probability);
+    trainer->objective = malloc(outcomes * sizeof *trainer->objective);
+    trainer->weight = malloc(outcomes * sizeof *trainer->weight);
+    trainer->slope = malloc((outcomes * states + 1) * sizeof *trainer->slope);
+    trainer->order = malloc(2 * outcomes * sizeof *trainer->order);
+    return trainer->path && trainer->chain && trainer->state && trainer->state_room && trainer->cost &&
+           trainer->count && trainer->record && trainer->probability && trainer->objective && trainer->weight &&
+           trainer->slope && trainer->order;
+}
+
+cobre_sddp_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_options *options) {
+    *trainer = (cb_trainer){.comm = policy->comm,
+                            .rank = cobre_rank(policy->comm),
+                            .ranks = cobre_size(policy->comm),
+                            .policy = policy,
+                            .problem = policy->problem,
+                            .options = *options,
+                            .start_time = cb_clock()};
+    cb_block(policy->passes, trainer->rank, trainer->ranks, &trainer->first, &trainer->last);
+    CB_TRY(cb_stages_init(&trainer->stages, &policy->kind));
+    return allocate(trainer) ? COBRE_SDDP_OK : cb_sddp_memory("training", policy->passes * trainer->problem->nodes);
+}
+
+void cb_trainer_free(cb_trainer *trainer) {
+    size_t own = trainer->last - trainer->first;
+    for (size_t m = 0; trainer->path && m < trainer->policy->passes; m++)
+        free(trainer->path[m].step);
+    for (size_t i = 0; trainer->chain && i < own * trainer->problem->nodes; i++)
+        cb_start_free(&trainer->chain[i]);
+    for (size_t i = 0; trainer->state && i < own; i++)
+        free(trainer->state[i]);
+    cb_stages_free(&trainer->stages);
+    free(trainer->path);
+    free(trainer->chain);
+    free(trainer->state);
+    free(trainer->state_room);
+    free(trainer->cost);
+    free(trainer->count);
+    free(trainer->record);
+    free(trainer->probability);
+    free(trainer->objective);
+    free(trainer->weight);
+    free(trainer->slope);
+    free(trainer->order);
+    free(trainer->starts);
+}
+
+cobre_sddp_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage) {
+    const cb_start *chain = cb_trainer_chain(trainer, trajectory, node);
+    CB_TRY(cb_stages_get(&trainer->stages, node, stage));
+    return cb_stage_start(*stage, chain->set ? chain : &trainer->policy->start[node]);
+}
