@@ -1,6 +1,6 @@
 /* barrier: seen through the board, memory that cobre knows nothing of. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void collectives_wait_for_all(kit *k) {
     enum { LARGE = 50000 };
     size_t counts[KIT_MAX_RANKS], displs[KIT_MAX_RANKS], none[KIT_MAX_RANKS] = {0};
     uint64_t rounds = kit_times(2000), gathered[KIT_MAX_RANKS], value = 0, sum;
-    double *large = kit_alloc(k, 2 * LARGE * sizeof *large);
+    double *large = kit_alloc(2 * LARGE * sizeof *large);
     memset(large, 0, 2 * LARGE * sizeof *large);
     for (size_t r = 0; r < k->size; r++) {
         counts[r] = 1;

@@ -1,6 +1,6 @@
 /* broadcast, and who the ranks are. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <string.h>
 

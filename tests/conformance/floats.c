@@ -1,6 +1,6 @@
 /* allreduce of floats: the order of the fold, signed zeros and NaN, looked at bit by bit. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <stdlib.h>
 #include <string.h>

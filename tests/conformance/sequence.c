@@ -1,6 +1,6 @@
 /* Many collectives in a row, of all kinds and sizes, drawn from a seed that all ranks share. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef COBRE_TEST_TABLES_H
 #define COBRE_TEST_TABLES_H
 
-#include "kit.h"
+#include "kit/kit.h"
 
 /* X(table) */
 #define CONFORMANCE_TABLES(X)                                                                                          \

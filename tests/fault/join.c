@@ -1,5 +1,5 @@
 /* join.c: deaths while a job forms. The survivors must say who is missing, and the name must not stay. */
-#include "harness.h"
+#include "kit/harness.h"
 
 #include "backends/shm/clean.h"
 
@@ -25,9 +25,9 @@ static void join(void) {
     report_inside();
     if (tell("opened", cobre_comm_open(&config, &comm)) == COBRE_OK) {
         tell("barrier", cobre_barrier(comm));
-        MUST_OK(cobre_comm_free(&comm));
+        CHECK_OK(cobre_comm_free(&comm));
     }
-    MUST(comm == NULL);
+    CHECK(comm == NULL);
 }
 
 /* Rank 0's segment is complete once it waits; a rank that is started later and waits has joined. */
@@ -39,9 +39,9 @@ static void start_and_join(job *j, size_t rank) {
 static void must_name(const report *r, size_t rank) {
     char text[32];
     snprintf(text, sizeof text, "rank %zu ", rank);
-    MUST_SAY(r->status == COBRE_INITIALIZATION_FAILED, "InitializationFailed on rank %zu, not %s", r->rank,
-             cobre_status_name(r->status));
-    MUST_SAY(strstr(r->message, text) != NULL, "rank %zu's error names rank %zu: %s", r->rank, rank, r->message);
+    CHECK_SAY(r->status == COBRE_INITIALIZATION_FAILED, "InitializationFailed on rank %zu, not %s", r->rank,
+              cobre_status_name(r->status));
+    CHECK_SAY(strstr(r->message, text) != NULL, "rank %zu's error names rank %zu: %s", r->rank, rank, r->message);
 }
 
 static void set_timeouts(double seconds) {
@@ -60,8 +60,8 @@ static void join_absent(void) {
         start_and_join(&j, 1);
         const report *first = await(&j, 1 - patient, "opened");
         must_name(first, 2);
-        MUST(await(&j, patient, "opened")->status == COBRE_INITIALIZATION_FAILED);
-        MUST_SAY(strlen(first->suggestion) > 0, "there is a suggestion");
+        CHECK(await(&j, patient, "opened")->status == COBRE_INITIALIZATION_FAILED);
+        CHECK_SAY(strlen(first->suggestion) > 0, "there is a suggestion");
         end_job(&j);
     }
 }
@@ -98,13 +98,13 @@ static void kill_joined(size_t size, size_t victim, size_t absent) {
     for (size_t r = 0; r < size; r++)
         if (r != absent)
             start_and_join(&j, r);
-    MUST(name_exists(j.name));
+    CHECK(name_exists(j.name));
     double since = kill_rank(&j, victim);
     for (size_t r = 0; r < size; r++)
         if (r != victim && r != absent) {
             const report *opened = await(&j, r, "opened");
             must_name(opened, victim);
-            MUST_SAY(opened->time - since < 2, "rank %zu knows it soon, not after %.3f s", r, opened->time - since);
+            CHECK_SAY(opened->time - since < 2, "rank %zu knows it soon, not after %.3f s", r, opened->time - since);
         }
     end_job(&j);
 }
@@ -142,12 +142,12 @@ static void leave_name(job *j) {
     start_and_join(j, 0);
     start_and_join(j, 1);
     for (size_t r = 0; r < 2; r++) /* frozen first: neither may see the other's death and clean up */
-        MUST(kill(j->rank[r].pid, SIGSTOP) == 0);
+        CHECK(kill(j->rank[r].pid, SIGSTOP) == 0);
     for (size_t r = 0; r < 2; r++)
         kill_rank(j, r);
     for (size_t r = 0; r < 2; r++)
         await_end(j, r);
-    MUST(name_exists(j->name));
+    CHECK(name_exists(j->name));
 }
 
 static void join_after_all_were_killed(void) {
@@ -161,8 +161,8 @@ static void join_after_all_were_killed(void) {
         start_rank(&next, first, join);
         start_rank(&next, 1 - first, join);
         for (size_t r = 0; r < 2; r++) {
-            MUST(await(&next, r, "opened")->status == COBRE_OK);
-            MUST(await(&next, r, "barrier")->status == COBRE_OK);
+            CHECK(await(&next, r, "opened")->status == COBRE_OK);
+            CHECK(await(&next, r, "barrier")->status == COBRE_OK);
         }
         end_job(&next);
         end_job(&dead);
@@ -173,17 +173,17 @@ static void join_clean(void) {
     set_timeouts(0);
     job dead, live;
     leave_name(&dead);
-    MUST(cb_shm_clean(dead.name) == 1);
-    MUST(!name_exists(dead.name));
-    MUST(cb_shm_clean(dead.name) == 0);
+    CHECK(cb_shm_clean(dead.name) == 1);
+    CHECK(!name_exists(dead.name));
+    CHECK(cb_shm_clean(dead.name) == 0);
     end_job(&dead);
 
     make_job(&live, 2);
     start_and_join(&live, 0);
-    MUST(cb_shm_clean(live.name) == 0 && name_exists(live.name));
+    CHECK(cb_shm_clean(live.name) == 0 && name_exists(live.name));
     start_rank(&live, 1, join);
     for (size_t r = 0; r < 2; r++)
-        MUST(await(&live, r, "barrier")->status == COBRE_OK);
+        CHECK(await(&live, r, "barrier")->status == COBRE_OK);
     end_job(&live);
 }
 
@@ -198,7 +198,7 @@ static void join_random_kill(size_t i) {
         if (r == victim)
             continue;
         const report *opened = await(&j, r, "opened");
-        MUST(opened->status == COBRE_OK || opened->status == COBRE_INITIALIZATION_FAILED);
+        CHECK(opened->status == COBRE_OK || opened->status == COBRE_INITIALIZATION_FAILED);
         if (opened->status)
             continue;
         const report *barrier = await(&j, r, "barrier");

@@ -4,7 +4,7 @@
  *     fault --list [shm|tcp]       the cases, for cmake/discover.cmake
  *
  * COBRE_TEST_SEED repeats the random choices of a run that failed. */
-#include "harness.h"
+#include "kit/harness.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,9 +46,9 @@ int main(int argc, char **argv) {
         return 2;
     }
     /* What the ranks leave behind comes to us. */
-    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
     c->run();
-    MUST_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+    CHECK_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
     printf("passed: %s\n", c->name);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* mismatch.c: ranks that make different calls, and a rank that makes a wrong one first. */
-#include "harness.h"
+#include "kit/harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static cobre_status seal_1(void) {
 
 static cobre_status create(size_t count, cobre_type type, unsigned flags) {
     cobre_status status = cobre_region_create(d.comm, count, type, flags, &d.made);
-    MUST(!status || !d.made);
+    CHECK(!status || !d.made);
     return status;
 }
 
@@ -138,7 +138,7 @@ static cobre_status create_u64(void) {
 static cobre_status split(void) {
     cobre_comm *local;
     cobre_status status = cobre_split_local(d.comm, &local);
-    MUST(status && !local);
+    CHECK(status && !local);
     return status;
 }
 
@@ -186,10 +186,10 @@ static bool all_pattern(const void *bytes, size_t count) {
 static void make_different_calls(void) {
     d.comm = open_rank();
     for (size_t i = 0; i < 2; i++) {
-        MUST_OK(cobre_region_create(d.comm, 100, COBRE_F64, 0, &d.region[i]));
+        CHECK_OK(cobre_region_create(d.comm, 100, COBRE_F64, 0, &d.region[i]));
         if (cobre_is_leader(d.comm))
             memset(cobre_region_data_mut(d.region[i]), PATTERN, 100 * sizeof(double));
-        MUST_OK(cobre_region_fence(d.region[i]));
+        CHECK_OK(cobre_region_fence(d.region[i]));
     }
     for (size_t i = 0; i < LARGE; i++)
         d.send[i] = (double)self.rank;
@@ -198,15 +198,15 @@ static void make_different_calls(void) {
     cobre_status (*call)(void) = odd ? pairs[plan.pair].odd : pairs[plan.pair].usual;
     tell("returned", call());
     if (call != gather_2_2 && call != gather_1_3 && call != gather_large)
-        MUST_SAY(all_pattern(d.recv, sizeof d.recv), "a call that did not happen writes nothing");
+        CHECK_SAY(all_pattern(d.recv, sizeof d.recv), "a call that did not happen writes nothing");
     for (size_t i = 0; i < 2 && backend == COBRE_SHM; i++) /* elsewhere a region is this rank's own recv */
-        MUST(all_pattern(cobre_region_data(d.region[i]), 100 * sizeof(double)));
+        CHECK(all_pattern(cobre_region_data(d.region[i]), 100 * sizeof(double)));
     for (size_t i = 0; i < LARGE; i++)
-        MUST(d.send[i] == (double)self.rank);
+        CHECK(d.send[i] == (double)self.rank);
     tell("again", cobre_barrier(d.comm));
     for (size_t i = 0; i < 2; i++)
-        MUST_OK(cobre_region_free(&d.region[i]));
-    MUST_OK(cobre_comm_free(&d.comm));
+        CHECK_OK(cobre_region_free(&d.region[i]));
+    CHECK_OK(cobre_comm_free(&d.comm));
 }
 
 static void check_all(job *j, size_t culprit) {
@@ -214,14 +214,14 @@ static void check_all(job *j, size_t culprit) {
         const report *returned = await(j, r, "returned");
         if (culprit == COBRE_NO_RANK)
             culprit = returned->culprit; /* any, but all must name the same */
-        MUST(culprit < j->size);
+        CHECK(culprit < j->size);
         must_have_failed(j, returned, COBRE_CAUSE_MISMATCH, culprit, returned->time);
-        MUST_SAY(strstr(returned->message, pairs[plan.pair].usual_text) &&
-                     strstr(returned->message, pairs[plan.pair].odd_text),
-                 "\"%s\" and \"%s\" are in: %s", pairs[plan.pair].usual_text, pairs[plan.pair].odd_text,
-                 returned->message);
-        MUST_SAY(!strstr(returned->message, "another split") || strstr(returned->message, "allgatherv("),
-                 "only parts are split: %s", returned->message);
+        CHECK_SAY(strstr(returned->message, pairs[plan.pair].usual_text) &&
+                      strstr(returned->message, pairs[plan.pair].odd_text),
+                  "\"%s\" and \"%s\" are in: %s", pairs[plan.pair].usual_text, pairs[plan.pair].odd_text,
+                  returned->message);
+        CHECK_SAY(!strstr(returned->message, "another split") || strstr(returned->message, "allgatherv("),
+                  "only parts are split: %s", returned->message);
         const report *again = await(j, r, "again");
         must_have_failed(j, again, COBRE_CAUSE_MISMATCH, culprit, again->time);
     }
@@ -265,10 +265,10 @@ static void make_different_gathers(void) {
     memset(recv, PATTERN, sizeof recv);
     size_t count = counts[self.rank], from = displs[self.rank];
     tell("returned", cobre_allgatherv(comm, mine, count, recv, 7000, counts, displs, COBRE_F64));
-    MUST(all_pattern(recv, from * sizeof *recv));
-    MUST(all_pattern(recv + from + count, (7000 - from - count) * sizeof *recv));
-    MUST(all_pattern(recv + from, count * sizeof *recv) || memcmp(recv + from, mine, count * sizeof *recv) == 0);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK(all_pattern(recv, from * sizeof *recv));
+    CHECK(all_pattern(recv + from + count, (7000 - from - count) * sizeof *recv));
+    CHECK(all_pattern(recv + from, count * sizeof *recv) || memcmp(recv + from, mine, count * sizeof *recv) == 0);
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void mismatched_gathers_write_nothing(void) {
@@ -288,10 +288,10 @@ static void make_different_broadcasts(void) {
     enum { HUGE_COUNT = 4 * 1000 * 1000 };
     cobre_comm *comm = open_rank();
     double *buffer = calloc(HUGE_COUNT, sizeof *buffer);
-    MUST(buffer);
+    CHECK(buffer);
     tell("returned", cobre_broadcast(comm, buffer, HUGE_COUNT, COBRE_F64, self.rank));
     free(buffer);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void mismatched_huge_broadcasts(void) {
@@ -311,27 +311,27 @@ static void err_then_do_right(void) {
     size_t counts[3] = {1, 1, 1}, displs[3] = {0, 1, 2}, overlapping[3] = {0, 0, 0};
     uint64_t all[3] = {0};
     cobre_region *region;
-    MUST_OK(cobre_barrier(comm));
+    CHECK_OK(cobre_barrier(comm));
     if (self.rank == plan.odd) {
         await_order();
-        MUST(cobre_allreduce(comm, &mine, 1, &sum, 2, COBRE_U64, COBRE_SUM) == COBRE_INVALID_BUFFER_SIZE);
-        MUST(cobre_allreduce(comm, &mine, 1, &sum, 1, (cobre_type)99, COBRE_SUM) == COBRE_INVALID_ARGUMENT);
-        MUST(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, (cobre_op)99) == COBRE_INVALID_ARGUMENT);
-        MUST(cobre_allreduce(comm, NULL, 1, &sum, 1, COBRE_U64, COBRE_SUM) == COBRE_INVALID_ARGUMENT);
-        MUST(cobre_broadcast(comm, &mine, 1, COBRE_U64, 3) == COBRE_INVALID_ROOT);
-        MUST(cobre_allgatherv(comm, &mine, 1, all, 3, counts, overlapping, COBRE_U64) == COBRE_INVALID_ARGUMENT);
-        MUST(cobre_allgatherv(comm, &mine, 1, all, 2, counts, displs, COBRE_U64) == COBRE_INVALID_BUFFER_SIZE);
-        MUST(cobre_region_create(comm, 1, COBRE_U64, 1024, &region) == COBRE_INVALID_ARGUMENT);
-        MUST(cobre_split_local(comm, NULL) == COBRE_INVALID_ARGUMENT);
+        CHECK(cobre_allreduce(comm, &mine, 1, &sum, 2, COBRE_U64, COBRE_SUM) == COBRE_INVALID_BUFFER_SIZE);
+        CHECK(cobre_allreduce(comm, &mine, 1, &sum, 1, (cobre_type)99, COBRE_SUM) == COBRE_INVALID_ARGUMENT);
+        CHECK(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, (cobre_op)99) == COBRE_INVALID_ARGUMENT);
+        CHECK(cobre_allreduce(comm, NULL, 1, &sum, 1, COBRE_U64, COBRE_SUM) == COBRE_INVALID_ARGUMENT);
+        CHECK(cobre_broadcast(comm, &mine, 1, COBRE_U64, 3) == COBRE_INVALID_ROOT);
+        CHECK(cobre_allgatherv(comm, &mine, 1, all, 3, counts, overlapping, COBRE_U64) == COBRE_INVALID_ARGUMENT);
+        CHECK(cobre_allgatherv(comm, &mine, 1, all, 2, counts, displs, COBRE_U64) == COBRE_INVALID_BUFFER_SIZE);
+        CHECK(cobre_region_create(comm, 1, COBRE_U64, 1024, &region) == COBRE_INVALID_ARGUMENT);
+        CHECK(cobre_split_local(comm, NULL) == COBRE_INVALID_ARGUMENT);
         say("erred", 0);
         await_order();
     }
     report_inside();
     tell("returned", cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM));
-    MUST(sum == 6);
-    MUST_OK(cobre_allgatherv(comm, &mine, 1, all, 3, counts, displs, COBRE_U64));
-    MUST(all[0] == 1 && all[1] == 2 && all[2] == 3);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK(sum == 6);
+    CHECK_OK(cobre_allgatherv(comm, &mine, 1, all, 3, counts, displs, COBRE_U64));
+    CHECK(all[0] == 1 && all[1] == 2 && all[2] == 3);
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void argument_error_of_one(void) {
@@ -345,10 +345,10 @@ static void argument_error_of_one(void) {
         await(&j, plan.odd, "erred");
         set_aside(0.2);
         for (size_t r = 0; r < 3; r++)
-            MUST_SAY(!has_reported(&j, r, "returned"), "rank %zu goes on waiting", r);
+            CHECK_SAY(!has_reported(&j, r, "returned"), "rank %zu goes on waiting", r);
         order(&j, plan.odd, 'g');
         for (size_t r = 0; r < 3; r++)
-            MUST(await(&j, r, "returned")->status == COBRE_OK);
+            CHECK(await(&j, r, "returned")->status == COBRE_OK);
         end_job(&j);
     }
 }

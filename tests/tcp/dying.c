@@ -1,5 +1,5 @@
 /* dying.c: a rank that dies, or is interrupted, while the job forms: everyone who waits is told at once. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@ static uint16_t port(void) {
 }
 
 static void must_be_prompt(const report *r, double since) {
-    MUST_SAY(r->time - since < PROMPT, "rank %zu is told within %g s, not %.2f s: %s", r->rank, PROMPT, r->time - since,
-             r->message);
+    CHECK_SAY(r->time - since < PROMPT, "rank %zu is told within %g s, not %.2f s: %s", r->rank, PROMPT,
+              r->time - since, r->message);
 }
 
 /* Rank 3 of 4 never comes, rank 1 waits for the table and is killed. */
@@ -39,7 +39,7 @@ static void gone_after_data(void) {
     int fd = dial("127.0.0.1", port());
     cb_hello hello = make_hello(CB_DATA, 1, 4);
     cb_reply reply;
-    MUST(shake_hands(fd, &hello, "secret", &reply) && reply.type == CB_WELCOME);
+    CHECK(shake_hands(fd, &hello, "secret", &reply) && reply.type == CB_WELCOME);
     double since = kit_seconds();
     close(fd);
     must_be_prompt(must_refuse(&j, 0, "rank 1 of 4", "died"), since);
@@ -84,8 +84,8 @@ static void die_before_ring(size_t victim, size_t size) {
     for (size_t r = 0; r < size; r++)
         if (r != victim) {
             const report *opened = await(&j, r, "opened");
-            MUST_SAY(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "died"),
-                     "rank %zu says who died: %s", r, opened->message);
+            CHECK_SAY(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "died"),
+                      "rank %zu says who died: %s", r, opened->message);
             must_be_prompt(opened, since);
         }
     end_job(&j);
@@ -121,10 +121,10 @@ static void join_or_fail(void) {
     cobre_config config = plan.config[self.rank];
     cobre_comm *comm;
     cobre_status status = cobre_comm_open(&config, &comm);
-    MUST(status == COBRE_OK || status == COBRE_INITIALIZATION_FAILED);
+    CHECK(status == COBRE_OK || status == COBRE_INITIALIZATION_FAILED);
     if (!tell("opened", status)) {
         tell("barrier", cobre_barrier(comm));
-        MUST_OK(cobre_comm_free(&comm));
+        CHECK_OK(cobre_comm_free(&comm));
     }
 }
 
@@ -188,7 +188,7 @@ static void interrupted_handshake(void) {
     make_job(&j, 2);
     start_rank(&j, 1, join);
     int fd = answer(listener);
-    MUST(get(fd, hello, sizeof hello));
+    CHECK(get(fd, hello, sizeof hello));
     must_stop(&j, 1);
     end_job(&j);
     close(fd);
@@ -220,7 +220,7 @@ static struct member stop_the_ring(job *j, int *listener) {
     must_get_table(&member, 4);
     unsigned char hello[CB_HELLO_BYTES];
     int link = answer(*listener); /* that of rank 2 */
-    MUST(get(link, hello, sizeof hello));
+    CHECK(get(link, hello, sizeof hello));
     return member;
 }
 
@@ -232,7 +232,7 @@ static void interrupted_ring(void) {
     must_stop(&j, 2);
     for (size_t r = 0; r < 2; r++) {
         const report *opened = await(&j, r, "opened");
-        MUST(opened->status == COBRE_INITIALIZATION_FAILED);
+        CHECK(opened->status == COBRE_INITIALIZATION_FAILED);
         must_be_prompt(opened, since);
     }
     close(listener);
@@ -248,7 +248,7 @@ static void killed_coordinator_before_ring(void) {
     double since = kill_rank(&j, 0);
     for (size_t r = 1; r < 3; r++) {
         const report *opened = await(&j, r, "opened");
-        MUST(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "rank 0"));
+        CHECK(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "rank 0"));
         must_be_prompt(opened, since);
     }
     close(listener);

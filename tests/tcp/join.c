@@ -1,5 +1,5 @@
 /* join.c: who comes when, from where, and with what in mind. Each mistake has its own error, on both sides. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static void port_in_use(void) {
         snprintf(number, sizeof number, "port %u", port());
         start_all(&j, 1);
         const report *r = must_refuse(&j, 0, number, "in use");
-        MUST(strstr(r->suggestion, "COBRE_TCP_PORT"));
+        CHECK(strstr(r->suggestion, "COBRE_TCP_PORT"));
         close(taken);
         end_job(&j);
     }
@@ -131,9 +131,9 @@ static void nobody_listens(void) {
     double since = kit_seconds();
     start_rank(&j, 1, join);
     const report *r = must_refuse(&j, 1, "127.0.0.1", number);
-    MUST(r->time - since >= 0.5 && r->time - since < 0.5 + PROMPT);
-    MUST(strstr(r->message, "refused"));
-    MUST(strstr(r->suggestion, "COBRE_TCP_COORDINATOR"));
+    CHECK(r->time - since >= 0.5 && r->time - since < 0.5 + PROMPT);
+    CHECK(strstr(r->message, "refused"));
+    CHECK(strstr(r->suggestion, "COBRE_TCP_COORDINATOR"));
     end_job(&j);
 }
 
@@ -145,13 +145,13 @@ static void unreachable(void) {
     make_plan(2, NULL);
     set_timeouts(1);
     int full = listen_at("127.0.0.1", port());
-    MUST(listen(full, 0) == 0);
+    CHECK(listen(full, 0) == 0);
     for (size_t i = 0; i < FILLERS; i++)
         fillers[i] = dial_without_waiting("127.0.0.1", port());
     make_job(&j, 2);
     double since = kit_seconds();
     start_rank(&j, 1, join);
-    MUST(must_refuse(&j, 1, "127.0.0.1", "could not reach")->time - since < 1 + 2 * PROMPT);
+    CHECK(must_refuse(&j, 1, "127.0.0.1", "could not reach")->time - since < 1 + 2 * PROMPT);
     end_job(&j);
     for (size_t i = 0; i < FILLERS; i++)
         close(fillers[i]);
@@ -168,7 +168,7 @@ static void unknown_host(void) {
     must_refuse(&j, 1, "no-such-host.invalid", "cannot find");
     plan.config[0].tcp_token = "secret";
     start_rank(&j, 0, join);
-    MUST(strstr(must_refuse(&j, 0, "no-such-host.invalid", "cannot listen")->suggestion, "COBRE_TCP_BIND"));
+    CHECK(strstr(must_refuse(&j, 0, "no-such-host.invalid", "cannot listen")->suggestion, "COBRE_TCP_BIND"));
     end_job(&j);
 }
 
@@ -196,7 +196,7 @@ static void wrong_size_of_a_high_rank(void) {
     start_all(&j, 2);
     must_refuse(&j, 1, "number of ranks", "");
     const report *r = must_refuse(&j, 0, "number of ranks", "");
-    MUST_SAY(strstr(r->message, "rank 5") && !strstr(r->message, "rank 0 of 2"), "rank 5 is named: %s", r->message);
+    CHECK_SAY(strstr(r->message, "rank 5") && !strstr(r->message, "rank 0 of 2"), "rank 5 is named: %s", r->message);
     end_job(&j);
 }
 
@@ -223,7 +223,7 @@ static void rank_out_of_range(void) {
     make_job(&j, 2);
     start_rank(&j, 1, join);
     const report *r = await(&j, 1, "opened"); /* before anything is sent */
-    MUST(r->status != COBRE_OK && strstr(r->message, "2"));
+    CHECK(r->status != COBRE_OK && strstr(r->message, "2"));
     end_job(&j);
 }
 
@@ -285,7 +285,7 @@ static void given_listener(void) {
         make_job(&j, 3);
         start_rank(&j, 1, join);
         int fd = listen_at("127.0.0.1", port());
-        MUST(blocks || fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+        CHECK(blocks || fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
         snprintf(number, sizeof number, "COBRE_RUN_LISTEN_FD=%d", fd);
         snprintf(ports, sizeof ports, "COBRE_TCP_PORT=%u", port());
         const char *lines[] = {"COBRE_COMM_BACKEND=tcp",

@@ -4,7 +4,7 @@
  *     tcp_join --list       the cases, for cmake/discover.cmake
  *
  * COBRE_TEST_SEED repeats the random choices of a run that failed. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -43,8 +43,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: tcp_join <case>... | --list\n");
         return 2;
     }
-    MUST(sodium_init() >= 0);
-    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); /* what the ranks leave behind comes to us */
+    CHECK(sodium_init() >= 0);
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); /* what the ranks leave behind comes to us */
     for (int i = 1; i < argc; i++) {
         const fault_case *c = find(argv[i]);
         if (!c) {
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
             return 2;
         }
         c->run();
-        MUST_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+        CHECK_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
         printf("passed: %s\n", c->name);
     }
     return 0;

@@ -6,7 +6,7 @@
 #define COBRE_TCP_PEERS_H
 
 #include "backends/tcp/wire.h"
-#include "fault/harness.h"
+#include "kit/harness.h"
 
 #define PROMPT (KIT_SANITIZED ? 3.0 : 1.0) /* seconds from a death to everyone's error */
 

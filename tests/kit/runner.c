@@ -22,7 +22,8 @@
  * --check sets COBRE_CHECK=1. COBRE_TEST_DEADLINE: seconds for a case (30; 120 with sanitizers). COBRE_TEST_SEED: for random data; --repeat counts
  * it up. COBRE_TEST_LONG: more repetitions. Under a debugger: `gdb --args runner barrier_repeated 1 local --rank-only`, or start the ranks of an shm job
  * by hand with COBRE_COMM_BACKEND, COBRE_SHM_NAME, COBRE_SHM_RANK and COBRE_SHM_SIZE set. */
-#include "runner.h"
+#include "kit/runner.h"
+#include "kit/mpich_nap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,6 +95,7 @@ static void run_case(const job *j, size_t index, const cobre_config *config) {
     kit here = {.board = board, .threads = j->threads, .seed = j->seed, .size = j->ranks, .note = board->note[0]};
     kit *k = &here;
     double start = kit_seconds();
+    kit_be(k);
     open_comm(k, j, config);
     board->state[k->rank] = KIT_BEGUN;
 
@@ -194,7 +196,7 @@ static int run_jobs(const job *asked, const world *place) {
         passed += result == 0;
         fflush(stdout);
     }
-    return failed ? 1 : passed ? 0 : KIT_SKIP;
+    return failed ? 1 : passed ? 0 : CHECK_SKIP;
 }
 
 int main(int argc, char **argv) {

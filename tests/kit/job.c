@@ -1,4 +1,4 @@
-#include "runner.h"
+#include "kit/runner.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -436,7 +436,7 @@ static int judge(const job *j, bool in_time, bool orphans) {
     for (size_t i = 0; i < j->processes; i++)
         if ((failed && &j->process[i] != j->first_failure) || (skipped && !failed && i == 0))
             print_process(j, &j->process[i]);
-    return failed ? 1 : skipped == j->test_count ? KIT_SKIP : 0;
+    return failed ? 1 : skipped == j->test_count ? CHECK_SKIP : 0;
 }
 
 static double deadline_seconds(void) {

@@ -2,7 +2,7 @@
 #ifndef COBRE_TEST_RUNNER_H
 #define COBRE_TEST_RUNNER_H
 
-#include "kit.h"
+#include "kit/kit.h"
 
 #include <sys/types.h>
 
@@ -47,8 +47,6 @@ const world *find_world(const char *backend);
 
 /* Starts the ranks, waits, cleans up and reports. Returns the runner's exit code. */
 int run_job(job *j);
-
-extern bool nap_when_idle; /* mpich_nap.c; for worlds that spin */
 
 _Noreturn void give_up(const char *what); /* with errno's text */
 

@@ -9,12 +9,11 @@
 #ifndef COBRE_TEST_KIT_H
 #define COBRE_TEST_KIT_H
 
-#include "cobre/comm.h"
+#include "kit/check.h"
 
 #include <stdatomic.h>
 
 #define KIT_MAX_RANKS 64
-#define KIT_SKIP 77 /* exit code */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KIT_SANITIZED 1
@@ -67,31 +66,22 @@ typedef struct {
 /* All tables, NULL at the end: each test program defines its own. */
 extern const kit_case *const kit_tables[];
 
-/* All of these use the caller's `k`. */
-#define CHECK(condition) ((condition) ? (void)0 : kit_fail(k, __FILE__, __LINE__, "CHECK(%s)", #condition))
-#define CHECK_EQ(actual, expected)                                                                                     \
-    kit_check_eq(k, __FILE__, __LINE__, #actual " == " #expected, (uint64_t)(actual), (uint64_t)(expected))
-#define CHECK_STATUS(call, status) kit_check_status(k, __FILE__, __LINE__, #call, (call), (status))
-#define CHECK_OK(call) CHECK_STATUS(call, COBRE_OK)
+/* The rank that this thread is, NULL: none. A check that fails says rank, note and seed of it. */
+extern _Thread_local const kit *kit_of_thread;
+void kit_be(const kit *k); /* makes this thread that rank */
 
 /* Leaves a case that does not apply here. All ranks must decide alike. */
-#define SKIP(why)                                                                                                      \
+#define SKIP(k, why)                                                                                                   \
     do {                                                                                                               \
-        k->skipped = (why);                                                                                            \
+        (k)->skipped = (why);                                                                                          \
         return;                                                                                                        \
     } while (0)
-
-_Noreturn void kit_fail(const kit *k, const char *file, int line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void kit_check_eq(const kit *k, const char *file, int line, const char *text, uint64_t actual, uint64_t expected);
-void kit_check_status(const kit *k, const char *file, int line, const char *text, cobre_status actual,
-                      cobre_status expected);
 
 /* What this rank is about to do; shown when a check fails and at the deadline. */
 void kit_note(const kit *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* malloc that fails the case, NULL for 0 bytes. Exact, so that ASan sees an overrun of one byte. */
-void *kit_alloc(const kit *k, size_t bytes);
+void *kit_alloc(size_t bytes);
 
 /* Numbers that depend on *state alone, from 0 to below - 1. */
 uint64_t kit_random(uint64_t *state);
@@ -115,8 +105,8 @@ int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument);
 typedef struct {
     size_t descriptors, mappings, shm_blocks;
 } kit_usage;
-kit_usage kit_count_usage(const kit *k);
+kit_usage kit_count_usage(void);
 
-uint64_t kit_memory_total(const kit *k); /* bytes of the machine */
+uint64_t kit_memory_total(void); /* bytes of the machine */
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef COBRE_FAULT_HARNESS_H
 #define COBRE_FAULT_HARNESS_H
 
-#include "kit.h"
+#include "kit/kit.h"
 
 #include <sys/types.h>
 
@@ -19,15 +19,6 @@
  * runs at once than there are cores; sanitizers slow all down. */
 #define PROMISE (backend == COBRE_TCP ? 2.0 : KIT_SANITIZED ? 0.4 : 0.2)
 #define DEADLINE (KIT_SANITIZED ? 120.0 : 60.0) /* for everything else */
-
-#define MUST(condition) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, "%s", #condition))
-#define MUST_SAY(condition, ...) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, __VA_ARGS__))
-#define NEVER(...) fail_case(__FILE__, __LINE__, __VA_ARGS__)
-#define MUST_OK(call) must_be_ok(__FILE__, __LINE__, #call, (call))
-
-_Noreturn void fail_case(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void must_be_ok(const char *file, int line, const char *text, cobre_status status);
-_Noreturn void skip_case(const char *why);
 
 typedef struct {
     double time; /* monotonic: one clock for all processes */

@@ -1,4 +1,4 @@
-#include "harness.h"
+#include "kit/harness.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -61,17 +61,14 @@ static void remove_names(const char *prefix) {
 
 static void drain(job *j);
 
-_Noreturn void fail_case(const char *file, int line, const char *format, ...) {
-    char text[1024], prefix[64];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+/* A rank that fails says who it is. The parent says what it has seen of its ranks, and ends them. */
+static void say_and_clean_up(void) {
+    char prefix[64];
     if (self.j) {
-        fprintf(stderr, "%s:%d: rank %zu of %zu: not so: %s\n", file, line, self.rank, self.size, text);
-        _exit(1);
+        fprintf(stderr, "    rank %zu of %zu\n", self.rank, self.size);
+        return;
     }
-    fprintf(stderr, "%s:%d: not so: %s\n(seed %" PRIu64 ", time %.6f)\n", file, line, text, *chance(), kit_seconds());
+    fprintf(stderr, "    seed %" PRIu64 ", time %.6f\n", *chance(), kit_seconds());
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
         if (jobs[i]) {
             drain(jobs[i]);
@@ -81,17 +78,6 @@ _Noreturn void fail_case(const char *file, int line, const char *format, ...) {
         }
     snprintf(prefix, sizeof prefix, "cobre-fault-%d-", (int)getpid());
     remove_names(prefix);
-    exit(1);
-}
-
-void must_be_ok(const char *file, int line, const char *text, cobre_status status) {
-    if (status)
-        fail_case(file, line, "%s: %s: %s", text, cobre_status_name(status), cobre_last_error()->message);
-}
-
-_Noreturn void skip_case(const char *why) {
-    printf("skipped: %s\n", why);
-    exit(KIT_SKIP);
 }
 
 uint64_t *chance(void) {
@@ -130,23 +116,24 @@ static void hold_port(job *j) {
         j->port = random_port();
         j->held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(j->port)};
-        MUST(j->held > 0);
+        CHECK(j->held > 0);
         if (bind(j->held, (struct sockaddr *)&address, sizeof address) == 0) {
-            MUST(setsockopt(j->held, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+            CHECK(setsockopt(j->held, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
             return;
         }
         close(j->held);
     }
-    NEVER("there is a free port");
+    CHECK_NEVER("there is a free port");
 }
 
 void make_job(job *j, size_t size) {
     static unsigned number;
+    check_at_failure = say_and_clean_up;
     *j = (job){.size = size};
     snprintf(j->name, sizeof j->name, "/cobre-fault-%d-%u", (int)getpid(), ++number);
     if (backend == COBRE_TCP)
         hold_port(j);
-    MUST(size <= MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
+    CHECK(size <= MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
     fcntl(j->pipe[0], F_SETFL, O_NONBLOCK);
     size_t free_entry = 0;
     while (free_entry + 1 < sizeof jobs / sizeof *jobs && jobs[free_entry])
@@ -158,9 +145,9 @@ static int order_pipe;
 
 void start_rank(job *j, size_t rank, void (*body)(void)) {
     int ends[2];
-    MUST(pipe2(ends, O_CLOEXEC) == 0);
+    CHECK(pipe2(ends, O_CLOEXEC) == 0);
     pid_t parent = getpid(), pid = fork();
-    MUST(pid >= 0);
+    CHECK(pid >= 0);
     if (pid > 0) {
         setpgid(pid, pid); /* here and there, so that nobody has to wait for it */
         close(ends[0]);
@@ -224,7 +211,7 @@ const report *await(job *j, size_t rank, const char *event) {
         const report *found = next(j, rank, event);
         if (found)
             return found;
-        MUST_SAY(!over, "rank %zu reports \"%s\" within the deadline and before its end", rank, event);
+        CHECK_SAY(!over, "rank %zu reports \"%s\" within the deadline and before its end", rank, event);
         struct pollfd polled = {.fd = j->pipe[0], .events = POLLIN};
         poll(&polled, 1, 20);
         look_for_ends(j);
@@ -245,7 +232,7 @@ bool has_reported(job *j, size_t rank, const char *event) {
 }
 
 void order(job *j, size_t rank, char what) {
-    MUST(write(j->rank[rank].orders, &what, 1) == 1);
+    CHECK(write(j->rank[rank].orders, &what, 1) == 1);
 }
 
 void order_all(job *j, char what) {
@@ -255,14 +242,14 @@ void order_all(job *j, char what) {
 
 double kill_rank(job *j, size_t rank) {
     double now = kit_seconds();
-    MUST(kill(j->rank[rank].pid, SIGKILL) == 0);
+    CHECK(kill(j->rank[rank].pid, SIGKILL) == 0);
     j->rank[rank].killed = true;
     return now;
 }
 
 int await_end(job *j, size_t rank) {
     for (double deadline = kit_seconds() + DEADLINE; !j->rank[rank].ended; look_for_ends(j)) {
-        MUST_SAY(kit_seconds() < deadline, "rank %zu ends within the deadline", rank);
+        CHECK_SAY(kit_seconds() < deadline, "rank %zu ends within the deadline", rank);
         struct pollfd polled = {.fd = j->pipe[0], .events = POLLIN};
         poll(&polled, 1, 1);
         drain(j);
@@ -284,15 +271,15 @@ void end_job(job *j) {
     for (size_t r = 0; r < j->size; r++)
         if (j->rank[r].pid) {
             int status = await_end(j, r);
-            MUST_SAY(j->rank[r].killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0),
-                     "rank %zu ends with exit code 0, not with wait status %#x", r, (unsigned)status);
+            CHECK_SAY(j->rank[r].killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0),
+                      "rank %zu ends with exit code 0, not with wait status %#x", r, (unsigned)status);
         }
     for (size_t r = 0; r < j->size; r++)
         if (j->rank[r].pid) {
-            MUST_SAY(group_is_empty(j->rank[r].pid), "rank %zu leaves no process behind", r);
+            CHECK_SAY(group_is_empty(j->rank[r].pid), "rank %zu leaves no process behind", r);
             close(j->rank[r].orders);
         }
-    MUST_SAY(!name_exists(j->name), "%s is gone", j->name);
+    CHECK_SAY(!name_exists(j->name), "%s is gone", j->name);
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
         if (jobs[i] == j)
             jobs[i] = NULL;
@@ -305,19 +292,19 @@ void end_job(job *j) {
 }
 
 static void work_off(size_t first, size_t step, size_t count, void (*one)(size_t index)) {
-    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
     *chance() += first << 32; /* or all of them draw the same */
     for (size_t i = first; i < count; i += step)
         one(i);
-    MUST_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+    CHECK_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
 }
 
 void side_by_side(size_t workers, size_t count, void (*one)(size_t index)) {
     pid_t pids[16], parent = getpid();
-    MUST(workers <= sizeof pids / sizeof *pids);
+    CHECK(workers <= sizeof pids / sizeof *pids);
     for (size_t w = 0; w < workers; w++) {
         pids[w] = fork();
-        MUST(pids[w] >= 0);
+        CHECK(pids[w] >= 0);
         if (pids[w] > 0)
             continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -330,20 +317,21 @@ void side_by_side(size_t workers, size_t count, void (*one)(size_t index)) {
     for (size_t w = 0; w < workers; w++) {
         int status;
         while (waitpid(pids[w], &status, 0) < 0)
-            MUST(errno == EINTR);
+            CHECK(errno == EINTR);
         failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
     }
-    MUST_SAY(failed == 0, "%zu of %zu workers fail", failed, workers);
+    CHECK_SAY(failed == 0, "%zu of %zu workers fail", failed, workers);
 }
 
 void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t culprit, double since) {
     (void)j;
-    MUST_SAY(r->status == COBRE_COLLECTIVE_FAILED, "rank %zu, %s: CollectiveFailed, not %s", r->rank, r->event,
-             cobre_status_name(r->status));
-    MUST_SAY(r->cause == cause && r->culprit == culprit, "rank %zu, %s: \"%s\" by rank %zu, not \"%s\" by rank %zu: %s",
-             r->rank, r->event, cobre_cause_name(cause), culprit, cobre_cause_name(r->cause), r->culprit, r->message);
-    MUST_SAY(r->time >= since, "rank %zu fails after the deed, not %.6f s before", r->rank, since - r->time);
-    MUST_SAY(r->time - since <= PROMISE, "rank %zu fails within %g s, not %.6f s", r->rank, PROMISE, r->time - since);
+    CHECK_SAY(r->status == COBRE_COLLECTIVE_FAILED, "rank %zu, %s: CollectiveFailed, not %s", r->rank, r->event,
+              cobre_status_name(r->status));
+    CHECK_SAY(r->cause == cause && r->culprit == culprit,
+              "rank %zu, %s: \"%s\" by rank %zu, not \"%s\" by rank %zu: %s", r->rank, r->event,
+              cobre_cause_name(cause), culprit, cobre_cause_name(r->cause), r->culprit, r->message);
+    CHECK_SAY(r->time >= since, "rank %zu fails after the deed, not %.6f s before", r->rank, since - r->time);
+    CHECK_SAY(r->time - since <= PROMISE, "rank %zu fails within %g s, not %.6f s", r->rank, PROMISE, r->time - since);
 }
 
 void print_case(const fault_case *c) {
@@ -375,7 +363,7 @@ cobre_status tell(const char *event, cobre_status status) {
         r.actual = error->actual;
         snprintf(r.message, sizeof r.message, "%s", error->message);
         snprintf(r.suggestion, sizeof r.suggestion, "%s", error->suggestion);
-        MUST(error->status == status && error->message[0] && error->suggestion[0]);
+        CHECK(error->status == status && error->message[0] && error->suggestion[0]);
     }
     send_report(&r, event);
     return status;
@@ -393,9 +381,9 @@ char await_order(void) {
 void map_gib(size_t gib) {
     enum { BYTES = 128 << 20 };
     int fd = memfd_create("cobre-test-large", MFD_CLOEXEC);
-    MUST(fd >= 0 && ftruncate(fd, BYTES) == 0);
+    CHECK(fd >= 0 && ftruncate(fd, BYTES) == 0);
     for (size_t i = 0; i < 8 * gib; i++)
-        MUST(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0) != MAP_FAILED);
+        CHECK(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0) != MAP_FAILED);
     close(fd);
 }
 
@@ -430,6 +418,6 @@ cobre_config rank_config(void) {
 cobre_comm *open_rank(void) {
     cobre_config config = rank_config();
     cobre_comm *comm;
-    MUST_OK(cobre_comm_open(&config, &comm));
+    CHECK_OK(cobre_comm_open(&config, &comm));
     return comm;
 }
