@@ -189,11 +189,11 @@ static void failing_cycles(void) {
     run(1, many_failures);
 }
 
-const fault_case cycle_cases[] = {
+const check_case cycle_cases[] = {
     {.name = "open_cycles", .run = open_cycles, .busy = true},
-    {.name = "region_cycles", .run = region_cycles, .busy = true, .shm_only = true},
-    {.name = "split_cycles", .run = split_cycles, .busy = true, .shm_only = true},
+    {.name = "region_cycles", .run = region_cycles, .busy = true, .only = COBRE_SHM},
+    {.name = "split_cycles", .run = split_cycles, .busy = true, .only = COBRE_SHM},
     {.name = "leaving_after_the_last", .run = leaving_after_the_last, .busy = true},
     {.name = "failing_cycles", .run = failing_cycles, .busy = true},
-    {0},
+    CHECK_END,
 };

@@ -201,7 +201,7 @@ CASE(exit_inside_one_away, EXIT, DESERTED)
 CASE(free_before, FREE, BEFORE)
 CASE(free_between, FREE, AWAITED)
 
-const fault_case death_cases[] = {
+const check_case death_cases[] = {
     {.name = "kill_before", .run = kill_before, .timed = true, .busy = true},
     {.name = "kill_between", .run = kill_between, .timed = true, .busy = true},
     {.name = "kill_inside", .run = kill_inside, .timed = true, .busy = true},
@@ -215,5 +215,5 @@ const fault_case death_cases[] = {
     {.name = "exit_inside_one_away", .run = exit_inside_one_away, .timed = true, .busy = true},
     {.name = "free_before", .run = free_before, .timed = true, .busy = true},
     {.name = "free_between", .run = free_between, .timed = true, .busy = true},
-    {0},
+    CHECK_END,
 };

@@ -215,16 +215,16 @@ static void join_random_kills(void) {
     side_by_side(8, KIT_SANITIZED ? 40 : 100, join_random_kill);
 }
 
-const fault_case join_cases[] = {
-    {.name = "join_absent", .run = join_absent, .shm_only = true},
-    {.name = "join_absent_seen_first_by_others", .run = join_absent_seen_first_by_others, .shm_only = true},
-    {.name = "join_without_rank_0", .run = join_without_rank_0, .shm_only = true},
-    {.name = "join_kill_of_joined", .run = join_kill_of_joined, .shm_only = true},
-    {.name = "join_kill_behind_an_absent_rank", .run = join_kill_behind_an_absent_rank, .shm_only = true},
-    {.name = "join_kill_of_rank_0", .run = join_kill_of_rank_0, .shm_only = true},
-    {.name = "join_kill_of_large_rank_0", .run = join_kill_of_large_rank_0, .busy = true, .shm_only = true},
-    {.name = "join_after_all_were_killed", .run = join_after_all_were_killed, .shm_only = true},
-    {.name = "join_clean", .run = join_clean, .shm_only = true},
-    {.name = "join_random_kills", .run = join_random_kills, .timed = true, .shm_only = true},
-    {0},
+const check_case join_cases[] = {
+    {.name = "join_absent", .run = join_absent, .only = COBRE_SHM},
+    {.name = "join_absent_seen_first_by_others", .run = join_absent_seen_first_by_others, .only = COBRE_SHM},
+    {.name = "join_without_rank_0", .run = join_without_rank_0, .only = COBRE_SHM},
+    {.name = "join_kill_of_joined", .run = join_kill_of_joined, .only = COBRE_SHM},
+    {.name = "join_kill_behind_an_absent_rank", .run = join_kill_behind_an_absent_rank, .only = COBRE_SHM},
+    {.name = "join_kill_of_rank_0", .run = join_kill_of_rank_0, .only = COBRE_SHM},
+    {.name = "join_kill_of_large_rank_0", .run = join_kill_of_large_rank_0, .busy = true, .only = COBRE_SHM},
+    {.name = "join_after_all_were_killed", .run = join_after_all_were_killed, .only = COBRE_SHM},
+    {.name = "join_clean", .run = join_clean, .only = COBRE_SHM},
+    {.name = "join_random_kills", .run = join_random_kills, .timed = true, .only = COBRE_SHM},
+    CHECK_END,
 };

@@ -184,11 +184,11 @@ static void kill_of_everybody(void) {
     }
 }
 
-const fault_case kill_cases[] = {
+const check_case kill_cases[] = {
     {.name = "random_kills", .run = random_kills, .timed = true, .busy = true},
     {.name = "kills_in_large_operations", .run = kills_in_large_operations, .timed = true, .busy = true},
-    {.name = "kill_of_a_large_rank", .run = kill_of_a_large_rank, .timed = true, .alone = true},
+    {.name = "kill_of_a_large_rank", .run = kill_of_a_large_rank, .timed = true, .serial = true},
     {.name = "kill_of_a_parent", .run = kill_of_a_parent, .timed = true},
     {.name = "kill_of_everybody", .run = kill_of_everybody, .busy = true},
-    {0},
+    CHECK_END,
 };

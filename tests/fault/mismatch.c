@@ -353,11 +353,11 @@ static void argument_error_of_one(void) {
     }
 }
 
-const fault_case mismatch_cases[] = {
+const check_case mismatch_cases[] = {
     {.name = "mismatched_calls", .run = mismatched_calls, .busy = true},
     {.name = "mismatched_halves", .run = mismatched_halves, .busy = true},
     {.name = "mismatched_gathers_write_nothing", .run = mismatched_gathers_write_nothing},
     {.name = "mismatched_huge_broadcasts", .run = mismatched_huge_broadcasts},
     {.name = "argument_error_of_one", .run = argument_error_of_one},
-    {0},
+    CHECK_END,
 };

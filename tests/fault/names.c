@@ -324,16 +324,16 @@ static void rank_taken_twice(void) {
     end_job(&again);
 }
 
-const fault_case name_cases[] = {
-    {.name = "name_of_forming_job", .run = name_of_forming_job, .shm_only = true},
-    {.name = "name_again_at_once", .run = name_again_at_once, .shm_only = true},
-    {.name = "two_jobs_at_once", .run = two_jobs_at_once, .shm_only = true},
-    {.name = "name_of_dead_job", .run = name_of_dead_job, .busy = true, .shm_only = true},
-    {.name = "name_of_other_file", .run = name_of_other_file, .shm_only = true},
-    {.name = "name_of_other_user", .run = name_of_other_user, .shm_only = true},
-    {.name = "name_of_other_user_unprivileged", .run = name_of_other_user_unprivileged, .shm_only = true},
-    {.name = "name_of_other_layout", .run = name_of_other_layout, .shm_only = true},
-    {.name = "wrong_size", .run = wrong_size, .shm_only = true},
-    {.name = "rank_taken_twice", .run = rank_taken_twice, .shm_only = true},
-    {0},
+const check_case name_cases[] = {
+    {.name = "name_of_forming_job", .run = name_of_forming_job, .only = COBRE_SHM},
+    {.name = "name_again_at_once", .run = name_again_at_once, .only = COBRE_SHM},
+    {.name = "two_jobs_at_once", .run = two_jobs_at_once, .only = COBRE_SHM},
+    {.name = "name_of_dead_job", .run = name_of_dead_job, .busy = true, .only = COBRE_SHM},
+    {.name = "name_of_other_file", .run = name_of_other_file, .only = COBRE_SHM},
+    {.name = "name_of_other_user", .run = name_of_other_user, .only = COBRE_SHM},
+    {.name = "name_of_other_user_unprivileged", .run = name_of_other_user_unprivileged, .only = COBRE_SHM},
+    {.name = "name_of_other_layout", .run = name_of_other_layout, .only = COBRE_SHM},
+    {.name = "wrong_size", .run = wrong_size, .only = COBRE_SHM},
+    {.name = "rank_taken_twice", .run = rank_taken_twice, .only = COBRE_SHM},
+    CHECK_END,
 };

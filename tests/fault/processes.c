@@ -245,12 +245,12 @@ static void kill_where_no_file_can_be_opened(void) {
     end_job(&j);
 }
 
-const fault_case process_cases[] = {
+const check_case process_cases[] = {
     {.name = "fork_of_a_rank", .run = fork_of_a_rank},
     {.name = "exec_of_a_rank", .run = exec_of_a_rank},
     {.name = "error_without_launcher", .run = error_without_launcher},
     {.name = "kill_where_no_file_can_be_opened", .run = kill_where_no_file_can_be_opened, .timed = true},
-    {.name = "helper_thread", .run = helper_thread, .shm_only = true},
+    {.name = "helper_thread", .run = helper_thread, .only = COBRE_SHM},
     {.name = "kill_of_two_ranks_in_one_process", .run = kill_of_two_ranks_in_one_process, .timed = true},
-    {0},
+    CHECK_END,
 };

@@ -290,12 +290,12 @@ static void region_fails_on_one_rank(void) {
     end_job(&j);
 }
 
-const fault_case space_cases[] = {
-    {.name = "no_space_to_open", .run = no_space_to_open, .shm_only = true},
-    {.name = "little_space_to_open", .run = little_space_to_open, .busy = true, .shm_only = true},
-    {.name = "no_space_for_region", .run = no_space_for_region, .busy = true, .shm_only = true},
-    {.name = "space_of_a_region_not_yet_freed", .run = space_of_a_region_not_yet_freed, .shm_only = true},
-    {.name = "segment_size", .run = segment_size, .busy = true, .shm_only = true},
-    {.name = "region_fails_on_one_rank", .run = region_fails_on_one_rank, .shm_only = true},
-    {0},
+const check_case space_cases[] = {
+    {.name = "no_space_to_open", .run = no_space_to_open, .only = COBRE_SHM},
+    {.name = "little_space_to_open", .run = little_space_to_open, .busy = true, .only = COBRE_SHM},
+    {.name = "no_space_for_region", .run = no_space_for_region, .busy = true, .only = COBRE_SHM},
+    {.name = "space_of_a_region_not_yet_freed", .run = space_of_a_region_not_yet_freed, .only = COBRE_SHM},
+    {.name = "segment_size", .run = segment_size, .busy = true, .only = COBRE_SHM},
+    {.name = "region_fails_on_one_rank", .run = region_fails_on_one_rank, .only = COBRE_SHM},
+    CHECK_END,
 };

@@ -395,7 +395,7 @@ static void sixteen_ranks(void) {
     end_job(&j);
 }
 
-const fault_case waiting_cases[] = {
+const check_case waiting_cases[] = {
     {.name = "frozen_rank", .run = frozen_rank},
     {.name = "stall_limit", .run = stall_limit},
     {.name = "no_stall_limit", .run = no_stall_limit},
@@ -406,5 +406,5 @@ const fault_case waiting_cases[] = {
     {.name = "abort_with_text", .run = abort_with_text},
     {.name = "idle_wait", .run = idle_wait, .timed = TIMED_NAPS},
     {.name = "sixteen_ranks", .run = sixteen_ranks, .busy = true},
-    {0},
+    CHECK_END,
 };

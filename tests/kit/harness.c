@@ -20,7 +20,7 @@
 _Static_assert(sizeof(report) <= 4096, "a report is written whole");
 
 self_t self;
-cobre_backend backend = COBRE_SHM;
+cobre_backend backend;
 
 static job *jobs[8]; /* those that have processes, for the end of a case that fails */
 
@@ -332,11 +332,6 @@ void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t c
               cobre_cause_name(cause), culprit, cobre_cause_name(r->cause), r->culprit, r->message);
     CHECK_SAY(r->time >= since, "rank %zu fails after the deed, not %.6f s before", r->rank, since - r->time);
     CHECK_SAY(r->time - since <= PROMISE, "rank %zu fails within %g s, not %.6f s", r->rank, PROMISE, r->time - since);
-}
-
-void print_case(const fault_case *c) {
-    bool serial = c->alone || (c->timed && backend == COBRE_SHM);
-    printf("%s%s%s%s\n", c->name, c->timed ? " timed" : "", serial ? " serial" : "", c->busy ? " busy" : "");
 }
 
 /* ---- A rank's side ---- */

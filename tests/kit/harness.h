@@ -106,21 +106,4 @@ cobre_status tell(const char *event, cobre_status status); /* with the last erro
 char await_order(void);
 void map_gib(size_t gib); /* the kernel takes some 35 ms for each to clear up behind this process */
 
-/* ---- Cases ---- */
-
-typedef struct {
-    const char *name;
-    void (*run)(void);
-    bool timed;    /* promises something about time; on shm, where that is little, nothing else may run beside it */
-    bool alone;    /* nothing else may run beside it anywhere */
-    bool busy;     /* computes more than it waits */
-    bool shm_only; /* about shared memory, or about how shm does it */
-} fault_case;
-
-/* The line of it for ctest, see cmake/discover.cmake. */
-void print_case(const fault_case *c);
-
-extern const fault_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], mismatch_cases[],
-    space_cases[], cycle_cases[], process_cases[];
-
 #endif

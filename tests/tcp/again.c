@@ -108,9 +108,9 @@ static void same_port_again(void) {
     }
 }
 
-const fault_case again_cases[] = {
-    {.name = "open_free_cycles", .run = open_free_cycles, .busy = true},
-    {.name = "failed_opens", .run = failed_opens},
-    {.name = "same_port_again", .run = same_port_again, .busy = true},
-    {.name = NULL},
+const check_case again_cases[] = {
+    {.name = "join_open_free_cycles", .run = open_free_cycles, .only = COBRE_TCP, .busy = true},
+    {.name = "join_failed_opens", .run = failed_opens, .only = COBRE_TCP},
+    {.name = "join_same_port_again", .run = same_port_again, .only = COBRE_TCP, .busy = true},
+    CHECK_END,
 };

@@ -211,16 +211,16 @@ static void connected_to_itself(void) {
     must_form_all(&j);
 }
 
-const fault_case fake_cases[] = {
-    {.name = "fake_refusals", .run = fake_refusals},
-    {.name = "fake_version", .run = fake_version},
-    {.name = "fake_http", .run = fake_http},
-    {.name = "fake_banner", .run = fake_banner},
-    {.name = "fake_garbage", .run = fake_garbage},
-    {.name = "impostor", .run = impostor},
-    {.name = "wrong_step", .run = wrong_step},
-    {.name = "silent_coordinator", .run = silent_coordinator, .timed = true},
-    {.name = "closing_coordinator", .run = closing_coordinator},
-    {.name = "connected_to_itself", .run = connected_to_itself},
-    {.name = NULL},
+const check_case fake_cases[] = {
+    {.name = "join_fake_refusals", .run = fake_refusals, .only = COBRE_TCP},
+    {.name = "join_fake_version", .run = fake_version, .only = COBRE_TCP},
+    {.name = "join_fake_http", .run = fake_http, .only = COBRE_TCP},
+    {.name = "join_fake_banner", .run = fake_banner, .only = COBRE_TCP},
+    {.name = "join_fake_garbage", .run = fake_garbage, .only = COBRE_TCP},
+    {.name = "join_impostor", .run = impostor, .only = COBRE_TCP},
+    {.name = "join_wrong_step", .run = wrong_step, .only = COBRE_TCP},
+    {.name = "join_silent_coordinator", .run = silent_coordinator, .only = COBRE_TCP, .timed = true},
+    {.name = "join_closing_coordinator", .run = closing_coordinator, .only = COBRE_TCP},
+    {.name = "join_connected_to_itself", .run = connected_to_itself, .only = COBRE_TCP},
+    CHECK_END,
 };

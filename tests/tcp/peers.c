@@ -60,6 +60,7 @@ uint16_t free_port(void) {
 }
 
 void make_plan(size_t size, const char *token) {
+    CHECK(sodium_init() >= 0);
     uint16_t port = free_port();
     if (!wishes)
         wishes = mmap(NULL, MAX_RANKS * sizeof *wishes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -60,6 +60,4 @@ struct member {
 struct member sneak_in(uint16_t port, size_t rank, size_t size, const char *token, uint16_t ring_port);
 void must_get_table(const struct member *member, size_t size);
 
-extern const fault_case start_cases[], fake_cases[], secret_cases[], stranger_cases[], dying_cases[], again_cases[];
-
 #endif

@@ -224,15 +224,15 @@ static void file_and_variable_agree(void) {
     unlink(token_path);
 }
 
-const fault_case secret_cases[] = {
-    {.name = "wrong_token", .run = wrong_token},
-    {.name = "token_on_one_side", .run = token_on_one_side},
-    {.name = "right_token_after_wrong", .run = right_token_after_wrong},
-    {.name = "longest_token", .run = longest_token},
-    {.name = "beyond_loopback_refused", .run = beyond_loopback_refused},
-    {.name = "beyond_loopback_open", .run = beyond_loopback_open},
-    {.name = "where_it_listens", .run = where_it_listens},
-    {.name = "token_files", .run = token_files},
-    {.name = "file_and_variable_agree", .run = file_and_variable_agree},
-    {.name = NULL},
+const check_case secret_cases[] = {
+    {.name = "join_wrong_token", .run = wrong_token, .only = COBRE_TCP},
+    {.name = "join_token_on_one_side", .run = token_on_one_side, .only = COBRE_TCP},
+    {.name = "join_right_token_after_wrong", .run = right_token_after_wrong, .only = COBRE_TCP},
+    {.name = "join_longest_token", .run = longest_token, .only = COBRE_TCP},
+    {.name = "join_beyond_loopback_refused", .run = beyond_loopback_refused, .only = COBRE_TCP},
+    {.name = "join_beyond_loopback_open", .run = beyond_loopback_open, .only = COBRE_TCP},
+    {.name = "join_where_it_listens", .run = where_it_listens, .only = COBRE_TCP},
+    {.name = "join_token_files", .run = token_files, .only = COBRE_TCP},
+    {.name = "join_file_and_variable_agree", .run = file_and_variable_agree, .only = COBRE_TCP},
+    CHECK_END,
 };

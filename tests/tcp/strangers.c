@@ -466,21 +466,21 @@ static void closed_door(void) {
     end_job(&j);
 }
 
-const fault_case stranger_cases[] = {
-    {.name = "http_request", .run = http_request},
-    {.name = "random_bytes", .run = random_bytes},
-    {.name = "silent_connection", .run = silent_connection},
-    {.name = "silent_connection_is_ended", .run = silent_connection_is_ended, .timed = true},
-    {.name = "slow_hello", .run = slow_hello, .timed = true},
-    {.name = "hello_then_silent", .run = hello_then_silent},
-    {.name = "closed_at_each_step", .run = closed_at_each_step},
-    {.name = "half_open", .run = half_open, .timed = true, .busy = true},
-    {.name = "few_descriptors", .run = few_descriptors, .timed = true},
-    {.name = "too_few_descriptors", .run = too_few_descriptors},
-    {.name = "on_one_host", .run = on_one_host},
-    {.name = "taken_name", .run = taken_name},
-    {.name = "flood", .run = flood, .timed = true, .busy = true},
-    {.name = "door_of_the_ring", .run = door_of_the_ring},
-    {.name = "closed_door", .run = closed_door},
-    {.name = NULL},
+const check_case stranger_cases[] = {
+    {.name = "join_http_request", .run = http_request, .only = COBRE_TCP},
+    {.name = "join_random_bytes", .run = random_bytes, .only = COBRE_TCP},
+    {.name = "join_silent_connection", .run = silent_connection, .only = COBRE_TCP},
+    {.name = "join_silent_connection_is_ended", .run = silent_connection_is_ended, .only = COBRE_TCP, .timed = true},
+    {.name = "join_slow_hello", .run = slow_hello, .only = COBRE_TCP, .timed = true},
+    {.name = "join_hello_then_silent", .run = hello_then_silent, .only = COBRE_TCP},
+    {.name = "join_closed_at_each_step", .run = closed_at_each_step, .only = COBRE_TCP},
+    {.name = "join_half_open", .run = half_open, .only = COBRE_TCP, .timed = true, .busy = true},
+    {.name = "join_few_descriptors", .run = few_descriptors, .only = COBRE_TCP, .timed = true},
+    {.name = "join_too_few_descriptors", .run = too_few_descriptors, .only = COBRE_TCP},
+    {.name = "join_on_one_host", .run = on_one_host, .only = COBRE_TCP},
+    {.name = "join_taken_name", .run = taken_name, .only = COBRE_TCP},
+    {.name = "join_flood", .run = flood, .only = COBRE_TCP, .timed = true, .busy = true},
+    {.name = "join_door_of_the_ring", .run = door_of_the_ring, .only = COBRE_TCP},
+    {.name = "join_closed_door", .run = closed_door, .only = COBRE_TCP},
+    CHECK_END,
 };
