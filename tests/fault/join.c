@@ -1,5 +1,6 @@
 /* join.c: deaths while a job forms. The survivors must say who is missing, and the name must not stay. */
 #include "kit/harness.h"
+#include "kit/sentinel.h"
 
 #include "backends/shm/clean.h"
 
@@ -49,34 +50,42 @@ static void set_timeouts(double seconds) {
         plan.timeout[r] = seconds;
 }
 
-/* Rank 2 of 3 never comes. */
-static void join_absent(void) {
-    for (size_t patient = 0; patient < 2; patient++) { /* which of the two waits longer must not matter */
-        job j;
-        set_timeouts(0.4);
-        plan.timeout[patient] = 3;
-        make_job(&j, 3);
-        start_and_join(&j, 0);
-        start_and_join(&j, 1);
-        const report *first = await(&j, 1 - patient, "opened");
-        must_name(first, 2);
-        CHECK(await(&j, patient, "opened")->status == COBRE_INITIALIZATION_FAILED);
-        CHECK_SAY(strlen(first->suggestion) > 0, "there is a suggestion");
-        end_job(&j);
+/* Ranks 0 and 1 of 3 come, one after the other, and rank 2 never does. False if the machine was so slow that they may not
+ * have met: then neither can know who is absent. */
+static bool miss_rank_2(size_t first, double timeout, double patience) {
+    job j;
+    size_t second = 1 - first;
+    set_timeouts(timeout);
+    plan.timeout[second] = patience;
+    make_job(&j, 3);
+    double began = kit_seconds();
+    start_and_join(&j, first);
+    start_rank(&j, second, join);
+    double met = await(&j, second, "inside")->time;
+    const report *opened[2] = {await(&j, 0, "opened"), await(&j, 1, "opened")};
+    bool have_met = met - began < timeout / 2 && sentinel_lost(began, opened[first]->time) < timeout / 4;
+    if (have_met) {
+        must_name(opened[first], 2);
+        CHECK_SAY(strlen(opened[first]->suggestion) > 0, "there is a suggestion");
+        CHECK(opened[second]->status == COBRE_INITIALIZATION_FAILED);
+        if (patience <= timeout)
+            must_name(opened[second], 2);
     }
+    end_job(&j);
+    return have_met;
 }
 
-/* The same when the others' time is up before rank 0's: that they gave up is not the reason. */
+/* Who comes first, and who waits longer, must not matter. */
+static void join_absent(void) {
+    for (size_t first = 0; first < 2; first++)
+        for (double timeout = 0.4; !miss_rank_2(first, timeout, 3 * timeout);)
+            timeout *= 2;
+}
+
+/* That the others gave up before rank 0 is not the reason. */
 static void join_absent_seen_first_by_others(void) {
-    job j;
-    set_timeouts(0.4);
-    make_job(&j, 3);
-    start_rank(&j, 1, join);
-    await(&j, 1, "inside");
-    start_rank(&j, 0, join);
-    for (size_t r = 0; r < 2; r++)
-        must_name(await(&j, r, "opened"), 2);
-    end_job(&j);
+    for (double timeout = 0.4; !miss_rank_2(1, timeout, timeout);)
+        timeout *= 2;
 }
 
 /* Rank 0 never comes: the others say so. */
@@ -104,7 +113,7 @@ static void kill_joined(size_t size, size_t victim, size_t absent) {
         if (r != victim && r != absent) {
             const report *opened = await(&j, r, "opened");
             must_name(opened, victim);
-            CHECK_SAY(opened->time - since < 2, "rank %zu knows it soon, not after %.3f s", r, opened->time - since);
+            must_come_within(&j, opened, since, PROMISE);
         }
     end_job(&j);
 }
@@ -116,7 +125,7 @@ static void join_kill_of_joined(void) {
 }
 
 static void join_kill_behind_an_absent_rank(void) {
-    set_timeouts(8);
+    set_timeouts(30);
     kill_joined(3, 2, 1);
 }
 

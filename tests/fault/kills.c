@@ -178,8 +178,8 @@ static void kill_of_everybody(void) {
         for (size_t r = 0; r < 3; r++)
             kill(ranks[r], SIGKILL);
         await_end(&j, 0);
-        while (waitpid(-1, NULL, 0) > 0)
-            ;
+        for (size_t r = 0; r < 3; r++)
+            CHECK(waitpid(ranks[r], NULL, 0) == ranks[r]);
         end_job(&j);
     }
 }

@@ -3,8 +3,9 @@
  *     fault <case> [shm|tcp]       exit code 0: passed, 1: failed, 77: cannot be tried here
  *     fault --list [shm|tcp]       the cases, for cmake/discover.cmake
  *
- * COBRE_TEST_SEED repeats the random choices of a run that failed. */
+ * COBRE_TEST_SEED repeats the random choices of a run that failed. COBRE_TEST_LATE=R makes rank R late everywhere. */
 #include "kit/harness.h"
+#include "kit/sentinel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +45,9 @@ int main(int argc, char **argv) {
     }
     choose();
     CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); /* what the ranks leave behind comes to us */
+    sentinel_start();
     int code = check_main(2, argv, chosen);
+    sentinel_stop();
     CHECK_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
     return code;
 }

@@ -1,4 +1,5 @@
 #include "kit/harness.h"
+#include "kit/sentinel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +33,9 @@ static void kill_group(pid_t pid) {
 static void print_log(const job *j) {
     fprintf(stderr, "job %s, %zu ranks:\n", j->name, j->size);
     for (size_t i = j->logged > 60 ? j->logged - 60 : 0; i < j->logged; i++) {
-        const report *r = &j->log[i];
+        const report *r = j->log[i];
+        if (strcmp(r->event, "mark") == 0)
+            continue;
         fprintf(stderr, "  %12.6f rank %zu: %s", r->time, r->rank, r->event);
         if (r->number)
             fprintf(stderr, " %" PRIu64, r->number);
@@ -142,6 +145,7 @@ void make_job(job *j, size_t size) {
 }
 
 static int order_pipe;
+static void be_late(void);
 
 void start_rank(job *j, size_t rank, void (*body)(void)) {
     int ends[2];
@@ -162,6 +166,7 @@ void start_rank(job *j, size_t rank, void (*body)(void)) {
     close(ends[1]);
     order_pipe = ends[0];
     self = (self_t){.j = j, .rank = rank, .size = j->size};
+    be_late();
     body();
     exit(0);
 }
@@ -174,19 +179,23 @@ void start_job(job *j, size_t size, void (*body)(void)) {
 
 /* ---- Watching ---- */
 
-static void drain(job *j) {
-    for (;;) {
-        if (j->logged == j->room) {
-            j->room = j->room ? 2 * j->room : 32;
-            j->log = realloc(j->log, j->room * sizeof *j->log);
-            if (!j->log)
-                abort();
-        }
-        ssize_t got = read(j->pipe[0], &j->log[j->logged], sizeof(report));
-        if (got != (ssize_t)sizeof(report))
-            return;
-        j->logged++;
+/* Reports stay where they are: cases keep pointers to them. */
+static report *add_report(job *j, const report *r) {
+    if (j->logged == j->room) {
+        j->room = j->room ? 2 * j->room : 32;
+        j->log = realloc(j->log, j->room * sizeof *j->log);
     }
+    report *copy = malloc(sizeof *copy);
+    if (!j->log || !copy)
+        abort();
+    *copy = *r;
+    return j->log[j->logged++] = copy;
+}
+
+static void drain(job *j) {
+    report r;
+    while (read(j->pipe[0], &r, sizeof r) == (ssize_t)sizeof r)
+        add_report(j, &r);
 }
 
 static void look_for_ends(job *j) {
@@ -197,9 +206,9 @@ static void look_for_ends(job *j) {
 
 static const report *next(job *j, size_t rank, const char *event) {
     for (size_t i = j->rank[rank].seen; i < j->logged; i++)
-        if (j->log[i].rank == rank && strcmp(j->log[i].event, event) == 0) {
+        if (j->log[i]->rank == rank && strcmp(j->log[i]->event, event) == 0) {
             j->rank[rank].seen = i + 1;
-            return &j->log[i];
+            return j->log[i];
         }
     return NULL;
 }
@@ -226,7 +235,7 @@ void await_all(job *j, const char *event) {
 bool has_reported(job *j, size_t rank, const char *event) {
     drain(j);
     for (size_t i = 0; i < j->logged; i++)
-        if (j->log[i].rank == rank && strcmp(j->log[i].event, event) == 0)
+        if (j->log[i]->rank == rank && strcmp(j->log[i]->event, event) == 0)
             return true;
     return false;
 }
@@ -240,8 +249,19 @@ void order_all(job *j, char what) {
         order(j, r, what);
 }
 
-double kill_rank(job *j, size_t rank) {
+double mark_time(job *j) {
+    size_t first = j->logged;
+    for (size_t r = 0; r < j->size; r++)
+        if (j->rank[r].pid && !j->rank[r].ended)
+            add_report(j, &(report){.rank = r, .event = "mark", .waited = sentinel_waited(j->rank[r].pid)});
     double now = kit_seconds();
+    for (size_t i = first; i < j->logged; i++)
+        j->log[i]->time = now;
+    return now;
+}
+
+double kill_rank(job *j, size_t rank) {
+    double now = mark_time(j);
     CHECK(kill(j->rank[rank].pid, SIGKILL) == 0);
     j->rank[rank].killed = true;
     return now;
@@ -287,6 +307,8 @@ void end_job(job *j) {
     close(j->pipe[1]);
     if (j->held)
         close(j->held);
+    for (size_t i = 0; i < j->logged; i++)
+        free(j->log[i]);
     free(j->log);
     *j = (job){0};
 }
@@ -323,25 +345,64 @@ void side_by_side(size_t workers, size_t count, void (*one)(size_t index)) {
     CHECK_SAY(failed == 0, "%zu of %zu workers fail", failed, workers);
 }
 
+/* As the rank's last report before that time says; a rank that has made none had just begun. */
+static double waited_until(const job *j, size_t rank, double time) {
+    const report *last = NULL;
+    for (size_t i = 0; i < j->logged; i++)
+        if (j->log[i]->rank == rank && j->log[i]->time <= time && (!last || j->log[i]->time >= last->time))
+            last = j->log[i];
+    return last ? last->waited : 0;
+}
+
+static double delay_of(const job *j, size_t rank, double from, double to) {
+    double delay = waited_until(j, rank, to) - waited_until(j, rank, from);
+    return delay > 0 ? delay : 0;
+}
+
+double time_given(const job *j, size_t rank, double from, double to) {
+    return to - from - sentinel_lost(from, to) - delay_of(j, rank, from, to);
+}
+
+void must_come_within(const job *j, const report *r, double since, double seconds) {
+    CHECK_SAY(time_given(j, r->rank, since, r->time) <= seconds,
+              "rank %zu, %s: within %g s; it took %.6f s, of which the machine took %.6f s (sentinel) and %.6f s (the "
+              "rank waited for a CPU): %s",
+              r->rank, r->event, seconds, r->time - since, sentinel_lost(since, r->time),
+              delay_of(j, r->rank, since, r->time), r->message);
+}
+
 void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t culprit, double since) {
-    (void)j;
     CHECK_SAY(r->status == COBRE_COLLECTIVE_FAILED, "rank %zu, %s: CollectiveFailed, not %s", r->rank, r->event,
               cobre_status_name(r->status));
     CHECK_SAY(r->cause == cause && r->culprit == culprit,
               "rank %zu, %s: \"%s\" by rank %zu, not \"%s\" by rank %zu: %s", r->rank, r->event,
               cobre_cause_name(cause), culprit, cobre_cause_name(r->cause), r->culprit, r->message);
     CHECK_SAY(r->time >= since, "rank %zu fails after the deed, not %.6f s before", r->rank, since - r->time);
-    CHECK_SAY(r->time - since <= PROMISE, "rank %zu fails within %g s, not %.6f s", r->rank, PROMISE, r->time - since);
+    must_come_within(j, r, since, PROMISE);
 }
 
 /* ---- A rank's side ---- */
 
+/* COBRE_TEST_LATE=R: rank R comes 0.1 to 0.3 s late to each step, which a case must bear. As if it had waited for a CPU. */
+static double late_so_far;
+
+static void be_late(void) {
+    const char *rank = getenv("COBRE_TEST_LATE");
+    if (!rank || strtoul(rank, NULL, 10) != self.rank)
+        return;
+    double seconds = 0.1 + 2e-4 * (double)kit_below(chance(), 1000);
+    set_aside(seconds);
+    late_so_far += seconds;
+}
+
 static void send_report(report *r, const char *event) {
     r->time = kit_seconds();
+    r->waited = sentinel_waited(0) + late_so_far;
     r->rank = self.rank;
     snprintf(r->event, sizeof r->event, "%s", event);
     if (write(self.j->pipe[1], r, sizeof *r) != (ssize_t)sizeof *r)
         _exit(1);
+    be_late();
 }
 
 void say(const char *event, uint64_t number) {

@@ -77,12 +77,11 @@ static void answer_with(const char *bytes, size_t count, bool close_it, const ch
     unsigned char hello[CB_HELLO_BYTES];
     start_worker(&j, "secret", DEADLINE);
     int fd = take_hello(hello);
+    double since = mark_time(&j);
     put(fd, bytes, count);
     if (close_it)
         shutdown(fd, SHUT_WR);
-    double since = kit_seconds();
-    const report *r = must_refuse(&j, 1, "not a cobre coordinator", word);
-    CHECK(r->time - since < PROMPT);
+    must_come_within(&j, must_refuse(&j, 1, "not a cobre coordinator", word), since, PROMISE);
     close(fd);
     end_worker(&j);
 }
@@ -161,7 +160,7 @@ static void silent_coordinator(void) {
     double since = kit_seconds();
     int fd = take_hello(hello);
     const report *r = must_refuse(&j, 1, "127.0.0.1", "within 1 s");
-    CHECK(r->time - since < 1 + PROMPT);
+    must_come_within(&j, r, since, 1 + PROMISE);
     CHECK_SAY(!strstr(r->message, "reset"), "nobody reset anything: %s", r->message);
     close(fd);
     end_worker(&j);

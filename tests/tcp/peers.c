@@ -116,8 +116,31 @@ void interrupt_rank(size_t rank) {
     wishes[rank] = true;
 }
 
+/* Sockets of this process that are connected. */
+static size_t connections(void) {
+    size_t count = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        struct sockaddr_storage address;
+        socklen_t length = sizeof address;
+        count += getpeername(fd, (struct sockaddr *)&address, &length) == 0;
+    }
+    return count;
+}
+
+static size_t inherited; /* connections that the parent had */
+
+/* The second connection needs what rank 0 said on the first one. */
+static void notice_joined(void) {
+    static bool said;
+    if (!said && self.rank > 0 && connections() >= inherited + 2) {
+        said = true;
+        say("joined", 0);
+    }
+}
+
 static int interrupt_on_wish(void *argument) {
     static bool said;
+    notice_joined();
     if (!wishes[self.rank])
         return rank_config().interrupted(argument);
     if (!said)
@@ -162,6 +185,7 @@ void join(void) {
     cobre_comm *comm;
     bool from_environment = plan.environment[self.rank][0];
     set_environment();
+    inherited = connections();
     config.interrupted = interrupt_on_wish;
     report_inside();
     cobre_status status = cobre_comm_open(from_environment ? NULL : &config, &comm);

@@ -8,8 +8,6 @@
 #include "backends/tcp/wire.h"
 #include "kit/harness.h"
 
-#define PROMPT (KIT_SANITIZED ? 3.0 : 1.0) /* seconds from a death to everyone's error */
-
 extern struct plan {
     cobre_config config[MAX_RANKS];
     const char *environment[MAX_RANKS][8]; /* "NAME=value"; if there are any, the slot opens from them alone */
@@ -26,7 +24,7 @@ void interrupt_rank(size_t rank); /* from now on its hook says so, and reports "
 uint16_t free_port(void);
 
 /* The body of every rank: opens, reports "opened", computes over all links, reports "worked", leaves. No error text may
- * hold a token of the plan. */
+ * hold a token of the plan. While it waits to get in it reports "inside", and "joined" once rank 0 has welcomed it. */
 void join(void);
 
 void start_all(job *j, size_t slots);         /* with join */

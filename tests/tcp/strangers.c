@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Seconds from the true ranks' start to the job's: far below a handshake's time, let alone the join's. */
-#define SOON (KIT_SANITIZED ? 10.0 : 3.0)
+#define SOON (SLOWNESS * 2.5)
 
 static uint16_t port(void) {
     return plan.config[0].tcp_port;
@@ -54,7 +54,7 @@ static void let_true_ranks_in(job *j) {
     for (size_t r = 0; r < j->size; r++) {
         const report *opened = await(j, r, "opened");
         CHECK_SAY(opened->status == COBRE_OK, "rank %zu gets in: %s", r, opened->message);
-        CHECK_SAY(opened->time - since < SOON, "rank %zu gets in soon, not after %.1f s", r, opened->time - since);
+        must_come_within(j, opened, since, SOON);
         await(j, r, "worked");
     }
     end_job(j);
@@ -92,9 +92,9 @@ static void random_bytes(void) {
         if (bytes[0] == 'c')
             bytes[0] = 'd';
         int fd = dial("127.0.0.1", port());
-        ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT); /* may be closed under us */
-        CHECK(sent != 0);
-        CHECK(is_over(fd));
+        send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT); /* may be closed under us */
+        char answer;
+        CHECK_SAY(!get(fd, &answer, 1), "no answer to what is no hello");
         close(fd);
     }
     let_true_ranks_in(&j);
@@ -110,15 +110,22 @@ static void silent_connection(void) {
     close(fd);
 }
 
+/* The time of a handshake, which ends just now: long enough for who is slow, and no longer. */
+static void must_have_had_5_seconds(job *j, double since) {
+    double now = mark_time(j), given = time_given(j, 0, since, now);
+    CHECK_SAY(now - since > 4.99 && given < 5 + PROMISE, "5 s, not %.3f s, of which rank 0 could run in %.3f s",
+              now - since, given);
+}
+
 /* Its time is over after 5 seconds, though nobody else came. */
 static void silent_connection_is_ended(void) {
     job j;
     make_plan(2, NULL);
     start_coordinator(&j, 2);
-    double since = kit_seconds();
+    double since = mark_time(&j);
     int fd = dial("127.0.0.1", port());
     CHECK(is_over(fd));
-    CHECK(kit_seconds() - since > 4.5 && kit_seconds() - since < 7);
+    must_have_had_5_seconds(&j, since);
     close(fd);
     let_true_ranks_in(&j);
 }
@@ -131,14 +138,15 @@ static void slow_hello(void) {
     make_plan(2, NULL);
     cb_pack_hello(&good, hello);
     start_coordinator(&j, 2);
-    double since = kit_seconds();
+    double since = mark_time(&j);
     int fd = dial("127.0.0.1", port());
     struct pollfd polled = {.fd = fd, .events = POLLIN};
-    for (size_t i = 0; i < 12 && !polled.revents; i++) {
+    for (size_t i = 0; i < 40 && !polled.revents; i++) {
         send(fd, hello + i, 1, MSG_NOSIGNAL);
         poll(&polled, 1, 1000);
     }
-    CHECK_SAY(polled.revents && kit_seconds() - since < 7, "the connection is ended after 5 s");
+    CHECK(polled.revents);
+    must_have_had_5_seconds(&j, since);
     close(fd);
     let_true_ranks_in(&j);
 }
@@ -375,8 +383,8 @@ static void door_of_the_ring(void) {
     start_coordinator(&j, 4);
     start_rank(&j, 1, join);
     start_rank(&j, 2, join);
-    await(&j, 1, "inside");
-    await(&j, 2, "inside");
+    await(&j, 1, "joined");
+    await(&j, 2, "joined");
     CHECK(listeners_of(j.rank[0].pid, &on_loopback) == 2 && on_loopback == 2);
     CHECK(listeners_of(j.rank[1].pid, &on_loopback) == 0);
     CHECK(listeners_of(j.rank[2].pid, &on_loopback) == 1 && on_loopback == 1);
