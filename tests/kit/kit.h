@@ -1,8 +1,8 @@
 /* kit.h: what a test case sees.
  *
  * A case is `static void name(kit *k)`, written once and run on every rank of every backend. It is listed in the table
- * at the end of its file, and with its rank counts and backends in tests/testlist. The communicator is open when the
- * case starts and is freed, with a check, when it returns.
+ * at the end of its file, with its rank counts and backends where they are not the usual ones. The communicator is open
+ * when the case starts and is freed, with a check, when it returns.
  *
  * A check that fails ends the whole process at once: the other ranks see a dead peer or are killed at the deadline, so
  * nobody hangs, in a job of processes and in one of threads. */
@@ -46,8 +46,9 @@ typedef struct {
     cobre_comm *comm;
     size_t rank, size;
     cobre_backend backend;
-    bool threads;  /* the ranks are threads of this process */
-    uint64_t seed; /* the same on all ranks */
+    bool threads;               /* the ranks are threads of this process */
+    uint64_t seed;              /* the same on all ranks */
+    const cobre_config *config; /* of comm; NULL: from the environment */
     kit_board *board;
     char *note;          /* this rank's on the board */
     const char *skipped; /* why, if the case does not apply */
@@ -56,20 +57,25 @@ typedef struct {
 typedef struct {
     const char *name;
     void (*run)(kit *k);
+    const char *ranks; /* how many, separated by commas; a backend takes those that it can have. NULL: 1,2,3,4,8 */
+    const char *on;    /* the names of its backends; NULL: all */
+    bool breaks; /* its communicators: the ranks end without MPI_Finalize, which a launcher may take for a failure */
 } kit_case;
 
-/* A table ends with an entry without a name. */
+/* A table ends with an entry without a name. KIT_CASE_WITH(function, .ranks = "2", .on = "shm tcp"); a case has several
+ * of these if its ranks differ by backend. */
 #define KIT_CASE(function)                                                                                             \
     { .name = #function, .run = function }
+#define KIT_CASE_WITH(function, ...)                                                                                   \
+    { .name = #function, .run = function, __VA_ARGS__ }
 #define KIT_END                                                                                                        \
     { .name = NULL, .run = NULL }
 
 /* All tables, NULL at the end: each test program defines its own. */
 extern const kit_case *const kit_tables[];
 
-/* The rank that this thread is, NULL: none. A check that fails says rank, note and seed of it. */
-extern _Thread_local const kit *kit_of_thread;
 void kit_be(const kit *k); /* makes this thread that rank */
+void kit_say_who(void);    /* for check_at_failure: rank, seed and note of this thread */
 
 /* Leaves a case that does not apply here. All ranks must decide alike. */
 #define SKIP(k, why)                                                                                                   \
@@ -97,6 +103,9 @@ double kit_seconds(void); /* monotonic */
 
 /* The kit of another communicator of the same rank: checks and notes go on as this rank's. */
 kit kit_on(const kit *k, cobre_comm *comm);
+
+/* Frees the communicator and opens another one like it. All ranks call it; none returns before all have. */
+void kit_reopen(kit *k);
 
 /* Runs body in a forked child, which ends with exit code 0 unless a check fails, and returns its wait status. */
 int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument);
