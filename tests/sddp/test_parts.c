@@ -263,6 +263,69 @@ static void scenarios_know_brackets(void **state) {
     cobre_sddp_problem_free(&p);
 }
 
+/* Changes and solves that are made again give the same bits, whether or not anybody looks at the solutions in between. */
+enum { REPEATED_SOLVES = 200 };
+static void change_and_solve(const cb_lp_solver *solver, bool look, double objective[REPEATED_SOLVES]) {
+    enum { COLUMNS = 12, ROWS = 5 };
+    double cost[COLUMNS], low[COLUMNS] = {0}, high[COLUMNS], row_low[ROWS], row_high[ROWS], value[COLUMNS * ROWS];
+    int begin[COLUMNS + 1], index[COLUMNS * ROWS];
+    for (int e = 0; e < COLUMNS * ROWS; e++) {
+        value[e] = 1 + e * 37 % 11 / 7.0;
+        index[e] = e % ROWS;
+    }
+    for (int j = 0; j <= COLUMNS; j++)
+        begin[j] = j * ROWS;
+    for (int j = 0; j < COLUMNS; j++) {
+        cost[j] = 5 + j * 29 % 13 / 3.0;
+        high[j] = 10;
+    }
+    for (int i = 0; i < ROWS; i++) {
+        row_low[i] = 20 + i;
+        row_high[i] = INFINITY;
+    }
+    cb_lp_model model = {COLUMNS, ROWS, cost, low, high, row_low, row_high, begin, index, value};
+    cb_lp *lp = solver->create(&model);
+    for (int k = 0, extra = 0; k < REPEATED_SOLVES; k++) {
+        double some = k * 31 % 17 / 16.0;
+        if (k % 20 == 0) {
+            solver->start(lp, NULL, 0, NULL);
+            extra = 0;
+        }
+        solver->set_row(lp, k % ROWS, 15 + 30 * some, INFINITY);
+        solver->set_column(lp, k % COLUMNS, some, 4 + some);
+        solver->set_cost(lp, k * 5 % COLUMNS, 3 + 7 * some);
+        solver->set_entry(lp, k * 3 % ROWS, k * 7 % COLUMNS, 1 + some);
+        if (k % 4 == 3) {
+            cb_lp_row row = {3, (int[]){0, 4, 9}, (double[]){1, 1 + some, 2 - some}, 5 + 5 * some};
+            solver->add_row(lp, &row);
+            extra++;
+        }
+        assert_int_equal(cb_lp_solve(solver, lp), CB_LP_OPTIMAL);
+        unsigned char basis[COLUMNS + ROWS + REPEATED_SOLVES];
+        if (look) {
+            solver->basis(lp, basis);
+            for (int j = 0; j < COLUMNS; j++)
+                assert_true(isfinite(solver->column_value(lp, j)) && isfinite(solver->column_dual(lp, j)));
+            for (int i = 0; i < ROWS; i++)
+                assert_true(isfinite(solver->row_dual(lp, i)));
+            for (int i = 0; i < extra; i++)
+                assert_int_equal(solver->extra_stand(lp, i), basis[COLUMNS + ROWS + i]);
+        }
+        objective[k] = solver->objective(lp);
+    }
+    solver->destroy(lp);
+}
+
+static void looking_changes_nothing(void **state) {
+    (void)state;
+    double blind[REPEATED_SOLVES], looked_at[REPEATED_SOLVES];
+    for (size_t i = 0; cb_lp_solver_at(i); i++) {
+        change_and_solve(cb_lp_solver_at(i), false, blind);
+        change_and_solve(cb_lp_solver_at(i), true, looked_at);
+        assert_memory_equal(blind, looked_at, sizeof blind);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rng_is_philox),
@@ -275,6 +338,7 @@ int main(void) {
         cmocka_unit_test(glpk_gives_up),
         cmocka_unit_test(infeasible_stage),
         cmocka_unit_test(scenarios_know_brackets),
+        cmocka_unit_test(looking_changes_nothing),
     };
     if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
         COBRE_OK)
