@@ -98,9 +98,9 @@ endforeach()
 
 # Cuts and openings are in memory once a host.
 if(COBRE_SHM AND NOT COBRE_SANITIZE)
-    add_program(sddp_memory ${PROJECT_SOURCE_DIR}/bench/memory.c)
+    add_program(sddp_memory sddp/memory.c)
     target_link_libraries(sddp_memory PRIVATE cobre-sddp-static)
-    add_case(sddp_memory ${PROJECT_SOURCE_DIR}/bench/memory.py ${cobre} $<TARGET_FILE:sddp_memory>)
+    add_case(sddp_memory sddp/memory.py ${cobre} $<TARGET_FILE:sddp_memory>)
 endif()
 
 # The determinism matrix: all by one script. Jobs of an MPI are cases of their own, because ranks that wait poll.
