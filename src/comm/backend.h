@@ -112,7 +112,6 @@ typedef struct {
     cobre_status cb_##name##_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region);           \
     cobre_status cb_##name##_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region);               \
     cobre_status cb_##name##_region_fence(cobre_region *region, const cb_call *call);                                  \
-    cobre_status cb_##name##_region_seal(cobre_region *region, const cb_call *call);                                   \
     void cb_##name##_region_free(cobre_region *region);
 CB_BACKENDS(CB_DECLARE, )
 #undef CB_DECLARE
@@ -120,7 +119,6 @@ CB_BACKENDS(CB_DECLARE, )
 /* Regions of backends without shared memory (heap_region.c). */
 cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region);
 cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error);
-cobre_status cb_heap_region_seal(cobre_region *region);
 void cb_heap_region_free(cobre_region *region);
 
 /* types.c */

@@ -44,7 +44,6 @@ typedef struct {
     cobre_status (*allgatherv_region)(cobre_comm *comm, const cb_call *call, cobre_region *region);
     cobre_status (*region_create)(cobre_comm *comm, const cb_call *call, cobre_region *region);
     cobre_status (*region_fence)(cobre_region *region, const cb_call *call);
-    cobre_status (*region_seal)(cobre_region *region, const cb_call *call);
     void (*region_free)(cobre_region *region);
 } cb_mpi_plugin;
 

@@ -311,6 +311,5 @@ const cb_mpi_plugin CB_MPI_SYMBOL = {
     .allgatherv_region = cb_plugin_allgatherv_region,
     .region_create = cb_plugin_region_create,
     .region_fence = cb_plugin_region_fence,
-    .region_seal = cb_plugin_region_seal,
     .region_free = cb_plugin_region_free,
 };

@@ -231,11 +231,6 @@ cobre_status cb_tcp_region_fence(cobre_region *region, const cb_call *call) {
     return COBRE_OK;
 }
 
-cobre_status cb_tcp_region_seal(cobre_region *region, const cb_call *call) {
-    (void)call;
-    return cb_heap_region_seal(region);
-}
-
 void cb_tcp_region_free(cobre_region *region) {
     cb_heap_region_free(region);
 }
