@@ -35,7 +35,7 @@ static _Thread_local bool speaking; /* last_words are of the attempt under way *
 static _Thread_local jmp_buf way_back;
 
 /* GLPK prints only when it fails, and this is called for each piece of it. */
-static int listen(void *unused, const char *text) {
+static int keep_words(void *unused, const char *text) {
     (void)unused;
     if (!speaking)
         last_words[0] = 0;
@@ -60,7 +60,7 @@ static bool attempt(const cb_lp *lp, void work(void *), void *arg) {
     if (!alive(lp))
         return false;
     speaking = false;
-    glp_term_hook(listen, NULL);
+    glp_term_hook(keep_words, NULL);
     glp_error_hook(jump, NULL);
     if (setjmp(way_back) == 0) {
         work(arg);
