@@ -128,9 +128,9 @@ struct cb_listeners {
 };
 bool cb_net_await(int fd, short events, const struct cb_patience *patience); /* fd -1: just until patience ends */
 void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error);
-void cb_net_listen_here(struct cb_listeners *listeners); /* adds the Unix sockets */
+void cb_net_listen_unix(struct cb_listeners *listeners); /* adds the Unix sockets */
 void cb_net_close(struct cb_listeners *listeners);
-int cb_net_connect_here(int fd); /* to the one that fd leads to, by its Unix socket; -1: not here, or without one */
+int cb_net_connect_unix(int fd); /* to the one that fd leads to, by its Unix socket; -1: not here, or without one */
 bool cb_net_is_loopback(const char *host);
 /* One try of every address; -1: *error is errno, or a negative getaddrinfo code. */
 int cb_net_connect(const char *host, uint16_t port, const struct cb_patience *patience, int *error);

@@ -18,7 +18,7 @@ enum {
 };
 
 /* What a connection is for. */
-enum { CB_DATA = 1, CB_CONTROL, CB_RING, CB_HERE }; /* HERE: takes the place of the data connection */
+enum { CB_DATA = 1, CB_CONTROL, CB_RING, CB_UNIX }; /* UNIX: takes the place of the data connection */
 
 /* The first message on every connection, from the one who connects. */
 typedef struct {
