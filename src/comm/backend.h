@@ -2,8 +2,8 @@
  *
  * comm.c checks the arguments, describes the call in a cb_call and switches to cb_<backend>_<operation>. A backend
  * embeds struct cobre_comm as the first member of its own communicator. */
-#ifndef COBRE_BACKEND_H
-#define COBRE_BACKEND_H
+#ifndef COBRE_COMM_BACKEND_H
+#define COBRE_COMM_BACKEND_H
 
 #include <stdint.h>
 

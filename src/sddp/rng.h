@@ -2,8 +2,8 @@
  *
  * A number is a function of the seed and of what it is for, not of how many were drawn before: trajectory m of iteration
  * i meets the same noise whoever computes it. */
-#ifndef CB_RNG_H
-#define CB_RNG_H
+#ifndef COBRE_SDDP_RNG_H
+#define COBRE_SDDP_RNG_H
 
 #include <stdint.h>
 

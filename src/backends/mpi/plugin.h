@@ -1,6 +1,6 @@
 /* plugin.h: inside a plugin: the communicator, and what its files use of each other. */
-#ifndef COBRE_MPI_PLUGIN_H
-#define COBRE_MPI_PLUGIN_H
+#ifndef COBRE_BACKENDS_MPI_PLUGIN_H
+#define COBRE_BACKENDS_MPI_PLUGIN_H
 
 #include <mpi.h>
 

@@ -23,8 +23,8 @@
  * sleeper raises the count (sequentially consistent), then lets the kernel compare the word and sleep. So either the
  * publisher sees the sleeper and wakes it, or the sleeper sees the word. tests/unit/model_slots.c checks all of this
  * exhaustively. */
-#ifndef COBRE_SHM_H
-#define COBRE_SHM_H
+#ifndef COBRE_BACKENDS_SHM_SHM_H
+#define COBRE_BACKENDS_SHM_SHM_H
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -11,8 +11,8 @@
  * Everything a collective does is a set of FLOWS: consecutive pieces of the caller's memory that go out to, or come in
  * from, one connection, of which a growing part is ready to move. One loop (flow.c) runs them all: non-blocking, full
  * duplex, with an eye on the alarm descriptor, which tells of failures elsewhere. */
-#ifndef COBRE_TCP_H
-#define COBRE_TCP_H
+#ifndef COBRE_BACKENDS_TCP_TCP_H
+#define COBRE_BACKENDS_TCP_TCP_H
 
 #include <pthread.h>
 #include <stdatomic.h>

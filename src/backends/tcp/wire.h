@@ -1,8 +1,8 @@
 /* wire.h: the bytes that travel. docs/wire.md describes them for others; the parsers are pure functions over bytes.
  *
  * Numbers are big-endian. Payloads are in the senders' own byte order, which the handshake has found to be the same. */
-#ifndef COBRE_TCP_WIRE_H
-#define COBRE_TCP_WIRE_H
+#ifndef COBRE_BACKENDS_TCP_WIRE_H
+#define COBRE_BACKENDS_TCP_WIRE_H
 
 #include "comm/backend.h"
 

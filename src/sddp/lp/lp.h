@@ -6,8 +6,8 @@
  * basis, which is what makes warm solves fast.
  *
  * Infinite bounds are +-INFINITY. */
-#ifndef CB_LP_H
-#define CB_LP_H
+#ifndef COBRE_SDDP_LP_LP_H
+#define COBRE_SDDP_LP_LP_H
 
 #include <stddef.h>
 
