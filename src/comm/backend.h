@@ -187,6 +187,9 @@ int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 size_t cb_page_size(void);
 void cb_interleave(void *base, size_t bytes); /* pages in turn over the memory nodes */
 size_t cb_round_up(size_t value, size_t to);
+static inline size_t cb_least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
 const char *cb_bytes_text(uint64_t bytes, char text[32]); /* "1.5 GiB" */
 
 extern unsigned cb_fork_generation;
