@@ -17,6 +17,8 @@
 
 #include "backends/shm/shm.h"
 
+/* FOLD_ALL and GATHERED decide how many rounds a call takes, so that all ranks of a job must have the same: whoever changes
+ * one raises CB_SHM_LAYOUT. */
 enum {
     FOLD_ALL = 32 << 10,  /* while the operands of all ranks together are no larger, everyone folds everything */
     FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
