@@ -1,6 +1,6 @@
 /* test_hydro_bounds.c: cases with published or hand-made optimal values, through the reader and the trainer.
  *
- *     test_hydro_bounds [slow]    slow: only the 60-stage case */
+ *     test_hydro_bounds brazil_60    is the one that takes long */
 #include "hydro_kit.h"
 
 #include <math.h>
@@ -10,8 +10,7 @@ static cobre_sddp_problem *problem;
 static cobre_sddp_policy *policy;
 
 static void worked(cobre_sddp_status status) {
-    if (status)
-        fail_msg("%s", cobre_sddp_last_error()->message);
+    CHECK_SAY(!status, "%s", cobre_sddp_last_error()->message);
 }
 
 static double train(uint64_t iterations) {
@@ -29,20 +28,17 @@ static void release(void) {
 
 static void reaches(uint64_t iterations, double value, double tolerance) {
     double bound = train(iterations);
-    if (!(fabs(bound - value) <= tolerance))
-        fail_msg("the bound is %.10g, not %.10g", bound, value);
+    CHECK_SAY(fabs(bound - value) <= tolerance, "the bound is %.10g, not %.10g", bound, value);
     release();
 }
 
 /* 300 MWmonth of load, and 190, 250, 250 or 310 of water: the gas plant makes up the rest, at 50. */
-static void toy(void **state) {
-    (void)state;
+static void toy(void) {
     kit_copy("toy");
     reaches(30, 50 * (110 + 50 + 50 + 0) / 4.0, 1e-6);
 }
 
-static void reservoir(void **state) {
-    (void)state;
+static void reservoir(void) {
     static const struct {
         const char *stages;
         uint64_t iterations;
@@ -77,8 +73,7 @@ static void put_cvar(double beta, double alpha) {
                            "64.96459616194586\n63.38225909904922\n");
 }
 
-static void nested_risk(void **state) {
-    (void)state;
+static void nested_risk(void) {
     static const double expected[][2] = {
         {0.1, 4433.813449426}, {0.5, 1634.681619423}, {0.9, 1069.838288130}, {1, 1057.646764188}};
     for (size_t i = 0; i < 4; i++) {
@@ -87,8 +82,7 @@ static void nested_risk(void **state) {
     }
 }
 
-static void fast_hydro_thermal(void **state) {
-    (void)state;
+static void fast_hydro_thermal(void) {
     kit_copy("toy");
     kit_remove("deficits.csv");
     kit_edit("case.json", "\"stages\": 3", "\"stages\": 2");
@@ -99,42 +93,35 @@ static void fast_hydro_thermal(void **state) {
     reaches(10, 10, 1e-9);
 }
 
-static void brazil_3(void **state) {
-    (void)state;
+static void brazil_3(void) {
     kit_copy("brazil3");
     reaches(400, 782309.1877977113, 1e-6 * 782309.1877977113);
 }
 
 /* The bound lies between the published one less 0.5 %, and what the policy costs. */
-static void brazil_60(void **state) {
-    (void)state;
+static void brazil_60(void) {
     cobre_sddp_simulation simulation;
     cobre_sddp_simulate_options options = {.struct_size = sizeof options, .trajectories = 1000};
     kit_copy("brazil60");
     double bound = train(118);
     worked(cobre_sddp_simulate(comm, policy, &options, &simulation));
     release();
-    if (!(bound >= 71603.4667 * 0.995 && bound <= simulation.mean + simulation.half))
-        fail_msg("the bound is %.10g, the simulated mean %.10g", bound, simulation.mean);
-}
-
-static int set_up(void **state) {
-    return cobre_comm_open(NULL, &comm) || kit_make_folder(state);
-}
-
-static int tear_down(void **state) {
-    cobre_comm_free(&comm);
-    return kit_remove_folder(state);
+    CHECK_SAY(bound >= 71603.4667 * 0.995 && bound <= simulation.mean + simulation.half,
+              "the bound is %.10g, the simulated mean %.10g", bound, simulation.mean);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest quick[] = {
-        cmocka_unit_test(toy),         cmocka_unit_test(reservoir),
-        cmocka_unit_test(nested_risk), cmocka_unit_test(fast_hydro_thermal),
-        cmocka_unit_test(brazil_3),
+    static const check_case tests[] = {
+        CHECK_CASE(toy),
+        CHECK_CASE(reservoir),
+        CHECK_CASE(nested_risk),
+        CHECK_CASE(fast_hydro_thermal),
+        CHECK_CASE(brazil_3),
+        CHECK_CASE(brazil_60),
+        CHECK_END,
     };
-    const struct CMUnitTest slow[] = {cmocka_unit_test(brazil_60)};
-    if (argc > 1 && strcmp(argv[1], "slow") == 0)
-        return cmocka_run_group_tests(slow, set_up, tear_down);
-    return cmocka_run_group_tests(quick, set_up, tear_down);
+    CHECK_OK(cobre_comm_open(NULL, &comm));
+    int failed = kit_main(argc, argv, tests);
+    cobre_comm_free(&comm);
+    return failed;
 }
