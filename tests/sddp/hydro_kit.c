@@ -18,17 +18,21 @@ static void empty_folder(void) {
         closedir(directory);
 }
 
-static void remove_folder(void) {
+void kit_remove_folder(void) {
     empty_folder();
     rmdir(kit_folder);
 }
 
-int kit_main(int argc, char **argv, const check_case *cases) {
+void kit_make_folder(void) {
     strcpy(kit_folder, "/tmp/cobre-hydro-XXXXXX");
     CHECK(mkdtemp(kit_folder));
-    check_at_failure = remove_folder;
+    check_at_failure = kit_remove_folder;
+}
+
+int kit_main(int argc, char **argv, const check_case *cases) {
+    kit_make_folder();
     int failed = check_main(argc, argv, cases);
-    remove_folder();
+    kit_remove_folder();
     return failed;
 }
 

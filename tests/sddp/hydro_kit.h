@@ -27,6 +27,9 @@ typedef struct {
 
 extern char kit_folder[64]; /* of the case under test */
 
+void kit_make_folder(void); /* empty */
+void kit_remove_folder(void);
+
 /* check_main with an empty folder for the case under test, which goes at the end. */
 int kit_main(int argc, char **argv, const check_case *cases);
 
