@@ -209,7 +209,7 @@ void kit_scramble(const char *file, uint32_t rounds, void then(kit_result *)) {
         read_bytes(file, text, cut, then);
     for (uint32_t round = 0; round < rounds; round++) {
         cb_rng rng;
-        cb_rng_start(&rng, 4711, CB_RNG_CASE, (uint32_t)size, round, 0);
+        cb_rng_start(&rng, 4711, CB_RNG_OPENING, (uint32_t)size, round, 0);
         memcpy(copy, text, size + 1);
         for (size_t k = 0; k < 1 + round % 7; k++)
             copy[cb_rng_bits(&rng) % size] = likely[cb_rng_bits(&rng) % (sizeof likely - 1)];

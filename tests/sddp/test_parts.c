@@ -21,25 +21,61 @@
 
 static cobre_comm *comm;
 
+/* Random123's own vectors of philox4x32-10 (its file kat_vectors). */
 static void rng_is_philox(void) {
+    static const struct {
+        cb_rng rng;
+        uint64_t low, high; /* words 0 and 1, 2 and 3, the first in the low half */
+    } known[] = {
+        {{.key = {0}}, 0xe169c58d6627e8d5, 0x9b00dbd8bc57ac4c},
+        {{.key = {0xffffffff, 0xffffffff}, .counter = {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}},
+         0x41c83b0e408f276d,
+         0x6d5451fda20bc7c6},
+        {{.key = {0xa4093822, 0x299f31d0}, .counter = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}},
+         0x94fdccebd16cfe09,
+         0x24126ea15001e420},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        cb_rng rng = known[i].rng;
+        CHECK_EQ(cb_rng_bits(&rng), known[i].low);
+        CHECK_EQ(cb_rng_bits(&rng), known[i].high);
+    }
+}
+
+/* Which key and counter a stream has: results depend on it. Computed apart, with key {0xa4093822, 0x299f31d0} and counter
+ * {purpose << 24 | block, c, b, a}. */
+static void rng_streams(void) {
+    static const struct {
+        cb_rng_purpose purpose;
+        uint64_t bits[4]; /* two blocks */
+    } known[] = {
+        {CB_RNG_FORWARD, {0x395c7b031c4ae7e1, 0xed1398f33cdaebf4, 0x0c465c5f33d35ec4, 0x3629cf5397b88a9f}},
+        {CB_RNG_RULE, {0x1ee574d526372d2d, 0xb71f2faaecf6219c, 0x90e076a59d37ae7b, 0xdcbe289e80b924f2}},
+        {CB_RNG_SIMULATE, {0xa09c323dab66704f, 0xe3f2b975f432d212, 0x975102f13725c874, 0x6fb18db5674d924a}},
+        {CB_RNG_OPENING, {0x52983d389f90aac5, 0xdfce8c50988e2d32, 0xcafab0bf7dd9353c, 0xce858afabfeea5eb}},
+    };
     cb_rng rng;
-    /* Counter and key 0 but for the purpose, which is counter word 0: the value is a function of its name only. */
-    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 3);
-    uint64_t first = cb_rng_bits(&rng), second = cb_rng_bits(&rng), third = cb_rng_bits(&rng);
-    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 3);
-    CHECK(first == cb_rng_bits(&rng) && second == cb_rng_bits(&rng) && third == cb_rng_bits(&rng));
-    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 4);
-    CHECK(first != cb_rng_bits(&rng));
-    cb_rng_start(&rng, 42, CB_RNG_RULE, 1, 2, 3);
-    CHECK(first != cb_rng_bits(&rng));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        cb_rng_start(&rng, 0x299f31d0a4093822, known[i].purpose, 1, 2, 3);
+        for (size_t k = 0; k < 4; k++)
+            CHECK_EQ(cb_rng_bits(&rng), known[i].bits[k]);
+    }
+    cb_rng_start(&rng, 0x299f31d0a4093822, CB_RNG_FORWARD, 1, 2, 3);
+    CHECK(cb_rng_uniform(&rng) == 0x1.cae3d818e2570p-3);
+}
+
+static void rng_normal(void) {
+    enum { DRAWS = 20000 };
+    cb_rng rng;
     double sum = 0, squares = 0;
-    for (uint32_t i = 0; i < 20000; i++) {
-        cb_rng_start(&rng, 7, CB_RNG_CASE, i, 0, 0);
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        cb_rng_start(&rng, 7, CB_RNG_OPENING, i, 0, 0);
         double normal = cb_rng_normal(&rng);
         sum += normal;
         squares += normal * normal;
     }
-    CHECK(fabs(sum / 20000) < 0.03 && fabs(squares / 20000 - 1) < 0.05);
+    CHECK_NEAR(sum / DRAWS, 0, 0.03);
+    CHECK_NEAR(squares / DRAWS, 1, 0.05);
 }
 
 /* The second variable counts a thousand times the first, and its range takes that out again; the third never varies. */
@@ -123,7 +159,7 @@ static void start_forgets(const char *name) {
     cb_rng rng;
     for (uint32_t round = 0; round < 50; round++) {
         double x[4], slopes[2][4];
-        cb_rng_start(&rng, 1, CB_RNG_CASE, round, 0, 0);
+        cb_rng_start(&rng, 1, CB_RNG_OPENING, round, 0, 0);
         for (size_t s = 0; s < 4; s++)
             x[s] = (s == 0 ? 60 : 900) * cb_rng_uniform(&rng);
         CHECK_EQ(cb_stage_create(&kind, &problem->node[4], &fresh), 0);
@@ -260,6 +296,8 @@ static void scenarios_know_brackets(void) {
 int main(int argc, char **argv) {
     static const check_case tests[] = {
         CHECK_CASE(rng_is_philox),
+        CHECK_CASE(rng_streams),
+        CHECK_CASE(rng_normal),
         CHECK_CASE(tours_go_to_the_nearest),
         CHECK_CASE(risk_weights_have_their_floor),
         CHECK_CASE(pool_finds_the_worst_cuts),
