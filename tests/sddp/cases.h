@@ -4,6 +4,13 @@
 
 #include "sddp/problem/problem.h"
 
+typedef enum {
+    QUICK, /* goes everywhere */
+    LONG,  /* not where a sanitizer makes it longer */
+    SLOW,  /* for `make soak` */
+    NEVER
+} case_effort;
+
 typedef struct {
     const char *name;
     cobre_sddp_problem *(*build)(void); /* not finished */
@@ -11,9 +18,9 @@ typedef struct {
     double tolerance;                   /* absolute */
     double below;                       /* how far the bound may stay below after `iterations`; 0: tolerance */
     uint64_t iterations;
-    bool small;                        /* its extensive form can be solved directly */
-    enum { QUICK, LONG, SLOW } effort; /* LONG: not where a sanitizer makes it longer; SLOW: for `make soak` */
-    bool slow_multi;                   /* with multi-cuts it is SLOW */
+    bool small; /* its extensive form can be solved directly */
+    case_effort effort;
+    case_effort multi; /* with multi-cuts, if that is more */
 } reference_case;
 
 extern const reference_case reference_cases[];

@@ -14,13 +14,13 @@ static cobre_comm *comm;
 
 static void list(const reference_case *c) {
     static const char *const marks[] = {[QUICK] = "busy quick", [LONG] = "busy", [SLOW] = "busy slow"};
+    case_effort multi = c->multi > c->effort ? c->multi : c->effort;
     if (c->small)
         printf("extensive_%s %s\n", c->name, marks[c->effort]);
     for (size_t i = 0; cobre_sddp_solver(i); i++) {
         printf("reference_%s.%s %s\n", c->name, cobre_sddp_solver(i), marks[c->effort]);
-        if (c->effort != SLOW)
-            printf("reference_%s.%s.multi %s\n", c->name, cobre_sddp_solver(i),
-                   marks[c->slow_multi ? SLOW : c->effort]);
+        if (multi != NEVER)
+            printf("reference_%s.%s.multi %s\n", c->name, cobre_sddp_solver(i), marks[multi]);
     }
 }
 
