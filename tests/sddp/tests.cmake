@@ -64,10 +64,18 @@ target_link_options(sddp_driver PRIVATE ${runner_exports} -Wl,--wrap=malloc,--wr
 set(cobre $<TARGET_FILE:cobre-cli>)
 set(driver $<TARGET_FILE:sddp_driver>)
 add_case(sddp_resume sddp/resume.sh ${cobre} ${driver})
+set(starve_slow shm) # so that `make test` does each backend once: tcp here, shm with the sanitizer
+if(COBRE_SANITIZE)
+    set(starve_slow tcp)
+endif()
 foreach(backend shm tcp)
     string(TOUPPER ${backend} option)
     if(COBRE_${option})
         add_case(sddp_starve.${backend} sddp/starve.sh ${cobre} ${driver} ${backend} ${PROJECT_SOURCE_DIR}/cases/gas.sof.json)
+        case_properties(sddp_starve.${backend} TIMEOUT 1200)
+        if(backend STREQUAL starve_slow)
+            case_properties(sddp_starve.${backend} LABELS slow)
+        endif()
     endif()
 endforeach()
 
@@ -100,23 +108,17 @@ foreach(solver ${sddp_solvers})
         list(GET run 0 case)
         set(name sddp_determinism_${case}.${solver})
         add_case(${name} sddp/determinism.sh ${cobre} ${driver} ${jobs} ${run} solver=${solver})
+        if(case STREQUAL "multistock" OR (COBRE_SANITIZE AND solver STREQUAL "clp")) # which takes long for what it shows
+            case_properties(${name} LABELS slow)
+        endif()
         foreach(mpi openmpi mpich)
             if(TARGET cobre-mpi-${mpi})
                 add_case(${name}.${mpi} sddp/determinism.sh ${cobre} ${driver} ${jobs_${mpi}} ${run} solver=${solver})
                 case_properties(${name}.${mpi} PROCESSORS 8)
+                if(NOT case MATCHES "^(mccardle_farm|cvar_1d_10)$") # those show single cuts and multi-cuts
+                    case_properties(${name}.${mpi} LABELS slow)
+                endif()
             endif()
         endforeach()
     endforeach()
-endforeach()
-
-# What takes long for what it shows beside the others
-foreach(name sddp_reference_multistock.clp.multi sddp_reference_multistock.glpk.multi sddp_determinism_multistock.clp
-        sddp_determinism_multistock.glpk sddp_determinism_multistock.glpk.openmpi
-        sddp_determinism_multistock.glpk.mpich sddp_determinism_multistock.clp.openmpi sddp_determinism_multistock.clp.mpich
-        sddp_determinism_cvar_1d_50.clp.openmpi sddp_determinism_cvar_1d_50.clp.mpich
-        sddp_determinism_reservoir_20.clp.openmpi sddp_determinism_reservoir_20.clp.mpich
-        sddp_determinism_reservoir_infinite.clp.openmpi sddp_determinism_reservoir_infinite.clp.mpich)
-    if(TEST ${COBRE_TEST_PREFIX}${name})
-        case_properties(${name} LABELS slow)
-    endif()
 endforeach()
