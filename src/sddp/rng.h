@@ -12,8 +12,7 @@ typedef enum {
     CB_RNG_FORWARD = 1, /* a = iteration, b = trajectory, c = step */
     CB_RNG_RULE,        /* the simulation of the stopping rule: as FORWARD */
     CB_RNG_SIMULATE,    /* a = 0, b = trajectory, c = step */
-    CB_RNG_OPENING,     /* outcomes drawn from a noise model: a = 0, b = outcome, c = node */
-    CB_RNG_CASE         /* for a case reader's own use */
+    CB_RNG_OPENING      /* outcomes drawn from a noise model: a = 0, b = outcome, c = node */
 } cb_rng_purpose;
 
 typedef struct {
