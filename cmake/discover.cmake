@@ -1,7 +1,8 @@
-# cmake -DPROGRAM=... [-DARGUMENT=...] [-DTIMED=OFF] -DPREFIX=... -DTIMEOUT=... -DOUTPUT=... -P discover.cmake
+# cmake -DPROGRAM=... [-DARGUMENT=...] [-DTIMED=OFF] [-DONLY=...] -DPREFIX=... -DTIMEOUT=... -DOUTPUT=... -P discover.cmake
 # Asks PROGRAM --list [ARGUMENT] for its cases and writes one test for each, for ctest to read. A line is the name and what
 # is to be known of the case: "timed", it promises something about time (TIMED=OFF leaves it out); "serial", nothing else
-# may run beside it; "busy", it computes (the others mostly wait, see tests/CMakeLists.txt for what that means).
+# may run beside it; "busy", it computes (the others mostly wait, see tests/CMakeLists.txt for what that means); "slow", it
+# is for `make soak`. ONLY leaves out every case that has not this mark.
 execute_process(COMMAND ${PROGRAM} --list ${ARGUMENT} OUTPUT_VARIABLE list OUTPUT_STRIP_TRAILING_WHITESPACE
     COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" list "${list}")
@@ -11,11 +12,17 @@ foreach(line ${list})
     if(line MATCHES " timed" AND DEFINED TIMED AND NOT TIMED)
         continue()
     endif()
+    if(ONLY AND NOT line MATCHES " ${ONLY}")
+        continue()
+    endif()
     set(properties "TIMEOUT ${TIMEOUT} SKIP_RETURN_CODE 77")
     if(line MATCHES " serial")
         string(APPEND properties " RUN_SERIAL ON")
     elseif(line MATCHES " busy")
         string(APPEND properties " PROCESSORS 3")
+    endif()
+    if(line MATCHES " slow")
+        string(APPEND properties " LABELS slow")
     endif()
     string(APPEND tests "add_test([=[${PREFIX}${case}]=] [=[${PROGRAM}]=] ${case} ${ARGUMENT})\n"
         "set_tests_properties([=[${PREFIX}${case}]=] PROPERTIES ${properties})\n")

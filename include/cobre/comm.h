@@ -215,7 +215,8 @@ COBRE_API size_t cobre_region_count(const cobre_region *region);
 COBRE_API cobre_status cobre_region_fence(cobre_region *region);
 
 /* Fence, then read-only for everyone: a later write through an old pointer is a segmentation fault, not a silent
- * change. Collective over the node. */
+ * change. Collective over the node. COBRE_ALLOCATION_FAILED, on one rank: sealed, but the system did not let this rank
+ * protect its pages. */
 COBRE_API cobre_status cobre_region_seal(cobre_region *region);
 
 /* Frees the caller's share; the last one gives the memory back. Collective, in the same order on all ranks, before the

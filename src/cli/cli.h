@@ -1,6 +1,6 @@
 /* cli.h: the parts of the `cobre` command. Each command gets its own name as argv[0] and returns the exit code. */
-#ifndef COBRE_CLI_H
-#define COBRE_CLI_H
+#ifndef COBRE_CLI_CLI_H
+#define COBRE_CLI_CLI_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* bench.c: `cobre bench`, the measuring loop of bench/ on cobre alone, with whatever backend is selected. */
+/* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
 #include "cli/bench/measure.h"
 #include "cli/run/job.h"
 

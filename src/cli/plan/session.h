@@ -1,6 +1,6 @@
 /* session.h: what the commands of the trainer share. */
-#ifndef COBRE_CLI_SESSION_H
-#define COBRE_CLI_SESSION_H
+#ifndef COBRE_CLI_PLAN_SESSION_H
+#define COBRE_CLI_PLAN_SESSION_H
 
 #include "cli/cli.h"
 #include "cobre/sddp.h"

@@ -1,6 +1,6 @@
 /* simulate.h: the parts of `cobre simulate`. */
-#ifndef COBRE_CLI_SIMULATE_H
-#define COBRE_CLI_SIMULATE_H
+#ifndef COBRE_CLI_PLAN_SIMULATE_H
+#define COBRE_CLI_PLAN_SIMULATE_H
 
 #include "cli/plan/session.h"
 

@@ -1,6 +1,6 @@
 /* train.h: the parts of `cobre train`. */
-#ifndef COBRE_CLI_TRAIN_H
-#define COBRE_CLI_TRAIN_H
+#ifndef COBRE_CLI_PLAN_TRAIN_H
+#define COBRE_CLI_PLAN_TRAIN_H
 
 #include "cli/plan/session.h"
 

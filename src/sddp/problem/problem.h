@@ -18,8 +18,8 @@
  * cb_problem_finish. The functions never fail visibly: an error is reported where cb_problem_at said the reader is, it is
  * counted, and the caller goes on, so that all errors of a case are found at once. An index returned after an error is
  * CB_NONE, which every function accepts and ignores. */
-#ifndef CB_PROBLEM_H
-#define CB_PROBLEM_H
+#ifndef COBRE_SDDP_PROBLEM_PROBLEM_H
+#define COBRE_SDDP_PROBLEM_PROBLEM_H
 
 #include "sddp/error.h"
 #include "sddp/rng.h"

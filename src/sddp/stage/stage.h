@@ -2,8 +2,8 @@
  *
  * Cuts stay in the pool; the LP holds those that mattered lately (resident cuts). A solve is: solve the LP; look for cuts
  * of the pool that the solution violates; add the worst few; again, until there are none. */
-#ifndef CB_STAGE_H
-#define CB_STAGE_H
+#ifndef COBRE_SDDP_STAGE_STAGE_H
+#define COBRE_SDDP_STAGE_STAGE_H
 
 #include "sddp/lp/lp.h"
 #include "sddp/problem/problem.h"

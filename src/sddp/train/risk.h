@@ -1,6 +1,6 @@
 /* risk.h: the weights of outcomes under rho = beta * E + (1 - beta) * AVaR_alpha. */
-#ifndef CB_RISK_H
-#define CB_RISK_H
+#ifndef COBRE_SDDP_TRAIN_RISK_H
+#define COBRE_SDDP_TRAIN_RISK_H
 
 #include "sddp/problem/problem.h"
 

@@ -1,6 +1,6 @@
 /* trainer.h: one rank's share of a training run. */
-#ifndef CB_TRAINER_H
-#define CB_TRAINER_H
+#ifndef COBRE_SDDP_TRAIN_TRAINER_H
+#define COBRE_SDDP_TRAIN_TRAINER_H
 
 #include "sddp/policy/policy.h"
 #include "sddp/problem/path.h"
