@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_bench.sh COBRE HELPERS: cobre bench. What it measures is not looked at, only that it measures.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 
 quick="--seconds 0.001"
 
@@ -98,4 +98,4 @@ case_a_rank_that_fails() {
     err_has "pigeon"
 }
 
-run_cases
+run_cases "${@:3}"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_hosts.sh COBRE HELPERS: cobre run --hosts, with fake-ssh for the remote shell: the hosts are this one, by two names.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 set -m # background jobs with default signals
 export scratch helpers
 rank=$helpers/rank
@@ -497,4 +497,4 @@ case_agent_alone() {
     ! grep -q agent "$scratch/out" || fail "it is listed"
 }
 
-run_cases 2>&1
+run_cases "${@:3}" 2>&1

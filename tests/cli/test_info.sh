@@ -5,7 +5,7 @@ if [ -z "${COBRE_TEST_OWN_SHM-}" ] && unshare -m true 2>/dev/null; then
     export COBRE_TEST_OWN_SHM=1
     exec unshare -m bash -c 'mount -t tmpfs -o size=256m tmpfs /dev/shm && exec "$0" "$@"' "$0" "$@"
 fi
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 
 valid_json() {
     if command -v jq >/dev/null; then
@@ -114,4 +114,4 @@ case_clean_stale() {
     [ -z "${COBRE_TEST_OWN_SHM-}" ] || out_is "nothing to clean"
 }
 
-run_cases
+run_cases "${@:3}"

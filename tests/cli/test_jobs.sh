@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_jobs.sh COBRE HELPERS: cobre run with programs that use libcobre (HELPERS/rank), over shm.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 export scratch helpers
 rank=$helpers/rank
 case $("$cobre" info) in *"build: local, shm"* | *"build: "*shm*) ;; *) echo "no shm in this build" && exit 77 ;; esac
@@ -121,4 +121,4 @@ case_no_name_after_the_job_has_formed() {
     no_segment "$(cat "$scratch/name")"
 }
 
-run_cases
+run_cases "${@:3}"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_output.sh COBRE HELPERS: --label and --log-dir.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 
 case_label_keeps_streams_apart() {
     cobre run -n 2 --label sh -c 'echo out $COBRE_SHM_RANK; echo err $COBRE_SHM_RANK >&2'
@@ -123,4 +123,4 @@ case_log_dir_refused() {
     gone "$scratch/started" || fail "something was started"
 }
 
-run_cases
+run_cases "${@:3}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # test_report.sh COBRE HELPERS: cobre report, looked at by a real browser.
 cases=$(realpath "$(dirname "$0")/../../cases")
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 cd "$scratch" || exit 1
 command -v chromium >/dev/null || { echo "no chromium"; exit 77; }
 
@@ -80,4 +80,4 @@ case_wrong() {
     code_is 2
 }
 
-run_cases
+run_cases "${@:3}"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_run.sh COBRE HELPERS: cobre run, from options to exit code.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 
 case_rank_and_size() {
     cobre run -n 4 sh -c 'echo $COBRE_SHM_RANK/$COBRE_SHM_SIZE/$COBRE_RUN_SIZE/$COBRE_COMM_BACKEND'
@@ -259,4 +259,4 @@ case_leftover_children_die_with_the_job() {
     code_is 1
 }
 
-run_cases
+run_cases "${@:3}"

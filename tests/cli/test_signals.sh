@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_signals.sh COBRE HELPERS: signals, kills, and that nothing is left.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 set -m # background jobs with default signals, each in a process group of its own
 export scratch
 
@@ -240,4 +240,4 @@ else
     echo "no script(1): the terminal is not tested"
 fi
 
-run_cases
+run_cases "${@:3}"

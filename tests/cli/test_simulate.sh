@@ -1,7 +1,7 @@
 #!/bin/bash
 # test_simulate.sh COBRE HELPERS: cobre simulate and cobre policy.
 cases=$(realpath "$(dirname "$0")/../../cases")
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 cd "$scratch" || exit 1
 
 lines() { wc -l <"$1"; }
@@ -224,4 +224,4 @@ case_policy() {
     code_is 2
 }
 
-run_cases
+run_cases "${@:3}"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_tcp.sh COBRE HELPERS: cobre run --backend tcp on this host.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 export scratch helpers
 rank=$helpers/rank
 has_backend tcp || { echo "no tcp in this build" && exit 77; }
@@ -162,4 +162,4 @@ case_failure_while_the_job_forms() {
     err_has "rank 1 of 2"
 }
 
-run_cases 2>&1
+run_cases "${@:3}" 2>&1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # test_train.sh COBRE HELPERS: cobre train and cobre validate.
 cases=$(realpath "$(dirname "$0")/../../cases")
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 set -m # background jobs with default signals
 cd "$scratch" || exit 1
 
@@ -370,4 +370,4 @@ if command -v script >/dev/null; then
     }
 fi
 
-run_cases
+run_cases "${@:3}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # test_verdict.sh COBRE HELPERS: who is named as the first to fail. The ranks are scripts that write the error lines that
 # libcobre would write, and order their ends by waiting for each other.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 export scratch
 
 # For the scripts: `blame CAUSE CULPRIT` and `say LINE` are what libcobre would report, `zombie RANK` orders the ends.
@@ -170,4 +170,4 @@ case_suggests_memory() {
     err_has "memory may have run out"
 }
 
-run_cases
+run_cases "${@:3}"

@@ -1,0 +1,99 @@
+# shellcheck shell=bash disable=SC2034
+# lib.sh: what the tests of the cobre command share. Sourced with: COBRE-BINARY HELPER-DIRECTORY.
+# Each case is a function; it fails by calling `fail`. Nothing waits by hope: `wait_for` asks until a deadline.
+set -u
+script=$(realpath "$0")
+cobre=$(realpath "$1")
+helpers=$(realpath "$2")
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cobre-cli.XXXXXX")
+mark=COBRE_TEST_MARK=$$-$RANDOM$RANDOM
+failures=0
+unset COBRE_COMM_BACKEND COBRE_SHM_NAME COBRE_SHM_RANK COBRE_SHM_SIZE
+unset COBRE_TCP_COORDINATOR COBRE_TCP_PORT COBRE_TCP_RANK COBRE_TCP_SIZE COBRE_TCP_BIND COBRE_TCP_TOKEN \
+    COBRE_TCP_TOKEN_FILE COBRE_TCP_OPEN
+
+marked() { # the processes that carry our mark
+    grep -slzx "$mark" /proc/[0-9]*/environ | cut -d/ -f3
+}
+
+clean_up() {
+    local pids
+    pids=$(marked)
+    [ -z "$pids" ] || kill -9 $pids 2>/dev/null
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+
+fail() {
+    echo "  $*"
+    case_failed=1
+}
+
+wait_for() { # wait_for CONDITION...: true when it comes true within 50 s
+    local end=$((SECONDS + 50))
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.02
+    done
+}
+
+exists() { [ -e "$1" ]; }
+gone() { [ ! -e "$1" ]; }
+all_gone() { [ -z "$(marked)" ]; }
+ended() { # also true of a zombie that nobody reaps
+    case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in '' | Z*) true ;; *) false ;; esac
+}
+state_is() { [ "$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" = "$2" ]; }
+lines_are() { [ "$(cat "$1" 2>/dev/null | wc -l)" -ge "$2" ]; }
+
+# Runs `cobre ARGUMENTS...`: $code, and what it wrote in $scratch/out and $scratch/err.
+cobre() {
+    timeout -k 5 60 env "$mark" "$cobre" "$@" >"$scratch/out" 2>"$scratch/err"
+    code=$?
+    ! grep -E 'Sanitizer|runtime error' "$scratch/err" || fail "a sanitizer speaks"
+}
+
+# The same in the background as $launcher. SIGINT with its default: who runs us in the background may have it ignored.
+start() {
+    env --default-signal=INT "$mark" "$cobre" "$@" >"$scratch/out" 2>"$scratch/err" &
+    launcher=$!
+}
+
+finish() { # waits for $launcher; its code in $code
+    wait_for ended "$launcher" || { fail "the launcher did not end" && kill -9 "$launcher"; }
+    wait "$launcher" 2>/dev/null
+    code=$?
+}
+
+code_is() { [ "$code" = "$1" ] || fail "exit code $code, not $1: $(head -c 600 "$scratch/err")"; }
+out_is() { [ "$(cat "$scratch/out")" = "$1" ] || fail "output '$(head -c 600 "$scratch/out")', not '$1'"; }
+err_has() { grep -qF -e "$1" "$scratch/err" || fail "no '$1' in: $(head -c 600 "$scratch/err")"; }
+err_lacks() { ! grep -qF -e "$1" "$scratch/err" || fail "'$1' in: $(head -c 600 "$scratch/err")"; }
+out_has() { grep -qF -e "$1" "$scratch/out" || fail "no '$1' in: $(head -c 600 "$scratch/out")"; }
+
+has_backend() { # NAME
+    "$cobre" info | grep -q "^backends in this build:.*\<$1\>"
+}
+
+# The cases of a script, in its order: the lines that begin with case_NAME(). tests/CMakeLists.txt reads them likewise.
+list_cases() { sed -n 's/^ *case_\([a-z0-9_]*\)().*/\1/p' "$script"; }
+
+run_cases() { # run_cases NAME...: these, or all; --list prints their names
+    local name begin
+    [ "${1-}" != --list ] || { list_cases && return; }
+    for name in ${*:-$(list_cases)}; do
+        declare -F "case_$name" >/dev/null || { echo "no case is called $name" && return 2; }
+        case_failed=0
+        rm -rf "${scratch:?}"/*
+        begin=${EPOCHREALTIME/[.,]/}
+        "case_$name"
+        wait_for all_gone || fail "left over: $(ps -o pid,ppid,stat,args -p "$(marked | paste -sd,)")"
+        if [ $case_failed = 0 ]; then
+            echo "ok $name ($(((${EPOCHREALTIME/[.,]/} - begin) / 1000)) ms)"
+        else
+            echo "FAIL $name"
+            failures=$((failures + 1))
+        fi
+    done
+    [ $failures = 0 ]
+}
