@@ -172,7 +172,8 @@ static void make_pair(size_t pair, size_t odd) {
     MUST_OK(cobre_comm_free(&comm));
 }
 
-int make_different_calls(size_t from) {
+int main(int argc, char **argv) {
+    size_t from = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
     char text[64];
     MUST_OK(cobre_comm_open(NULL, &comm));
     size_t size = cobre_size(comm), rank = cobre_rank(comm);
