@@ -16,13 +16,24 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+static bool in_the_wait; /* from the call on that the test means; the hook is asked in those before it as well */
+
 static int asked(void *unused) {
     static bool told;
     (void)unused;
-    if (!told)
+    if (in_the_wait && !told)
         happened("inside", "");
-    told = true;
+    told = in_the_wait;
     return ordered("interrupt", true, NULL, 0);
+}
+
+/* COBRE_TEST_LATE="RANK=SECONDS": that rank is so late for its first call. No test may depend on who comes first. */
+static void come_late(void) {
+    const char *given = getenv("COBRE_TEST_LATE");
+    size_t who;
+    double seconds;
+    if (given && sscanf(given, "%zu=%lf", &who, &seconds) == 2 && who == cobre_rank(comm))
+        pause_for(seconds);
 }
 
 static cobre_status open_world(void) {
@@ -72,6 +83,7 @@ static int wait_for_all(size_t away) {
     if (cobre_rank(comm) == away)
         go_on_as_ordered();
     double begin = now();
+    in_the_wait = true;
     cobre_status status = cobre_barrier(comm);
     happened_with_error("returned", status, now() - begin);
     if (status)
@@ -134,6 +146,7 @@ int main(int argc, char **argv) {
         return make_different_calls(strtoul(argument, NULL, 10));
     if (open_world() != COBRE_OK)
         return refused();
+    come_late();
     if (strcmp(what, "wait") == 0)
         return wait_for_all(strtoul(argument, NULL, 10));
     if (strcmp(what, "truncate") == 0)
