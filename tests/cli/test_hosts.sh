@@ -59,14 +59,14 @@ case_user_names() {
 case_hello() {
     local n
     for n in 1 2 5; do
-        on localhost:$n "$rank" hello
+        on localhost:$n "$rank" hello barrier
         code_is 0
-        [ "$(sort -V "$scratch/out")" = "$(seq -f "rank %g of $n" 0 $((n - 1)))" ] || fail "$(cat "$scratch/out")"
+        [ "$(sort -V "$scratch/out")" = "$(seq -f "rank %g of $n by tcp" 0 $((n - 1)))" ] || fail "$(cat "$scratch/out")"
     done
-    on localhost:12,127.0.0.1:12 "$rank" hello
+    on localhost:12,127.0.0.1:12 "$rank" hello barrier
     code_is 0
     [ "$(wc -l <"$scratch/out")" = 24 ] || fail "$(cat "$scratch/out")"
-    on "[::1]:2,localhost" "$rank" hello
+    on "[::1]:2,localhost" "$rank" hello barrier
     code_is 0
 }
 
@@ -253,7 +253,7 @@ case_directory_is_not_there() {
 }
 
 case_killed_rank_is_named() { # timed
-    on $two "$rank" die 2 kill
+    on $two "$rank" barrier=3 2:die=kill barrier=1000
     code_is 137
     err_has "rank 2 of 4 on 127.0.0.1 (pid "
     err_has "killed by SIGKILL"
@@ -269,11 +269,11 @@ case_killed_rank_is_named() { # timed
 }
 
 case_last_error() {
-    on $two "$rank" wrong 3
+    on $two "$rank" barrier 3:misuse 3:exit=5 barrier
     code_is 5
     err_has "rank 3 of 4 on 127.0.0.1"
     err_has "its last error: "
-    on $two "$rank" die 1 abort
+    on $two "$rank" barrier=3 1:abort=7 barrier=1000
     code_is 7
     err_has "the test wants it"
 }
@@ -369,11 +369,11 @@ case_agent_that_is_stopped() {
 }
 
 case_remote_shell_fails() {
-    on refused:2,localhost "$rank" hello
+    on refused:2,localhost "$rank" hello barrier
     code_is 125
     err_has "Connection refused"
     err_has "refused: the remote shell ended with exit code 255 before cobre answered; does this work: $shell refused true"
-    on localhost:2,me@refused:3 "$rank" hello
+    on localhost:2,me@refused:3 "$rank" hello barrier
     code_is 125
     err_has "cobre run: me@refused: "
     [ "$(grep -c "before cobre answered" "$scratch/err")" = 1 ] || fail "$(cat "$scratch/err")"
@@ -390,7 +390,7 @@ case_cobre_is_not_there() {
     code_is 125
     err_has "localhost: cobre could not be run there; --remote-cobre"
     ln -s "$cobre" "$scratch/it's here"
-    on $two --remote-cobre "$scratch/it's here" "$rank" hello
+    on $two --remote-cobre "$scratch/it's here" "$rank" hello barrier
     code_is 0
 }
 
@@ -425,10 +425,10 @@ case_secrets_stay_out_of_argument_lists() {
 }
 
 case_nested() {
-    on localhost:2 "$cobre" run --hosts localhost:2 --remote-shell "$shell" "$rank" hello
+    on localhost:2 "$cobre" run --hosts localhost:2 --remote-shell "$shell" "$rank" hello barrier
     code_is 0
     [ "$(grep -c 'of 2' "$scratch/out")" = 4 ] || fail "$(cat "$scratch/out")"
-    on localhost:2 "$cobre" run --backend tcp -n 2 "$rank" hello
+    on localhost:2 "$cobre" run --backend tcp -n 2 "$rank" hello barrier
     code_is 0
 }
 

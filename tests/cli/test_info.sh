@@ -75,7 +75,7 @@ case_clean_nothing() {
 # A job that is killed while it forms, with nobody left to remove its name.
 case_clean_stale() {
     local name=/cobre-test-clean-$$ pid
-    env "$mark" COBRE_COMM_BACKEND=shm COBRE_SHM_NAME=$name COBRE_SHM_RANK=0 COBRE_SHM_SIZE=2 "$helpers/rank" hello &
+    env "$mark" COBRE_COMM_BACKEND=shm COBRE_SHM_NAME=$name COBRE_SHM_RANK=0 COBRE_SHM_SIZE=2 "$helpers/rank" &
     pid=$!
     wait_for exists "/dev/shm$name" || fail "no segment"
     cobre clean

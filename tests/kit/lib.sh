@@ -122,12 +122,12 @@ run_case() {
 
 run_timed_case() {
     local tries from lost
-    "$helpers/../sentinel" watch "$scratch.sentinel" >/dev/null &
+    "$helpers/sentinel" watch "$scratch.sentinel" >/dev/null &
     disown # it ends with us
     for tries in {1..10}; do
         from=${EPOCHREALTIME/[.,]/}
         run_case "$1"
-        lost=$("$helpers/../sentinel" lost "$scratch.sentinel" "$from") || fail "no sentinel"
+        lost=$("$helpers/sentinel" lost "$scratch.sentinel" "$from") || fail "no sentinel"
         [ $case_failed = 1 ] && [ "$lost" -ge 100000 ] || return
         echo "  try $tries: the machine withheld $((lost / 1000)) ms"
     done
