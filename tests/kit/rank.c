@@ -42,7 +42,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FAILED = 3, PATIENCE_SECS = 300 };
+enum { FAILED = 3, PATIENCE_SECS = 600 };
 
 cobre_comm *comm;
 size_t rank, size;

@@ -67,19 +67,6 @@ inside() {                                                   # RANK: is in the c
     wait_for has_spent "$pid" $(($(cpu_of "$pid") + 5000000)) || fail "rank $1 does not wait in the call"
 }
 
-micros() { echo "${EPOCHREALTIME/[.,]/}"; }
-
-# A promise about time holds for processes that the machine lets run: watch_machine at first, then
-# ms_between FROM [TO], which are micros: the milliseconds that the machine gave.
-watch_machine() {
-    "$helpers/sentinel" watch "$scratch/.sentinel" &
-    wait_for exists "$scratch/.sentinel"
-}
-ms_between() {
-    local to=${2:-$(micros)}
-    echo $(((to - $1 - $("$helpers/sentinel" lost "$scratch/.sentinel" "$1" "$to")) / 1000))
-}
-
 # With a /dev/shm of its own the test sees all that a job leaves there. Exit code 77 where that is not allowed.
 own_shm() { # SIZE SCRIPT ARGUMENTS...
     [ -z "${COBRE_TEST_OWN_SHM-}" ] || return 0

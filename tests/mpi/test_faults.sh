@@ -20,9 +20,9 @@ three_ranks() {
 ends_with() {
     wait_for ended "$(pid_of 2)" || fail "rank 2 goes on"
     local ranks
-    ranks=$(ms_between "$since")
+    ranks=$(ms_between "$since" "$(micros)")
     finish
-    echo "  ranks ended within $ranks ms, the launcher within $(ms_between "$since") ms, code $code"
+    echo "  ranks ended within $ranks ms, the launcher within $(ms_between "$since" "$(micros)") ms, code $code"
     if [ "$mpi" = openmpi ]; then
         code_is "$1"
     elif [ "$code" != "${3-}" ]; then
@@ -108,7 +108,7 @@ case_launcher_killed() {
     kill -9 "$launcher"
     wait "$launcher" 2>/dev/null
     wait_for all_gone || fail "processes are left"
-    echo "  all ended within $(ms_between "$since") ms; left: $(residue | wc -l) files, $(du -sk /dev/shm | cut -f1) KB"
+    echo "  all ended within $(ms_between "$since" "$(micros)") ms; left: $(residue | wc -l) files, $(du -sk /dev/shm | cut -f1) KB"
     if [ "$mpi" = openmpi ]; then
         [ "$(ls /dev/shm | grep -c '^vader_segment')" = 3 ] || fail "in /dev/shm: $(ls /dev/shm)"
         ls -d "$scratch"/tmp/ompi.* >/dev/null || fail "no session directory"
