@@ -166,7 +166,7 @@ says() { # says JOB RANK TEXT
 
 # The cases
 
-# The machine may be busy with something else, so that a first attempt that is too slow (exit code 4) gets a second one;
+# These cases want the machine for themselves. It may be busy with something else, so that a first attempt that is too slow (exit code 4) gets a second one;
 # what must be reached stays the same.
 measure() { # measure OPERATION BYTES PERCENT
     local what="measure=$1,$2,3,1,$3" # rounds: link and ring, star
@@ -184,9 +184,9 @@ measure() { # measure OPERATION BYTES PERCENT
     fi
 }
 
-case_allgatherv() { measure gather 64000000 85; }
-case_broadcast() { measure broadcast 32000000 70; }
-case_allreduce() { measure reduce 32000000 70; }
+case_allgatherv() { measure gather 64000000 85; } # slow
+case_broadcast() { measure broadcast 32000000 70; } # slow
+case_allreduce() { measure reduce 32000000 70; } # slow
 
 everything='barrier gather=1000 gather=4000000 broadcast=1000 broadcast=4000000 reduce=1000 reduce=4000000'
 
