@@ -204,7 +204,9 @@ static void open_errors(kit *k) {
     CHECK_STATUS(cobre_comm_open(NULL, NULL), COBRE_INVALID_ARGUMENT);
 }
 
+/* The texts are the same on any number of ranks. */
 const kit_case error_text_cases[] = {
-    KIT_CASE(error_json), KIT_CASE(error_json_escapes), KIT_CASE(error_json_cut),
-    KIT_CASE(error_last), KIT_CASE(open_errors),        KIT_END,
+    KIT_CASE_WITH(error_json, .ranks = "1,2"),     KIT_CASE_WITH(error_json_escapes, .ranks = "1,2"),
+    KIT_CASE_WITH(error_json_cut, .ranks = "1,2"), KIT_CASE_WITH(error_last, .ranks = "1,2"),
+    KIT_CASE_WITH(open_errors, .ranks = "1,2"),    KIT_END,
 };

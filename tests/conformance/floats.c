@@ -155,8 +155,12 @@ static void allreduce_identity(kit *k) {
 }
 
 const kit_case float_cases[] = {
-    KIT_CASE(allreduce_rank_order_bits), KIT_CASE(allreduce_rank_order_by_hand),
-    KIT_CASE(allreduce_signed_zeros),    KIT_CASE(allreduce_nan),
-    KIT_CASE(allreduce_infinities),      KIT_CASE(allreduce_subnormals),
-    KIT_CASE(allreduce_identity),        KIT_END,
+    KIT_CASE(allreduce_rank_order_bits),
+    KIT_CASE(allreduce_rank_order_by_hand),
+    KIT_CASE(allreduce_signed_zeros),
+    KIT_CASE(allreduce_nan),
+    KIT_CASE(allreduce_infinities),
+    KIT_CASE(allreduce_subnormals),
+    KIT_CASE_WITH(allreduce_identity, .ranks = "1"),
+    KIT_END,
 };

@@ -83,9 +83,10 @@ static void allreduce_over_2g_elements(kit *k) {
     free(work);
 }
 
+#define ALONE_AND_TWO(name) KIT_CASE_WITH(name, .ranks = "1", .on = "local"), KIT_CASE_WITH(name, .ranks = "2")
 const kit_case huge_cases[] = {
-    KIT_CASE(broadcast_over_4gib),
-    KIT_CASE(allgatherv_over_4gib),
-    KIT_CASE(allreduce_over_2g_elements),
+    ALONE_AND_TWO(broadcast_over_4gib),
+    ALONE_AND_TWO(allgatherv_over_4gib),
+    ALONE_AND_TWO(allreduce_over_2g_elements),
     KIT_END,
 };

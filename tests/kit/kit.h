@@ -1,8 +1,8 @@
 /* kit.h: what a test case sees.
  *
  * A case is `static void name(kit *k)`, written once and run on every rank of every backend. It is listed in the table
- * at the end of its file, and with its rank counts and backends in tests/testlist. The communicator is open when the
- * case starts and is freed, with a check, when it returns.
+ * at the end of its file, with its rank counts and backends where they are not the usual ones. The communicator is open
+ * when the case starts and is freed, with a check, when it returns.
  *
  * A check that fails ends the whole process at once: the other ranks see a dead peer or are killed at the deadline, so
  * nobody hangs, in a job of processes and in one of threads. */
@@ -55,11 +55,16 @@ typedef struct {
 typedef struct {
     const char *name;
     void (*run)(kit *k);
+    const char *ranks; /* how many, separated by commas; a backend takes those that it can have. NULL: 1,2,3,4,8 */
+    const char *on;    /* the names of its backends; NULL: all */
 } kit_case;
 
-/* A table ends with an entry without a name. */
+/* A table ends with an entry without a name. KIT_CASE_WITH(function, .ranks = "2", .on = "shm tcp"); a case has several
+ * of these if its ranks differ by backend. */
 #define KIT_CASE(function)                                                                                             \
     { .name = #function, .run = function }
+#define KIT_CASE_WITH(function, ...)                                                                                   \
+    { .name = #function, .run = function, __VA_ARGS__ }
 #define KIT_END                                                                                                        \
     { .name = NULL, .run = NULL }
 

@@ -3,7 +3,9 @@
  *     runner <case>[,<case>...] <ranks> <backend> [--threads] [--check] [--repeat N]
  *     runner <case>[,<case>...] <ranks> <backend> --rank-only
  *                                             this process is one rank, all else is in the environment
- *     runner --list
+ *     runner --list <backend>                 its cases, each with its numbers of ranks, for cmake/discover.cmake
+ *
+ * A case can be a pattern, as in '*' or 'region_*': all such cases that are listed for the backend and the number of ranks.
  *
  * Backends are those of cobre, and openmpi and mpich in the place of mpi. Those two are started by their launcher, which
  * takes half a second: one launch for all cases, which the ranks run one after the other, each with a communicator of its
@@ -27,6 +29,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -53,10 +56,22 @@ static const kit_case *find_case(const char *name) {
     return NULL;
 }
 
-static void list_cases(void) {
+/* Is the case listed for so many ranks there? */
+static bool is_listed(const kit_case *c, size_t ranks, const world *place) {
+    if (ranks > place->max_ranks || (c->on && !strstr(c->on, cobre_backend_name(place->id))))
+        return false;
+    const char *at = c->ranks ? c->ranks : "1,2,3,4,8";
+    while (at && strtoul(at, NULL, 10) != ranks)
+        at = (at = strchr(at, ',')) ? at + 1 : NULL;
+    return at != NULL;
+}
+
+static void list_cases(const world *place) {
     for (const kit_case *const *table = kit_tables; *table; table++)
         for (const kit_case *c = *table; c->name; c++)
-            puts(c->name);
+            for (size_t ranks = 1; ranks <= place->max_ranks; ranks++)
+                if (is_listed(c, ranks, place))
+                    printf("%s.r%zu busy\n", c->name, ranks);
 }
 
 static kit_board *open_boards(size_t count) {
@@ -162,24 +177,45 @@ static int usage(const char *why) {
     fprintf(stderr,
             "runner: %s\n"
             "usage: runner <case>[,<case>...] <ranks> <backend> [--threads] [--check] [--repeat N] [--rank-only]\n"
-            "       runner --list\n",
+            "       runner --list <backend>\n",
             why);
     return 2;
 }
 
+static void add_test(job *j, const kit_case *c) {
+    j->tests = realloc(j->tests, (j->test_count + 1) * sizeof *j->tests);
+    if (!j->tests)
+        give_up("list of cases");
+    j->tests[j->test_count++] = c;
+}
+
+static bool has_test(const job *j, const char *name) {
+    size_t i = 0;
+    while (i < j->test_count && strcmp(j->tests[i]->name, name) != 0)
+        i++;
+    return i < j->test_count;
+}
+
+static void add_matching(job *j, const char *pattern, const world *place) {
+    for (const kit_case *const *table = kit_tables; *table; table++)
+        for (const kit_case *c = *table; c->name; c++)
+            if (fnmatch(pattern, c->name, 0) == 0 && is_listed(c, j->ranks, place) && !has_test(j, c->name))
+                add_test(j, c);
+}
+
 /* Sets j's tests to those that j->list names; false if one is unknown. */
-static bool find_cases(job *j) {
+static bool find_cases(job *j, const world *place) {
     char *names = strdup(j->list), *rest = names;
-    for (char *name; (name = strsep(&rest, ","));) {
-        j->tests = realloc(j->tests, (j->test_count + 1) * sizeof *j->tests);
-        if (!j->tests)
-            give_up("list of cases");
-        j->tests[j->test_count] = find_case(name);
-        if (!j->tests[j->test_count++])
-            return false;
-    }
+    bool known = true;
+    for (char *name; (name = strsep(&rest, ","));)
+        if (strchr(name, '*'))
+            add_matching(j, name, place);
+        else if (find_case(name))
+            add_test(j, find_case(name));
+        else
+            known = false;
     free(names);
-    return true;
+    return known && j->test_count > 0;
 }
 
 /* All cases in one job, or each in its own. Skipped is what has nothing but skipped cases. */
@@ -200,8 +236,8 @@ static int run_jobs(const job *asked, const world *place) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        list_cases();
+    if (argc == 3 && strcmp(argv[1], "--list") == 0 && find_world(argv[2])) {
+        list_cases(find_world(argv[2]));
         return 0;
     }
     if (argc < 4)
@@ -227,10 +263,10 @@ int main(int argc, char **argv) {
             return usage("unknown option");
     }
     const world *place = find_world(asked.backend);
-    if (!find_cases(&asked))
-        return usage("no such case; --list shows them");
     if (!place)
         return usage("no such backend");
+    if (!find_cases(&asked, place))
+        return usage("no such case; --list shows them");
     if (asked.ranks < 1 || asked.ranks > place->max_ranks)
         return usage("this backend cannot have so many ranks");
     if (asked.threads && !place->threads)
