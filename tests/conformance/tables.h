@@ -16,6 +16,7 @@
     X(split_cases)                                                                                                     \
     X(error_cases)                                                                                                     \
     X(error_text_cases)                                                                                                \
+    X(mismatch_cases)                                                                                                  \
     X(huge_cases)
 
 #define DECLARE_TABLE(table) extern const kit_case table[];

@@ -13,15 +13,14 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-extern const check_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], mismatch_cases[],
-    space_cases[], cycle_cases[], process_cases[];
+extern const check_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], space_cases[],
+    cycle_cases[], process_cases[];
 extern const check_case start_cases[], fake_cases[], secret_cases[], stranger_cases[], dying_cases[], again_cases[];
 
 static const check_case *const tables[] = {
-    death_cases, kill_cases,  join_cases,    name_cases,  waiting_cases,  mismatch_cases,
-    space_cases, cycle_cases, process_cases,
+    death_cases, kill_cases, join_cases,   name_cases,  waiting_cases,  space_cases, cycle_cases, process_cases,
 #ifdef COBRE_HAVE_TCP
-    start_cases, fake_cases,  secret_cases,  dying_cases, stranger_cases, again_cases,
+    start_cases, fake_cases, secret_cases, dying_cases, stranger_cases, again_cases,
 #endif
     NULL};
 

@@ -78,6 +78,13 @@ kit kit_on(const kit *k, cobre_comm *comm) {
     return other;
 }
 
+void kit_reopen(kit *k) {
+    CHECK_OK(cobre_comm_free(&k->comm));
+    CHECK_OK(cobre_comm_open(k->config, &k->comm));
+    CHECK_EQ(cobre_rank(k->comm), k->rank);
+    CHECK_EQ(cobre_size(k->comm), k->size);
+}
+
 int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument) {
     fflush(NULL); /* or the child writes our buffered text again */
     pid_t child = fork();

@@ -45,8 +45,9 @@ typedef struct {
     cobre_comm *comm;
     size_t rank, size;
     cobre_backend backend;
-    bool threads;  /* the ranks are threads of this process */
-    uint64_t seed; /* the same on all ranks */
+    bool threads;               /* the ranks are threads of this process */
+    uint64_t seed;              /* the same on all ranks */
+    const cobre_config *config; /* of comm; NULL: from the environment */
     kit_board *board;
     char *note;          /* this rank's on the board */
     const char *skipped; /* why, if the case does not apply */
@@ -57,6 +58,7 @@ typedef struct {
     void (*run)(kit *k);
     const char *ranks; /* how many, separated by commas; a backend takes those that it can have. NULL: 1,2,3,4,8 */
     const char *on;    /* the names of its backends; NULL: all */
+    bool breaks; /* its communicators: the ranks end without MPI_Finalize, which a launcher may take for a failure */
 } kit_case;
 
 /* A table ends with an entry without a name. KIT_CASE_WITH(function, .ranks = "2", .on = "shm tcp"); a case has several
@@ -101,6 +103,9 @@ double kit_seconds(void); /* monotonic */
 
 /* The kit of another communicator of the same rank: checks and notes go on as this rank's. */
 kit kit_on(const kit *k, cobre_comm *comm);
+
+/* Frees the communicator and opens another one like it. All ranks call it; none returns before all have. */
+void kit_reopen(kit *k);
 
 /* Runs body in a forked child, which ends with exit code 0 unless a check fails, and returns its wait status. */
 int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument);

@@ -33,6 +33,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,10 +94,10 @@ typedef struct {
     const cobre_config *config; /* NULL: from the environment */
 } rank_start;
 
-static void open_comm(kit *k, const job *j, const cobre_config *config) {
-    if (config)
-        k->rank = config->rank;
-    CHECK_OK(cobre_comm_open(config, &k->comm));
+static void open_comm(kit *k, const job *j) {
+    if (k->config)
+        k->rank = k->config->rank;
+    CHECK_OK(cobre_comm_open(k->config, &k->comm));
     k->rank = cobre_rank(k->comm);
     k->backend = cobre_comm_backend(k->comm);
     CHECK(k->backend == find_world(j->backend)->id);
@@ -107,11 +108,16 @@ static void open_comm(kit *k, const job *j, const cobre_config *config) {
 
 static void run_case(const job *j, size_t index, const cobre_config *config) {
     kit_board *board = &j->board[index];
-    kit here = {.board = board, .threads = j->threads, .seed = j->seed, .size = j->ranks, .note = board->note[0]};
+    kit here = {.board = board,
+                .threads = j->threads,
+                .seed = j->seed,
+                .size = j->ranks,
+                .config = config,
+                .note = board->note[0]};
     kit *k = &here;
     double start = kit_seconds();
     kit_be(k);
-    open_comm(k, j, config);
+    open_comm(k, j);
     board->state[k->rank] = KIT_BEGUN;
 
     j->tests[index]->run(k);
@@ -124,6 +130,9 @@ static void run_case(const job *j, size_t index, const cobre_config *config) {
     if (k->rank == 0)
         board->seconds = kit_seconds() - start;
     board->state[k->rank] = k->skipped ? KIT_SKIPPED : KIT_PASSED;
+    if (j->tests[index]->breaks && find_world(j->backend)->launcher[0])
+        while (!is_over(j, index)) /* the launcher ends all ranks when the first has gone */
+            sched_yield();
 }
 
 static void *run_rank(void *argument) {

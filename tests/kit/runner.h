@@ -45,6 +45,8 @@ typedef struct {
 } world;
 const world *find_world(const char *backend);
 
+bool is_over(const job *j, size_t test); /* have all ranks passed or skipped it? */
+
 /* Starts the ranks, waits, cleans up and reports. Returns the runner's exit code. */
 int run_job(job *j);
 

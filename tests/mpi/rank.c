@@ -2,7 +2,6 @@
  *
  *   rank hello           joins, says who it is
  *   rank wait AWAY       all ranks call barrier; rank AWAY only when the file `go` is there, which says how it goes on
- *   rank mismatch FROM   pairs of different calls, from that one on, each on a communicator of its own
  *   rank truncate        a broadcast with another count on rank 0 than on the others
  *   rank cycles WHAT N   N times: region, split or open; then nothing may have grown
  *   rank full            a region that does not fit /dev/shm, then one that does
@@ -130,8 +129,6 @@ static int truncate_a_broadcast(void) {
 
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "hello", *argument = argc > 2 ? argv[2] : "";
-    if (strcmp(what, "mismatch") == 0)
-        return make_different_calls(strtoul(argument, NULL, 10));
     if (open_world() != COBRE_OK)
         return refused();
     if (strcmp(what, "wait") == 0)

@@ -28,7 +28,6 @@ void happened_with_error(const char *event, cobre_status status, double seconds)
 bool ordered(const char *name, bool own, char *line, size_t len);
 void await(const char *name, char *line, size_t len);
 
-int make_different_calls(size_t from);
 int go_round(const char *what, size_t times);
 int fill_up(void);
 
