@@ -3,8 +3,7 @@
 # Asks PROGRAM --list [ARGUMENT] for its cases and writes one test for each, for ctest to read. A line is the name and what
 # is to be known of the case: "timed", it promises something about time (TIMED=OFF leaves it out); "serial", nothing else
 # may run beside it; "busy", it computes (the others mostly wait, see tests/CMakeLists.txt for what that means).
-# A name that ends in .r3 is a case with 3 ranks, which the program takes as two arguments. RANKS: only these numbers.
-cmake_minimum_required(VERSION 3.25)
+# A name that ends in .r3 is a case with 3 ranks, which the program takes as two arguments. RANKS=3|8: only these.
 execute_process(COMMAND ${PROGRAM} --list ${ARGUMENT} OUTPUT_VARIABLE list OUTPUT_STRIP_TRAILING_WHITESPACE
     COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" list "${list}")
@@ -13,7 +12,7 @@ foreach(line ${list})
     string(REGEX MATCH "^[^ ]+" name ${line})
     string(REGEX REPLACE "\\.r([0-9]+)$" " \\1" case ${name})
     if((line MATCHES " timed" AND DEFINED TIMED AND NOT TIMED) OR
-        (RANKS AND name MATCHES "\\.r([0-9]+)$" AND NOT CMAKE_MATCH_1 IN_LIST RANKS))
+        (RANKS AND NOT name MATCHES "\\.r(${RANKS})$"))
         continue()
     endif()
     set(properties "TIMEOUT ${TIMEOUT} SKIP_RETURN_CODE 77")
