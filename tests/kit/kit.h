@@ -73,9 +73,8 @@ typedef struct {
 /* All tables, NULL at the end: each test program defines its own. */
 extern const kit_case *const kit_tables[];
 
-/* The rank that this thread is, NULL: none. A check that fails says rank, note and seed of it. */
-extern _Thread_local const kit *kit_of_thread;
 void kit_be(const kit *k); /* makes this thread that rank */
+void kit_say_who(void);    /* for check_at_failure: rank, seed and note of this thread */
 
 /* Leaves a case that does not apply here. All ranks must decide alike. */
 #define SKIP(k, why)                                                                                                   \

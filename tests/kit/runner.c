@@ -170,6 +170,7 @@ static void run_here(job *j) {
     }
 #endif
     j->board = open_boards(j->test_count);
+    check_at_failure = kit_say_who;
     if (place->launcher[0])
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a launcher that is killed leaves its ranks to themselves */
     if (place->spins && j->ranks > (size_t)sysconf(_SC_NPROCESSORS_ONLN)) {
