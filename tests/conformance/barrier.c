@@ -1,6 +1,6 @@
 /* barrier: seen through the board, memory that cobre knows nothing of. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void collectives_wait_for_all(kit *k) {
     enum { LARGE = 50000 };
     size_t counts[KIT_MAX_RANKS], displs[KIT_MAX_RANKS], none[KIT_MAX_RANKS] = {0};
     uint64_t rounds = kit_times(2000), gathered[KIT_MAX_RANKS], value = 0, sum;
-    double *large = kit_alloc(k, 2 * LARGE * sizeof *large);
+    double *large = kit_alloc(2 * LARGE * sizeof *large);
     memset(large, 0, 2 * LARGE * sizeof *large);
     for (size_t r = 0; r < k->size; r++) {
         counts[r] = 1;
@@ -81,6 +81,11 @@ static void barrier_no_op(kit *k) {
 }
 
 const kit_case barrier_cases[] = {
-    KIT_CASE(barrier_write_before_read), KIT_CASE(barrier_repeated), KIT_CASE(barrier_no_fall_through),
-    KIT_CASE(collectives_wait_for_all),  KIT_CASE(barrier_no_op),    KIT_END,
+    KIT_CASE(barrier_write_before_read),
+    KIT_CASE(barrier_repeated),
+    KIT_CASE(barrier_no_fall_through),
+    /* A broadcast of MPI, and a gather of nothing, may end before all have entered. */
+    KIT_CASE_WITH(collectives_wait_for_all, .on = "local shm tcp"),
+    KIT_CASE_WITH(barrier_no_op, .ranks = "1"),
+    KIT_END,
 };

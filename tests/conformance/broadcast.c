@@ -1,6 +1,6 @@
 /* broadcast, and who the ranks are. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <string.h>
 
@@ -99,8 +99,16 @@ static void size_consistent(kit *k) {
 }
 
 const kit_case broadcast_cases[] = {
-    KIT_CASE(broadcast_root_0),     KIT_CASE(broadcast_root_last), KIT_CASE(broadcast_every_root),
-    KIT_CASE(broadcast_every_type), KIT_CASE(broadcast_integrity), KIT_CASE(broadcast_empty),
-    KIT_CASE(broadcast_no_op),      KIT_CASE(rank_in_range),       KIT_CASE(rank_constant),
-    KIT_CASE(rank_unique),          KIT_CASE(size_consistent),     KIT_END,
+    KIT_CASE(broadcast_root_0),
+    KIT_CASE(broadcast_root_last),
+    KIT_CASE(broadcast_every_root),
+    KIT_CASE(broadcast_every_type),
+    KIT_CASE(broadcast_integrity),
+    KIT_CASE(broadcast_empty),
+    KIT_CASE_WITH(broadcast_no_op, .ranks = "1"),
+    KIT_CASE(rank_in_range),
+    KIT_CASE(rank_constant),
+    KIT_CASE(rank_unique),
+    KIT_CASE(size_consistent),
+    KIT_END,
 };

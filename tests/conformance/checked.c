@@ -1,4 +1,4 @@
-#include "checked.h"
+#include "conformance/checked.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void layout_reverse(const kit *k, layout *l) {
 /* All of recv as it must be after the call. */
 static uint8_t *gathered_image(const kit *k, cobre_type type, const layout *l, uint64_t seed) {
     size_t size = reference_size(type);
-    uint8_t *image = kit_alloc(k, l->extent * size);
+    uint8_t *image = kit_alloc(l->extent * size);
     if (image)
         memset(image, UNTOUCHED, l->extent * size);
     for (size_t r = 0; r < k->size; r++)
@@ -32,33 +32,23 @@ static uint8_t *gathered_image(const kit *k, cobre_type type, const layout *l, u
     return image;
 }
 
-static void check_same(const kit *k, const void *actual, const void *expected, size_t bytes) {
-    if (bytes == 0 || memcmp(actual, expected, bytes) == 0)
-        return;
-    size_t at = 0;
-    while (((const uint8_t *)actual)[at] == ((const uint8_t *)expected)[at])
-        at++;
-    kit_fail(k, __FILE__, __LINE__, "the result: byte %zu of %zu is %02x, not %02x, and so the comparison", at, bytes,
-             ((const uint8_t *)actual)[at], ((const uint8_t *)expected)[at]);
-}
-
 static void gather_into_buffer(kit *k, bool in_place, cobre_type type, const layout *l, uint64_t seed,
                                const uint8_t *image) {
     size_t size = reference_size(type), count = l->counts[k->rank];
     uint64_t sequence = reference_sequence(seed, k->rank);
-    uint8_t *recv = kit_alloc(k, l->extent * size), *apart = NULL, *send;
+    uint8_t *recv = kit_alloc(l->extent * size), *apart = NULL, *send;
     if (recv)
         memset(recv, UNTOUCHED, l->extent * size);
     if (in_place)
         send = recv ? recv + l->displs[k->rank] * size : NULL;
     else
-        send = apart = kit_alloc(k, count * size);
+        send = apart = kit_alloc(count * size);
     if (count)
         reference_fill(send, type, 0, count, sequence);
     CHECK_OK(cobre_allgatherv(k->comm, send, count, recv, l->extent, l->counts, l->displs, type));
-    check_same(k, recv, image, l->extent * size);
+    CHECK_BYTES(recv, image, l->extent * size);
     if (count && !in_place)
-        check_same(k, send, image + l->displs[k->rank] * size, count * size);
+        CHECK_BYTES(send, image + l->displs[k->rank] * size, count * size);
     free(apart);
     free(recv);
 }
@@ -71,12 +61,12 @@ static void gather_into_region(kit *k, bool in_place, cobre_type type, const lay
     if (cobre_region_data_mut(region))
         memset(cobre_region_data_mut(region), UNTOUCHED, l->extent * size);
     CHECK_OK(cobre_region_fence(region));
-    void *apart = in_place ? NULL : kit_alloc(k, count * size);
+    void *apart = in_place ? NULL : kit_alloc(count * size);
     void *send = in_place ? cobre_region_claim(region, l->displs[k->rank], count) : apart;
     if (count)
         reference_fill(send, type, 0, count, reference_sequence(seed, k->rank));
     CHECK_OK(cobre_allgatherv_region(k->comm, send, count, region, l->counts, l->displs));
-    check_same(k, cobre_region_data(region), image, l->extent * size);
+    CHECK_BYTES(cobre_region_data(region), image, l->extent * size);
     CHECK_OK(cobre_region_free(&region));
     free(apart);
 }
@@ -93,14 +83,14 @@ void checked_allgatherv(kit *k, gather_target target, cobre_type type, const lay
 }
 
 /* Compares block by block: the reference needs no memory of the payload's size. */
-static void check_reduced(const kit *k, const void *result, cobre_type type, cobre_op op, size_t count, uint64_t seed) {
+static void check_reduced(size_t ranks, const void *result, cobre_type type, cobre_op op, size_t count, uint64_t seed) {
     enum { BLOCK = 1024 };
     uint64_t acc[BLOCK], work[BLOCK];
     size_t size = reference_size(type), per_block = sizeof acc / size;
     for (size_t first = 0; first < count; first += per_block) {
         size_t n = count - first < per_block ? count - first : per_block;
-        reference_reduce(acc, work, type, op, first, n, seed, k->size);
-        check_same(k, (const uint8_t *)result + first * size, acc, n * size);
+        reference_reduce(acc, work, type, op, first, n, seed, ranks);
+        CHECK_BYTES((const uint8_t *)result + first * size, acc, n * size);
     }
 }
 
@@ -109,15 +99,15 @@ void checked_allreduce(kit *k, bool in_place, cobre_type type, cobre_op op, size
              cobre_type_name(type), (int)op, count, (unsigned long long)seed);
     size_t bytes = count * reference_size(type);
     uint64_t sequence = reference_sequence(seed, k->rank);
-    void *send = kit_alloc(k, bytes), *recv = in_place ? send : kit_alloc(k, bytes);
+    void *send = kit_alloc(bytes), *recv = in_place ? send : kit_alloc(bytes);
     reference_fill(send, type, 0, count, sequence);
     if (!in_place)
         memset(recv, UNTOUCHED, bytes);
     CHECK_OK(cobre_allreduce(k->comm, send, count, recv, count, type, op));
-    check_reduced(k, recv, type, op, count, seed);
+    check_reduced(k->size, recv, type, op, count, seed);
     if (!in_place) {
         reference_fill(recv, type, 0, count, sequence);
-        check_same(k, send, recv, bytes);
+        CHECK_BYTES(send, recv, bytes);
         free(recv);
     }
     free(send);
@@ -128,7 +118,7 @@ void checked_broadcast(kit *k, cobre_type type, size_t count, size_t root, uint6
              (unsigned long long)seed);
     size_t bytes = count * reference_size(type);
     uint64_t sequence = reference_sequence(seed, root);
-    void *buf = kit_alloc(k, bytes), *expected = kit_alloc(k, bytes);
+    void *buf = kit_alloc(bytes), *expected = kit_alloc(bytes);
     if (count) {
         reference_fill(expected, type, 0, count, sequence);
         memset(buf, UNTOUCHED, bytes);
@@ -136,7 +126,7 @@ void checked_broadcast(kit *k, cobre_type type, size_t count, size_t root, uint6
             memcpy(buf, expected, bytes);
     }
     CHECK_OK(cobre_broadcast(k->comm, buf, count, type, root));
-    check_same(k, buf, expected, bytes);
+    CHECK_BYTES(buf, expected, bytes);
     free(expected);
     free(buf);
 }
@@ -161,7 +151,7 @@ void checked_exact_sum(kit *k, uint64_t seed) {
     double n = (double)k->size;
     double expected = ldexp(n * (n + 1) / 2, -600) + ldexp(n, -610);
     double actual = cobre_exact_round(&sum);
-    check_same(k, &actual, &expected, sizeof expected);
+    CHECK_BYTES(&actual, &expected, sizeof expected);
 }
 
 void checked_still_works(kit *k) {
@@ -178,7 +168,7 @@ void checked_still_works(kit *k) {
 /* Between barriers, because all ranks must have freed theirs, and because threads share the counts. */
 static kit_usage usage_of_all(kit *k) {
     CHECK_OK(cobre_barrier(k->comm));
-    kit_usage usage = kit_count_usage(k);
+    kit_usage usage = kit_count_usage();
     CHECK_OK(cobre_barrier(k->comm));
     return usage;
 }

@@ -2,8 +2,8 @@
 #ifndef COBRE_TEST_CHECKED_H
 #define COBRE_TEST_CHECKED_H
 
-#include "kit.h"
-#include "reference.h"
+#include "conformance/reference.h"
+#include "kit/kit.h"
 
 /* Where the parts of a gather lie. The same counts on all ranks; displs as they like, except into a region. */
 typedef struct {

@@ -1,24 +1,22 @@
 /* Wrong arguments: each gives its own error, on the rank that made it, before anything is sent. All ranks make the same
  * mistake here; then the communicator must work as if nothing had happened. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <string.h>
 #include <sys/wait.h>
 
 /* What every error of a call has: where, and text for a person. */
-static void check_error(const kit *k, int line, const char *operation) {
+static void check_error(const char *operation) {
     const cobre_error *error = cobre_last_error();
-    if (strcmp(error->operation, operation) != 0)
-        kit_fail(k, __FILE__, line, "the error's operation is \"%s\", not \"%s\",", error->operation, operation);
-    if (!error->message[0] || !error->suggestion[0] || strchr(error->message, '\n'))
-        kit_fail(k, __FILE__, line, "the error's text");
+    CHECK_TEXT(error->operation, operation);
+    CHECK(error->message[0] && error->suggestion[0] && !strchr(error->message, '\n'));
 }
 
 #define EXPECT(call, status, operation)                                                                                \
     do {                                                                                                               \
         CHECK_STATUS(call, status);                                                                                    \
-        check_error(k, __LINE__, operation);                                                                           \
+        check_error(operation);                                                                                        \
     } while (0)
 #define EXPECT_SIZE(call, operation, needed, given)                                                                    \
     do {                                                                                                               \

@@ -1,6 +1,6 @@
 /* allgatherv and allgatherv_region: each scenario is written once, for a target. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -211,7 +211,7 @@ static void allgatherv_region_appends(kit *k) {
     size_t step = l.extent, size = sizeof(double);
     cobre_region *region = NULL;
     CHECK_OK(cobre_region_create(k->comm, CALLS * step, COBRE_F64, 0, &region));
-    uint8_t *send = kit_alloc(k, l.counts[k->rank] * size), *expected = kit_alloc(k, step * size);
+    uint8_t *send = kit_alloc(l.counts[k->rank] * size), *expected = kit_alloc(step * size);
     for (size_t call = 0; call < CALLS; call++) {
         reference_fill(send, COBRE_F64, 0, l.counts[k->rank], reference_sequence(k->seed + call, k->rank));
         CHECK_OK(cobre_allgatherv_region(k->comm, send, l.counts[k->rank], region, l.counts, l.displs));

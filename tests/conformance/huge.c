@@ -4,8 +4,8 @@
  * pages. What is sent repeats with that period, so a receiver that writes each copy over the last one ends up with one
  * period of it, if every byte came to its place. The period divides no power of two, so a length or an offset cut to 32
  * bits puts other bytes there, or none. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 enum { PERIOD = 4097 * 4096 };
 #define FOUR_GIB ((size_t)1 << 32)
 
-static uint8_t *map_periodic(const kit *k, size_t bytes) {
+static uint8_t *map_periodic(size_t bytes) {
     int fd = memfd_create("cobre-test-huge", MFD_CLOEXEC);
     CHECK(fd >= 0 && ftruncate(fd, PERIOD) == 0);
     size_t room = (bytes + PERIOD - 1) / PERIOD * PERIOD;
@@ -34,9 +34,9 @@ static void unmap_periodic(void *data, size_t bytes) {
 
 static void broadcast_over_4gib(kit *k) {
     if (KIT_SANITIZED)
-        SKIP("too slow with sanitizers");
+        SKIP(k, "too slow with sanitizers");
     size_t bytes = FOUR_GIB + 12345;
-    uint8_t *buf = map_periodic(k, bytes), *expected = kit_alloc(k, PERIOD);
+    uint8_t *buf = map_periodic(bytes), *expected = kit_alloc(PERIOD);
     reference_fill(expected, COBRE_U8, 0, PERIOD, k->seed);
     if (k->rank == 0)
         memcpy(buf, expected, PERIOD);
@@ -49,13 +49,13 @@ static void broadcast_over_4gib(kit *k) {
 /* One rank has nearly all of it; each part starts at a place of its own in the period. */
 static void allgatherv_over_4gib(kit *k) {
     if (KIT_SANITIZED)
-        SKIP("too slow with sanitizers");
+        SKIP(k, "too slow with sanitizers");
     layout l = {.extent = 0};
     for (size_t r = 0; r < k->size; r++)
         l.counts[r] = r + 1 == k->size ? FOUR_GIB + 777 : 1000003;
     layout_place(k, &l, 0, 0);
     size_t mine = l.counts[k->rank];
-    uint8_t *recv = map_periodic(k, l.extent), *send = map_periodic(k, mine), *expected = kit_alloc(k, PERIOD);
+    uint8_t *recv = map_periodic(l.extent), *send = map_periodic(mine), *expected = kit_alloc(PERIOD);
     reference_fill(expected, COBRE_U8, 0, PERIOD, k->seed);
     size_t shift = l.displs[k->rank] % PERIOD; /* send[i] is expected[(displs + i) % PERIOD] */
     memcpy(send, expected + shift, PERIOD - shift);
@@ -69,10 +69,10 @@ static void allgatherv_over_4gib(kit *k) {
 
 static void allreduce_over_2g_elements(kit *k) {
     if (KIT_SANITIZED)
-        SKIP("too slow with sanitizers");
+        SKIP(k, "too slow with sanitizers");
     size_t count = ((size_t)1 << 31) + 54321;
-    uint8_t *send = map_periodic(k, count), *recv = map_periodic(k, count);
-    uint8_t *expected = kit_alloc(k, PERIOD), *work = kit_alloc(k, PERIOD);
+    uint8_t *send = map_periodic(count), *recv = map_periodic(count);
+    uint8_t *expected = kit_alloc(PERIOD), *work = kit_alloc(PERIOD);
     reference_fill(send, COBRE_U8, 0, PERIOD, reference_sequence(k->seed, k->rank));
     reference_reduce(expected, work, COBRE_U8, COBRE_SUM, 0, PERIOD, k->seed, k->size);
     CHECK_OK(cobre_allreduce(k->comm, send, count, recv, count, COBRE_U8, COBRE_SUM));
@@ -83,9 +83,10 @@ static void allreduce_over_2g_elements(kit *k) {
     free(work);
 }
 
+#define ALONE_AND_TWO(name) KIT_CASE_WITH(name, .ranks = "1", .on = "local"), KIT_CASE_WITH(name, .ranks = "2")
 const kit_case huge_cases[] = {
-    KIT_CASE(broadcast_over_4gib),
-    KIT_CASE(allgatherv_over_4gib),
-    KIT_CASE(allreduce_over_2g_elements),
+    ALONE_AND_TWO(broadcast_over_4gib),
+    ALONE_AND_TWO(allgatherv_over_4gib),
+    ALONE_AND_TWO(allreduce_over_2g_elements),
     KIT_END,
 };

@@ -1,6 +1,6 @@
 /* allreduce: sums, minima and maxima of every type and size, and exact sums. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Shared regions. The same source must be right where memory is shared and where each rank has a block of its own. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void region_every_type(kit *k) {
         if (cobre_region_data_mut(region))
             reference_fill(cobre_region_data_mut(region), type, 0, count, k->seed + t);
         CHECK_OK(cobre_region_fence(region));
-        uint8_t *expected = kit_alloc(k, bytes);
+        uint8_t *expected = kit_alloc(bytes);
         reference_fill(expected, type, 0, count, k->seed + t);
         CHECK(memcmp(cobre_region_data(region), expected, bytes) == 0);
         CHECK((const char *)cobre_region_claim(region, 7, 1) ==
@@ -194,7 +194,7 @@ static void region_seal(kit *k) {
 
 /* More than there is: an error on all ranks that says how much, and nothing is lost. */
 static void region_too_big(kit *k) {
-    uint64_t asked[] = {kit_memory_total(k) + (1 << 30), (uint64_t)1 << 45, (uint64_t)1 << 58};
+    uint64_t asked[] = {kit_memory_total() + (1 << 30), (uint64_t)1 << 45, (uint64_t)1 << 58};
     for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
         kit_note(k, "region of %llu bytes", (unsigned long long)asked[i]);
         size_t count = asked[i] / sizeof(double);

@@ -1,6 +1,6 @@
 /* split_local: a second communicator that the first knows nothing of. */
-#include "checked.h"
-#include "tables.h"
+#include "conformance/checked.h"
+#include "conformance/tables.h"
 
 #include <pthread.h>
 
@@ -87,6 +87,7 @@ static void split_local_regions(kit *k) {
 
 static void *use_child(void *argument) {
     kit *child = argument;
+    kit_be(child);
     uint64_t state = child->seed + 5;
     for (size_t i = 0; i < kit_times(300); i++)
         checked_random(child, &state, 1 << 16);

@@ -2,7 +2,7 @@
 #ifndef COBRE_TEST_TABLES_H
 #define COBRE_TEST_TABLES_H
 
-#include "kit.h"
+#include "kit/kit.h"
 
 /* X(table) */
 #define CONFORMANCE_TABLES(X)                                                                                          \
@@ -16,6 +16,7 @@
     X(split_cases)                                                                                                     \
     X(error_cases)                                                                                                     \
     X(error_text_cases)                                                                                                \
+    X(mismatch_cases)                                                                                                  \
     X(huge_cases)
 
 #define DECLARE_TABLE(table) extern const kit_case table[];

@@ -1,5 +1,5 @@
 /* cycles.c: open and free, create and free, split and free, again and again: nothing may grow. */
-#include "operations.h"
+#include "fault/operations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +15,17 @@ typedef struct {
 } usage;
 
 static usage count_usage(void) {
-    static char note[1];
-    kit here = {.rank = self.rank, .size = self.size, .note = note};
-    usage now = {.kept = kit_count_usage(&here)};
+    usage now = {.kept = kit_count_usage()};
     char line[256];
     FILE *file = fopen("/proc/self/status", "r");
-    MUST(file);
+    CHECK(file);
     while (fgets(line, sizeof line, file)) {
         sscanf(line, "Threads: %zu", &now.threads);
         sscanf(line, "VmRSS: %zu", &now.resident_kib);
     }
     fclose(file);
     file = fopen("/proc/self/maps", "r");
-    MUST(file);
+    CHECK(file);
     while (fgets(line, sizeof line, file))
         now.segments += strstr(line, "/dev/shm/") != NULL;
     fclose(file);
@@ -35,19 +33,19 @@ static usage count_usage(void) {
 }
 
 static void must_not_grow(const usage *before, const usage *after) {
-    MUST_SAY(after->kept.descriptors <= before->kept.descriptors, "descriptors stay at %zu: %zu",
-             before->kept.descriptors, after->kept.descriptors);
-    MUST_SAY(after->segments <= before->segments, "mapped segments stay at %zu: %zu", before->segments,
-             after->segments);
-    MUST_SAY(after->kept.shm_blocks <= before->kept.shm_blocks, "blocks in /dev/shm stay at %zu: %zu",
-             before->kept.shm_blocks, after->kept.shm_blocks);
-    MUST_SAY(after->threads <= before->threads, "threads stay at %zu: %zu", before->threads, after->threads);
+    CHECK_SAY(after->kept.descriptors <= before->kept.descriptors, "descriptors stay at %zu: %zu",
+              before->kept.descriptors, after->kept.descriptors);
+    CHECK_SAY(after->segments <= before->segments, "mapped segments stay at %zu: %zu", before->segments,
+              after->segments);
+    CHECK_SAY(after->kept.shm_blocks <= before->kept.shm_blocks, "blocks in /dev/shm stay at %zu: %zu",
+              before->kept.shm_blocks, after->kept.shm_blocks);
+    CHECK_SAY(after->threads <= before->threads, "threads stay at %zu: %zu", before->threads, after->threads);
     if (KIT_SANITIZED) /* which keep freed memory for a while on purpose */
         return;
-    MUST_SAY(after->kept.mappings <= before->kept.mappings + 2, "mappings stay at %zu: %zu", before->kept.mappings,
-             after->kept.mappings); /* the allocator may have opened an arena */
-    MUST_SAY(after->resident_kib <= before->resident_kib + 512, "resident memory stays at %zu KiB: %zu",
-             before->resident_kib, after->resident_kib);
+    CHECK_SAY(after->kept.mappings <= before->kept.mappings + 2, "mappings stay at %zu: %zu", before->kept.mappings,
+              after->kept.mappings); /* the allocator may have opened an arena */
+    CHECK_SAY(after->resident_kib <= before->resident_kib + 512, "resident memory stays at %zu KiB: %zu",
+              before->resident_kib, after->resident_kib);
 }
 
 /* The first tenth is for caches to fill; the rest must leave no trace. */
@@ -56,18 +54,18 @@ static void repeat(size_t times, void (*once)(cobre_comm *), cobre_comm *comm) {
     for (size_t i = 0; i < times; i++) {
         if (i == times / 10) {
             if (comm)
-                MUST_OK(cobre_barrier(comm)); /* all have given back what they had */
+                CHECK_OK(cobre_barrier(comm)); /* all have given back what they had */
             before = count_usage();
             if (comm)
-                MUST_OK(cobre_barrier(comm)); /* nobody takes more while another counts */
+                CHECK_OK(cobre_barrier(comm)); /* nobody takes more while another counts */
         }
         once(comm);
     }
     if (comm)
-        MUST_OK(cobre_barrier(comm));
+        CHECK_OK(cobre_barrier(comm));
     usage after = count_usage();
     if (comm)
-        MUST_OK(cobre_barrier(comm));
+        CHECK_OK(cobre_barrier(comm));
     must_not_grow(&before, &after);
 }
 
@@ -75,9 +73,9 @@ static void open_and_free(cobre_comm *none) {
     (void)none;
     cobre_comm *comm = open_rank();
     uint64_t mine = self.rank + 1, sum = 0;
-    MUST_OK(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM));
-    MUST(sum == self.size * (self.size + 1) / 2);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM));
+    CHECK(sum == self.size * (self.size + 1) / 2);
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void many_opens(void) {
@@ -89,39 +87,39 @@ static void create_and_free(cobre_comm *comm) {
     cobre_region *region;
     number++;
     size_t count = 1000 * (1 + number % 50);
-    MUST_OK(cobre_region_create(comm, count, COBRE_F64, number % 2 ? COBRE_REGION_INTERLEAVE : 0, &region));
+    CHECK_OK(cobre_region_create(comm, count, COBRE_F64, number % 2 ? COBRE_REGION_INTERLEAVE : 0, &region));
     double *mine = cobre_region_claim(region, count * self.rank / self.size, count / self.size);
     for (size_t i = 0; i < count / self.size; i++) {
-        MUST(mine[i] == 0); /* what was in an old region is not seen again */
+        CHECK(mine[i] == 0); /* what was in an old region is not seen again */
         mine[i] = 1;
     }
     if (number % 3 == 0)
-        MUST_OK(cobre_region_seal(region));
+        CHECK_OK(cobre_region_seal(region));
     else
-        MUST_OK(cobre_region_fence(region));
-    MUST(*(const double *)cobre_region_data(region) == 1);
-    MUST_OK(cobre_region_free(&region));
+        CHECK_OK(cobre_region_fence(region));
+    CHECK(*(const double *)cobre_region_data(region) == 1);
+    CHECK_OK(cobre_region_free(&region));
 }
 
 static void many_regions(void) {
     cobre_comm *comm = open_rank();
     repeat(kit_times(1000), create_and_free, comm);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void split_and_free(cobre_comm *comm) {
     cobre_comm *local;
-    MUST_OK(cobre_split_local(comm, &local));
+    CHECK_OK(cobre_split_local(comm, &local));
     open_and_free(NULL);
-    MUST_OK(cobre_barrier(local));
+    CHECK_OK(cobre_barrier(local));
     create_and_free(local);
-    MUST_OK(cobre_comm_free(&local));
+    CHECK_OK(cobre_comm_free(&local));
 }
 
 static void many_splits(void) {
     cobre_comm *comm = open_rank();
     repeat(kit_times(200), split_and_free, comm);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 /* The last collective of a job: who leaves right after it has not failed the others, however late they look. One rank
@@ -131,7 +129,7 @@ static void finish_and_leave(bool in_order) {
     tools t = equip();
     if (kit_below(&state, self.size) == self.rank)
         set_aside(1e-6 * (double)kit_below(&state, 4000));
-    MUST_OK(mixed_collectives(&t, &plan_seed));
+    CHECK_OK(mixed_collectives(&t, &plan_seed));
     if (in_order)
         put_away(&t);
     else
@@ -153,7 +151,7 @@ static void open_and_fail(cobre_comm *none) {
     cobre_config config = rank_config();
     cobre_comm *comm;
     config.join_timeout_secs = 1e-3;
-    MUST(cobre_comm_open(&config, &comm) == COBRE_INITIALIZATION_FAILED && !comm);
+    CHECK(cobre_comm_open(&config, &comm) == COBRE_INITIALIZATION_FAILED && !comm);
 }
 
 static void many_failures(void) {
@@ -191,11 +189,11 @@ static void failing_cycles(void) {
     run(1, many_failures);
 }
 
-const fault_case cycle_cases[] = {
+const check_case cycle_cases[] = {
     {.name = "open_cycles", .run = open_cycles, .busy = true},
-    {.name = "region_cycles", .run = region_cycles, .busy = true, .shm_only = true},
-    {.name = "split_cycles", .run = split_cycles, .busy = true, .shm_only = true},
+    {.name = "region_cycles", .run = region_cycles, .busy = true, .only = COBRE_SHM},
+    {.name = "split_cycles", .run = split_cycles, .busy = true, .only = COBRE_SHM},
     {.name = "leaving_after_the_last", .run = leaving_after_the_last, .busy = true},
     {.name = "failing_cycles", .run = failing_cycles, .busy = true},
-    {0},
+    CHECK_END,
 };

@@ -1,6 +1,6 @@
 /* deaths.c: a rank ends before, inside and between all operations, by SIGKILL, by _exit, by exit and by leaving in
  * order. Every survivor must name it, at once and from then on, and must be able to clean up. */
-#include "operations.h"
+#include "fault/operations.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -36,8 +36,8 @@ static void *end_when_told(void *argument) {
     if (plan.way == QUIET_EXIT)
         _exit(0);
     if (plan.way == EXIT)
-        exit(0);                      /* what a return from main does */
-    MUST(!victim_waits(plan.moment)); /* one call at a time */
+        exit(0);                       /* what a return from main does */
+    CHECK(!victim_waits(plan.moment)); /* one call at a time */
     put_away(&bag);
     say("left", 0);
     await_order(); /* it has left, but lives on */
@@ -48,11 +48,11 @@ static void be_victim(void) {
     pthread_t thread;
     if (!victim_waits(plan.moment))
         end_when_told(NULL);
-    MUST(pthread_create(&thread, NULL, end_when_told, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, end_when_told, NULL) == 0);
     report_inside();
     plan.operation->call(&bag);
     /* exit() takes its time, above all under a sanitizer: the call may end, well or not, before the process does. */
-    MUST_SAY(plan.way == EXIT, "the victim returned");
+    CHECK_SAY(plan.way == EXIT, "the victim returned");
     for (;;)
         pause();
 }
@@ -65,9 +65,9 @@ static cobre_status try_once(void) {
 
 static void body(void) {
     bag = equip();
-    MUST_OK(cobre_barrier(bag.comm));
+    CHECK_OK(cobre_barrier(bag.comm));
     if (plan.moment == AWAITED)
-        MUST_OK(plan.operation->call(&bag));
+        CHECK_OK(plan.operation->call(&bag));
     say("ready", 0);
     if (self.rank == plan.victim)
         be_victim();
@@ -83,7 +83,7 @@ static void body(void) {
 static double end_victim(job *j) {
     if (plan.way == KILL)
         return kill_rank(j, plan.victim);
-    double now = kit_seconds();
+    double now = mark_time(j);
     order(j, plan.victim, 'e');
     return now;
 }
@@ -127,7 +127,7 @@ static void check_survivor(job *j, size_t r, double since) {
     const report *returned = await(j, r, "returned");
     if (returned->status == COBRE_OK) {
         /* The victim had published its part: the others may finish, once. So they may while it is busy with its exit(). */
-        MUST(plan.moment == INSIDE || plan.way == EXIT);
+        CHECK(plan.moment == INSIDE || plan.way == EXIT);
         since = fmax(since, await(j, r, "entered")->time);
         returned = await(j, r, "returned");
     }
@@ -139,7 +139,7 @@ static void check_survivor(job *j, size_t r, double since) {
         must_have_failed(j, failed, cause, plan.victim, before);
         before = failed->time;
     }
-    MUST(await(j, r, "free")->time - before < 1);
+    must_come_within(j, await(j, r, "free"), before, PROMISE);
 }
 
 static double time_entered(job *j, size_t r) {
@@ -201,7 +201,7 @@ CASE(exit_inside_one_away, EXIT, DESERTED)
 CASE(free_before, FREE, BEFORE)
 CASE(free_between, FREE, AWAITED)
 
-const fault_case death_cases[] = {
+const check_case death_cases[] = {
     {.name = "kill_before", .run = kill_before, .timed = true, .busy = true},
     {.name = "kill_between", .run = kill_between, .timed = true, .busy = true},
     {.name = "kill_inside", .run = kill_inside, .timed = true, .busy = true},
@@ -215,5 +215,5 @@ const fault_case death_cases[] = {
     {.name = "exit_inside_one_away", .run = exit_inside_one_away, .timed = true, .busy = true},
     {.name = "free_before", .run = free_before, .timed = true, .busy = true},
     {.name = "free_between", .run = free_between, .timed = true, .busy = true},
-    {0},
+    CHECK_END,
 };

@@ -1,5 +1,6 @@
 /* join.c: deaths while a job forms. The survivors must say who is missing, and the name must not stay. */
-#include "harness.h"
+#include "kit/harness.h"
+#include "kit/sentinel.h"
 
 #include "backends/shm/clean.h"
 
@@ -25,9 +26,9 @@ static void join(void) {
     report_inside();
     if (tell("opened", cobre_comm_open(&config, &comm)) == COBRE_OK) {
         tell("barrier", cobre_barrier(comm));
-        MUST_OK(cobre_comm_free(&comm));
+        CHECK_OK(cobre_comm_free(&comm));
     }
-    MUST(comm == NULL);
+    CHECK(comm == NULL);
 }
 
 /* Rank 0's segment is complete once it waits; a rank that is started later and waits has joined. */
@@ -39,9 +40,9 @@ static void start_and_join(job *j, size_t rank) {
 static void must_name(const report *r, size_t rank) {
     char text[32];
     snprintf(text, sizeof text, "rank %zu ", rank);
-    MUST_SAY(r->status == COBRE_INITIALIZATION_FAILED, "InitializationFailed on rank %zu, not %s", r->rank,
-             cobre_status_name(r->status));
-    MUST_SAY(strstr(r->message, text) != NULL, "rank %zu's error names rank %zu: %s", r->rank, rank, r->message);
+    CHECK_SAY(r->status == COBRE_INITIALIZATION_FAILED, "InitializationFailed on rank %zu, not %s", r->rank,
+              cobre_status_name(r->status));
+    CHECK_SAY(strstr(r->message, text) != NULL, "rank %zu's error names rank %zu: %s", r->rank, rank, r->message);
 }
 
 static void set_timeouts(double seconds) {
@@ -49,34 +50,42 @@ static void set_timeouts(double seconds) {
         plan.timeout[r] = seconds;
 }
 
-/* Rank 2 of 3 never comes. */
-static void join_absent(void) {
-    for (size_t patient = 0; patient < 2; patient++) { /* which of the two waits longer must not matter */
-        job j;
-        set_timeouts(0.4);
-        plan.timeout[patient] = 3;
-        make_job(&j, 3);
-        start_and_join(&j, 0);
-        start_and_join(&j, 1);
-        const report *first = await(&j, 1 - patient, "opened");
-        must_name(first, 2);
-        MUST(await(&j, patient, "opened")->status == COBRE_INITIALIZATION_FAILED);
-        MUST_SAY(strlen(first->suggestion) > 0, "there is a suggestion");
-        end_job(&j);
+/* Ranks 0 and 1 of 3 come, one after the other, and rank 2 never does. False if the machine was so slow that they may not
+ * have met: then neither can know who is absent. */
+static bool miss_rank_2(size_t first, double timeout, double patience) {
+    job j;
+    size_t second = 1 - first;
+    set_timeouts(timeout);
+    plan.timeout[second] = patience;
+    make_job(&j, 3);
+    double began = kit_seconds();
+    start_and_join(&j, first);
+    start_rank(&j, second, join);
+    double met = await(&j, second, "inside")->time;
+    const report *opened[2] = {await(&j, 0, "opened"), await(&j, 1, "opened")};
+    bool have_met = met - began < timeout / 2 && sentinel_lost(began, opened[first]->time) < timeout / 4;
+    if (have_met) {
+        must_name(opened[first], 2);
+        CHECK_SAY(strlen(opened[first]->suggestion) > 0, "there is a suggestion");
+        CHECK(opened[second]->status == COBRE_INITIALIZATION_FAILED);
+        if (patience <= timeout)
+            must_name(opened[second], 2);
     }
+    end_job(&j);
+    return have_met;
 }
 
-/* The same when the others' time is up before rank 0's: that they gave up is not the reason. */
+/* Who comes first, and who waits longer, must not matter. */
+static void join_absent(void) {
+    for (size_t first = 0; first < 2; first++)
+        for (double timeout = 0.4; !miss_rank_2(first, timeout, 3 * timeout);)
+            timeout *= 2;
+}
+
+/* That the others gave up before rank 0 is not the reason. */
 static void join_absent_seen_first_by_others(void) {
-    job j;
-    set_timeouts(0.4);
-    make_job(&j, 3);
-    start_rank(&j, 1, join);
-    await(&j, 1, "inside");
-    start_rank(&j, 0, join);
-    for (size_t r = 0; r < 2; r++)
-        must_name(await(&j, r, "opened"), 2);
-    end_job(&j);
+    for (double timeout = 0.4; !miss_rank_2(1, timeout, timeout);)
+        timeout *= 2;
 }
 
 /* Rank 0 never comes: the others say so. */
@@ -98,13 +107,13 @@ static void kill_joined(size_t size, size_t victim, size_t absent) {
     for (size_t r = 0; r < size; r++)
         if (r != absent)
             start_and_join(&j, r);
-    MUST(name_exists(j.name));
+    CHECK(name_exists(j.name));
     double since = kill_rank(&j, victim);
     for (size_t r = 0; r < size; r++)
         if (r != victim && r != absent) {
             const report *opened = await(&j, r, "opened");
             must_name(opened, victim);
-            MUST_SAY(opened->time - since < 2, "rank %zu knows it soon, not after %.3f s", r, opened->time - since);
+            must_come_within(&j, opened, since, PROMISE);
         }
     end_job(&j);
 }
@@ -116,7 +125,7 @@ static void join_kill_of_joined(void) {
 }
 
 static void join_kill_behind_an_absent_rank(void) {
-    set_timeouts(8);
+    set_timeouts(30);
     kill_joined(3, 2, 1);
 }
 
@@ -142,12 +151,12 @@ static void leave_name(job *j) {
     start_and_join(j, 0);
     start_and_join(j, 1);
     for (size_t r = 0; r < 2; r++) /* frozen first: neither may see the other's death and clean up */
-        MUST(kill(j->rank[r].pid, SIGSTOP) == 0);
+        CHECK(kill(j->rank[r].pid, SIGSTOP) == 0);
     for (size_t r = 0; r < 2; r++)
         kill_rank(j, r);
     for (size_t r = 0; r < 2; r++)
         await_end(j, r);
-    MUST(name_exists(j->name));
+    CHECK(name_exists(j->name));
 }
 
 static void join_after_all_were_killed(void) {
@@ -161,8 +170,8 @@ static void join_after_all_were_killed(void) {
         start_rank(&next, first, join);
         start_rank(&next, 1 - first, join);
         for (size_t r = 0; r < 2; r++) {
-            MUST(await(&next, r, "opened")->status == COBRE_OK);
-            MUST(await(&next, r, "barrier")->status == COBRE_OK);
+            CHECK(await(&next, r, "opened")->status == COBRE_OK);
+            CHECK(await(&next, r, "barrier")->status == COBRE_OK);
         }
         end_job(&next);
         end_job(&dead);
@@ -173,17 +182,17 @@ static void join_clean(void) {
     set_timeouts(0);
     job dead, live;
     leave_name(&dead);
-    MUST(cb_shm_clean(dead.name) == 1);
-    MUST(!name_exists(dead.name));
-    MUST(cb_shm_clean(dead.name) == 0);
+    CHECK(cb_shm_clean(dead.name) == 1);
+    CHECK(!name_exists(dead.name));
+    CHECK(cb_shm_clean(dead.name) == 0);
     end_job(&dead);
 
     make_job(&live, 2);
     start_and_join(&live, 0);
-    MUST(cb_shm_clean(live.name) == 0 && name_exists(live.name));
+    CHECK(cb_shm_clean(live.name) == 0 && name_exists(live.name));
     start_rank(&live, 1, join);
     for (size_t r = 0; r < 2; r++)
-        MUST(await(&live, r, "barrier")->status == COBRE_OK);
+        CHECK(await(&live, r, "barrier")->status == COBRE_OK);
     end_job(&live);
 }
 
@@ -198,7 +207,7 @@ static void join_random_kill(size_t i) {
         if (r == victim)
             continue;
         const report *opened = await(&j, r, "opened");
-        MUST(opened->status == COBRE_OK || opened->status == COBRE_INITIALIZATION_FAILED);
+        CHECK(opened->status == COBRE_OK || opened->status == COBRE_INITIALIZATION_FAILED);
         if (opened->status)
             continue;
         const report *barrier = await(&j, r, "barrier");
@@ -215,16 +224,16 @@ static void join_random_kills(void) {
     side_by_side(8, KIT_SANITIZED ? 40 : 100, join_random_kill);
 }
 
-const fault_case join_cases[] = {
-    {.name = "join_absent", .run = join_absent, .shm_only = true},
-    {.name = "join_absent_seen_first_by_others", .run = join_absent_seen_first_by_others, .shm_only = true},
-    {.name = "join_without_rank_0", .run = join_without_rank_0, .shm_only = true},
-    {.name = "join_kill_of_joined", .run = join_kill_of_joined, .shm_only = true},
-    {.name = "join_kill_behind_an_absent_rank", .run = join_kill_behind_an_absent_rank, .shm_only = true},
-    {.name = "join_kill_of_rank_0", .run = join_kill_of_rank_0, .shm_only = true},
-    {.name = "join_kill_of_large_rank_0", .run = join_kill_of_large_rank_0, .busy = true, .shm_only = true},
-    {.name = "join_after_all_were_killed", .run = join_after_all_were_killed, .shm_only = true},
-    {.name = "join_clean", .run = join_clean, .shm_only = true},
-    {.name = "join_random_kills", .run = join_random_kills, .timed = true, .shm_only = true},
-    {0},
+const check_case join_cases[] = {
+    {.name = "join_absent", .run = join_absent, .only = COBRE_SHM},
+    {.name = "join_absent_seen_first_by_others", .run = join_absent_seen_first_by_others, .only = COBRE_SHM},
+    {.name = "join_without_rank_0", .run = join_without_rank_0, .only = COBRE_SHM},
+    {.name = "join_kill_of_joined", .run = join_kill_of_joined, .only = COBRE_SHM},
+    {.name = "join_kill_behind_an_absent_rank", .run = join_kill_behind_an_absent_rank, .only = COBRE_SHM},
+    {.name = "join_kill_of_rank_0", .run = join_kill_of_rank_0, .only = COBRE_SHM},
+    {.name = "join_kill_of_large_rank_0", .run = join_kill_of_large_rank_0, .busy = true, .only = COBRE_SHM},
+    {.name = "join_after_all_were_killed", .run = join_after_all_were_killed, .only = COBRE_SHM},
+    {.name = "join_clean", .run = join_clean, .only = COBRE_SHM},
+    {.name = "join_random_kills", .run = join_random_kills, .timed = true, .only = COBRE_SHM},
+    CHECK_END,
 };

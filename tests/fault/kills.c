@@ -1,5 +1,5 @@
 /* kills.c: SIGKILL at random moments, and of ranks that make it hard to see. */
-#include "operations.h"
+#include "fault/operations.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void work_until_failure(void) {
     tools t = equip();
     if (self.rank == plan.victim && plan.before)
         plan.before();
-    MUST_OK(cobre_barrier(t.comm));
+    CHECK_OK(cobre_barrier(t.comm));
     say("ready", (uint64_t)getpid());
     while (plan.work(&t, &state) == COBRE_OK)
         ;
@@ -37,7 +37,7 @@ static _Atomic uint64_t *worst;
 static void note_worst(double seconds) {
     if (!worst)
         worst = mmap(NULL, sizeof *worst, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    MUST(worst != MAP_FAILED);
+    CHECK(worst != MAP_FAILED);
     uint64_t now = (uint64_t)(1e6 * seconds), before = *worst;
     while (before < now && !atomic_compare_exchange_weak(worst, &before, now))
         ;
@@ -60,7 +60,7 @@ static void kill_after(size_t size, double seconds) {
     await_all(&j, "ready");
     set_aside(seconds);
     for (size_t r = 0; r < size; r++)
-        MUST_SAY(!has_reported(&j, r, "failed"), "nobody fails before the kill");
+        CHECK_SAY(!has_reported(&j, r, "failed"), "nobody fails before the kill");
     check_survivors(&j, kill_rank(&j, plan.victim));
     end_job(&j);
 }
@@ -94,7 +94,7 @@ static cobre_status long_operations(tools *t, uint64_t *state) {
     for (size_t o = 0; o < operation_count(); o++)
         if (strcmp(operations[o].name, name) == 0)
             return operations[o].call(t);
-    NEVER("no operation %s", name);
+    CHECK_NEVER("no operation %s", name);
 }
 
 static void kill_in_large_operation(size_t i) {
@@ -123,7 +123,7 @@ static void kill_of_a_large_rank(void) {
 /* The child keeps the descriptors, the mapping and a copy of everything, and sleeps. */
 static void leave_a_child(void) {
     pid_t child = fork();
-    MUST(child >= 0);
+    CHECK(child >= 0);
     while (child == 0)
         pause();
     say("child", (uint64_t)child);
@@ -141,7 +141,7 @@ static void kill_of_a_parent(void) {
         await_all(&j, "ready");
         set_aside(moment(0.02));
         check_survivors(&j, kill_rank(&j, plan.victim));
-        MUST(kill(child, 0) == 0); /* it lived through all of this */
+        CHECK(kill(child, 0) == 0); /* it lived through all of this */
         kill(child, SIGKILL);
         end_job(&j);
     }
@@ -173,22 +173,22 @@ static void kill_of_everybody(void) {
         for (size_t r = 0; r < 3; r++)
             ranks[r] = (pid_t)await(&j, r, "ready")->number;
         set_aside(moment(0.01));
-        MUST(!name_exists(j.name)); /* it has formed, so it has no name to leave */
+        CHECK(!name_exists(j.name)); /* it has formed, so it has no name to leave */
         kill_rank(&j, 0);
         for (size_t r = 0; r < 3; r++)
             kill(ranks[r], SIGKILL);
         await_end(&j, 0);
-        while (waitpid(-1, NULL, 0) > 0)
-            ;
+        for (size_t r = 0; r < 3; r++)
+            CHECK(waitpid(ranks[r], NULL, 0) == ranks[r]);
         end_job(&j);
     }
 }
 
-const fault_case kill_cases[] = {
+const check_case kill_cases[] = {
     {.name = "random_kills", .run = random_kills, .timed = true, .busy = true},
     {.name = "kills_in_large_operations", .run = kills_in_large_operations, .timed = true, .busy = true},
-    {.name = "kill_of_a_large_rank", .run = kill_of_a_large_rank, .timed = true, .alone = true},
+    {.name = "kill_of_a_large_rank", .run = kill_of_a_large_rank, .timed = true, .serial = true},
     {.name = "kill_of_a_parent", .run = kill_of_a_parent, .timed = true},
     {.name = "kill_of_everybody", .run = kill_of_everybody, .busy = true},
-    {0},
+    CHECK_END,
 };

@@ -1,54 +1,52 @@
-/* main.c: one case a run, because cases change what their process is: its mounts, its plan.
+/* main.c: one case per run, because cases change what their process is: its mounts, its plan.
  *
  *     fault <case> [shm|tcp]       exit code 0: passed, 1: failed, 77: cannot be tried here
  *     fault --list [shm|tcp]       the cases, for cmake/discover.cmake
  *
- * COBRE_TEST_SEED repeats the random choices of a run that failed. */
-#include "harness.h"
+ * COBRE_TEST_SEED repeats the random choices of a run that failed. COBRE_TEST_LATE=R makes rank R late everywhere. */
+#include "kit/harness.h"
+#include "kit/sentinel.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-static const fault_case *const tables[] = {death_cases,    kill_cases,  join_cases,  name_cases,   waiting_cases,
-                                           mismatch_cases, space_cases, cycle_cases, process_cases};
-enum { TABLES = sizeof tables / sizeof *tables };
+extern const check_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], space_cases[],
+    cycle_cases[], process_cases[];
+extern const check_case start_cases[], fake_cases[], secret_cases[], stranger_cases[], dying_cases[], again_cases[];
 
-static void list(void) {
-    for (size_t t = 0; t < TABLES; t++)
-        for (const fault_case *c = tables[t]; c->name; c++)
-            if (backend == COBRE_SHM || !c->shm_only)
-                print_case(c);
-}
+static const check_case *const tables[] = {
+    death_cases, kill_cases, join_cases,   name_cases,  waiting_cases,  space_cases, cycle_cases, process_cases,
+#ifdef COBRE_HAVE_TCP
+    start_cases, fake_cases, secret_cases, dying_cases, stranger_cases, again_cases,
+#endif
+    NULL};
 
-static const fault_case *find(const char *name) {
-    for (size_t t = 0; t < TABLES; t++)
-        for (const fault_case *c = tables[t]; c->name; c++)
-            if (strcmp(c->name, name) == 0)
-                return c;
-    return NULL;
+static check_case chosen[256]; /* those of the backend */
+
+static void choose(void) {
+    size_t count = 0;
+    for (const check_case *const *table = tables; *table; table++)
+        for (const check_case *c = *table; c->name; c++)
+            if (c->only == COBRE_AUTO || c->only == backend) {
+                CHECK(count + 1 < sizeof chosen / sizeof *chosen);
+                chosen[count++] = *c;
+            }
 }
 
 int main(int argc, char **argv) {
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc == 3 && strcmp(argv[2], "tcp") == 0)
-        backend = COBRE_TCP;
-    if (argc > 1 && strcmp(argv[1], "--list") == 0) {
-        list();
-        return 0;
-    }
-    const fault_case *c = argc > 1 ? find(argv[1]) : NULL;
-    if (!c) {
+    backend = argc == 3 && strcmp(argv[2], "tcp") == 0 ? COBRE_TCP : COBRE_SHM;
+    if (argc < 2 || argc > 3) {
         fprintf(stderr, "usage: fault <case>|--list [shm|tcp]\n");
         return 2;
     }
-    /* What the ranks leave behind comes to us. */
-    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
-    c->run();
-    MUST_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
-    printf("passed: %s\n", c->name);
-    return 0;
+    choose();
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); /* what the ranks leave behind comes to us */
+    sentinel_start();
+    int code = check_main(2, argv, chosen);
+    sentinel_stop();
+    CHECK_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+    return code;
 }

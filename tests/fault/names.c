@@ -1,5 +1,5 @@
 /* names.c: what can already be in /dev/shm under the name that a job wants, and jobs that meet there. */
-#include "harness.h"
+#include "kit/harness.h"
 
 #include "backends/shm/shm.h"
 
@@ -28,14 +28,14 @@ static void join_and_stay(void) {
         return;
     for (int i = 0; i < 2; i++) {
         uint64_t mine = self.rank + 1, sum = 0;
-        MUST_OK(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM));
-        MUST(sum == self.size * (self.size + 1) / 2);
+        CHECK_OK(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM));
+        CHECK(sum == self.size * (self.size + 1) / 2);
         if (i == 0) {
             say("formed", 0);
             await_order();
         }
     }
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void join_only(void) {
@@ -48,15 +48,15 @@ static void path_of(const job *j, char path[128]) {
 }
 
 static void must_refuse(const report *r, const char *text) {
-    MUST_SAY(r->status == COBRE_INITIALIZATION_FAILED && strstr(r->message, text),
-             "rank %zu: InitializationFailed with \"%s\", not %s: %s", r->rank, text, cobre_status_name(r->status),
-             r->message);
-    MUST(r->suggestion[0]);
+    CHECK_SAY(r->status == COBRE_INITIALIZATION_FAILED && strstr(r->message, text),
+              "rank %zu: InitializationFailed with \"%s\", not %s: %s", r->rank, text, cobre_status_name(r->status),
+              r->message);
+    CHECK(r->suggestion[0]);
 }
 
 static void must_form(job *j) {
     await_all(j, "formed");
-    MUST(!name_exists(j->name)); /* from here on nothing of it has a name */
+    CHECK(!name_exists(j->name)); /* from here on nothing of it has a name */
     order_all(j, 'g');
     end_job(j);
 }
@@ -72,7 +72,7 @@ static void name_of_forming_job(void) {
     start_rank(&second, 0, join_and_stay);
     snprintf(pid, sizeof pid, "pid %d", (int)first.rank[0].pid);
     must_refuse(await(&second, 0, "opened"), pid);
-    MUST(name_exists(first.name)); /* the first has not lost its name by that */
+    CHECK(name_exists(first.name)); /* the first has not lost its name by that */
     start_rank(&first, 1, join_and_stay);
     must_form(&first);
     end_job(&second);
@@ -121,13 +121,13 @@ static size_t stale_bytes(char **bytes) {
     await(&j, 0, "inside");
     path_of(&j, path);
     int fd = open(path, O_RDONLY);
-    MUST(fd >= 0);
+    CHECK(fd >= 0);
     kill_rank(&j, 0);
     await_end(&j, 0);
-    MUST(fstat(fd, &file) == 0 && (*bytes = malloc((size_t)file.st_size)));
-    MUST(pread(fd, *bytes, (size_t)file.st_size, 0) == file.st_size);
+    CHECK(fstat(fd, &file) == 0 && (*bytes = malloc((size_t)file.st_size)));
+    CHECK(pread(fd, *bytes, (size_t)file.st_size, 0) == file.st_size);
     close(fd);
-    MUST(unlink(path) == 0);
+    CHECK(unlink(path) == 0);
     end_job(&j);
     return (size_t)file.st_size;
 }
@@ -136,7 +136,7 @@ static void put_file(const char *path, const char *bytes, size_t count) {
     char other[160];
     snprintf(other, sizeof other, "%s-new", path);
     int fd = open(other, O_RDWR | O_CREAT | O_EXCL, 0600);
-    MUST(fd >= 0 && write(fd, bytes, count) == (ssize_t)count && rename(other, path) == 0);
+    CHECK(fd >= 0 && write(fd, bytes, count) == (ssize_t)count && rename(other, path) == 0);
     close(fd);
 }
 
@@ -153,7 +153,7 @@ static void name_of_dead_job(void) {
         for (size_t r = 0; r < 4; r++)
             start_rank(&j, (r + i) % 4, join_and_stay);
         for (size_t r = 0; r < 4; r++)
-            MUST(await(&j, r, "opened")->status == COBRE_OK);
+            CHECK(await(&j, r, "opened")->status == COBRE_OK);
         must_form(&j);
     }
     free(bytes);
@@ -170,7 +170,7 @@ static void refuse_both(const char *text, void (*put)(const char *path), void (*
         start_rank(&j, rank, join_only);
         const report *opened = await(&j, rank, "opened");
         must_refuse(opened, text);
-        MUST_SAY(strstr(opened->message, j.name), "the error names %s: %s", j.name, opened->message);
+        CHECK_SAY(strstr(opened->message, j.name), "the error names %s: %s", j.name, opened->message);
         look(path);
         end_job(&j);
     }
@@ -183,39 +183,39 @@ static void put_text(const char *path) {
 static void must_be_text(const char *path) {
     char text[64] = "";
     int fd = open(path, O_RDONLY);
-    MUST(fd >= 0 && read(fd, text, sizeof text) == 36 && memcmp(text, "not a segment", 13) == 0);
+    CHECK(fd >= 0 && read(fd, text, sizeof text) == 36 && memcmp(text, "not a segment", 13) == 0);
     close(fd);
-    MUST(unlink(path) == 0);
+    CHECK(unlink(path) == 0);
 }
 
 static void put_directory(const char *path) {
-    MUST(mkdir(path, 0700) == 0);
+    CHECK(mkdir(path, 0700) == 0);
 }
 
 static void must_be_directory(const char *path) {
-    MUST(rmdir(path) == 0);
+    CHECK(rmdir(path) == 0);
 }
 
 static void put_fifo(const char *path) {
-    MUST(mkfifo(path, 0600) == 0);
+    CHECK(mkfifo(path, 0600) == 0);
 }
 
 static void put_link(const char *path) {
     char other[160];
     snprintf(other, sizeof other, "%s-target", path);
     put_text(other);
-    MUST(symlink(other, path) == 0);
+    CHECK(symlink(other, path) == 0);
 }
 
 static void must_be_link(const char *path) {
     char other[160];
     snprintf(other, sizeof other, "%s-target", path);
     must_be_text(other);
-    MUST(unlink(path) == 0);
+    CHECK(unlink(path) == 0);
 }
 
 static void must_unlink(const char *path) {
-    MUST(unlink(path) == 0);
+    CHECK(unlink(path) == 0);
 }
 
 static void name_of_other_file(void) {
@@ -227,24 +227,24 @@ static void name_of_other_file(void) {
 
 static void put_foreign(const char *path) {
     put_file(path, "", 0);
-    MUST(chown(path, 12345, 12345) == 0);
+    CHECK(chown(path, 12345, 12345) == 0);
 }
 
 static void name_of_other_user(void) {
     if (geteuid() != 0)
-        skip_case("only root can make files of another user");
+        check_skip("only root can make files of another user");
     refuse_both("another user", put_foreign, must_unlink);
 }
 
 /* Root may open a foreigner's file, an ordinary user may not: drop the rights and try both again. */
 static void join_as_nobody(void) {
-    MUST(setgid(54321) == 0 && setuid(54321) == 0);
+    CHECK(setgid(54321) == 0 && setuid(54321) == 0);
     join_only();
 }
 
 static void name_of_other_user_unprivileged(void) {
     if (geteuid() != 0)
-        skip_case("only root can make files of another user");
+        check_skip("only root can make files of another user");
     for (size_t rank = 0; rank < 2; rank++) {
         job j;
         char path[128];
@@ -260,7 +260,7 @@ static void name_of_other_user_unprivileged(void) {
 
 static void set_layout(const char *path, uint32_t layout) {
     int fd = open(path, O_RDWR);
-    MUST(fd >= 0 && pwrite(fd, &layout, sizeof layout, offsetof(struct cb_job_header, layout)) == sizeof layout);
+    CHECK(fd >= 0 && pwrite(fd, &layout, sizeof layout, offsetof(struct cb_job_header, layout)) == sizeof layout);
     close(fd);
 }
 
@@ -295,8 +295,8 @@ static void wrong_size(void) {
     start_rank(&j, 1, join_and_stay);
     const report *opened = await(&j, 1, "opened");
     must_refuse(opened, "3");
-    MUST(strstr(opened->message, "2 ranks"));
-    MUST(await_end(&j, 1) == 0);
+    CHECK(strstr(opened->message, "2 ranks"));
+    CHECK(await_end(&j, 1) == 0);
     plan.told_size[1] = 0; /* told rightly it gets in: the mistake has not hurt the job */
     j.rank[1].ended = false;
     close(j.rank[1].orders);
@@ -318,22 +318,22 @@ static void rank_taken_twice(void) {
     snprintf(pid, sizeof pid, "pid %d", (int)j.rank[1].pid);
     const report *opened = await(&again, 1, "opened");
     must_refuse(opened, "rank 1 is taken");
-    MUST(strstr(opened->message, pid));
+    CHECK(strstr(opened->message, pid));
     start_rank(&j, 2, join_and_stay);
     must_form(&j);
     end_job(&again);
 }
 
-const fault_case name_cases[] = {
-    {.name = "name_of_forming_job", .run = name_of_forming_job, .shm_only = true},
-    {.name = "name_again_at_once", .run = name_again_at_once, .shm_only = true},
-    {.name = "two_jobs_at_once", .run = two_jobs_at_once, .shm_only = true},
-    {.name = "name_of_dead_job", .run = name_of_dead_job, .busy = true, .shm_only = true},
-    {.name = "name_of_other_file", .run = name_of_other_file, .shm_only = true},
-    {.name = "name_of_other_user", .run = name_of_other_user, .shm_only = true},
-    {.name = "name_of_other_user_unprivileged", .run = name_of_other_user_unprivileged, .shm_only = true},
-    {.name = "name_of_other_layout", .run = name_of_other_layout, .shm_only = true},
-    {.name = "wrong_size", .run = wrong_size, .shm_only = true},
-    {.name = "rank_taken_twice", .run = rank_taken_twice, .shm_only = true},
-    {0},
+const check_case name_cases[] = {
+    {.name = "name_of_forming_job", .run = name_of_forming_job, .only = COBRE_SHM},
+    {.name = "name_again_at_once", .run = name_again_at_once, .only = COBRE_SHM},
+    {.name = "two_jobs_at_once", .run = two_jobs_at_once, .only = COBRE_SHM},
+    {.name = "name_of_dead_job", .run = name_of_dead_job, .busy = true, .only = COBRE_SHM},
+    {.name = "name_of_other_file", .run = name_of_other_file, .only = COBRE_SHM},
+    {.name = "name_of_other_user", .run = name_of_other_user, .only = COBRE_SHM},
+    {.name = "name_of_other_user_unprivileged", .run = name_of_other_user_unprivileged, .only = COBRE_SHM},
+    {.name = "name_of_other_layout", .run = name_of_other_layout, .only = COBRE_SHM},
+    {.name = "wrong_size", .run = wrong_size, .only = COBRE_SHM},
+    {.name = "rank_taken_twice", .run = rank_taken_twice, .only = COBRE_SHM},
+    CHECK_END,
 };

@@ -1,4 +1,4 @@
-#include "operations.h"
+#include "fault/operations.h"
 
 #include <stdlib.h>
 
@@ -53,8 +53,8 @@ static cobre_status allgatherv_region(tools *t) {
 static cobre_status region_create(tools *t) {
     cobre_region *region;
     cobre_status status = cobre_region_create(t->comm, 10000, COBRE_F64, 0, &region);
-    MUST((region == NULL) == (status != COBRE_OK));
-    MUST_OK(cobre_region_free(&region));
+    CHECK((region == NULL) == (status != COBRE_OK));
+    CHECK_OK(cobre_region_free(&region));
     return status;
 }
 
@@ -65,8 +65,8 @@ static cobre_status region_fence(tools *t) {
 static cobre_status split_local(tools *t) {
     cobre_comm *local;
     cobre_status status = cobre_split_local(t->comm, &local);
-    MUST((local == NULL) == (status != COBRE_OK));
-    MUST_OK(cobre_comm_free(&local));
+    CHECK((local == NULL) == (status != COBRE_OK));
+    CHECK_OK(cobre_comm_free(&local));
     return status;
 }
 
@@ -92,14 +92,14 @@ tools equip(void) {
     tools t = {.comm = open_rank()};
     t.send = calloc(LARGE, sizeof *t.send);
     t.recv = calloc(self.size * LARGE, sizeof *t.recv);
-    MUST(t.send && t.recv);
-    MUST_OK(cobre_region_create(t.comm, self.size * SMALL, COBRE_F64, 0, &t.region));
+    CHECK(t.send && t.recv);
+    CHECK_OK(cobre_region_create(t.comm, self.size * SMALL, COBRE_F64, 0, &t.region));
     return t;
 }
 
 void put_away(tools *t) {
-    MUST_OK(cobre_region_free(&t->region));
-    MUST_OK(cobre_comm_free(&t->comm));
+    CHECK_OK(cobre_region_free(&t->region));
+    CHECK_OK(cobre_comm_free(&t->comm));
     free(t->send);
     free(t->recv);
 }
@@ -113,6 +113,6 @@ cobre_status mixed_collectives(tools *t, uint64_t *state) {
     cobre_status status = chosen->call(t);
     double sum = (double)self.size * value + (double)(self.size * (self.size - 1) / 2);
     bool reduced = chosen->call == allreduce_small || chosen->call == allreduce_large;
-    MUST(status || !reduced || (t->recv[0] == sum && t->recv[SMALL - 1] == sum));
+    CHECK(status || !reduced || (t->recv[0] == sum && t->recv[SMALL - 1] == sum));
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef COBRE_FAULT_OPERATIONS_H
 #define COBRE_FAULT_OPERATIONS_H
 
-#include "harness.h"
+#include "kit/harness.h"
 
 typedef struct {
     cobre_comm *comm;

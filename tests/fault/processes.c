@@ -1,5 +1,5 @@
 /* processes.c: what else programs do with processes: fork, exec, and ranks as threads that die together. */
-#include "harness.h"
+#include "kit/harness.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,16 +16,16 @@
 static cobre_status sum_ranks(cobre_comm *comm) {
     uint64_t mine = self.rank + 1, sum = 0;
     cobre_status status = cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM);
-    MUST(status || sum == self.size * (self.size + 1) / 2);
+    CHECK(status || sum == self.size * (self.size + 1) / 2);
     return status;
 }
 
 static void must_end_well(pid_t child) {
     int status;
     while (waitpid(child, &status, 0) < 0)
-        MUST(errno == EINTR);
-    MUST_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with 0, not with wait status %#x",
-             (unsigned)status);
+        CHECK(errno == EINTR);
+    CHECK_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with 0, not with wait status %#x",
+              (unsigned)status);
 }
 
 static void must_be_invalid(cobre_comm *comm, cobre_region *region) {
@@ -33,18 +33,18 @@ static void must_be_invalid(cobre_comm *comm, cobre_region *region) {
     size_t counts[MAX_RANKS] = {0}, displs[MAX_RANKS] = {0};
     cobre_comm *handle = comm, *local;
     cobre_region *region_handle = region, *made;
-    MUST(cobre_barrier(comm) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_last_error()->status == COBRE_INVALID_COMMUNICATOR && strstr(cobre_last_error()->message, "fork"));
-    MUST(cobre_broadcast(comm, &x, 1, COBRE_F64, 0) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_allreduce(comm, &x, 1, &y, 1, COBRE_F64, COBRE_SUM) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_allgatherv(comm, &x, 0, &y, 1, counts, displs, COBRE_F64) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_allgatherv_region(comm, &x, 0, region, counts, displs) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_split_local(comm, &local) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_region_create(comm, 1, COBRE_F64, 0, &made) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_region_fence(region) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_region_seal(region) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_region_free(&region_handle) == COBRE_INVALID_COMMUNICATOR);
-    MUST(cobre_comm_free(&handle) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_barrier(comm) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_last_error()->status == COBRE_INVALID_COMMUNICATOR && strstr(cobre_last_error()->message, "fork"));
+    CHECK(cobre_broadcast(comm, &x, 1, COBRE_F64, 0) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_allreduce(comm, &x, 1, &y, 1, COBRE_F64, COBRE_SUM) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_allgatherv(comm, &x, 0, &y, 1, counts, displs, COBRE_F64) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_allgatherv_region(comm, &x, 0, region, counts, displs) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_split_local(comm, &local) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_region_create(comm, 1, COBRE_F64, 0, &made) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_region_fence(region) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_region_seal(region) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_region_free(&region_handle) == COBRE_INVALID_COMMUNICATOR);
+    CHECK(cobre_comm_free(&handle) == COBRE_INVALID_COMMUNICATOR);
 }
 
 /* A job of its own, of one rank, while the parent's goes on. */
@@ -57,21 +57,21 @@ static void open_in_child(void) {
     config.shm_name = name;
     config.rank = 0;
     config.size = 1;
-    MUST_OK(cobre_comm_open(&config, &comm));
-    MUST_OK(cobre_barrier(comm));
-    MUST_OK(cobre_region_create(comm, 1000, COBRE_F64, 0, &region));
-    MUST_OK(cobre_region_free(&region));
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_open(&config, &comm));
+    CHECK_OK(cobre_barrier(comm));
+    CHECK_OK(cobre_region_create(comm, 1000, COBRE_F64, 0, &region));
+    CHECK_OK(cobre_region_free(&region));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void fork_and_go_on(void) {
     cobre_comm *comm = open_rank();
     cobre_region *region;
-    MUST_OK(cobre_region_create(comm, 100, COBRE_F64, 0, &region));
+    CHECK_OK(cobre_region_create(comm, 100, COBRE_F64, 0, &region));
     for (int way = 0; way < 3; way++) {
         fflush(NULL);
         pid_t child = fork();
-        MUST(child >= 0);
+        CHECK(child >= 0);
         if (child == 0) {
             must_be_invalid(comm, region);
             if (way == 0)
@@ -80,16 +80,16 @@ static void fork_and_go_on(void) {
                 _exit(0);
             exit(0); /* runs what runs at exit, and must not count as the parent's leaving */
         }
-        MUST_OK(sum_ranks(comm));
+        CHECK_OK(sum_ranks(comm));
         must_end_well(child);
         if ((size_t)way == self.rank)
             set_aside(0.1); /* the others fall asleep, and then look whether this rank is still there */
         for (int i = 0; i < 100; i++)
-            MUST_OK(sum_ranks(comm));
+            CHECK_OK(sum_ranks(comm));
     }
-    MUST_OK(cobre_region_fence(region));
-    MUST_OK(cobre_region_free(&region));
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_region_fence(region));
+    CHECK_OK(cobre_region_free(&region));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void fork_of_a_rank(void) {
@@ -102,15 +102,15 @@ static void fork_of_a_rank(void) {
 static void exec_a_program(void) {
     cobre_comm *comm = open_rank();
     pid_t child = fork();
-    MUST(child >= 0);
+    CHECK(child >= 0);
     if (child == 0) {
         execl("/bin/sh", "sh", "-c",
               "for f in /proc/$$/fd/*; do readlink $f; done | grep -q /dev/shm && exit 1; exit 0", (char *)NULL);
         _exit(2);
     }
     must_end_well(child);
-    MUST_OK(sum_ranks(comm));
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(sum_ranks(comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void exec_of_a_rank(void) {
@@ -124,7 +124,7 @@ static void look_at_threads(void) {
     static const int wanted[] = {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD};
     cobre_comm *comm = open_rank();
     DIR *tasks = opendir("/proc/self/task");
-    MUST(tasks);
+    CHECK(tasks);
     size_t others = 0;
     for (struct dirent *entry; (entry = readdir(tasks));) {
         unsigned long long blocked = 0;
@@ -133,17 +133,17 @@ static void look_at_threads(void) {
             continue;
         snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
         FILE *file = fopen(path, "r");
-        MUST(file);
+        CHECK(file);
         while (fgets(line, sizeof line, file) && sscanf(line, "SigBlk: %llx", &blocked) != 1)
             ;
         fclose(file);
         others++;
         for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-            MUST_SAY(blocked >> (wanted[i] - 1) & 1, "the helper blocks signal %d", wanted[i]);
+            CHECK_SAY(blocked >> (wanted[i] - 1) & 1, "the helper blocks signal %d", wanted[i]);
     }
     closedir(tasks);
-    MUST_SAY(others == 1, "one helper thread, not %zu", others);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_SAY(others == 1, "one helper thread, not %zu", others);
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void helper_thread(void) {
@@ -159,21 +159,21 @@ static void *be_second_thread(void *argument) {
     cobre_comm *comm;
     (void)argument;
     config.rank = self.rank + 1;
-    MUST_OK(cobre_comm_open(&config, &comm));
+    CHECK_OK(cobre_comm_open(&config, &comm));
     while (cobre_barrier(comm) == COBRE_OK)
         ;
-    NEVER("the victim's second rank failed, instead of dying with it");
+    CHECK_NEVER("the victim's second rank failed, instead of dying with it");
 }
 
 /* Ranks 0 and 1 are threads of one process, 2 is a process. */
 static void be_two_ranks(void) {
     pthread_t thread;
-    MUST(pthread_create(&thread, NULL, be_second_thread, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, be_second_thread, NULL) == 0);
     cobre_comm *comm = open_rank();
     for (size_t i = 0; cobre_barrier(comm) == COBRE_OK; i++)
         if (i == 10)
             say("ready", 0);
-    NEVER("the victim's first rank failed");
+    CHECK_NEVER("the victim's first rank failed");
 }
 
 static void be_survivor(void) {
@@ -181,7 +181,7 @@ static void be_survivor(void) {
     while (cobre_barrier(comm) == COBRE_OK)
         ;
     tell("failed", cobre_last_error()->status);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void kill_of_two_ranks_in_one_process(void) {
@@ -193,7 +193,7 @@ static void kill_of_two_ranks_in_one_process(void) {
         await(&j, 0, "ready");
         double since = kill_rank(&j, 0);
         const report *failed = await(&j, 2, "failed");
-        MUST(failed->culprit == 0 || failed->culprit == 1);
+        CHECK(failed->culprit == 0 || failed->culprit == 1);
         must_have_failed(&j, failed, COBRE_CAUSE_PEER_DIED, failed->culprit, since);
         end_job(&j);
     }
@@ -203,13 +203,13 @@ static void kill_of_two_ranks_in_one_process(void) {
 static void outlive_launcher(void) {
     int ends[2];
     char number[16];
-    MUST(pipe(ends) == 0);
+    CHECK(pipe(ends) == 0);
     snprintf(number, sizeof number, "%d", ends[1]);
-    MUST(setenv("COBRE_RUN_ERROR_FD", number, 1) == 0);
+    CHECK(setenv("COBRE_RUN_ERROR_FD", number, 1) == 0);
     cobre_comm *comm = open_rank();
     close(ends[0]);
-    MUST(cobre_barrier(NULL) == COBRE_INVALID_COMMUNICATOR);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK(cobre_barrier(NULL) == COBRE_INVALID_COMMUNICATOR);
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void error_without_launcher(void) {
@@ -222,17 +222,17 @@ static void error_without_launcher(void) {
 static void open_no_more_files(void) {
     cobre_comm *comm = open_rank();
     struct rlimit normal, none;
-    MUST_OK(sum_ranks(comm));
-    MUST(getrlimit(RLIMIT_NOFILE, &normal) == 0);
+    CHECK_OK(sum_ranks(comm));
+    CHECK(getrlimit(RLIMIT_NOFILE, &normal) == 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = normal.rlim_max};
-    MUST(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    MUST_OK(sum_ranks(comm));
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    CHECK_OK(sum_ranks(comm));
     say("ready", 0);
     if (self.rank == 1)
         await_order(); /* none comes: it is killed */
     tell("failed", cobre_barrier(comm));
-    MUST_OK(cobre_comm_free(&comm));
-    MUST(setrlimit(RLIMIT_NOFILE, &normal) == 0); /* the leak checker opens files */
+    CHECK_OK(cobre_comm_free(&comm));
+    CHECK(setrlimit(RLIMIT_NOFILE, &normal) == 0); /* the leak checker opens files */
 }
 
 static void kill_where_no_file_can_be_opened(void) {
@@ -245,12 +245,12 @@ static void kill_where_no_file_can_be_opened(void) {
     end_job(&j);
 }
 
-const fault_case process_cases[] = {
+const check_case process_cases[] = {
     {.name = "fork_of_a_rank", .run = fork_of_a_rank},
     {.name = "exec_of_a_rank", .run = exec_of_a_rank},
     {.name = "error_without_launcher", .run = error_without_launcher},
     {.name = "kill_where_no_file_can_be_opened", .run = kill_where_no_file_can_be_opened, .timed = true},
-    {.name = "helper_thread", .run = helper_thread, .shm_only = true},
+    {.name = "helper_thread", .run = helper_thread, .only = COBRE_SHM},
     {.name = "kill_of_two_ranks_in_one_process", .run = kill_of_two_ranks_in_one_process, .timed = true},
-    {0},
+    CHECK_END,
 };

@@ -2,7 +2,7 @@
  *
  * Each case mounts a small tmpfs over /dev/shm, in a mount namespace of its own. A page that is not there when it is
  * written is a SIGBUS, which ends a rank with a status that the harness does not forgive. */
-#include "harness.h"
+#include "kit/harness.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +25,12 @@ static void mount_small(const char *size) {
     snprintf(options, sizeof options, "size=%s,mode=1777", size);
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", "/dev/shm", "tmpfs", 0, options) != 0)
-        skip_case("no right to mount");
+        check_skip("no right to mount");
 }
 
 static uint64_t bytes_free(void) {
     struct statvfs fs;
-    MUST(statvfs("/dev/shm", &fs) == 0);
+    CHECK(statvfs("/dev/shm", &fs) == 0);
     return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
@@ -38,16 +38,16 @@ static void use_all_paths(cobre_comm *comm) {
     enum { N = 300 * 1000 };
     size_t counts[MAX_RANKS], displs[MAX_RANKS];
     double *send = calloc(N, sizeof *send), *recv = calloc(N * self.size, sizeof *recv);
-    MUST(send && recv);
+    CHECK(send && recv);
     for (size_t r = 0; r < self.size; r++) {
         counts[r] = N;
         displs[r] = r * N;
     }
     send[N - 1] = 1;
-    MUST_OK(cobre_allreduce(comm, send, N, recv, N, COBRE_F64, COBRE_SUM));
-    MUST(recv[N - 1] == (double)self.size);
-    MUST_OK(cobre_allgatherv(comm, send, N, recv, N * self.size, counts, displs, COBRE_F64));
-    MUST(recv[N * self.size - 1] == 1);
+    CHECK_OK(cobre_allreduce(comm, send, N, recv, N, COBRE_F64, COBRE_SUM));
+    CHECK(recv[N - 1] == (double)self.size);
+    CHECK_OK(cobre_allgatherv(comm, send, N, recv, N * self.size, counts, displs, COBRE_F64));
+    CHECK(recv[N * self.size - 1] == 1);
     free(send);
     free(recv);
 }
@@ -59,15 +59,15 @@ static void try_to_open(void) {
     if (tell("opened", cobre_comm_open(&config, &comm)))
         return;
     use_all_paths(comm);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void must_lack_space(const report *r, uint64_t at_least) {
-    MUST_SAY(r->status == COBRE_ALLOCATION_FAILED, "rank %zu: AllocationFailed, not %s: %s", r->rank,
-             cobre_status_name(r->status), r->message);
-    MUST_SAY(r->expected > r->actual && r->expected >= at_least, "asked for %llu, more than the %llu there are",
-             (unsigned long long)r->expected, (unsigned long long)r->actual);
-    MUST(strstr(r->suggestion, "/dev/shm"));
+    CHECK_SAY(r->status == COBRE_ALLOCATION_FAILED, "rank %zu: AllocationFailed, not %s: %s", r->rank,
+              cobre_status_name(r->status), r->message);
+    CHECK_SAY(r->expected > r->actual && r->expected >= at_least, "asked for %llu, more than the %llu there are",
+              (unsigned long long)r->expected, (unsigned long long)r->actual);
+    CHECK(strstr(r->suggestion, "/dev/shm"));
 }
 
 static void no_space_to_open(void) {
@@ -77,9 +77,9 @@ static void no_space_to_open(void) {
         join_timeout = 0.5;
         start_job(&j, 2, try_to_open);
         must_lack_space(await(&j, 0, "opened"), 256 << 10);
-        MUST(await(&j, 1, "opened")->status == COBRE_INITIALIZATION_FAILED);
+        CHECK(await(&j, 1, "opened")->status == COBRE_INITIALIZATION_FAILED);
         end_job(&j);
-        MUST(bytes_free() == 256 << 10); /* nothing stays reserved */
+        CHECK(bytes_free() == 256 << 10); /* nothing stays reserved */
     }
 }
 
@@ -94,7 +94,7 @@ static void little_space_to_open(void) {
         join_timeout = DEADLINE;
         start_job(&j, rooms[i].ranks, try_to_open);
         for (size_t r = 0; r < j.size; r++)
-            MUST(await(&j, r, "opened")->status == COBRE_OK);
+            CHECK(await(&j, r, "opened")->status == COBRE_OK);
         end_job(&j);
     }
 }
@@ -109,16 +109,16 @@ static void make_regions(void) {
         cobre_region *region;
         if (tell("made", cobre_region_create(comm, *wanted, COBRE_U8, 0, &region)) == COBRE_OK) {
             char *mine = cobre_region_claim(region, *wanted * self.rank / self.size, *wanted / self.size);
-            MUST(mine);
+            CHECK(mine);
             memset(mine, 1 + (int)self.rank, *wanted / self.size); /* every byte: here SIGBUS would come */
-            MUST_OK(cobre_region_fence(region));
+            CHECK_OK(cobre_region_fence(region));
         }
         use_all_paths(comm); /* with or without, the communicator works on */
-        MUST_OK(cobre_region_free(&region));
-        MUST_OK(cobre_barrier(comm));
+        CHECK_OK(cobre_region_free(&region));
+        CHECK_OK(cobre_barrier(comm));
         say("done", 0);
     }
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void make_region(job *j, size_t bytes, bool fits) {
@@ -128,19 +128,19 @@ static void make_region(job *j, size_t bytes, bool fits) {
     for (size_t r = 0; r < j->size; r++) {
         const report *made = await(j, r, "made");
         if (fits)
-            MUST_SAY(made->status == COBRE_OK, "%zu of %llu bytes can be had: %s", bytes, (unsigned long long)before,
-                     made->message);
+            CHECK_SAY(made->status == COBRE_OK, "%zu of %llu bytes can be had: %s", bytes, (unsigned long long)before,
+                      made->message);
         else
             must_lack_space(made, bytes);
     }
     await_all(j, "done");
-    MUST_SAY(bytes_free() == before, "all of it is given back: %llu of %llu bytes", (unsigned long long)bytes_free(),
-             (unsigned long long)before);
+    CHECK_SAY(bytes_free() == before, "all of it is given back: %llu of %llu bytes", (unsigned long long)bytes_free(),
+              (unsigned long long)before);
 }
 
 static void write_filler(const char *path, uint64_t bytes) {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-    MUST(fd >= 0 && posix_fallocate(fd, 0, (off_t)bytes) == 0);
+    CHECK(fd >= 0 && posix_fallocate(fd, 0, (off_t)bytes) == 0);
     close(fd);
 }
 
@@ -162,7 +162,7 @@ static void regions_in(const char *size, size_t ranks) {
     make_region(&j, room / 2, false);
     make_region(&j, 9 * page, true);
     make_region(&j, 10 * page, false);
-    MUST(unlink("/dev/shm/somebody") == 0);
+    CHECK(unlink("/dev/shm/somebody") == 0);
     make_region(&j, room / 2, true);
     order_all(&j, 'e');
     end_job(&j);
@@ -170,7 +170,7 @@ static void regions_in(const char *size, size_t ranks) {
 
 static void no_space_for_region(void) {
     wanted = mmap(NULL, sizeof *wanted, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    MUST(wanted != MAP_FAILED);
+    CHECK(wanted != MAP_FAILED);
     regions_in("8m", 1);
     regions_in("8m", 2);
     regions_in("64m", 3);
@@ -180,15 +180,15 @@ static void no_space_for_region(void) {
 static void replace_region(void) {
     cobre_region *region;
     cobre_comm *comm = open_rank();
-    MUST_OK(cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+    CHECK_OK(cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
     if (self.rank == 1)
         await_order();
-    MUST_OK(cobre_region_free(&region));
+    CHECK_OK(cobre_region_free(&region));
     if (self.rank == 0)
         report_inside();
     tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
-    MUST_OK(cobre_region_free(&region));
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_region_free(&region));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void space_of_a_region_not_yet_freed(void) {
@@ -199,7 +199,7 @@ static void space_of_a_region_not_yet_freed(void) {
     order(&j, 1, 'f');
     for (size_t r = 0; r < j.size; r++) {
         const report *made = await(&j, r, "made");
-        MUST_SAY(made->status == COBRE_OK, "rank %zu: the room is there once all have freed: %s", r, made->message);
+        CHECK_SAY(made->status == COBRE_OK, "rank %zu: the room is there once all have freed: %s", r, made->message);
     }
     end_job(&j);
 }
@@ -218,10 +218,10 @@ static void find_segment(off_t *size, blkcnt_t *blocks) {
             found++;
             *size = file.st_size;
             *blocks = file.st_blocks;
-            MUST((file.st_mode & 0777) == 0600 && file.st_nlink == 0);
+            CHECK((file.st_mode & 0777) == 0600 && file.st_nlink == 0);
         }
     }
-    MUST_SAY(found == 1, "one unnamed segment, not %zu", found);
+    CHECK_SAY(found == 1, "one unnamed segment, not %zu", found);
 }
 
 static void measure_segment(void) {
@@ -232,17 +232,17 @@ static void measure_segment(void) {
     blkcnt_t blocks, blocks_after;
     cobre_comm *comm = open_rank();
     double *send = calloc(count, sizeof *send), *recv = calloc(2 * count, sizeof *recv);
-    MUST(send && recv);
-    MUST_OK(cobre_barrier(comm));
+    CHECK(send && recv);
+    CHECK_OK(cobre_barrier(comm));
     find_segment(&size, &blocks);
-    MUST_OK(cobre_allreduce(comm, send, count, recv, count, COBRE_F64, COBRE_SUM));
-    MUST_OK(cobre_allgatherv(comm, send, count, recv, 2 * count, counts, displs, COBRE_F64));
-    MUST_OK(cobre_broadcast(comm, recv, 2 * count, COBRE_F64, 1));
+    CHECK_OK(cobre_allreduce(comm, send, count, recv, count, COBRE_F64, COBRE_SUM));
+    CHECK_OK(cobre_allgatherv(comm, send, count, recv, 2 * count, counts, displs, COBRE_F64));
+    CHECK_OK(cobre_broadcast(comm, recv, 2 * count, COBRE_F64, 1));
     find_segment(&size_after, &blocks_after);
-    MUST(size == size_after && blocks == blocks_after);
-    MUST_SAY(512 * blocks >= size, "every page is reserved: %lld of %lld bytes", 512ll * blocks, (long long)size);
+    CHECK(size == size_after && blocks == blocks_after);
+    CHECK_SAY(512 * blocks >= size, "every page is reserved: %lld of %lld bytes", 512ll * blocks, (long long)size);
     say("size", (uint64_t)size);
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_free(&comm));
     free(send);
     free(recv);
 }
@@ -263,39 +263,39 @@ static void fail_alone(void) {
     cobre_region *region;
     cobre_comm *comm = open_rank();
     signal(SIGXFSZ, SIG_IGN);
-    MUST(getrlimit(RLIMIT_FSIZE, &normal) == 0);
+    CHECK(getrlimit(RLIMIT_FSIZE, &normal) == 0);
     find_segment(&size, &before);
     small = (struct rlimit){.rlim_cur = (rlim_t)size + (1 << 20), .rlim_max = normal.rlim_max};
-    MUST_OK(cobre_barrier(comm)); /* both have counted before anything is made */
+    CHECK_OK(cobre_barrier(comm)); /* both have counted before anything is made */
     if (self.rank == 1)
-        MUST(setrlimit(RLIMIT_FSIZE, &small) == 0);
+        CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
     tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
-    MUST(region == NULL);
-    MUST_OK(cobre_barrier(comm));
+    CHECK(region == NULL);
+    CHECK_OK(cobre_barrier(comm));
     find_segment(&size, &after);
-    MUST_SAY(after == before, "all is given back: %lld blocks, before %lld", (long long)after, (long long)before);
-    MUST_OK(cobre_barrier(comm));
-    MUST(setrlimit(RLIMIT_FSIZE, &normal) == 0);
-    MUST_OK(cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+    CHECK_SAY(after == before, "all is given back: %lld blocks, before %lld", (long long)after, (long long)before);
+    CHECK_OK(cobre_barrier(comm));
+    CHECK(setrlimit(RLIMIT_FSIZE, &normal) == 0);
+    CHECK_OK(cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
     use_all_paths(comm);
-    MUST_OK(cobre_region_free(&region));
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_region_free(&region));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void region_fails_on_one_rank(void) {
     job j;
     start_job(&j, 2, fail_alone);
     for (size_t r = 0; r < 2; r++)
-        MUST(await(&j, r, "made")->status == COBRE_ALLOCATION_FAILED);
+        CHECK(await(&j, r, "made")->status == COBRE_ALLOCATION_FAILED);
     end_job(&j);
 }
 
-const fault_case space_cases[] = {
-    {.name = "no_space_to_open", .run = no_space_to_open, .shm_only = true},
-    {.name = "little_space_to_open", .run = little_space_to_open, .busy = true, .shm_only = true},
-    {.name = "no_space_for_region", .run = no_space_for_region, .busy = true, .shm_only = true},
-    {.name = "space_of_a_region_not_yet_freed", .run = space_of_a_region_not_yet_freed, .shm_only = true},
-    {.name = "segment_size", .run = segment_size, .busy = true, .shm_only = true},
-    {.name = "region_fails_on_one_rank", .run = region_fails_on_one_rank, .shm_only = true},
-    {0},
+const check_case space_cases[] = {
+    {.name = "no_space_to_open", .run = no_space_to_open, .only = COBRE_SHM},
+    {.name = "little_space_to_open", .run = little_space_to_open, .busy = true, .only = COBRE_SHM},
+    {.name = "no_space_for_region", .run = no_space_for_region, .busy = true, .only = COBRE_SHM},
+    {.name = "space_of_a_region_not_yet_freed", .run = space_of_a_region_not_yet_freed, .only = COBRE_SHM},
+    {.name = "segment_size", .run = segment_size, .busy = true, .only = COBRE_SHM},
+    {.name = "region_fails_on_one_rank", .run = region_fails_on_one_rank, .only = COBRE_SHM},
+    CHECK_END,
 };

@@ -46,9 +46,12 @@ void check_holds(const char *file, int line, const char *what, const char *text,
 
 void check_bytes(const char *file, int line, const char *what, const void *actual, const void *expected, size_t count) {
     const unsigned char *a = actual, *e = expected;
-    for (size_t i = 0; i < count; i++)
-        if (a[i] != e[i])
-            check_failed(file, line, "%s: byte %zu of %zu is %#04x, not %#04x", what, i, count, a[i], e[i]);
+    if (count == 0 || memcmp(a, e, count) == 0)
+        return;
+    size_t at = 0;
+    while (a[at] == e[at])
+        at++;
+    check_failed(file, line, "%s: byte %zu of %zu is %#04x, not %#04x", what, at, count, a[at], e[at]);
 }
 
 void check_near(const char *file, int line, const char *what, double actual, double expected, double tolerance) {
@@ -87,7 +90,7 @@ int check_main(int argc, char **argv, const check_case *cases) {
     for (const check_case *c = cases; argc < 2 && c->name; c++)
         run(c);
     for (const check_case *c = cases; list && c->name; c++)
-        puts(c->name);
+        printf("%s%s%s%s\n", c->name, c->timed ? " timed" : "", c->serial ? " serial" : "", c->busy ? " busy" : "");
     for (int i = 1; !list && i < argc; i++) {
         const check_case *c = find(cases, argv[i]);
         if (!c) {

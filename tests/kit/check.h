@@ -34,10 +34,15 @@ void check_status(const char *file, int line, const char *text, cobre_status act
 /* Ends the process with CHECK_SKIP. */
 _Noreturn void check_skip(const char *why);
 
-/* A case of a program that is not itself a rank. Where it does not apply it says so and returns. */
+/* A case of a program that is not itself a rank. Where it does not apply it says so and returns. What follows `run` is for
+ * cmake/discover.cmake, which asks --list. */
 typedef struct {
     const char *name;
     void (*run)(void);
+    bool timed;         /* promises something about time */
+    bool serial;        /* nothing else may run beside it */
+    bool busy;          /* computes more than it waits */
+    cobre_backend only; /* about this backend; COBRE_AUTO: about all */
 } check_case;
 
 /* A table ends with an entry without a name. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ typedef struct {
 } record;
 
 static record *own;
+static pid_t watcher;
 
 static double clock_seconds(clockid_t clock) {
     struct timespec now;
@@ -87,14 +89,19 @@ void sentinel_start(void) {
     if (own)
         return;
     own = map_record(-1);
-    pid_t parent = getpid(), child = fork();
-    CHECK(child >= 0);
-    if (child > 0)
+    pid_t parent = getpid();
+    watcher = fork();
+    CHECK(watcher >= 0);
+    if (watcher > 0)
         return;
     setpgid(0, 0);
     die_with(parent);
     closefrom(0);
     watch(own);
+}
+
+void sentinel_stop(void) {
+    CHECK(kill(watcher, SIGKILL) == 0 && waitpid(watcher, NULL, 0) == watcher);
 }
 
 double sentinel_lost(double from, double to) {

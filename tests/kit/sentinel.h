@@ -20,6 +20,7 @@
 
 /* Starts the sentinel of this process and its children; it ends with this process. A second call does nothing. */
 void sentinel_start(void);
+void sentinel_stop(void); /* by the process that started it: ends it */
 
 /* The seconds that a chain of events between two monotonic times may have lost to other processes: each of a few steps (a
  * process dies, another one notices, a third is told) at most the longest time that the sentinel overslept. Never more

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cases.h"
-#include "runner.h"
+#include "kit/mpich_nap.h"
 #include "starve.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* Cases that go wrong on purpose: a runner that reports nothing would pass everything. run.sh says what must come out.
  */
-#include "kit.h"
+#include "kit/kit.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -42,12 +42,12 @@ static void hangs(kit *k) {
 }
 
 static void skips(kit *k) {
-    SKIP("not today");
+    SKIP(k, "not today");
 }
 
 static void skips_partly(kit *k) {
     if (is_last(k))
-        SKIP("not me");
+        SKIP(k, "not me");
 }
 
 static void leaves_process(kit *k) {

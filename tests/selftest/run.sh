@@ -23,9 +23,9 @@ expect 0 '^passed: passes on 1 ranks of local' passes 1 local
 expect 0 '^passed: .*seed 3$' passes 2 shm --repeat 3
 expect 0 '^passed: passes on 3 ranks of shm \(threads\)' passes 3 shm --threads
 expect 0 '^text that nobody needs$' passes 1 local --rank-only
-expect 1 '\[rank 2\] .*cases.c:[0-9]+: rank 2 of 3: CHECK_EQ.*41, not 42' fails 3 shm
-expect 1 '\[rank 2\] +doing: thinking of a number' fails 3 shm
-expect 1 '\[all ranks\] .*rank 2 of 3: CHECK_EQ' fails 3 shm --threads
+expect 1 '\[rank 2\] .*cases.c:[0-9]+: not so: .*41, not 42' fails 3 shm
+expect 1 '\[rank 2\] +rank 2 of 3, seed 1, doing: thinking of a number' fails 3 shm
+expect 1 '\[all ranks\] +rank 2 of 3, seed 1, doing: thinking' fails 3 shm --threads
 expect 1 'InvalidRoot, not Ok' fails_with_error 2 shm
 expect 1 'last error: InvalidRoot: .*root 1' fails_with_error 1 local
 expect 1 '^rank 1: killed by signal 9' crashes 2 shm
@@ -45,7 +45,11 @@ expect 2 'no such backend' passes 1 lokal
 expect 2 'so many ranks' passes 2 local
 expect 2 'so many ranks' passes 0 shm
 expect 2 'unknown option' passes 1 local --thread
-expect 0 '^leaves_name$' --list
+expect 0 '^passes.r8 ' --list shm
+expect 0 '^passes.r1 ' --list local
+expect 2 'usage' --list lokal
+expect 0 '^passed: passes on 2 ranks' 'pass*' 2 shm
+expect 2 'no such case' 'pass*' 5 shm
 expect 0 '^passed: passes on 2 ranks' skips,passes 2 shm
 expect 1 '^FAILED: fails on 2 ranks' fails,passes 2 shm
 for mpi in $mpis; do
@@ -53,7 +57,7 @@ for mpi in $mpis; do
     expect 0 '^skipped: skips on 2 ranks' passes,skips 2 $mpi
     expect 77 '^skipped: skips on 2 ranks' skips 2 $mpi
     expect 1 '^FAILED: fails on 3 ranks' passes,fails,passes 3 $mpi
-    expect 1 'rank 2 of 3: CHECK_EQ.*41, not 42' passes,fails,passes 3 $mpi
+    expect 1 'not so: .*41, not 42' passes,fails,passes 3 $mpi
     expect 1 '^FAILED: 1 of 3 cases' passes,crashes,passes 2 $mpi
     expect 1 'left behind: /dev/shm/left-by-selftest' leaves_files 2 $mpi
     expect 1 'left behind: /tmp/cobre-test-.*/left-by-selftest' leaves_files 2 $mpi

@@ -1,5 +1,5 @@
 /* again.c: many jobs one after the other: nothing grows, and a port is free as soon as its job is over. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 static size_t entries(const char *path) {
     size_t count = 0;
     DIR *directory = opendir(path);
-    MUST(directory != NULL);
+    CHECK(directory != NULL);
     while (readdir(directory))
         count++;
     closedir(directory);
@@ -18,7 +18,7 @@ static size_t entries(const char *path) {
 static long resident_kib(void) {
     long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    MUST(file && fscanf(file, "%*d %ld", &pages) == 1);
+    CHECK(file && fscanf(file, "%*d %ld", &pages) == 1);
     fclose(file);
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
@@ -26,9 +26,9 @@ static long resident_kib(void) {
 static void cycle(void) {
     cobre_config config = plan.config[self.rank];
     cobre_comm *comm;
-    MUST_OK(cobre_comm_open(&config, &comm));
-    MUST_OK(cobre_barrier(comm));
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK_OK(cobre_comm_open(&config, &comm));
+    CHECK_OK(cobre_barrier(comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 /* On one port all the time: a job that starts finds it free, though connections of the last one are just ending. */
@@ -43,10 +43,10 @@ static void open_and_free(void) {
             memory = resident_kib();
         }
     }
-    MUST_SAY(entries("/proc/self/fd") == descriptors, "descriptors stay: %zu, not %zu", entries("/proc/self/fd"),
-             descriptors);
-    MUST_SAY(entries("/proc/self/task") == threads, "threads stay");
-    MUST_SAY(KIT_SANITIZED || resident_kib() - memory < 512, "memory stays: %ld KiB more", resident_kib() - memory);
+    CHECK_SAY(entries("/proc/self/fd") == descriptors, "descriptors stay: %zu, not %zu", entries("/proc/self/fd"),
+              descriptors);
+    CHECK_SAY(entries("/proc/self/task") == threads, "threads stay");
+    CHECK_SAY(KIT_SANITIZED || resident_kib() - memory < 512, "memory stays: %ld KiB more", resident_kib() - memory);
     say("cycled", (uint64_t)(resident_kib() - memory));
 }
 
@@ -67,11 +67,11 @@ static void fail_often(void) {
     cobre_comm *comm;
     size_t descriptors = 0;
     for (size_t i = 0; i < 50; i++) {
-        MUST(cobre_comm_open(&config, &comm) == COBRE_INITIALIZATION_FAILED);
+        CHECK(cobre_comm_open(&config, &comm) == COBRE_INITIALIZATION_FAILED);
         if (i == 10)
             descriptors = entries("/proc/self/fd");
     }
-    MUST(entries("/proc/self/fd") == descriptors && entries("/proc/self/task") == 3);
+    CHECK(entries("/proc/self/fd") == descriptors && entries("/proc/self/task") == 3);
     say("failed", 0);
 }
 
@@ -108,9 +108,9 @@ static void same_port_again(void) {
     }
 }
 
-const fault_case again_cases[] = {
-    {.name = "open_free_cycles", .run = open_free_cycles, .busy = true},
-    {.name = "failed_opens", .run = failed_opens},
-    {.name = "same_port_again", .run = same_port_again, .busy = true},
-    {.name = NULL},
+const check_case again_cases[] = {
+    {.name = "join_open_free_cycles", .run = open_free_cycles, .only = COBRE_TCP, .busy = true},
+    {.name = "join_failed_opens", .run = failed_opens, .only = COBRE_TCP},
+    {.name = "join_same_port_again", .run = same_port_again, .only = COBRE_TCP, .busy = true},
+    CHECK_END,
 };

@@ -1,5 +1,5 @@
 /* dying.c: a rank that dies, or is interrupted, while the job forms: everyone who waits is told at once. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -9,11 +9,6 @@ static uint16_t port(void) {
     return plan.config[0].tcp_port;
 }
 
-static void must_be_prompt(const report *r, double since) {
-    MUST_SAY(r->time - since < PROMPT, "rank %zu is told within %g s, not %.2f s: %s", r->rank, PROMPT, r->time - since,
-             r->message);
-}
-
 /* Rank 3 of 4 never comes, rank 1 waits for the table and is killed. */
 static void killed_worker(void) {
     job j;
@@ -21,11 +16,11 @@ static void killed_worker(void) {
     start_coordinator(&j, 4);
     for (size_t r = 1; r < 3; r++) {
         start_rank(&j, r, join);
-        await(&j, r, "inside");
+        await(&j, r, "joined");
     }
     double since = kill_rank(&j, 1);
-    must_be_prompt(must_refuse(&j, 0, "rank 1 of 4", "died"), since);
-    must_be_prompt(must_refuse(&j, 2, "rank 1 of 4", "died"), since);
+    must_come_within(&j, must_refuse(&j, 0, "rank 1 of 4", "died"), since, PROMISE);
+    must_come_within(&j, must_refuse(&j, 2, "rank 1 of 4", "died"), since, PROMISE);
     end_job(&j);
 }
 
@@ -35,15 +30,15 @@ static void gone_after_data(void) {
     make_plan(4, "secret");
     start_coordinator(&j, 4);
     start_rank(&j, 2, join);
-    await(&j, 2, "inside");
+    await(&j, 2, "joined");
     int fd = dial("127.0.0.1", port());
     cb_hello hello = make_hello(CB_DATA, 1, 4);
     cb_reply reply;
-    MUST(shake_hands(fd, &hello, "secret", &reply) && reply.type == CB_WELCOME);
-    double since = kit_seconds();
+    CHECK(shake_hands(fd, &hello, "secret", &reply) && reply.type == CB_WELCOME);
+    double since = mark_time(&j);
     close(fd);
-    must_be_prompt(must_refuse(&j, 0, "rank 1 of 4", "died"), since);
-    must_be_prompt(must_refuse(&j, 2, "rank 1 of 4", "died"), since);
+    must_come_within(&j, must_refuse(&j, 0, "rank 1 of 4", "died"), since, PROMISE);
+    must_come_within(&j, must_refuse(&j, 2, "rank 1 of 4", "died"), since, PROMISE);
     end_job(&j);
 }
 
@@ -54,12 +49,12 @@ static void gone_after_control(void) {
         make_plan(4, "secret");
         start_coordinator(&j, 4);
         start_rank(&j, 2, join);
-        await(&j, 2, "inside");
+        await(&j, 2, "joined");
         struct member member = sneak_in(port(), 1, 4, "secret", 0);
-        double since = kit_seconds();
+        double since = mark_time(&j);
         close(which ? member.control : member.data);
-        must_be_prompt(must_refuse(&j, 0, "rank 1 of 4", "died"), since);
-        must_be_prompt(must_refuse(&j, 2, "rank 1 of 4", "died"), since);
+        must_come_within(&j, must_refuse(&j, 0, "rank 1 of 4", "died"), since, PROMISE);
+        must_come_within(&j, must_refuse(&j, 2, "rank 1 of 4", "died"), since, PROMISE);
         close(which ? member.data : member.control);
         end_job(&j);
     }
@@ -77,16 +72,16 @@ static void die_before_ring(size_t victim, size_t size) {
     int listener = listen_at("127.0.0.1", ring_port);
     struct member member = sneak_in(port(), victim, size, "secret", ring_port);
     must_get_table(&member, size);
-    double since = kit_seconds();
+    double since = mark_time(&j);
     close(listener);
     close(member.data);
     close(member.control);
     for (size_t r = 0; r < size; r++)
         if (r != victim) {
             const report *opened = await(&j, r, "opened");
-            MUST_SAY(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "died"),
-                     "rank %zu says who died: %s", r, opened->message);
-            must_be_prompt(opened, since);
+            CHECK_SAY(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "died"),
+                      "rank %zu says who died: %s", r, opened->message);
+            must_come_within(&j, opened, since, PROMISE);
         }
     end_job(&j);
 }
@@ -109,11 +104,11 @@ static void killed_coordinator(void) {
     start_coordinator(&j, 4);
     for (size_t r = 1; r < 3; r++) {
         start_rank(&j, r, join);
-        await(&j, r, "inside");
+        await(&j, r, "joined");
     }
     double since = kill_rank(&j, 0);
-    must_be_prompt(must_refuse(&j, 1, "rank 0", "died"), since);
-    must_be_prompt(must_refuse(&j, 2, "rank 0", "died"), since);
+    must_come_within(&j, must_refuse(&j, 1, "rank 0", "died"), since, PROMISE);
+    must_come_within(&j, must_refuse(&j, 2, "rank 0", "died"), since, PROMISE);
     end_job(&j);
 }
 
@@ -121,10 +116,10 @@ static void join_or_fail(void) {
     cobre_config config = plan.config[self.rank];
     cobre_comm *comm;
     cobre_status status = cobre_comm_open(&config, &comm);
-    MUST(status == COBRE_OK || status == COBRE_INITIALIZATION_FAILED);
+    CHECK(status == COBRE_OK || status == COBRE_INITIALIZATION_FAILED);
     if (!tell("opened", status)) {
         tell("barrier", cobre_barrier(comm));
-        MUST_OK(cobre_comm_free(&comm));
+        CHECK_OK(cobre_comm_free(&comm));
     }
 }
 
@@ -142,7 +137,7 @@ static void random_kills(void) {
         since = kill_rank(&j, victim);
         for (size_t r = 0; r < size; r++)
             if (r != victim)
-                must_be_prompt(await(&j, r, "opened"), since + timeout + 2);
+                must_come_within(&j, await(&j, r, "opened"), since, timeout + 2 + PROMISE);
         end_job(&j);
     }
 }
@@ -153,19 +148,19 @@ static void interrupted_coordinator(void) {
     make_plan(3, "secret");
     start_coordinator(&j, 3);
     start_rank(&j, 1, join);
-    await(&j, 1, "inside");
+    await(&j, 1, "joined");
     interrupt_rank(0);
     double since = await(&j, 0, "interrupts")->time;
-    must_be_prompt(must_refuse(&j, 0, "interrupted", ""), since);
-    must_be_prompt(must_refuse(&j, 1, "interrupted", ""), since);
+    must_come_within(&j, must_refuse(&j, 0, "interrupted", ""), since, PROMISE);
+    must_come_within(&j, must_refuse(&j, 1, "interrupted", ""), since, PROMISE);
     end_job(&j);
 }
 
 /* Its hook is asked at least every 100 ms of waiting. */
 static void must_stop(job *j, size_t rank) {
-    double since = kit_seconds();
+    double since = mark_time(j);
     interrupt_rank(rank);
-    must_be_prompt(must_refuse(j, rank, "interrupted", ""), since);
+    must_come_within(j, must_refuse(j, rank, "interrupted", ""), since, PROMISE);
 }
 
 /* While nobody listens. */
@@ -188,7 +183,7 @@ static void interrupted_handshake(void) {
     make_job(&j, 2);
     start_rank(&j, 1, join);
     int fd = answer(listener);
-    MUST(get(fd, hello, sizeof hello));
+    CHECK(get(fd, hello, sizeof hello));
     must_stop(&j, 1);
     end_job(&j);
     close(fd);
@@ -201,10 +196,10 @@ static void interrupted_wait(void) {
     make_plan(3, "secret");
     start_coordinator(&j, 3);
     start_rank(&j, 1, join);
-    await(&j, 1, "inside");
-    double since = kit_seconds();
+    await(&j, 1, "joined");
+    double since = mark_time(&j);
     must_stop(&j, 1);
-    must_be_prompt(must_refuse(&j, 0, "rank 1 of 3", ""), since);
+    must_come_within(&j, must_refuse(&j, 0, "rank 1 of 3", ""), since, PROMISE);
     end_job(&j);
 }
 
@@ -220,7 +215,7 @@ static struct member stop_the_ring(job *j, int *listener) {
     must_get_table(&member, 4);
     unsigned char hello[CB_HELLO_BYTES];
     int link = answer(*listener); /* that of rank 2 */
-    MUST(get(link, hello, sizeof hello));
+    CHECK(get(link, hello, sizeof hello));
     return member;
 }
 
@@ -228,12 +223,12 @@ static void interrupted_ring(void) {
     job j;
     int listener;
     struct member member = stop_the_ring(&j, &listener);
-    double since = kit_seconds();
+    double since = mark_time(&j);
     must_stop(&j, 2);
     for (size_t r = 0; r < 2; r++) {
         const report *opened = await(&j, r, "opened");
-        MUST(opened->status == COBRE_INITIALIZATION_FAILED);
-        must_be_prompt(opened, since);
+        CHECK(opened->status == COBRE_INITIALIZATION_FAILED);
+        must_come_within(&j, opened, since, PROMISE);
     }
     close(listener);
     close(member.data);
@@ -248,8 +243,8 @@ static void killed_coordinator_before_ring(void) {
     double since = kill_rank(&j, 0);
     for (size_t r = 1; r < 3; r++) {
         const report *opened = await(&j, r, "opened");
-        MUST(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "rank 0"));
-        must_be_prompt(opened, since);
+        CHECK(opened->status == COBRE_INITIALIZATION_FAILED && strstr(opened->message, "rank 0"));
+        must_come_within(&j, opened, since, PROMISE);
     }
     close(listener);
     close(member.data);
@@ -257,20 +252,23 @@ static void killed_coordinator_before_ring(void) {
     end_job(&j);
 }
 
-const fault_case dying_cases[] = {
-    {.name = "killed_worker", .run = killed_worker, .timed = true},
-    {.name = "gone_after_data", .run = gone_after_data, .timed = true},
-    {.name = "gone_after_control", .run = gone_after_control, .timed = true},
-    {.name = "gone_before_ring_first", .run = gone_before_ring_first, .timed = true},
-    {.name = "gone_before_ring_middle", .run = gone_before_ring_middle, .timed = true},
-    {.name = "gone_before_ring_last", .run = gone_before_ring_last, .timed = true},
-    {.name = "killed_coordinator", .run = killed_coordinator, .timed = true},
-    {.name = "killed_coordinator_before_ring", .run = killed_coordinator_before_ring, .timed = true},
-    {.name = "interrupted_coordinator", .run = interrupted_coordinator, .timed = true},
-    {.name = "interrupted_search", .run = interrupted_search, .timed = true},
-    {.name = "interrupted_handshake", .run = interrupted_handshake, .timed = true},
-    {.name = "interrupted_ring", .run = interrupted_ring, .timed = true},
-    {.name = "interrupted_wait", .run = interrupted_wait, .timed = true},
-    {.name = "random_kills", .run = random_kills, .timed = true},
-    {.name = NULL},
+const check_case dying_cases[] = {
+    {.name = "join_killed_worker", .run = killed_worker, .only = COBRE_TCP, .timed = true},
+    {.name = "join_gone_after_data", .run = gone_after_data, .only = COBRE_TCP, .timed = true},
+    {.name = "join_gone_after_control", .run = gone_after_control, .only = COBRE_TCP, .timed = true},
+    {.name = "join_gone_before_ring_first", .run = gone_before_ring_first, .only = COBRE_TCP, .timed = true},
+    {.name = "join_gone_before_ring_middle", .run = gone_before_ring_middle, .only = COBRE_TCP, .timed = true},
+    {.name = "join_gone_before_ring_last", .run = gone_before_ring_last, .only = COBRE_TCP, .timed = true},
+    {.name = "join_killed_coordinator", .run = killed_coordinator, .only = COBRE_TCP, .timed = true},
+    {.name = "join_killed_coordinator_before_ring",
+     .run = killed_coordinator_before_ring,
+     .only = COBRE_TCP,
+     .timed = true},
+    {.name = "join_interrupted_coordinator", .run = interrupted_coordinator, .only = COBRE_TCP, .timed = true},
+    {.name = "join_interrupted_search", .run = interrupted_search, .only = COBRE_TCP, .timed = true},
+    {.name = "join_interrupted_handshake", .run = interrupted_handshake, .only = COBRE_TCP, .timed = true},
+    {.name = "join_interrupted_ring", .run = interrupted_ring, .only = COBRE_TCP, .timed = true},
+    {.name = "join_interrupted_wait", .run = interrupted_wait, .only = COBRE_TCP, .timed = true},
+    {.name = "join_random_kills", .run = random_kills, .only = COBRE_TCP, .timed = true},
+    CHECK_END,
 };

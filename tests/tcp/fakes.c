@@ -1,5 +1,5 @@
 /* fakes.c: what a worker meets where it looks for rank 0. The parent plays it. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <net/if.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ static void end_worker(job *j) {
 
 static int take_hello(unsigned char hello[CB_HELLO_BYTES]) {
     int fd = answer(listener);
-    MUST(get(fd, hello, CB_HELLO_BYTES));
+    CHECK(get(fd, hello, CB_HELLO_BYTES));
     return fd;
 }
 
@@ -77,12 +77,11 @@ static void answer_with(const char *bytes, size_t count, bool close_it, const ch
     unsigned char hello[CB_HELLO_BYTES];
     start_worker(&j, "secret", DEADLINE);
     int fd = take_hello(hello);
+    double since = mark_time(&j);
     put(fd, bytes, count);
     if (close_it)
         shutdown(fd, SHUT_WR);
-    double since = kit_seconds();
-    const report *r = must_refuse(&j, 1, "not a cobre coordinator", word);
-    MUST(r->time - since < PROMPT);
+    must_come_within(&j, must_refuse(&j, 1, "not a cobre coordinator", word), since, PROMISE);
     close(fd);
     end_worker(&j);
 }
@@ -118,7 +117,7 @@ static void impostor(void) {
         int fd = take_hello(hello);
         cb_reply reply = {.type = CB_CHALLENGE, .version = CB_WIRE_VERSION};
         put_reply(fd, &reply);
-        MUST(get(fd, proof, sizeof proof));
+        CHECK(get(fd, proof, sizeof proof));
         reply.type = CB_WELCOME;
         if (kind == 2)
             memcpy(reply.secret, proof, sizeof proof); /* reflected */
@@ -128,7 +127,7 @@ static void impostor(void) {
             reply.secret[kind ? CB_PROOF - 1 : 0] ^= 1;
         put_reply(fd, &reply);
         must_refuse(&j, 1, "does not know this job's token", "");
-        MUST(is_over(fd)); /* nothing more of the job goes there */
+        CHECK(is_over(fd)); /* nothing more of the job goes there */
         close(fd);
         end_worker(&j);
     }
@@ -143,7 +142,7 @@ static void wrong_step(void) {
         int fd = take_hello(hello);
         if (step) {
             put_reply(fd, &(cb_reply){.type = CB_CHALLENGE, .version = CB_WIRE_VERSION});
-            MUST(get(fd, proof, sizeof proof));
+            CHECK(get(fd, proof, sizeof proof));
         }
         put_reply(fd, &(cb_reply){.type = step ? CB_CHALLENGE : CB_WELCOME, .version = CB_WIRE_VERSION});
         must_refuse(&j, 1, "not a cobre coordinator", "");
@@ -161,8 +160,8 @@ static void silent_coordinator(void) {
     double since = kit_seconds();
     int fd = take_hello(hello);
     const report *r = must_refuse(&j, 1, "127.0.0.1", "within 1 s");
-    MUST(r->time - since < 1 + PROMPT);
-    MUST_SAY(!strstr(r->message, "reset"), "nobody reset anything: %s", r->message);
+    must_come_within(&j, r, since, 1 + PROMISE);
+    CHECK_SAY(!strstr(r->message, "reset"), "nobody reset anything: %s", r->message);
     close(fd);
     end_worker(&j);
 }
@@ -175,10 +174,10 @@ static void closing_coordinator(void) {
     for (size_t step = 0; step < 9; step++) {
         int fd = answer(listener);
         if (step % 3 > 0)
-            MUST(get(fd, hello, sizeof hello));
+            CHECK(get(fd, hello, sizeof hello));
         if (step % 3 > 1) {
             put_reply(fd, &(cb_reply){.type = CB_CHALLENGE, .version = CB_WIRE_VERSION});
-            MUST(get(fd, proof, sizeof proof));
+            CHECK(get(fd, proof, sizeof proof));
         }
         close(fd);
     }
@@ -191,36 +190,36 @@ static void closing_coordinator(void) {
 static void connected_to_itself(void) {
     job j;
     if (unshare(CLONE_NEWNET) != 0)
-        skip_case("no network namespaces here");
+        check_skip("no network namespaces here");
     struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    MUST(ioctl(fd, SIOCSIFFLAGS, &loopback) == 0);
+    CHECK(ioctl(fd, SIOCSIFFLAGS, &loopback) == 0);
     close(fd);
     make_plan(2, "secret");
     uint16_t port = plan.config[0].tcp_port;
     FILE *range = fopen("/proc/sys/net/ipv4/ip_local_port_range", "w");
     if (!range || fprintf(range, "%u %u\n", port, port + 1u) < 0 || fclose(range) != 0)
-        skip_case("the range of ports cannot be set");
+        check_skip("the range of ports cannot be set");
     make_job(&j, 2);
     start_rank(&j, 1, join);
     await(&j, 1, "inside");
     set_aside(1);
     range = fopen("/proc/sys/net/ipv4/ip_local_port_range", "w");
-    MUST(range && fprintf(range, "32768 60999\n") > 0 && fclose(range) == 0);
+    CHECK(range && fprintf(range, "32768 60999\n") > 0 && fclose(range) == 0);
     start_rank(&j, 0, join);
     must_form_all(&j);
 }
 
-const fault_case fake_cases[] = {
-    {.name = "fake_refusals", .run = fake_refusals},
-    {.name = "fake_version", .run = fake_version},
-    {.name = "fake_http", .run = fake_http},
-    {.name = "fake_banner", .run = fake_banner},
-    {.name = "fake_garbage", .run = fake_garbage},
-    {.name = "impostor", .run = impostor},
-    {.name = "wrong_step", .run = wrong_step},
-    {.name = "silent_coordinator", .run = silent_coordinator, .timed = true},
-    {.name = "closing_coordinator", .run = closing_coordinator},
-    {.name = "connected_to_itself", .run = connected_to_itself},
-    {.name = NULL},
+const check_case fake_cases[] = {
+    {.name = "join_fake_refusals", .run = fake_refusals, .only = COBRE_TCP},
+    {.name = "join_fake_version", .run = fake_version, .only = COBRE_TCP},
+    {.name = "join_fake_http", .run = fake_http, .only = COBRE_TCP},
+    {.name = "join_fake_banner", .run = fake_banner, .only = COBRE_TCP},
+    {.name = "join_fake_garbage", .run = fake_garbage, .only = COBRE_TCP},
+    {.name = "join_impostor", .run = impostor, .only = COBRE_TCP},
+    {.name = "join_wrong_step", .run = wrong_step, .only = COBRE_TCP},
+    {.name = "join_silent_coordinator", .run = silent_coordinator, .only = COBRE_TCP, .timed = true},
+    {.name = "join_closing_coordinator", .run = closing_coordinator, .only = COBRE_TCP},
+    {.name = "join_connected_to_itself", .run = connected_to_itself, .only = COBRE_TCP},
+    CHECK_END,
 };

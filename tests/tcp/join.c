@@ -1,5 +1,5 @@
 /* join.c: who comes when, from where, and with what in mind. Each mistake has its own error, on both sides. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static void port_in_use(void) {
         snprintf(number, sizeof number, "port %u", port());
         start_all(&j, 1);
         const report *r = must_refuse(&j, 0, number, "in use");
-        MUST(strstr(r->suggestion, "COBRE_TCP_PORT"));
+        CHECK(strstr(r->suggestion, "COBRE_TCP_PORT"));
         close(taken);
         end_job(&j);
     }
@@ -131,9 +131,10 @@ static void nobody_listens(void) {
     double since = kit_seconds();
     start_rank(&j, 1, join);
     const report *r = must_refuse(&j, 1, "127.0.0.1", number);
-    MUST(r->time - since >= 0.5 && r->time - since < 0.5 + PROMPT);
-    MUST(strstr(r->message, "refused"));
-    MUST(strstr(r->suggestion, "COBRE_TCP_COORDINATOR"));
+    CHECK(r->time - since >= 0.5);
+    must_come_within(&j, r, since, 0.5 + PROMISE);
+    CHECK(strstr(r->message, "refused"));
+    CHECK(strstr(r->suggestion, "COBRE_TCP_COORDINATOR"));
     end_job(&j);
 }
 
@@ -145,13 +146,13 @@ static void unreachable(void) {
     make_plan(2, NULL);
     set_timeouts(1);
     int full = listen_at("127.0.0.1", port());
-    MUST(listen(full, 0) == 0);
+    CHECK(listen(full, 0) == 0);
     for (size_t i = 0; i < FILLERS; i++)
         fillers[i] = dial_without_waiting("127.0.0.1", port());
     make_job(&j, 2);
     double since = kit_seconds();
     start_rank(&j, 1, join);
-    MUST(must_refuse(&j, 1, "127.0.0.1", "could not reach")->time - since < 1 + 2 * PROMPT);
+    must_come_within(&j, must_refuse(&j, 1, "127.0.0.1", "could not reach"), since, 1 + PROMISE);
     end_job(&j);
     for (size_t i = 0; i < FILLERS; i++)
         close(fillers[i]);
@@ -168,7 +169,7 @@ static void unknown_host(void) {
     must_refuse(&j, 1, "no-such-host.invalid", "cannot find");
     plan.config[0].tcp_token = "secret";
     start_rank(&j, 0, join);
-    MUST(strstr(must_refuse(&j, 0, "no-such-host.invalid", "cannot listen")->suggestion, "COBRE_TCP_BIND"));
+    CHECK(strstr(must_refuse(&j, 0, "no-such-host.invalid", "cannot listen")->suggestion, "COBRE_TCP_BIND"));
     end_job(&j);
 }
 
@@ -196,7 +197,7 @@ static void wrong_size_of_a_high_rank(void) {
     start_all(&j, 2);
     must_refuse(&j, 1, "number of ranks", "");
     const report *r = must_refuse(&j, 0, "number of ranks", "");
-    MUST_SAY(strstr(r->message, "rank 5") && !strstr(r->message, "rank 0 of 2"), "rank 5 is named: %s", r->message);
+    CHECK_SAY(strstr(r->message, "rank 5") && !strstr(r->message, "rank 0 of 2"), "rank 5 is named: %s", r->message);
     end_job(&j);
 }
 
@@ -207,7 +208,7 @@ static void rank_taken(void) {
     plan.config[3].rank = 1;
     start_coordinator(&j, 4);
     start_rank(&j, 1, join);
-    await(&j, 1, "inside"); /* waits for the table: it is in */
+    await(&j, 1, "joined");
     start_rank(&j, 3, join);
     must_refuse(&j, 3, "taken", "rank 1");
     start_rank(&j, 2, join);
@@ -223,7 +224,7 @@ static void rank_out_of_range(void) {
     make_job(&j, 2);
     start_rank(&j, 1, join);
     const report *r = await(&j, 1, "opened"); /* before anything is sent */
-    MUST(r->status != COBRE_OK && strstr(r->message, "2"));
+    CHECK(r->status != COBRE_OK && strstr(r->message, "2"));
     end_job(&j);
 }
 
@@ -285,7 +286,7 @@ static void given_listener(void) {
         make_job(&j, 3);
         start_rank(&j, 1, join);
         int fd = listen_at("127.0.0.1", port());
-        MUST(blocks || fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+        CHECK(blocks || fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
         snprintf(number, sizeof number, "COBRE_RUN_LISTEN_FD=%d", fd);
         snprintf(ports, sizeof ports, "COBRE_TCP_PORT=%u", port());
         const char *lines[] = {"COBRE_COMM_BACKEND=tcp",
@@ -303,25 +304,25 @@ static void given_listener(void) {
     }
 }
 
-const fault_case start_cases[] = {
-    {.name = "coordinator_first", .run = coordinator_first},
-    {.name = "workers_first", .run = workers_first},
-    {.name = "random_order", .run = random_order},
-    {.name = "one_rank", .run = one_rank},
-    {.name = "ipv4", .run = ipv4},
-    {.name = "ipv6", .run = ipv6},
-    {.name = "host_name", .run = host_name},
-    {.name = "port_in_use", .run = port_in_use},
-    {.name = "port_in_use_on_one_address", .run = port_in_use_on_one_address},
-    {.name = "nobody_listens", .run = nobody_listens, .timed = true},
-    {.name = "unreachable", .run = unreachable, .timed = true},
-    {.name = "unknown_host", .run = unknown_host},
-    {.name = "wrong_size", .run = wrong_size},
-    {.name = "wrong_size_of_a_high_rank", .run = wrong_size_of_a_high_rank},
-    {.name = "rank_taken", .run = rank_taken},
-    {.name = "rank_out_of_range", .run = rank_out_of_range},
-    {.name = "given_listener", .run = given_listener},
-    {.name = "refusals", .run = refusals},
-    {.name = "refusal_is_noted", .run = refusal_is_noted},
-    {.name = NULL},
+const check_case start_cases[] = {
+    {.name = "join_coordinator_first", .run = coordinator_first, .only = COBRE_TCP},
+    {.name = "join_workers_first", .run = workers_first, .only = COBRE_TCP},
+    {.name = "join_random_order", .run = random_order, .only = COBRE_TCP},
+    {.name = "join_one_rank", .run = one_rank, .only = COBRE_TCP},
+    {.name = "join_ipv4", .run = ipv4, .only = COBRE_TCP},
+    {.name = "join_ipv6", .run = ipv6, .only = COBRE_TCP},
+    {.name = "join_host_name", .run = host_name, .only = COBRE_TCP},
+    {.name = "join_port_in_use", .run = port_in_use, .only = COBRE_TCP},
+    {.name = "join_port_in_use_on_one_address", .run = port_in_use_on_one_address, .only = COBRE_TCP},
+    {.name = "join_nobody_listens", .run = nobody_listens, .only = COBRE_TCP, .timed = true},
+    {.name = "join_unreachable", .run = unreachable, .only = COBRE_TCP, .timed = true},
+    {.name = "join_unknown_host", .run = unknown_host, .only = COBRE_TCP},
+    {.name = "join_wrong_size", .run = wrong_size, .only = COBRE_TCP},
+    {.name = "join_wrong_size_of_a_high_rank", .run = wrong_size_of_a_high_rank, .only = COBRE_TCP},
+    {.name = "join_rank_taken", .run = rank_taken, .only = COBRE_TCP},
+    {.name = "join_rank_out_of_range", .run = rank_out_of_range, .only = COBRE_TCP},
+    {.name = "join_given_listener", .run = given_listener, .only = COBRE_TCP},
+    {.name = "join_refusals", .run = refusals, .only = COBRE_TCP},
+    {.name = "join_refusal_is_noted", .run = refusal_is_noted, .only = COBRE_TCP},
+    CHECK_END,
 };

@@ -1,4 +1,4 @@
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static socklen_t fill_address(const char *text, uint16_t port, struct sockaddr_s
         four->sin_port = htons(port);
         return sizeof *four;
     }
-    MUST(inet_pton(AF_INET6, text, &six->sin6_addr) == 1);
+    CHECK(inet_pton(AF_INET6, text, &six->sin6_addr) == 1);
     six->sin6_family = AF_INET6;
     six->sin6_port = htons(port);
     return sizeof *six;
@@ -56,14 +56,15 @@ uint16_t free_port(void) {
         close(fd);
         return port;
     }
-    NEVER("there is a free port");
+    CHECK_NEVER("there is a free port");
 }
 
 void make_plan(size_t size, const char *token) {
+    CHECK(sodium_init() >= 0);
     uint16_t port = free_port();
     if (!wishes)
         wishes = mmap(NULL, MAX_RANKS * sizeof *wishes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    MUST(wishes != MAP_FAILED);
+    CHECK(wishes != MAP_FAILED);
     for (size_t r = 0; r < MAX_RANKS; r++)
         wishes[r] = false;
     plan = (struct plan){0};
@@ -93,17 +94,17 @@ void set_timeouts(double seconds) {
 static void must_not_hold_secrets(const char *text) {
     for (size_t r = 0; r < MAX_RANKS; r++) {
         const char *token = plan.config[r].tcp_token;
-        MUST_SAY(!token || !*token || !strstr(text, token), "no secret in: %s", text);
+        CHECK_SAY(!token || !*token || !strstr(text, token), "no secret in: %s", text);
         for (size_t i = 0; i < 8 && plan.environment[r][i]; i++)
             if (strncmp(plan.environment[r][i], "COBRE_TCP_TOKEN=", 16) == 0 && plan.environment[r][i][16])
-                MUST_SAY(!strstr(text, plan.environment[r][i] + 16), "no secret in: %s", text);
+                CHECK_SAY(!strstr(text, plan.environment[r][i] + 16), "no secret in: %s", text);
     }
 }
 
 static void check_error_texts(void) {
     const cobre_error *error = cobre_last_error();
     char json[8192];
-    MUST(cobre_error_json(error, json, sizeof json) < sizeof json);
+    CHECK(cobre_error_json(error, json, sizeof json) < sizeof json);
     must_not_hold_secrets(json);
     must_not_hold_secrets(error->message);
     must_not_hold_secrets(error->suggestion);
@@ -115,8 +116,31 @@ void interrupt_rank(size_t rank) {
     wishes[rank] = true;
 }
 
+/* Sockets of this process that are connected. */
+static size_t connections(void) {
+    size_t count = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        struct sockaddr_storage address;
+        socklen_t length = sizeof address;
+        count += getpeername(fd, (struct sockaddr *)&address, &length) == 0;
+    }
+    return count;
+}
+
+static size_t inherited; /* connections that the parent had */
+
+/* The second connection needs what rank 0 said on the first one. */
+static void notice_joined(void) {
+    static bool said;
+    if (!said && self.rank > 0 && connections() >= inherited + 2) {
+        said = true;
+        say("joined", 0);
+    }
+}
+
 static int interrupt_on_wish(void *argument) {
     static bool said;
+    notice_joined();
     if (!wishes[self.rank])
         return rank_config().interrupted(argument);
     if (!said)
@@ -131,7 +155,7 @@ static void set_environment(void) {
     for (size_t i = 0; i < 8 && lines[i]; i++) {
         const char *equals = strchr(lines[i], '=');
         snprintf(name, sizeof name, "%.*s", (int)(equals - lines[i]), lines[i]);
-        MUST(setenv(name, equals + 1, 1) == 0);
+        CHECK(setenv(name, equals + 1, 1) == 0);
     }
 }
 
@@ -139,20 +163,20 @@ static void set_environment(void) {
 static void work(cobre_comm *comm) {
     size_t size = cobre_size(comm), rank = cobre_rank(comm), each = 30000;
     uint64_t mine = rank + 1, sum = 0;
-    MUST_OK(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM));
-    MUST(sum == size * (size + 1) / 2);
+    CHECK_OK(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM));
+    CHECK(sum == size * (size + 1) / 2);
     uint64_t *all = calloc(size * each, sizeof *all);
     size_t counts[MAX_RANKS], displs[MAX_RANKS];
-    MUST(all != NULL);
+    CHECK(all != NULL);
     for (size_t r = 0; r < size; r++) {
         counts[r] = each;
         displs[r] = r * each;
     }
     for (size_t i = 0; i < each; i++)
         all[rank * each + i] = rank * each + i;
-    MUST_OK(cobre_allgatherv(comm, all + rank * each, each, all, size * each, counts, displs, COBRE_U64));
+    CHECK_OK(cobre_allgatherv(comm, all + rank * each, each, all, size * each, counts, displs, COBRE_U64));
     for (size_t i = 0; i < size * each; i++)
-        MUST(all[i] == i);
+        CHECK(all[i] == i);
     free(all);
 }
 
@@ -161,6 +185,7 @@ void join(void) {
     cobre_comm *comm;
     bool from_environment = plan.environment[self.rank][0];
     set_environment();
+    inherited = connections();
     config.interrupted = interrupt_on_wish;
     report_inside();
     cobre_status status = cobre_comm_open(from_environment ? NULL : &config, &comm);
@@ -171,9 +196,9 @@ void join(void) {
         say("worked", 0);
         if (plan.hold[self.rank])
             await_order();
-        MUST_OK(cobre_comm_free(&comm));
+        CHECK_OK(cobre_comm_free(&comm));
     }
-    MUST(comm == NULL);
+    CHECK(comm == NULL);
 }
 
 void start_all(job *j, size_t slots) {
@@ -190,7 +215,7 @@ void start_coordinator(job *j, size_t slots) {
 
 void must_form(job *j, size_t rank) {
     const report *r = await(j, rank, "opened");
-    MUST_SAY(r->status == COBRE_OK, "rank %zu gets in: %s", rank, r->message);
+    CHECK_SAY(r->status == COBRE_OK, "rank %zu gets in: %s", rank, r->message);
     await(j, rank, "worked");
 }
 
@@ -202,11 +227,11 @@ void must_form_all(job *j) {
 
 const report *must_refuse(job *j, size_t rank, const char *one, const char *two) {
     const report *r = await(j, rank, "opened");
-    MUST_SAY(r->status == COBRE_INITIALIZATION_FAILED, "InitializationFailed on %zu, not %s", rank,
-             cobre_status_name(r->status));
-    MUST_SAY(strstr(r->message, one) && strstr(r->message, two), "\"%s\" and \"%s\" are in %zu's message: %s", one, two,
-             rank, r->message);
-    MUST(strlen(r->suggestion) > 0);
+    CHECK_SAY(r->status == COBRE_INITIALIZATION_FAILED, "InitializationFailed on %zu, not %s", rank,
+              cobre_status_name(r->status));
+    CHECK_SAY(strstr(r->message, one) && strstr(r->message, two), "\"%s\" and \"%s\" are in %zu's message: %s", one,
+              two, rank, r->message);
+    CHECK(strlen(r->suggestion) > 0);
     return r;
 }
 
@@ -216,7 +241,7 @@ int try_dial(const char *text, uint16_t port) {
     struct sockaddr_storage address;
     socklen_t length = fill_address(text, port, &address);
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    MUST(fd >= 0);
+    CHECK(fd >= 0);
     if (connect(fd, (struct sockaddr *)&address, length) == 0)
         return fd;
     close(fd);
@@ -227,37 +252,37 @@ int dial_without_waiting(const char *text, uint16_t port) {
     struct sockaddr_storage address;
     socklen_t length = fill_address(text, port, &address);
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    MUST(fd >= 0 && (connect(fd, (struct sockaddr *)&address, length) == 0 || errno == EINPROGRESS));
+    CHECK(fd >= 0 && (connect(fd, (struct sockaddr *)&address, length) == 0 || errno == EINPROGRESS));
     return fd;
 }
 
 int dial(const char *address, uint16_t port) {
     int fd = try_dial(address, port);
-    MUST_SAY(fd >= 0, "%s port %u takes a connection: %s", address, port, strerror(errno));
+    CHECK_SAY(fd >= 0, "%s port %u takes a connection: %s", address, port, strerror(errno));
     return fd;
 }
 
 int listen_at(const char *address, uint16_t port) {
     int fd = try_listen(address, port);
-    MUST_SAY(fd >= 0, "%s port %u can be listened at: %s", address, port, strerror(errno));
+    CHECK_SAY(fd >= 0, "%s port %u can be listened at: %s", address, port, strerror(errno));
     return fd;
 }
 
 static void await_event(int fd, short events, double until) {
     struct pollfd polled = {.fd = fd, .events = events};
     while (poll(&polled, 1, 100) <= 0)
-        MUST_SAY(kit_seconds() < until, "something happens on a connection within the deadline");
+        CHECK_SAY(kit_seconds() < until, "something happens on a connection within the deadline");
 }
 
 int answer(int listener) {
     await_event(listener, POLLIN, kit_seconds() + DEADLINE);
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    MUST(fd >= 0);
+    CHECK(fd >= 0);
     return fd;
 }
 
 void put(int fd, const void *bytes, size_t count) {
-    MUST(send(fd, bytes, count, MSG_NOSIGNAL) == (ssize_t)count);
+    CHECK(send(fd, bytes, count, MSG_NOSIGNAL) == (ssize_t)count);
 }
 
 bool get(int fd, void *bytes, size_t count) {
@@ -304,7 +329,7 @@ static bool get_reply(int fd, cb_reply *reply) {
     unsigned char bytes[CB_REPLY_BYTES];
     if (!get(fd, bytes, sizeof bytes))
         return false;
-    MUST(cb_parse_reply(bytes, reply));
+    CHECK(cb_parse_reply(bytes, reply));
     return true;
 }
 
@@ -323,7 +348,7 @@ bool shake_hands(int fd, const cb_hello *hello, const char *token, cb_reply *rep
         return false;
     if (reply->type == CB_WELCOME) {
         cb_make_proof(token, "accepts", bytes, nonce, proof);
-        MUST(memcmp(proof, reply->secret, sizeof proof) == 0);
+        CHECK(memcmp(proof, reply->secret, sizeof proof) == 0);
     }
     return true;
 }
@@ -331,10 +356,10 @@ bool shake_hands(int fd, const cb_hello *hello, const char *token, cb_reply *rep
 void must_be_refused(uint16_t port, const cb_hello *hello, const char *token, unsigned reason) {
     int fd = dial("127.0.0.1", port);
     cb_reply reply;
-    MUST(shake_hands(fd, hello, token, &reply));
-    MUST_SAY(reply.type == CB_REFUSAL && reply.reason == reason, "a refusal for reason %u, not type %u, reason %u",
-             reason, reply.type, reply.reason);
-    MUST(reply.version == CB_WIRE_VERSION && is_over(fd));
+    CHECK(shake_hands(fd, hello, token, &reply));
+    CHECK_SAY(reply.type == CB_REFUSAL && reply.reason == reason, "a refusal for reason %u, not type %u, reason %u",
+              reason, reply.type, reply.reason);
+    CHECK(reply.version == CB_WIRE_VERSION && is_over(fd));
     close(fd);
 }
 
@@ -343,19 +368,19 @@ struct member sneak_in(uint16_t port, size_t rank, size_t size, const char *toke
     cb_hello hello = make_hello(CB_DATA, rank, size);
     cb_reply reply;
     hello.port = ring_port;
-    MUST(shake_hands(member.data, &hello, token, &reply) && reply.type == CB_WELCOME);
+    CHECK(shake_hands(member.data, &hello, token, &reply) && reply.type == CB_WELCOME);
     member.control = dial("127.0.0.1", port);
     hello = make_hello(CB_CONTROL, rank, size);
     memcpy(hello.job, reply.job, CB_JOB_ID);
-    MUST(shake_hands(member.control, &hello, token, &reply) && reply.type == CB_WELCOME);
+    CHECK(shake_hands(member.control, &hello, token, &reply) && reply.type == CB_WELCOME);
     return member;
 }
 
 void must_get_table(const struct member *member, size_t size) {
     unsigned char head[CB_HEADER_BYTES], *body = malloc(cb_table_bytes(size));
     cb_header header;
-    MUST(body && get(member->data, head, sizeof head) && cb_parse_header(head, &header));
-    MUST(header.tag == CB_TAG_TABLE && header.length == cb_table_bytes(size));
-    MUST(get(member->data, body, cb_table_bytes(size)));
+    CHECK(body && get(member->data, head, sizeof head) && cb_parse_header(head, &header));
+    CHECK(header.tag == CB_TAG_TABLE && header.length == cb_table_bytes(size));
+    CHECK(get(member->data, body, cb_table_bytes(size)));
     free(body);
 }

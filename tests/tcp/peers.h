@@ -6,9 +6,7 @@
 #define COBRE_TCP_PEERS_H
 
 #include "backends/tcp/wire.h"
-#include "fault/harness.h"
-
-#define PROMPT (KIT_SANITIZED ? 3.0 : 1.0) /* seconds from a death to everyone's error */
+#include "kit/harness.h"
 
 extern struct plan {
     cobre_config config[MAX_RANKS];
@@ -26,7 +24,7 @@ void interrupt_rank(size_t rank); /* from now on its hook says so, and reports "
 uint16_t free_port(void);
 
 /* The body of every rank: opens, reports "opened", computes over all links, reports "worked", leaves. No error text may
- * hold a token of the plan. */
+ * hold a token of the plan. While it waits to get in it reports "inside", and "joined" once rank 0 has welcomed it. */
 void join(void);
 
 void start_all(job *j, size_t slots);         /* with join */
@@ -59,7 +57,5 @@ struct member {
 };
 struct member sneak_in(uint16_t port, size_t rank, size_t size, const char *token, uint16_t ring_port);
 void must_get_table(const struct member *member, size_t size);
-
-extern const fault_case start_cases[], fake_cases[], secret_cases[], stranger_cases[], dying_cases[], again_cases[];
 
 #endif

@@ -1,5 +1,5 @@
 /* secrets.c: tokens, the files that hold them, and who may connect where there is none. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@ static void differing_tokens(const char *coordinators, const char *workers) {
     set_timeouts(1);
     plan.config[1].tcp_token = workers;
     start_all(&j, 2);
-    MUST(strstr(must_refuse(&j, 1, "tokens differ", "")->suggestion, "COBRE_TCP_TOKEN"));
+    CHECK(strstr(must_refuse(&j, 1, "tokens differ", "")->suggestion, "COBRE_TCP_TOKEN"));
     const report *r = must_refuse(&j, 0, "rank 1 of 2 did not come", "tokens differ");
-    MUST_SAY(strstr(r->message, "127.0.0.1"), "it says who was refused: %s", r->message);
+    CHECK_SAY(strstr(r->message, "127.0.0.1"), "it says who was refused: %s", r->message);
     end_job(&j);
 }
 
@@ -60,7 +60,7 @@ static void longest_token(void) {
     token[511] = 't';
     make_plan(2, token);
     start_all(&j, 1);
-    MUST(await(&j, 0, "opened")->status != COBRE_OK);
+    CHECK(await(&j, 0, "opened")->status != COBRE_OK);
     end_job(&j);
 }
 
@@ -68,7 +68,7 @@ static void longest_token(void) {
 static bool own_address(char text[INET_ADDRSTRLEN]) {
     struct ifaddrs *all, *at;
     bool found = false;
-    MUST(getifaddrs(&all) == 0);
+    CHECK(getifaddrs(&all) == 0);
     for (at = all; at && !found; at = at->ifa_next) {
         if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET)
             continue;
@@ -89,7 +89,7 @@ static void beyond_loopback_refused(void) {
         set_everywhere("127.0.0.1", binds[i]);
         start_all(&j, 1);
         const report *r = must_refuse(&j, 0, binds[i], "no token");
-        MUST(strstr(r->suggestion, "COBRE_TCP_TOKEN") && strstr(r->suggestion, "COBRE_TCP_OPEN=1"));
+        CHECK(strstr(r->suggestion, "COBRE_TCP_TOKEN") && strstr(r->suggestion, "COBRE_TCP_OPEN=1"));
         end_job(&j);
     }
 }
@@ -127,13 +127,13 @@ static void beyond_loopback_open(void) {
 static void where_it_listens(void) {
     char address[INET_ADDRSTRLEN];
     if (!own_address(address))
-        skip_case("this machine has only loopback");
+        check_skip("this machine has only loopback");
     for (size_t with_token = 0; with_token < 2; with_token++) {
         job j;
         make_plan(2, with_token ? "secret" : NULL);
         start_coordinator(&j, 2);
         int there = try_dial(address, plan.config[0].tcp_port), here = dial("127.0.0.1", plan.config[0].tcp_port);
-        MUST_SAY((there >= 0) == with_token, "without a token nobody outside can connect, with one they can");
+        CHECK_SAY((there >= 0) == with_token, "without a token nobody outside can connect, with one they can");
         close(here);
         if (there >= 0)
             close(there);
@@ -150,7 +150,7 @@ static const report *open_with_file(job *j, const char *bytes, size_t count, mod
     snprintf(token_path, sizeof token_path, "/tmp/cobre-token-%d", (int)getpid());
     unlink(token_path);
     int fd = open(token_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    MUST(fd >= 0 && write(fd, bytes, count) == (ssize_t)count && fchmod(fd, mode) == 0 && close(fd) == 0);
+    CHECK(fd >= 0 && write(fd, bytes, count) == (ssize_t)count && fchmod(fd, mode) == 0 && close(fd) == 0);
     snprintf(line, sizeof line, "COBRE_TCP_TOKEN_FILE=%s", token_path);
     make_plan(1, NULL);
     static char port[32];
@@ -192,10 +192,10 @@ static void token_files(void) {
         job j;
         const report *r = open_with_file(&j, files[i].bytes, files[i].count, files[i].mode, files[i].extra);
         if (files[i].word)
-            MUST_SAY(r->status != COBRE_OK && strstr(r->message, files[i].word) && !strstr(r->message, "secret"),
-                     "file %zu is refused, \"%s\": %s", i, files[i].word, r->message);
+            CHECK_SAY(r->status != COBRE_OK && strstr(r->message, files[i].word) && !strstr(r->message, "secret"),
+                      "file %zu is refused, \"%s\": %s", i, files[i].word, r->message);
         else
-            MUST_SAY(r->status == COBRE_OK, "file %zu is accepted: %s", i, r->message);
+            CHECK_SAY(r->status == COBRE_OK, "file %zu is accepted: %s", i, r->message);
         end_job(&j);
     }
 }
@@ -206,7 +206,7 @@ static void file_and_variable_agree(void) {
     char file[128], port[32];
     snprintf(token_path, sizeof token_path, "/tmp/cobre-token-%d", (int)getpid());
     FILE *out = fopen(token_path, "w");
-    MUST(out && fchmod(fileno(out), 0600) == 0 && fputs("the-right-secret\n", out) >= 0 && fclose(out) == 0);
+    CHECK(out && fchmod(fileno(out), 0600) == 0 && fputs("the-right-secret\n", out) >= 0 && fclose(out) == 0);
     make_plan(2, NULL);
     snprintf(port, sizeof port, "COBRE_TCP_PORT=%u", plan.config[0].tcp_port);
     snprintf(file, sizeof file, "COBRE_TCP_TOKEN_FILE=%s", token_path);
@@ -224,15 +224,15 @@ static void file_and_variable_agree(void) {
     unlink(token_path);
 }
 
-const fault_case secret_cases[] = {
-    {.name = "wrong_token", .run = wrong_token},
-    {.name = "token_on_one_side", .run = token_on_one_side},
-    {.name = "right_token_after_wrong", .run = right_token_after_wrong},
-    {.name = "longest_token", .run = longest_token},
-    {.name = "beyond_loopback_refused", .run = beyond_loopback_refused},
-    {.name = "beyond_loopback_open", .run = beyond_loopback_open},
-    {.name = "where_it_listens", .run = where_it_listens},
-    {.name = "token_files", .run = token_files},
-    {.name = "file_and_variable_agree", .run = file_and_variable_agree},
-    {.name = NULL},
+const check_case secret_cases[] = {
+    {.name = "join_wrong_token", .run = wrong_token, .only = COBRE_TCP},
+    {.name = "join_token_on_one_side", .run = token_on_one_side, .only = COBRE_TCP},
+    {.name = "join_right_token_after_wrong", .run = right_token_after_wrong, .only = COBRE_TCP},
+    {.name = "join_longest_token", .run = longest_token, .only = COBRE_TCP},
+    {.name = "join_beyond_loopback_refused", .run = beyond_loopback_refused, .only = COBRE_TCP},
+    {.name = "join_beyond_loopback_open", .run = beyond_loopback_open, .only = COBRE_TCP},
+    {.name = "join_where_it_listens", .run = where_it_listens, .only = COBRE_TCP},
+    {.name = "join_token_files", .run = token_files, .only = COBRE_TCP},
+    {.name = "join_file_and_variable_agree", .run = file_and_variable_agree, .only = COBRE_TCP},
+    CHECK_END,
 };

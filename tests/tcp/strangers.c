@@ -1,6 +1,6 @@
 /* strangers.c: others at rank 0's door while the job forms. It forms nevertheless, and soon; what they can make rank 0
  * hold is bounded. */
-#include "peers.h"
+#include "tcp/peers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Seconds from the true ranks' start to the job's: far below a handshake's time, let alone the join's. */
-#define SOON (KIT_SANITIZED ? 10.0 : 3.0)
+#define SOON (SLOWNESS * 2.5)
 
 static uint16_t port(void) {
     return plan.config[0].tcp_port;
@@ -30,7 +30,7 @@ static size_t descriptors_of(pid_t pid) {
     size_t count = 0;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     DIR *directory = opendir(path);
-    MUST(directory != NULL);
+    CHECK(directory != NULL);
     while (readdir(directory))
         count++;
     closedir(directory);
@@ -42,7 +42,7 @@ static long memory_of(pid_t pid) {
     long pages = 0;
     snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
     FILE *file = fopen(path, "r");
-    MUST(file && fscanf(file, "%*d %ld", &pages) == 1);
+    CHECK(file && fscanf(file, "%*d %ld", &pages) == 1);
     fclose(file);
     return pages * sysconf(_SC_PAGESIZE);
 }
@@ -53,8 +53,8 @@ static void let_true_ranks_in(job *j) {
         start_rank(j, r, join);
     for (size_t r = 0; r < j->size; r++) {
         const report *opened = await(j, r, "opened");
-        MUST_SAY(opened->status == COBRE_OK, "rank %zu gets in: %s", r, opened->message);
-        MUST_SAY(opened->time - since < SOON, "rank %zu gets in soon, not after %.1f s", r, opened->time - since);
+        CHECK_SAY(opened->status == COBRE_OK, "rank %zu gets in: %s", r, opened->message);
+        must_come_within(j, opened, since, SOON);
         await(j, r, "worked");
     }
     end_job(j);
@@ -65,7 +65,7 @@ static void must_be_dropped(const char *bytes, size_t count) {
     int fd = dial("127.0.0.1", port());
     put(fd, bytes, count);
     char byte;
-    MUST(!get(fd, &byte, 1));
+    CHECK(!get(fd, &byte, 1));
     close(fd);
 }
 
@@ -92,9 +92,9 @@ static void random_bytes(void) {
         if (bytes[0] == 'c')
             bytes[0] = 'd';
         int fd = dial("127.0.0.1", port());
-        ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT); /* may be closed under us */
-        MUST(sent != 0);
-        MUST(is_over(fd));
+        send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT); /* may be closed under us */
+        char answer;
+        CHECK_SAY(!get(fd, &answer, 1), "no answer to what is no hello");
         close(fd);
     }
     let_true_ranks_in(&j);
@@ -106,8 +106,15 @@ static void silent_connection(void) {
     start_coordinator(&j, 3);
     int fd = dial("127.0.0.1", port());
     let_true_ranks_in(&j);
-    MUST(is_over(fd));
+    CHECK(is_over(fd));
     close(fd);
+}
+
+/* The time of a handshake, which ends just now: long enough for who is slow, and no longer. */
+static void must_have_had_5_seconds(job *j, double since) {
+    double now = mark_time(j), given = time_given(j, 0, since, now);
+    CHECK_SAY(now - since > 4.99 && given < 5 + PROMISE, "5 s, not %.3f s, of which rank 0 could run in %.3f s",
+              now - since, given);
 }
 
 /* Its time is over after 5 seconds, though nobody else came. */
@@ -115,10 +122,10 @@ static void silent_connection_is_ended(void) {
     job j;
     make_plan(2, NULL);
     start_coordinator(&j, 2);
-    double since = kit_seconds();
+    double since = mark_time(&j);
     int fd = dial("127.0.0.1", port());
-    MUST(is_over(fd));
-    MUST(kit_seconds() - since > 4.5 && kit_seconds() - since < 7);
+    CHECK(is_over(fd));
+    must_have_had_5_seconds(&j, since);
     close(fd);
     let_true_ranks_in(&j);
 }
@@ -131,14 +138,15 @@ static void slow_hello(void) {
     make_plan(2, NULL);
     cb_pack_hello(&good, hello);
     start_coordinator(&j, 2);
-    double since = kit_seconds();
+    double since = mark_time(&j);
     int fd = dial("127.0.0.1", port());
     struct pollfd polled = {.fd = fd, .events = POLLIN};
-    for (size_t i = 0; i < 12 && !polled.revents; i++) {
+    for (size_t i = 0; i < 40 && !polled.revents; i++) {
         send(fd, hello + i, 1, MSG_NOSIGNAL);
         poll(&polled, 1, 1000);
     }
-    MUST_SAY(polled.revents && kit_seconds() - since < 7, "the connection is ended after 5 s");
+    CHECK(polled.revents);
+    must_have_had_5_seconds(&j, since);
     close(fd);
     let_true_ranks_in(&j);
 }
@@ -153,11 +161,11 @@ static void hello_then_silent(void) {
         unsigned char challenge[CB_REPLY_BYTES];
         fds[i] = dial("127.0.0.1", port());
         put_hello(fds[i], &hello);
-        MUST(get(fds[i], challenge, sizeof challenge));
+        CHECK(get(fds[i], challenge, sizeof challenge));
     }
     let_true_ranks_in(&j);
     for (size_t i = 0; i < 20; i++) {
-        MUST(is_over(fds[i]));
+        CHECK(is_over(fds[i]));
         close(fds[i]);
     }
 }
@@ -176,7 +184,7 @@ static void closed_at_each_step(void) {
             int fd = dial("127.0.0.1", port());
             put(fd, bytes, count < CB_HELLO_BYTES ? count : CB_HELLO_BYTES);
             if (count >= CB_HELLO_BYTES) {
-                MUST(get(fd, reply, sizeof reply));
+                CHECK(get(fd, reply, sizeof reply));
                 put(fd, junk, count - CB_HELLO_BYTES);
             }
             if (round)
@@ -192,16 +200,16 @@ static void half_open(void) {
     static int fds[MANY];
     job j;
     struct rlimit limit;
-    MUST(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
     if (limit.rlim_max < MANY + 100)
-        skip_case("too few descriptors allowed");
+        check_skip("too few descriptors allowed");
     make_plan(3, "secret");
     start_coordinator(&j, 3); /* with the limit as it was */
     size_t descriptors = descriptors_of(j.rank[0].pid), most = descriptors;
     long memory = memory_of(j.rank[0].pid);
     rlim_t before = limit.rlim_cur;
     limit.rlim_cur = limit.rlim_cur > MANY + 100 ? limit.rlim_cur : MANY + 100;
-    MUST(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
     for (size_t i = 0; i < MANY; i++) {
         fds[i] = dial("127.0.0.1", port());
         if (i % 2)
@@ -215,8 +223,8 @@ static void half_open(void) {
     most = now > most ? now : most;
     printf("rank 0: %zu descriptors, at most %zu; %ld KiB more memory\n", descriptors, most,
            (memory_of(j.rank[0].pid) - memory) / 1024);
-    MUST_SAY(most <= descriptors + 128 + 1, "at most 128 stand at the door, not %zu", most - descriptors);
-    MUST(memory_of(j.rank[0].pid) - memory < 1 << 20);
+    CHECK_SAY(most <= descriptors + 128 + 1, "at most 128 stand at the door, not %zu", most - descriptors);
+    CHECK(memory_of(j.rank[0].pid) - memory < 1 << 20);
     limit.rlim_cur = before;
     setrlimit(RLIMIT_NOFILE, &limit);
     let_true_ranks_in(&j);
@@ -228,9 +236,9 @@ static void half_open(void) {
 static void join_with_descriptors(size_t left) {
     rlim_t limit = 256;
     size_t used = descriptors_of(getpid()) - 1; /* its own look at them is over */
-    MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = limit, .rlim_max = limit}) == 0);
+    CHECK(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = limit, .rlim_max = limit}) == 0);
     for (; used + left < limit; used++)
-        MUST(dup(STDIN_FILENO) >= 0);
+        CHECK(dup(STDIN_FILENO) >= 0);
     join();
 }
 
@@ -269,15 +277,15 @@ static void too_few_descriptors(void) {
     for (size_t r = 1; r < 16; r++)
         start_rank(&j, r, join);
     const report *r = must_refuse(&j, 0, "", "");
-    MUST_SAY(strstr(r->message, "open files") || strstr(r->suggestion, "ulimit -n"), "descriptors are named: %s; %s",
-             r->message, r->suggestion);
+    CHECK_SAY(strstr(r->message, "open files") || strstr(r->suggestion, "ulimit -n"), "descriptors are named: %s; %s",
+              r->message, r->suggestion);
     end_job(&j);
 }
 
 /* A process that connects as fast as it can, and keeps what it has: half silent, half with half a hello. */
 static pid_t start_flood(_Atomic size_t *made) {
     pid_t parent = getpid(), pid = fork();
-    MUST(pid >= 0);
+    CHECK(pid >= 0);
     if (pid > 0)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -306,11 +314,11 @@ static void flood(void) {
     make_plan(4, "secret");
     start_coordinator(&j, 4);
     _Atomic size_t *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    MUST(made != MAP_FAILED);
+    CHECK(made != MAP_FAILED);
     pid_t pids[2] = {start_flood(made), start_flood(made)};
     double since = kit_seconds();
     while (*made < 2000) {
-        MUST(kit_seconds() - since < DEADLINE);
+        CHECK(kit_seconds() - since < DEADLINE);
         usleep(1000);
     }
     for (size_t r = 1; r < 4; r++)
@@ -333,7 +341,7 @@ static bool has_socket(pid_t pid, unsigned long inode) {
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     snprintf(wanted, sizeof wanted, "socket:[%lu]", inode);
     DIR *directory = opendir(path);
-    MUST(directory != NULL);
+    CHECK(directory != NULL);
     for (struct dirent *entry; !found && (entry = readdir(directory));) {
         ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof target - 1);
         target[length > 0 ? length : 0] = '\0';
@@ -375,11 +383,11 @@ static void door_of_the_ring(void) {
     start_coordinator(&j, 4);
     start_rank(&j, 1, join);
     start_rank(&j, 2, join);
-    await(&j, 1, "inside");
-    await(&j, 2, "inside");
-    MUST(listeners_of(j.rank[0].pid, &on_loopback) == 2 && on_loopback == 2);
-    MUST(listeners_of(j.rank[1].pid, &on_loopback) == 0);
-    MUST(listeners_of(j.rank[2].pid, &on_loopback) == 1 && on_loopback == 1);
+    await(&j, 1, "joined");
+    await(&j, 2, "joined");
+    CHECK(listeners_of(j.rank[0].pid, &on_loopback) == 2 && on_loopback == 2);
+    CHECK(listeners_of(j.rank[1].pid, &on_loopback) == 0);
+    CHECK(listeners_of(j.rank[2].pid, &on_loopback) == 1 && on_loopback == 1);
     start_rank(&j, 3, join);
     must_form_all(&j);
 }
@@ -389,7 +397,7 @@ static size_t unix_sockets_of(pid_t pid, bool listening) {
     char line[512], name[128];
     size_t count = 0;
     FILE *file = fopen("/proc/net/unix", "r");
-    MUST(file != NULL);
+    CHECK(file != NULL);
     while (fgets(line, sizeof line, file)) {
         unsigned long flags, inode;
         if (sscanf(line, "%*s %*s %*s %lx %*s %*s %lu %127s", &flags, &inode, name) == 3 &&
@@ -424,9 +432,9 @@ static void on_one_host(void) {
         static const size_t accepted[] = {3, 0, 1, 1};
         for (size_t r = 0; r < 4; r++) {
             size_t count = unix_sockets_of(j.rank[r].pid, false);
-            MUST_SAY(count == (by_tcp ? 0 : accepted[r]), "%s: rank %zu has accepted %zu Unix sockets", hosts[h % 3], r,
-                     count);
-            MUST(unix_sockets_of(j.rank[r].pid, true) == 0);
+            CHECK_SAY(count == (by_tcp ? 0 : accepted[r]), "%s: rank %zu has accepted %zu Unix sockets", hosts[h % 3],
+                      r, count);
+            CHECK(unix_sockets_of(j.rank[r].pid, true) == 0);
         }
         order_all(&j, 'e');
         end_job(&j);
@@ -440,9 +448,9 @@ static void taken_name(void) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "cobre-tcp/0.0.0.0/%u", port());
-    MUST(bind(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ==
-             0 &&
-         listen(fd, 8) == 0);
+    CHECK(bind(fd, (struct sockaddr *)&name,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0 &&
+          listen(fd, 8) == 0);
     start_all(&j, 2);
     must_form_all(&j);
     close(fd);
@@ -459,28 +467,28 @@ static void closed_door(void) {
         must_form(&j, r);
     for (size_t r = 0; r < 4; r++) {
         size_t on_loopback;
-        MUST_SAY(listeners_of(j.rank[r].pid, &on_loopback) == 0, "rank %zu does not listen", r);
+        CHECK_SAY(listeners_of(j.rank[r].pid, &on_loopback) == 0, "rank %zu does not listen", r);
     }
-    MUST(try_dial("127.0.0.1", port()) < 0 && errno == ECONNREFUSED);
+    CHECK(try_dial("127.0.0.1", port()) < 0 && errno == ECONNREFUSED);
     order_all(&j, 'e');
     end_job(&j);
 }
 
-const fault_case stranger_cases[] = {
-    {.name = "http_request", .run = http_request},
-    {.name = "random_bytes", .run = random_bytes},
-    {.name = "silent_connection", .run = silent_connection},
-    {.name = "silent_connection_is_ended", .run = silent_connection_is_ended, .timed = true},
-    {.name = "slow_hello", .run = slow_hello, .timed = true},
-    {.name = "hello_then_silent", .run = hello_then_silent},
-    {.name = "closed_at_each_step", .run = closed_at_each_step},
-    {.name = "half_open", .run = half_open, .timed = true, .busy = true},
-    {.name = "few_descriptors", .run = few_descriptors, .timed = true},
-    {.name = "too_few_descriptors", .run = too_few_descriptors},
-    {.name = "on_one_host", .run = on_one_host},
-    {.name = "taken_name", .run = taken_name},
-    {.name = "flood", .run = flood, .timed = true, .busy = true},
-    {.name = "door_of_the_ring", .run = door_of_the_ring},
-    {.name = "closed_door", .run = closed_door},
-    {.name = NULL},
+const check_case stranger_cases[] = {
+    {.name = "join_http_request", .run = http_request, .only = COBRE_TCP},
+    {.name = "join_random_bytes", .run = random_bytes, .only = COBRE_TCP},
+    {.name = "join_silent_connection", .run = silent_connection, .only = COBRE_TCP},
+    {.name = "join_silent_connection_is_ended", .run = silent_connection_is_ended, .only = COBRE_TCP, .timed = true},
+    {.name = "join_slow_hello", .run = slow_hello, .only = COBRE_TCP, .timed = true},
+    {.name = "join_hello_then_silent", .run = hello_then_silent, .only = COBRE_TCP},
+    {.name = "join_closed_at_each_step", .run = closed_at_each_step, .only = COBRE_TCP},
+    {.name = "join_half_open", .run = half_open, .only = COBRE_TCP, .timed = true, .busy = true},
+    {.name = "join_few_descriptors", .run = few_descriptors, .only = COBRE_TCP, .timed = true},
+    {.name = "join_too_few_descriptors", .run = too_few_descriptors, .only = COBRE_TCP},
+    {.name = "join_on_one_host", .run = on_one_host, .only = COBRE_TCP},
+    {.name = "join_taken_name", .run = taken_name, .only = COBRE_TCP},
+    {.name = "join_flood", .run = flood, .only = COBRE_TCP, .timed = true, .busy = true},
+    {.name = "join_door_of_the_ring", .run = door_of_the_ring, .only = COBRE_TCP},
+    {.name = "join_closed_door", .run = closed_door, .only = COBRE_TCP},
+    CHECK_END,
 };

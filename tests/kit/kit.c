@@ -1,4 +1,4 @@
-#include "kit.h"
+#include "kit/kit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,34 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One write for the whole report: ranks that are threads share the stream. */
-_Noreturn void kit_fail(const kit *k, const char *file, int line, const char *format, ...) {
-    char what[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
+static _Thread_local const kit *kit_of_thread;
 
-    const cobre_error *error = cobre_last_error();
-    fprintf(stderr, "%s:%d: rank %zu of %zu: %s failed\n    last error: %s%s%s\n    doing: %s\n    seed: %llu\n", file,
-            line, k->rank, k->size, what, cobre_status_name(error->status), error->status == COBRE_OK ? "" : ": ",
-            error->status == COBRE_OK ? "" : error->message, k->note[0] ? k->note : "-", (unsigned long long)k->seed);
-    fflush(NULL);
-    _exit(1);
+void kit_say_who(void) {
+    const kit *k = kit_of_thread;
+    if (k)
+        fprintf(stderr, "    rank %zu of %zu, seed %llu, doing: %s\n", k->rank, k->size, (unsigned long long)k->seed,
+                k->note[0] ? k->note : "-");
 }
 
-void kit_check_eq(const kit *k, const char *file, int line, const char *text, uint64_t actual, uint64_t expected) {
-    if (actual != expected)
-        kit_fail(k, file, line, "CHECK_EQ(%s): %llu, not %llu,", text, (unsigned long long)actual,
-                 (unsigned long long)expected);
-}
-
-void kit_check_status(const kit *k, const char *file, int line, const char *text, cobre_status actual,
-                      cobre_status expected) {
-    if (actual != expected)
-        kit_fail(k, file, line, "%s: %s, not %s,", text, cobre_status_name(actual), cobre_status_name(expected));
-    if (expected != COBRE_OK && cobre_last_error()->status != expected)
-        kit_fail(k, file, line, "%s: the last error is not the one returned,", text);
+void kit_be(const kit *k) {
+    kit_of_thread = k;
 }
 
 void kit_note(const kit *k, const char *format, ...) {
@@ -49,7 +32,7 @@ void kit_note(const kit *k, const char *format, ...) {
     va_end(args);
 }
 
-void *kit_alloc(const kit *k, size_t bytes) {
+void *kit_alloc(size_t bytes) {
     if (bytes == 0)
         return NULL;
     void *memory = malloc(bytes);
@@ -94,6 +77,13 @@ kit kit_on(const kit *k, cobre_comm *comm) {
     return other;
 }
 
+void kit_reopen(kit *k) {
+    CHECK_OK(cobre_comm_free(&k->comm));
+    CHECK_OK(cobre_comm_open(k->config, &k->comm));
+    CHECK_EQ(cobre_rank(k->comm), k->rank);
+    CHECK_EQ(cobre_size(k->comm), k->size);
+}
+
 int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument) {
     fflush(NULL); /* or the child writes our buffered text again */
     pid_t child = fork();
@@ -109,7 +99,7 @@ int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument) {
     return status;
 }
 
-static size_t count_lines(const kit *k, const char *path) {
+static size_t count_lines(const char *path) {
     FILE *file = fopen(path, "r");
     CHECK(file != NULL);
     size_t lines = 0;
@@ -119,8 +109,8 @@ static size_t count_lines(const kit *k, const char *path) {
     return lines;
 }
 
-kit_usage kit_count_usage(const kit *k) {
-    kit_usage usage = {.mappings = count_lines(k, "/proc/self/maps")};
+kit_usage kit_count_usage(void) {
+    kit_usage usage = {.mappings = count_lines("/proc/self/maps")};
     DIR *dir = opendir("/proc/self/fd");
     CHECK(dir != NULL);
     for (struct dirent *entry; (entry = readdir(dir));) {
@@ -137,7 +127,7 @@ kit_usage kit_count_usage(const kit *k) {
     return usage;
 }
 
-uint64_t kit_memory_total(const kit *k) {
+uint64_t kit_memory_total(void) {
     FILE *file = fopen("/proc/meminfo", "r");
     CHECK(file != NULL);
     unsigned long long kilobytes;

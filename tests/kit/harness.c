@@ -1,4 +1,5 @@
-#include "harness.h"
+#include "kit/harness.h"
+#include "kit/sentinel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 _Static_assert(sizeof(report) <= 4096, "a report is written whole");
 
 self_t self;
-cobre_backend backend = COBRE_SHM;
+cobre_backend backend;
 
 static job *jobs[8]; /* those that have processes, for the end of a case that fails */
 
@@ -32,7 +33,9 @@ static void kill_group(pid_t pid) {
 static void print_log(const job *j) {
     fprintf(stderr, "job %s, %zu ranks:\n", j->name, j->size);
     for (size_t i = j->logged > 60 ? j->logged - 60 : 0; i < j->logged; i++) {
-        const report *r = &j->log[i];
+        const report *r = j->log[i];
+        if (strcmp(r->event, "mark") == 0)
+            continue;
         fprintf(stderr, "  %12.6f rank %zu: %s", r->time, r->rank, r->event);
         if (r->number)
             fprintf(stderr, " %" PRIu64, r->number);
@@ -61,17 +64,14 @@ static void remove_names(const char *prefix) {
 
 static void drain(job *j);
 
-_Noreturn void fail_case(const char *file, int line, const char *format, ...) {
-    char text[1024], prefix[64];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+/* A rank that fails says who it is. The parent says what it has seen of its ranks, and ends them. */
+static void say_and_clean_up(void) {
+    char prefix[64];
     if (self.j) {
-        fprintf(stderr, "%s:%d: rank %zu of %zu: not so: %s\n", file, line, self.rank, self.size, text);
-        _exit(1);
+        fprintf(stderr, "    rank %zu of %zu\n", self.rank, self.size);
+        return;
     }
-    fprintf(stderr, "%s:%d: not so: %s\n(seed %" PRIu64 ", time %.6f)\n", file, line, text, *chance(), kit_seconds());
+    fprintf(stderr, "    seed %" PRIu64 ", time %.6f\n", *chance(), kit_seconds());
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
         if (jobs[i]) {
             drain(jobs[i]);
@@ -81,17 +81,6 @@ _Noreturn void fail_case(const char *file, int line, const char *format, ...) {
         }
     snprintf(prefix, sizeof prefix, "cobre-fault-%d-", (int)getpid());
     remove_names(prefix);
-    exit(1);
-}
-
-void must_be_ok(const char *file, int line, const char *text, cobre_status status) {
-    if (status)
-        fail_case(file, line, "%s: %s: %s", text, cobre_status_name(status), cobre_last_error()->message);
-}
-
-_Noreturn void skip_case(const char *why) {
-    printf("skipped: %s\n", why);
-    exit(KIT_SKIP);
 }
 
 uint64_t *chance(void) {
@@ -130,23 +119,24 @@ static void hold_port(job *j) {
         j->port = random_port();
         j->held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(j->port)};
-        MUST(j->held > 0);
+        CHECK(j->held > 0);
         if (bind(j->held, (struct sockaddr *)&address, sizeof address) == 0) {
-            MUST(setsockopt(j->held, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+            CHECK(setsockopt(j->held, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
             return;
         }
         close(j->held);
     }
-    NEVER("there is a free port");
+    CHECK_NEVER("there is a free port");
 }
 
 void make_job(job *j, size_t size) {
     static unsigned number;
+    check_at_failure = say_and_clean_up;
     *j = (job){.size = size};
     snprintf(j->name, sizeof j->name, "/cobre-fault-%d-%u", (int)getpid(), ++number);
     if (backend == COBRE_TCP)
         hold_port(j);
-    MUST(size <= MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
+    CHECK(size <= MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
     fcntl(j->pipe[0], F_SETFL, O_NONBLOCK);
     size_t free_entry = 0;
     while (free_entry + 1 < sizeof jobs / sizeof *jobs && jobs[free_entry])
@@ -155,12 +145,13 @@ void make_job(job *j, size_t size) {
 }
 
 static int order_pipe;
+static void be_late(void);
 
 void start_rank(job *j, size_t rank, void (*body)(void)) {
     int ends[2];
-    MUST(pipe2(ends, O_CLOEXEC) == 0);
+    CHECK(pipe2(ends, O_CLOEXEC) == 0);
     pid_t parent = getpid(), pid = fork();
-    MUST(pid >= 0);
+    CHECK(pid >= 0);
     if (pid > 0) {
         setpgid(pid, pid); /* here and there, so that nobody has to wait for it */
         close(ends[0]);
@@ -175,6 +166,7 @@ void start_rank(job *j, size_t rank, void (*body)(void)) {
     close(ends[1]);
     order_pipe = ends[0];
     self = (self_t){.j = j, .rank = rank, .size = j->size};
+    be_late();
     body();
     exit(0);
 }
@@ -187,19 +179,23 @@ void start_job(job *j, size_t size, void (*body)(void)) {
 
 /* ---- Watching ---- */
 
-static void drain(job *j) {
-    for (;;) {
-        if (j->logged == j->room) {
-            j->room = j->room ? 2 * j->room : 32;
-            j->log = realloc(j->log, j->room * sizeof *j->log);
-            if (!j->log)
-                abort();
-        }
-        ssize_t got = read(j->pipe[0], &j->log[j->logged], sizeof(report));
-        if (got != (ssize_t)sizeof(report))
-            return;
-        j->logged++;
+/* Reports stay where they are: cases keep pointers to them. */
+static report *add_report(job *j, const report *r) {
+    if (j->logged == j->room) {
+        j->room = j->room ? 2 * j->room : 32;
+        j->log = realloc(j->log, j->room * sizeof *j->log);
     }
+    report *copy = malloc(sizeof *copy);
+    if (!j->log || !copy)
+        abort();
+    *copy = *r;
+    return j->log[j->logged++] = copy;
+}
+
+static void drain(job *j) {
+    report r;
+    while (read(j->pipe[0], &r, sizeof r) == (ssize_t)sizeof r)
+        add_report(j, &r);
 }
 
 static void look_for_ends(job *j) {
@@ -210,9 +206,9 @@ static void look_for_ends(job *j) {
 
 static const report *next(job *j, size_t rank, const char *event) {
     for (size_t i = j->rank[rank].seen; i < j->logged; i++)
-        if (j->log[i].rank == rank && strcmp(j->log[i].event, event) == 0) {
+        if (j->log[i]->rank == rank && strcmp(j->log[i]->event, event) == 0) {
             j->rank[rank].seen = i + 1;
-            return &j->log[i];
+            return j->log[i];
         }
     return NULL;
 }
@@ -224,7 +220,7 @@ const report *await(job *j, size_t rank, const char *event) {
         const report *found = next(j, rank, event);
         if (found)
             return found;
-        MUST_SAY(!over, "rank %zu reports \"%s\" within the deadline and before its end", rank, event);
+        CHECK_SAY(!over, "rank %zu reports \"%s\" within the deadline and before its end", rank, event);
         struct pollfd polled = {.fd = j->pipe[0], .events = POLLIN};
         poll(&polled, 1, 20);
         look_for_ends(j);
@@ -239,13 +235,13 @@ void await_all(job *j, const char *event) {
 bool has_reported(job *j, size_t rank, const char *event) {
     drain(j);
     for (size_t i = 0; i < j->logged; i++)
-        if (j->log[i].rank == rank && strcmp(j->log[i].event, event) == 0)
+        if (j->log[i]->rank == rank && strcmp(j->log[i]->event, event) == 0)
             return true;
     return false;
 }
 
 void order(job *j, size_t rank, char what) {
-    MUST(write(j->rank[rank].orders, &what, 1) == 1);
+    CHECK(write(j->rank[rank].orders, &what, 1) == 1);
 }
 
 void order_all(job *j, char what) {
@@ -253,16 +249,27 @@ void order_all(job *j, char what) {
         order(j, r, what);
 }
 
-double kill_rank(job *j, size_t rank) {
+double mark_time(job *j) {
+    size_t first = j->logged;
+    for (size_t r = 0; r < j->size; r++)
+        if (j->rank[r].pid && !j->rank[r].ended)
+            add_report(j, &(report){.rank = r, .event = "mark", .waited = sentinel_waited(j->rank[r].pid)});
     double now = kit_seconds();
-    MUST(kill(j->rank[rank].pid, SIGKILL) == 0);
+    for (size_t i = first; i < j->logged; i++)
+        j->log[i]->time = now;
+    return now;
+}
+
+double kill_rank(job *j, size_t rank) {
+    double now = mark_time(j);
+    CHECK(kill(j->rank[rank].pid, SIGKILL) == 0);
     j->rank[rank].killed = true;
     return now;
 }
 
 int await_end(job *j, size_t rank) {
     for (double deadline = kit_seconds() + DEADLINE; !j->rank[rank].ended; look_for_ends(j)) {
-        MUST_SAY(kit_seconds() < deadline, "rank %zu ends within the deadline", rank);
+        CHECK_SAY(kit_seconds() < deadline, "rank %zu ends within the deadline", rank);
         struct pollfd polled = {.fd = j->pipe[0], .events = POLLIN};
         poll(&polled, 1, 1);
         drain(j);
@@ -284,15 +291,15 @@ void end_job(job *j) {
     for (size_t r = 0; r < j->size; r++)
         if (j->rank[r].pid) {
             int status = await_end(j, r);
-            MUST_SAY(j->rank[r].killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0),
-                     "rank %zu ends with exit code 0, not with wait status %#x", r, (unsigned)status);
+            CHECK_SAY(j->rank[r].killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0),
+                      "rank %zu ends with exit code 0, not with wait status %#x", r, (unsigned)status);
         }
     for (size_t r = 0; r < j->size; r++)
         if (j->rank[r].pid) {
-            MUST_SAY(group_is_empty(j->rank[r].pid), "rank %zu leaves no process behind", r);
+            CHECK_SAY(group_is_empty(j->rank[r].pid), "rank %zu leaves no process behind", r);
             close(j->rank[r].orders);
         }
-    MUST_SAY(!name_exists(j->name), "%s is gone", j->name);
+    CHECK_SAY(!name_exists(j->name), "%s is gone", j->name);
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
         if (jobs[i] == j)
             jobs[i] = NULL;
@@ -300,24 +307,26 @@ void end_job(job *j) {
     close(j->pipe[1]);
     if (j->held)
         close(j->held);
+    for (size_t i = 0; i < j->logged; i++)
+        free(j->log[i]);
     free(j->log);
     *j = (job){0};
 }
 
 static void work_off(size_t first, size_t step, size_t count, void (*one)(size_t index)) {
-    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
     *chance() += first << 32; /* or all of them draw the same */
     for (size_t i = first; i < count; i += step)
         one(i);
-    MUST_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+    CHECK_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
 }
 
 void side_by_side(size_t workers, size_t count, void (*one)(size_t index)) {
     pid_t pids[16], parent = getpid();
-    MUST(workers <= sizeof pids / sizeof *pids);
+    CHECK(workers <= sizeof pids / sizeof *pids);
     for (size_t w = 0; w < workers; w++) {
         pids[w] = fork();
-        MUST(pids[w] >= 0);
+        CHECK(pids[w] >= 0);
         if (pids[w] > 0)
             continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -330,35 +339,70 @@ void side_by_side(size_t workers, size_t count, void (*one)(size_t index)) {
     for (size_t w = 0; w < workers; w++) {
         int status;
         while (waitpid(pids[w], &status, 0) < 0)
-            MUST(errno == EINTR);
+            CHECK(errno == EINTR);
         failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
     }
-    MUST_SAY(failed == 0, "%zu of %zu workers fail", failed, workers);
+    CHECK_SAY(failed == 0, "%zu of %zu workers fail", failed, workers);
+}
+
+/* As the rank's last report before that time says; a rank that has made none had just begun. */
+static double waited_until(const job *j, size_t rank, double time) {
+    const report *last = NULL;
+    for (size_t i = 0; i < j->logged; i++)
+        if (j->log[i]->rank == rank && j->log[i]->time <= time && (!last || j->log[i]->time >= last->time))
+            last = j->log[i];
+    return last ? last->waited : 0;
+}
+
+static double delay_of(const job *j, size_t rank, double from, double to) {
+    double delay = waited_until(j, rank, to) - waited_until(j, rank, from);
+    return delay > 0 ? delay : 0;
+}
+
+double time_given(const job *j, size_t rank, double from, double to) {
+    return to - from - sentinel_lost(from, to) - delay_of(j, rank, from, to);
+}
+
+void must_come_within(const job *j, const report *r, double since, double seconds) {
+    CHECK_SAY(time_given(j, r->rank, since, r->time) <= seconds,
+              "rank %zu, %s: within %g s; it took %.6f s, of which the machine took %.6f s (sentinel) and %.6f s (the "
+              "rank waited for a CPU): %s",
+              r->rank, r->event, seconds, r->time - since, sentinel_lost(since, r->time),
+              delay_of(j, r->rank, since, r->time), r->message);
 }
 
 void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t culprit, double since) {
-    (void)j;
-    MUST_SAY(r->status == COBRE_COLLECTIVE_FAILED, "rank %zu, %s: CollectiveFailed, not %s", r->rank, r->event,
-             cobre_status_name(r->status));
-    MUST_SAY(r->cause == cause && r->culprit == culprit, "rank %zu, %s: \"%s\" by rank %zu, not \"%s\" by rank %zu: %s",
-             r->rank, r->event, cobre_cause_name(cause), culprit, cobre_cause_name(r->cause), r->culprit, r->message);
-    MUST_SAY(r->time >= since, "rank %zu fails after the deed, not %.6f s before", r->rank, since - r->time);
-    MUST_SAY(r->time - since <= PROMISE, "rank %zu fails within %g s, not %.6f s", r->rank, PROMISE, r->time - since);
-}
-
-void print_case(const fault_case *c) {
-    bool serial = c->alone || (c->timed && backend == COBRE_SHM);
-    printf("%s%s%s%s\n", c->name, c->timed ? " timed" : "", serial ? " serial" : "", c->busy ? " busy" : "");
+    CHECK_SAY(r->status == COBRE_COLLECTIVE_FAILED, "rank %zu, %s: CollectiveFailed, not %s", r->rank, r->event,
+              cobre_status_name(r->status));
+    CHECK_SAY(r->cause == cause && r->culprit == culprit,
+              "rank %zu, %s: \"%s\" by rank %zu, not \"%s\" by rank %zu: %s", r->rank, r->event,
+              cobre_cause_name(cause), culprit, cobre_cause_name(r->cause), r->culprit, r->message);
+    CHECK_SAY(r->time >= since, "rank %zu fails after the deed, not %.6f s before", r->rank, since - r->time);
+    must_come_within(j, r, since, PROMISE);
 }
 
 /* ---- A rank's side ---- */
 
+/* COBRE_TEST_LATE=R: rank R comes 0.1 to 0.3 s late to each step, which a case must bear. As if it had waited for a CPU. */
+static double late_so_far;
+
+static void be_late(void) {
+    const char *rank = getenv("COBRE_TEST_LATE");
+    if (!rank || strtoul(rank, NULL, 10) != self.rank)
+        return;
+    double seconds = 0.1 + 2e-4 * (double)kit_below(chance(), 1000);
+    set_aside(seconds);
+    late_so_far += seconds;
+}
+
 static void send_report(report *r, const char *event) {
     r->time = kit_seconds();
+    r->waited = sentinel_waited(0) + late_so_far;
     r->rank = self.rank;
     snprintf(r->event, sizeof r->event, "%s", event);
     if (write(self.j->pipe[1], r, sizeof *r) != (ssize_t)sizeof *r)
         _exit(1);
+    be_late();
 }
 
 void say(const char *event, uint64_t number) {
@@ -375,7 +419,7 @@ cobre_status tell(const char *event, cobre_status status) {
         r.actual = error->actual;
         snprintf(r.message, sizeof r.message, "%s", error->message);
         snprintf(r.suggestion, sizeof r.suggestion, "%s", error->suggestion);
-        MUST(error->status == status && error->message[0] && error->suggestion[0]);
+        CHECK(error->status == status && error->message[0] && error->suggestion[0]);
     }
     send_report(&r, event);
     return status;
@@ -393,9 +437,9 @@ char await_order(void) {
 void map_gib(size_t gib) {
     enum { BYTES = 128 << 20 };
     int fd = memfd_create("cobre-test-large", MFD_CLOEXEC);
-    MUST(fd >= 0 && ftruncate(fd, BYTES) == 0);
+    CHECK(fd >= 0 && ftruncate(fd, BYTES) == 0);
     for (size_t i = 0; i < 8 * gib; i++)
-        MUST(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0) != MAP_FAILED);
+        CHECK(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0) != MAP_FAILED);
     close(fd);
 }
 
@@ -430,6 +474,6 @@ cobre_config rank_config(void) {
 cobre_comm *open_rank(void) {
     cobre_config config = rank_config();
     cobre_comm *comm;
-    MUST_OK(cobre_comm_open(&config, &comm));
+    CHECK_OK(cobre_comm_open(&config, &comm));
     return comm;
 }

@@ -1,20 +1,19 @@
 /* kit.h: what a test case sees.
  *
  * A case is `static void name(kit *k)`, written once and run on every rank of every backend. It is listed in the table
- * at the end of its file, and with its rank counts and backends in tests/testlist. The communicator is open when the
- * case starts and is freed, with a check, when it returns.
+ * at the end of its file, with its rank counts and backends where they are not the usual ones. The communicator is open
+ * when the case starts and is freed, with a check, when it returns.
  *
  * A check that fails ends the whole process at once: the other ranks see a dead peer or are killed at the deadline, so
  * nobody hangs, in a job of processes and in one of threads. */
 #ifndef COBRE_TEST_KIT_H
 #define COBRE_TEST_KIT_H
 
-#include "cobre/comm.h"
+#include "kit/check.h"
 
 #include <stdatomic.h>
 
 #define KIT_MAX_RANKS 64
-#define KIT_SKIP 77 /* exit code */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KIT_SANITIZED 1
@@ -46,8 +45,9 @@ typedef struct {
     cobre_comm *comm;
     size_t rank, size;
     cobre_backend backend;
-    bool threads;  /* the ranks are threads of this process */
-    uint64_t seed; /* the same on all ranks */
+    bool threads;               /* the ranks are threads of this process */
+    uint64_t seed;              /* the same on all ranks */
+    const cobre_config *config; /* of comm; NULL: from the environment */
     kit_board *board;
     char *note;          /* this rank's on the board */
     const char *skipped; /* why, if the case does not apply */
@@ -56,42 +56,38 @@ typedef struct {
 typedef struct {
     const char *name;
     void (*run)(kit *k);
+    const char *ranks; /* how many, separated by commas; a backend takes those that it can have. NULL: 1,2,3,4,8 */
+    const char *on;    /* the names of its backends; NULL: all */
+    bool breaks; /* its communicators: the ranks end without MPI_Finalize, which a launcher may take for a failure */
 } kit_case;
 
-/* A table ends with an entry without a name. */
+/* A table ends with an entry without a name. KIT_CASE_WITH(function, .ranks = "2", .on = "shm tcp"); a case has several
+ * of these if its ranks differ by backend. */
 #define KIT_CASE(function)                                                                                             \
     { .name = #function, .run = function }
+#define KIT_CASE_WITH(function, ...)                                                                                   \
+    { .name = #function, .run = function, __VA_ARGS__ }
 #define KIT_END                                                                                                        \
     { .name = NULL, .run = NULL }
 
 /* All tables, NULL at the end: each test program defines its own. */
 extern const kit_case *const kit_tables[];
 
-/* All of these use the caller's `k`. */
-#define CHECK(condition) ((condition) ? (void)0 : kit_fail(k, __FILE__, __LINE__, "CHECK(%s)", #condition))
-#define CHECK_EQ(actual, expected)                                                                                     \
-    kit_check_eq(k, __FILE__, __LINE__, #actual " == " #expected, (uint64_t)(actual), (uint64_t)(expected))
-#define CHECK_STATUS(call, status) kit_check_status(k, __FILE__, __LINE__, #call, (call), (status))
-#define CHECK_OK(call) CHECK_STATUS(call, COBRE_OK)
+void kit_be(const kit *k); /* makes this thread that rank */
+void kit_say_who(void);    /* for check_at_failure: rank, seed and note of this thread */
 
 /* Leaves a case that does not apply here. All ranks must decide alike. */
-#define SKIP(why)                                                                                                      \
+#define SKIP(k, why)                                                                                                   \
     do {                                                                                                               \
-        k->skipped = (why);                                                                                            \
+        (k)->skipped = (why);                                                                                          \
         return;                                                                                                        \
     } while (0)
-
-_Noreturn void kit_fail(const kit *k, const char *file, int line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void kit_check_eq(const kit *k, const char *file, int line, const char *text, uint64_t actual, uint64_t expected);
-void kit_check_status(const kit *k, const char *file, int line, const char *text, cobre_status actual,
-                      cobre_status expected);
 
 /* What this rank is about to do; shown when a check fails and at the deadline. */
 void kit_note(const kit *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* malloc that fails the case, NULL for 0 bytes. Exact, so that ASan sees an overrun of one byte. */
-void *kit_alloc(const kit *k, size_t bytes);
+void *kit_alloc(size_t bytes);
 
 /* Numbers that depend on *state alone, from 0 to below - 1. */
 uint64_t kit_random(uint64_t *state);
@@ -107,6 +103,9 @@ double kit_seconds(void); /* monotonic */
 /* The kit of another communicator of the same rank: checks and notes go on as this rank's. */
 kit kit_on(const kit *k, cobre_comm *comm);
 
+/* Frees the communicator and opens another one like it. All ranks call it; none returns before all have. */
+void kit_reopen(kit *k);
+
 /* Runs body in a forked child, which ends with exit code 0 unless a check fails, and returns its wait status. */
 int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument);
 
@@ -115,8 +114,8 @@ int kit_in_child(kit *k, void (*body)(kit *k, void *argument), void *argument);
 typedef struct {
     size_t descriptors, mappings, shm_blocks;
 } kit_usage;
-kit_usage kit_count_usage(const kit *k);
+kit_usage kit_count_usage(void);
 
-uint64_t kit_memory_total(const kit *k); /* bytes of the machine */
+uint64_t kit_memory_total(void); /* bytes of the machine */
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef COBRE_TEST_RUNNER_H
 #define COBRE_TEST_RUNNER_H
 
-#include "kit.h"
+#include "kit/kit.h"
 
 #include <sys/types.h>
 
@@ -45,10 +45,10 @@ typedef struct {
 } world;
 const world *find_world(const char *backend);
 
+bool is_over(const job *j, size_t test); /* have all ranks passed or skipped it? */
+
 /* Starts the ranks, waits, cleans up and reports. Returns the runner's exit code. */
 int run_job(job *j);
-
-extern bool nap_when_idle; /* mpich_nap.c; for worlds that spin */
 
 _Noreturn void give_up(const char *what); /* with errno's text */
 

@@ -10,27 +10,18 @@
 #ifndef COBRE_FAULT_HARNESS_H
 #define COBRE_FAULT_HARNESS_H
 
-#include "kit.h"
+#include "kit/kit.h"
 
 #include <sys/types.h>
 
 #define MAX_RANKS 16
-/* Seconds from a death to every survivor's error: twice what is promised (1 s on tcp, 0.1 s on shm), because here more
- * runs at once than there are cores; sanitizers slow all down. */
-#define PROMISE (backend == COBRE_TCP ? 2.0 : KIT_SANITIZED ? 0.4 : 0.2)
-#define DEADLINE (KIT_SANITIZED ? 120.0 : 60.0) /* for everything else */
-
-#define MUST(condition) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, "%s", #condition))
-#define MUST_SAY(condition, ...) ((condition) ? (void)0 : fail_case(__FILE__, __LINE__, __VA_ARGS__))
-#define NEVER(...) fail_case(__FILE__, __LINE__, __VA_ARGS__)
-#define MUST_OK(call) must_be_ok(__FILE__, __LINE__, #call, (call))
-
-_Noreturn void fail_case(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void must_be_ok(const char *file, int line, const char *text, cobre_status status);
-_Noreturn void skip_case(const char *why);
+#define SLOWNESS (KIT_SANITIZED ? 4 : 1)                        /* of all that a sanitizer looks at */
+#define PROMISE (SLOWNESS * (backend == COBRE_TCP ? 1.0 : 0.1)) /* seconds from a death to every survivor's error */
+#define DEADLINE 300.0                                          /* for everything else; only a hang takes so long */
 
 typedef struct {
-    double time; /* monotonic: one clock for all processes */
+    double time;   /* monotonic: one clock for all processes */
+    double waited; /* seconds that the rank's thread has waited for a CPU so far */
     size_t rank;
     char event[20];
     cobre_status status; /* this and the next ones: of a call that tell() was given */
@@ -57,7 +48,7 @@ typedef struct {
         size_t seen; /* reports that await() has gone past */
     } rank[MAX_RANKS];
     int pipe[2];
-    report *log;
+    report **log;
     size_t logged, room;
 } job;
 
@@ -77,12 +68,21 @@ bool has_reported(job *j, size_t rank, const char *event); /* ever; does not wai
 void order(job *j, size_t rank, char what);
 void order_all(job *j, char what);
 
-double kill_rank(job *j, size_t rank); /* SIGKILL; the time just before */
+double mark_time(job *j);              /* now; notes how long each rank has waited for a CPU so far */
+double kill_rank(job *j, size_t rank); /* SIGKILL; mark_time() just before */
 int await_end(job *j, size_t rank);    /* its wait status */
 
 /* Waits until all ranks have ended, which those that nobody killed must do by themselves with exit code 0; then neither
  * a process nor a name of the job may be left. */
 void end_job(job *j);
+
+/* The seconds between two times in which the rank, and those that it waited for, could run: without what the sentinel
+ * lost (sentinel.h) and without what the rank waited for a CPU. Exact if both times are of mark_time() or of reports of
+ * this rank; with another first time it leaves out what the rank waited since its last report, too. */
+double time_given(const job *j, size_t rank, double from, double to);
+
+/* The report came within this time, as time_given() counts it. */
+void must_come_within(const job *j, const report *r, double since, double seconds);
 
 /* The report of a collective that failed because of `culprit`, not before `since` and within the promise. */
 void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t culprit, double since);
@@ -114,22 +114,5 @@ void say(const char *event, uint64_t number);
 cobre_status tell(const char *event, cobre_status status); /* with the last error, if it is one; returns status */
 char await_order(void);
 void map_gib(size_t gib); /* the kernel takes some 35 ms for each to clear up behind this process */
-
-/* ---- Cases ---- */
-
-typedef struct {
-    const char *name;
-    void (*run)(void);
-    bool timed;    /* promises something about time; on shm, where that is little, nothing else may run beside it */
-    bool alone;    /* nothing else may run beside it anywhere */
-    bool busy;     /* computes more than it waits */
-    bool shm_only; /* about shared memory, or about how shm does it */
-} fault_case;
-
-/* The line of it for ctest, see cmake/discover.cmake. */
-void print_case(const fault_case *c);
-
-extern const fault_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], mismatch_cases[],
-    space_cases[], cycle_cases[], process_cases[];
 
 #endif

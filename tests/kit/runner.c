@@ -3,7 +3,9 @@
  *     runner <case>[,<case>...] <ranks> <backend> [--threads] [--check] [--repeat N]
  *     runner <case>[,<case>...] <ranks> <backend> --rank-only
  *                                             this process is one rank, all else is in the environment
- *     runner --list
+ *     runner --list <backend>                 its cases, each with its numbers of ranks, for cmake/discover.cmake
+ *
+ * A case can be a pattern, as in '*' or 'region_*': all such cases that are listed for the backend and the number of ranks.
  *
  * Backends are those of cobre, and openmpi and mpich in the place of mpi. Those two are started by their launcher, which
  * takes half a second: one launch for all cases, which the ranks run one after the other, each with a communicator of its
@@ -22,13 +24,16 @@
  * --check sets COBRE_CHECK=1. COBRE_TEST_DEADLINE: seconds for a case (30; 120 with sanitizers). COBRE_TEST_SEED: for random data; --repeat counts
  * it up. COBRE_TEST_LONG: more repetitions. Under a debugger: `gdb --args runner barrier_repeated 1 local --rank-only`, or start the ranks of an shm job
  * by hand with COBRE_COMM_BACKEND, COBRE_SHM_NAME, COBRE_SHM_RANK and COBRE_SHM_SIZE set. */
-#include "runner.h"
+#include "kit/runner.h"
+#include "kit/mpich_nap.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,10 +57,22 @@ static const kit_case *find_case(const char *name) {
     return NULL;
 }
 
-static void list_cases(void) {
+/* Is the case listed for so many ranks there? */
+static bool is_listed(const kit_case *c, size_t ranks, const world *place) {
+    if (ranks > place->max_ranks || (c->on && !strstr(c->on, cobre_backend_name(place->id))))
+        return false;
+    const char *at = c->ranks ? c->ranks : "1,2,3,4,8";
+    while (at && strtoul(at, NULL, 10) != ranks)
+        at = (at = strchr(at, ',')) ? at + 1 : NULL;
+    return at != NULL;
+}
+
+static void list_cases(const world *place) {
     for (const kit_case *const *table = kit_tables; *table; table++)
         for (const kit_case *c = *table; c->name; c++)
-            puts(c->name);
+            for (size_t ranks = 1; ranks <= place->max_ranks; ranks++)
+                if (is_listed(c, ranks, place))
+                    printf("%s.r%zu busy\n", c->name, ranks);
 }
 
 static kit_board *open_boards(size_t count) {
@@ -77,10 +94,10 @@ typedef struct {
     const cobre_config *config; /* NULL: from the environment */
 } rank_start;
 
-static void open_comm(kit *k, const job *j, const cobre_config *config) {
-    if (config)
-        k->rank = config->rank;
-    CHECK_OK(cobre_comm_open(config, &k->comm));
+static void open_comm(kit *k, const job *j) {
+    if (k->config)
+        k->rank = k->config->rank;
+    CHECK_OK(cobre_comm_open(k->config, &k->comm));
     k->rank = cobre_rank(k->comm);
     k->backend = cobre_comm_backend(k->comm);
     CHECK(k->backend == find_world(j->backend)->id);
@@ -91,10 +108,16 @@ static void open_comm(kit *k, const job *j, const cobre_config *config) {
 
 static void run_case(const job *j, size_t index, const cobre_config *config) {
     kit_board *board = &j->board[index];
-    kit here = {.board = board, .threads = j->threads, .seed = j->seed, .size = j->ranks, .note = board->note[0]};
+    kit here = {.board = board,
+                .threads = j->threads,
+                .seed = j->seed,
+                .size = j->ranks,
+                .config = config,
+                .note = board->note[0]};
     kit *k = &here;
     double start = kit_seconds();
-    open_comm(k, j, config);
+    kit_be(k);
+    open_comm(k, j);
     board->state[k->rank] = KIT_BEGUN;
 
     j->tests[index]->run(k);
@@ -107,6 +130,9 @@ static void run_case(const job *j, size_t index, const cobre_config *config) {
     if (k->rank == 0)
         board->seconds = kit_seconds() - start;
     board->state[k->rank] = k->skipped ? KIT_SKIPPED : KIT_PASSED;
+    if (j->tests[index]->breaks && find_world(j->backend)->launcher[0])
+        while (!is_over(j, index)) /* the launcher ends all ranks when the first has gone */
+            sched_yield();
 }
 
 static void *run_rank(void *argument) {
@@ -144,6 +170,7 @@ static void run_here(job *j) {
     }
 #endif
     j->board = open_boards(j->test_count);
+    check_at_failure = kit_say_who;
     if (place->launcher[0])
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a launcher that is killed leaves its ranks to themselves */
     if (place->spins && j->ranks > (size_t)sysconf(_SC_NPROCESSORS_ONLN)) {
@@ -160,24 +187,45 @@ static int usage(const char *why) {
     fprintf(stderr,
             "runner: %s\n"
             "usage: runner <case>[,<case>...] <ranks> <backend> [--threads] [--check] [--repeat N] [--rank-only]\n"
-            "       runner --list\n",
+            "       runner --list <backend>\n",
             why);
     return 2;
 }
 
+static void add_test(job *j, const kit_case *c) {
+    j->tests = realloc(j->tests, (j->test_count + 1) * sizeof *j->tests);
+    if (!j->tests)
+        give_up("list of cases");
+    j->tests[j->test_count++] = c;
+}
+
+static bool has_test(const job *j, const char *name) {
+    size_t i = 0;
+    while (i < j->test_count && strcmp(j->tests[i]->name, name) != 0)
+        i++;
+    return i < j->test_count;
+}
+
+static void add_matching(job *j, const char *pattern, const world *place) {
+    for (const kit_case *const *table = kit_tables; *table; table++)
+        for (const kit_case *c = *table; c->name; c++)
+            if (fnmatch(pattern, c->name, 0) == 0 && is_listed(c, j->ranks, place) && !has_test(j, c->name))
+                add_test(j, c);
+}
+
 /* Sets j's tests to those that j->list names; false if one is unknown. */
-static bool find_cases(job *j) {
+static bool find_cases(job *j, const world *place) {
     char *names = strdup(j->list), *rest = names;
-    for (char *name; (name = strsep(&rest, ","));) {
-        j->tests = realloc(j->tests, (j->test_count + 1) * sizeof *j->tests);
-        if (!j->tests)
-            give_up("list of cases");
-        j->tests[j->test_count] = find_case(name);
-        if (!j->tests[j->test_count++])
-            return false;
-    }
+    bool known = true;
+    for (char *name; (name = strsep(&rest, ","));)
+        if (strchr(name, '*'))
+            add_matching(j, name, place);
+        else if (find_case(name))
+            add_test(j, find_case(name));
+        else
+            known = false;
     free(names);
-    return true;
+    return known && j->test_count > 0;
 }
 
 /* All cases in one job, or each in its own. Skipped is what has nothing but skipped cases. */
@@ -194,12 +242,12 @@ static int run_jobs(const job *asked, const world *place) {
         passed += result == 0;
         fflush(stdout);
     }
-    return failed ? 1 : passed ? 0 : KIT_SKIP;
+    return failed ? 1 : passed ? 0 : CHECK_SKIP;
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        list_cases();
+    if (argc == 3 && strcmp(argv[1], "--list") == 0 && find_world(argv[2])) {
+        list_cases(find_world(argv[2]));
         return 0;
     }
     if (argc < 4)
@@ -225,10 +273,10 @@ int main(int argc, char **argv) {
             return usage("unknown option");
     }
     const world *place = find_world(asked.backend);
-    if (!find_cases(&asked))
-        return usage("no such case; --list shows them");
     if (!place)
         return usage("no such backend");
+    if (!find_cases(&asked, place))
+        return usage("no such case; --list shows them");
     if (asked.ranks < 1 || asked.ranks > place->max_ranks)
         return usage("this backend cannot have so many ranks");
     if (asked.threads && !place->threads)

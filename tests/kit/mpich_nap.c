@@ -2,9 +2,10 @@
  * 8 ranks takes 30 ms on 2 cores. Debian's (4.0.2, ch4:ucx) has no call of sched_yield in it, so its one setting for this,
  * MPIR_CVAR_POLLS_BEFORE_YIELD, does nothing. Its polling ends in this function of UCX; the one here comes first in the
  * order of symbols, and naps when there has been nothing to do for a while: 0.4 ms. Conformance is not about time. */
-#include "runner.h"
+#include "kit/mpich_nap.h"
 
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
