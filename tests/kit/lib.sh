@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# lib.sh: what the tests of the cobre command share. Sourced with: COBRE-BINARY HELPER-DIRECTORY.
+# lib.sh: what the tests in shell share. Sourced with: COBRE-BINARY HELPER-DIRECTORY.
 # Each case is a function; it fails by calling `fail`. Nothing waits by hope: `wait_for` asks until a deadline.
 # A case whose first line ends with "# timed" depends on a limit of the launcher, such as the 0.5 s that it gives the other
 # ranks after a failure. If it fails while the machine withheld time, it is repeated; see sentinel.h.
@@ -109,6 +109,17 @@ has_backend() { # NAME
     "$cobre" info | grep -q "^backends in this build:.*\<$1\>"
 }
 
+# How much time the machine gave, see sentinel.h: watch_machine, once, and then ask about the time between two micros.
+micros() { echo "${EPOCHREALTIME/[.,]/}"; }
+is_filled() { [ -s "$1" ]; }
+watch_machine() {
+    "$helpers/sentinel" watch "$scratch.sentinel" >/dev/null &
+    disown # it ends with us
+    wait_for is_filled "$scratch.sentinel" || fail "no sentinel"
+}
+lost_between() { "$helpers/sentinel" lost "$scratch.sentinel" "$1" "$2"; }
+ms_between() { echo $((($2 - $1 - $(lost_between "$1" "$2")) / 1000)); } # the milliseconds that were given
+
 # The cases of a script, in its order: the lines that begin with case_NAME(). tests/CMakeLists.txt reads them likewise.
 list_cases() { sed -n 's/^ *case_\([a-z0-9_]*\)().*/\1/p' "$script"; }
 is_timed() { grep -q "^ *case_$1().*# timed" "$script"; }
@@ -122,12 +133,11 @@ run_case() {
 
 run_timed_case() {
     local tries from lost
-    "$helpers/sentinel" watch "$scratch.sentinel" >/dev/null &
-    disown # it ends with us
+    watch_machine
     for tries in {1..10}; do
-        from=${EPOCHREALTIME/[.,]/}
+        from=$(micros)
         run_case "$1"
-        lost=$("$helpers/sentinel" lost "$scratch.sentinel" "$from") || fail "no sentinel"
+        lost=$(lost_between "$from" "$(micros)") || fail "no sentinel"
         [ $case_failed = 1 ] && [ "$lost" -ge 100000 ] || return
         echo "  try $tries: the machine withheld $((lost / 1000)) ms"
     done
@@ -138,10 +148,10 @@ run_cases() { # run_cases NAME...: these, or all; --list prints their names
     [ "${1-}" != --list ] || { list_cases && return; }
     for name in ${*:-$(list_cases)}; do
         declare -F "case_$name" >/dev/null || { echo "no case is called $name" && return 2; }
-        begin=${EPOCHREALTIME/[.,]/}
+        begin=$(micros)
         if is_timed "$name"; then run_timed_case "$name"; else run_case "$name"; fi
         if [ $case_failed = 0 ]; then
-            echo "ok $name ($(((${EPOCHREALTIME/[.,]/} - begin) / 1000)) ms)"
+            echo "ok $name ($((($(micros) - begin) / 1000)) ms)"
         else
             echo "FAIL $name"
             failures=$((failures + 1))

@@ -87,7 +87,7 @@ void go_round(const char *what) {
            after.shm_files, before.resident_kb, after.resident_kb);
     fflush(stdout);
     CHECK(after.descriptors <= before.descriptors && after.shm_files <= before.shm_files);
-    CHECK(after.mappings <= before.mappings + 4 && after.resident_kb <= before.resident_kb + 2048);
+    CHECK(after.mappings <= before.mappings + 4 && after.resident_kb <= before.resident_kb + 512);
 }
 
 void overfill(void) {
