@@ -1,2 +1,0 @@
-# shellcheck shell=bash
-. "$(dirname "${BASH_SOURCE[0]}")/../kit/lib.sh"
