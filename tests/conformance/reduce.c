@@ -56,7 +56,7 @@ static void allreduce_in_place(kit *k) {
 
 /* Odd counts, so that no slice is as long as the others, and sizes around borders. */
 static void allreduce_large(kit *k) {
-    size_t most = KIT_SANITIZED ? 1 << 20 : 8 << 20;
+    size_t most = kit_times(8 << 20);
     for (size_t bytes = 1024; bytes <= most; bytes *= 2)
         for (int off = -1; off <= 1; off++) {
             size_t count = bytes / 8 + (size_t)(ptrdiff_t)off;

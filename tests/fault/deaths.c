@@ -33,6 +33,7 @@ static tools bag;
 static void *end_when_told(void *argument) {
     (void)argument;
     await_order();
+    say("ends", 0);
     if (plan.way == QUIET_EXIT)
         _exit(0);
     if (plan.way == EXIT)
@@ -83,9 +84,9 @@ static void body(void) {
 static double end_victim(job *j) {
     if (plan.way == KILL)
         return kill_rank(j, plan.victim);
-    double now = mark_time(j);
+    mark_time(j);
     order(j, plan.victim, 'e');
-    return now;
+    return await(j, plan.victim, "ends")->time;
 }
 
 static void await_victims_end(job *j) {

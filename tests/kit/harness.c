@@ -402,10 +402,10 @@ static void send_report(report *r, const char *event) {
     snprintf(r->event, sizeof r->event, "%s", event);
     if (write(self.j->pipe[1], r, sizeof *r) != (ssize_t)sizeof *r)
         _exit(1);
-    be_late();
 }
 
 void say(const char *event, uint64_t number) {
+    be_late();
     send_report(&(report){.number = number}, event);
 }
 
@@ -422,6 +422,7 @@ cobre_status tell(const char *event, cobre_status status) {
         CHECK(error->status == status && error->message[0] && error->suggestion[0]);
     }
     send_report(&r, event);
+    be_late();
     return status;
 }
 
@@ -449,7 +450,7 @@ static int notice_inside(void *argument) {
     (void)argument;
     if (inside_asked) {
         inside_asked = false;
-        say("inside", 0);
+        send_report(&(report){0}, "inside");
     }
     return 0;
 }

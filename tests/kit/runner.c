@@ -72,7 +72,7 @@ static void list_cases(const world *place) {
         for (const kit_case *c = *table; c->name; c++)
             for (size_t ranks = 1; ranks <= place->max_ranks; ranks++)
                 if (is_listed(c, ranks, place))
-                    printf("%s.r%zu busy\n", c->name, ranks);
+                    printf("%s.r%zu%s\n", c->name, ranks, ranks > 1 ? " busy" : "");
 }
 
 static kit_board *open_boards(size_t count) {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_errors.sh COBRE HELPERS MPI: what MPI finds wrong.
+# test_errors.sh COBRE HELPERS MPI: what MPI finds wrong. What COBRE_CHECK=1 finds before it: tests/conformance/mismatch.c.
 . "$(dirname "$0")/lib.sh"
 
 came_back() { # RANK...: all of them

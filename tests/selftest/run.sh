@@ -45,8 +45,8 @@ expect 2 'no such backend' passes 1 lokal
 expect 2 'so many ranks' passes 2 local
 expect 2 'so many ranks' passes 0 shm
 expect 2 'unknown option' passes 1 local --thread
-expect 0 '^passes.r8 ' --list shm
-expect 0 '^passes.r1 ' --list local
+expect 0 '^passes.r8 busy$' --list shm
+expect 0 '^passes.r1$' --list local
 expect 2 'usage' --list lokal
 expect 0 '^passed: passes on 2 ranks' 'pass*' 2 shm
 expect 2 'no such case' 'pass*' 5 shm
