@@ -39,7 +39,7 @@ case_whole() {
     grep -q 'rank 1</text>' dom.html || fail "no bar for rank 1"
     ! grep -qE 'NaN|[^a-z]nan|[^a-z]inf[^el]' dom.html || fail "a number that is none"
     ! grep -qE 'https?://|<script' brazil3-out/report.html || fail "it needs something from elsewhere"
-    grep -q 'prefers-color-scheme:dark' dom.html || fail "not dark"
+    grep -q 'prefers-color-scheme: dark' dom.html || fail "not dark"
     # every path and rectangle could be drawn
     ! grep -oE '(d|x|y|width|height)=""' dom.html || fail "an empty attribute"
 }
