@@ -1,18 +1,7 @@
 /* page.c: the HTML page around the charts: one file, no scripts, nothing from elsewhere. */
-#include "sddp/report/report.h"
+#include "sddp/report/parts.h"
 
 extern const char cb_report_css[]; /* report.css, put into a source by CMake */
-
-void cb_html_write(FILE *to, const char *text) {
-    for (; *text; text++)
-        switch (*text) {
-        case '<': fputs("&lt;", to); break;
-        case '>': fputs("&gt;", to); break;
-        case '&': fputs("&amp;", to); break;
-        case '"': fputs("&quot;", to); break;
-        default: putc(*text, to);
-        }
-}
 
 void cb_page_begin(FILE *to, const char *name) {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -81,28 +70,32 @@ void cb_legend(FILE *to, const struct legend *legend, size_t count) {
     fputs("</ul>\n", to);
 }
 
-void cb_data_begin(FILE *to, const char *const *columns, size_t count) {
+static void write_cell(FILE *to, double value, int digits) {
+    char text[32];
+    fputs(value == 0 ? "0" : cb_short_text(value, digits, text), to);
+}
+
+void cb_data_table(FILE *to, const char *const *names, const struct grid *grid, int digits, size_t every) {
     fputs("<details><summary>Numbers</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
           "aria-label=\"Numbers\"><table><thead><tr>",
           to);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < grid->columns; i++) {
         fputs("<th scope=\"col\">", to);
-        cb_html_write(to, columns[i]);
+        cb_html_write(to, names[i]);
         fputs("</th>", to);
     }
     fputs("</tr></thead><tbody>\n", to);
-}
-
-void cb_data_row(FILE *to, const char *name, const double *values, size_t count) {
-    char text[32];
-    fputs("<tr><th scope=\"row\">", to);
-    cb_html_write(to, name);
-    fputs("</th>", to);
-    for (size_t i = 0; i < count; i++)
-        fprintf(to, "<td>%s</td>", values[i] == 0 ? "0" : cb_short_text(values[i], 6, text));
-    fputs("</tr>\n", to);
-}
-
-void cb_data_end(FILE *to) {
+    for (size_t row = (grid->rows - 1) % every; row < grid->rows; row += every) {
+        const double *values = grid->at + row * grid->columns;
+        fputs("<tr><th scope=\"row\">", to);
+        write_cell(to, values[0], digits);
+        fputs("</th>", to);
+        for (size_t i = 1; i < grid->columns; i++) {
+            fputs("<td>", to);
+            write_cell(to, values[i], 6);
+            fputs("</td>", to);
+        }
+        fputs("</tr>\n", to);
+    }
     fputs("</tbody></table></div></details>\n", to);
 }
