@@ -74,11 +74,10 @@ fuzz: setup-test
 	        -artifact_prefix=build/fuzz/ build/fuzz/found/$$corpus tests/fuzz/corpus/$$corpus; \
 	done
 
-# The plots of a whole run are kept; a quick one leaves them alone.
 bench: setup-bench
 	@cmake --preset bench >/dev/null
 	@cmake --build build/bench
-	@python3 bench/bench.py $(if $(QUICK),--quick,--plots docs/bench) --csv build/bench/bench.csv \
+	@python3 bench/bench.py $(if $(QUICK),--quick) --plots build/bench --csv build/bench/bench.csv \
 	    --json build/bench/bench.json $(ARGS)
 	@$(if $(ARGS),,python3 bench/trainer.py $(if $(QUICK),--quick) --json build/bench/trainer.json)
 
