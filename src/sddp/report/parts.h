@@ -4,6 +4,7 @@
 
 #include "sddp/grow.h"
 #include "sddp/report/chart.h"
+#include "sddp/run/files.h"
 #include "sddp/run/numbers.h"
 #include "sddp/run/table.h"
 

@@ -110,8 +110,8 @@ cobre_sddp_status cb_report_write(FILE *to, const char *folder) {
         return cb_sddp_fail(COBRE_SDDP_FILE_FAILED, "%s: %s", folder,
                             there ? "is not a folder of results" : strerror(errno));
     struct report report = {.to = to, .folder = folder};
-    cb_facts_read(&report, &report.summary, "summary.csv");
-    cb_facts_read(&report, &report.simulation, "simulation.csv");
+    cb_facts_read(&report, &report.summary, CB_FILE_SUMMARY);
+    cb_facts_read(&report, &report.simulation, CB_FILE_SIMULATION);
     report.maximises = strcmp(cb_fact(&report.summary, "sense"), "max") == 0;
     bool any = write_page(&report);
     cb_facts_free(&report.summary);
@@ -120,6 +120,7 @@ cobre_sddp_status cb_report_write(FILE *to, const char *folder) {
         return cb_sddp_fail(COBRE_SDDP_OUT_OF_MEMORY, "%s: no memory for its tables", folder);
     if (!any)
         return cb_sddp_fail(COBRE_SDDP_FILE_FAILED,
-                            "%s: no training.csv, times.csv or tables of a simulation are there", folder);
+                            "%s: no " CB_FILE_TRAINING ", " CB_FILE_TIMES " or tables of a simulation are there",
+                            folder);
     return COBRE_SDDP_OK;
 }

@@ -1,7 +1,7 @@
 /* report.h: one HTML page, without scripts and without anything from elsewhere, of what a training and a simulation
  * left in a folder. */
-#ifndef COBRE_SDDP_REPORT_H
-#define COBRE_SDDP_REPORT_H
+#ifndef COBRE_SDDP_REPORT_REPORT_H
+#define COBRE_SDDP_REPORT_REPORT_H
 
 #include "cobre/sddp.h"
 

@@ -11,7 +11,7 @@ enum { ITERATION, BOUND, MEAN, LOW, HIGH, TRACE_COLUMNS };
 static void read_trace(struct report *report, struct grid *trace) {
     struct sheet sheet;
     const char *const columns[] = {"iteration", "bound", "window_mean", "window_half", "window_passes", NULL};
-    if (!cb_sheet_open(&sheet, report->folder, "training.csv", columns))
+    if (!cb_sheet_open(&sheet, report->folder, CB_FILE_TRAINING, columns))
         return;
     double *row;
     while (cb_sheet_next(&sheet) && (row = cb_grid_add(report, trace))) {
@@ -113,13 +113,15 @@ static void draw_convergence(struct report *report, struct grid *trace) {
     cb_card_end(to);
 }
 
-#define PHASE_NAME(name, title) name,
-#define PHASE_TITLE(name, title) title,
-static const char *const phases[] = {CB_PHASE_MAP(PHASE_NAME)};
+#define PHASE_NAME(code, name, title) name,
+#define PHASE_TITLE(code, name, title) title,
+static const char *const phases[CB_PHASES] = {CB_PHASE_MAP(PHASE_NAME)};
 static const char *const columns[] = {"Rank", CB_PHASE_MAP(PHASE_TITLE)}; /* of a row for each rank */
-static const unsigned colours[] = {3, 1, 4, 2, 6, 8};
-enum { PHASES = sizeof phases / sizeof *phases, MOST_RANKS = 4096, MOST_BARS = 32 };
-_Static_assert(sizeof colours / sizeof *colours == PHASES, "a colour for each phase");
+static const unsigned colours[CB_PHASES] = {
+    [CB_PHASE_FORWARD] = 3,       [CB_PHASE_BACKWARD] = 1,   [CB_PHASE_BOUND] = 4,
+    [CB_PHASE_COMMUNICATION] = 2, [CB_PHASE_SIMULATION] = 6, [CB_PHASE_OTHER] = 8,
+};
+enum { MOST_RANKS = 4096, MOST_BARS = 32 };
 
 /* The seconds of a rank. */
 static double *times_of(const struct grid *times, size_t rank) {
@@ -128,14 +130,14 @@ static double *times_of(const struct grid *times, size_t rank) {
 
 static void read_times(struct report *report, struct grid *times) {
     struct sheet sheet;
-    if (!cb_sheet_open(&sheet, report->folder, "times.csv", (const char *[]){"rank", "phase", "seconds", NULL}))
+    if (!cb_sheet_open(&sheet, report->folder, CB_FILE_TIMES, (const char *[]){"rank", "phase", "seconds", NULL}))
         return;
     while (!report->no_memory && cb_sheet_next(&sheet)) {
         unsigned long rank = strtoul(sheet.field[0], NULL, 10);
         size_t phase = 0;
-        while (phase < PHASES && strcmp(sheet.field[1], phases[phase]) != 0)
+        while (phase < CB_PHASES && strcmp(sheet.field[1], phases[phase]) != 0)
             phase++;
-        if (rank >= MOST_RANKS || phase == PHASES)
+        if (rank >= MOST_RANKS || phase == CB_PHASES)
             continue;
         double *row;
         while (times->rows <= rank && (row = cb_grid_add(report, times)))
@@ -148,7 +150,7 @@ static void read_times(struct report *report, struct grid *times) {
 
 static double total(const double *times) {
     double sum = 0;
-    for (size_t phase = 0; phase < PHASES; phase++)
+    for (size_t phase = 0; phase < CB_PHASES; phase++)
         sum += times[phase];
     return sum;
 }
@@ -157,7 +159,7 @@ static void draw_bars(const struct chart *chart, size_t rank, const double *time
     struct chart row = *chart;
     double sum = total(times), at = 0, middle = chart->y.end + pitch * ((double)rank + 0.5);
     row.y = (struct scale){.from = 0, .to = 1, .start = middle + pitch * 0.36, .end = middle - pitch * 0.36};
-    for (size_t phase = 0; phase < PHASES; phase++) {
+    for (size_t phase = 0; phase < CB_PHASES; phase++) {
         char tip[128];
         snprintf(tip, sizeof tip, "Rank %zu, %s: %.3g s (%.1f %%)", rank, phases[phase], times[phase],
                  sum > 0 ? 100 * times[phase] / sum : 0);
@@ -185,13 +187,13 @@ static void draw_time_axis(const struct chart *chart) {
 
 static void draw_times(struct report *report, const struct grid *times) {
     struct chart chart;
-    struct legend legend[PHASES];
+    struct legend legend[CB_PHASES];
     FILE *to = report->to;
     size_t ranks = times->rows, shown = ranks < MOST_BARS ? ranks : MOST_BARS, kinds = 0;
     double pitch = shown <= 4 ? 36 : shown <= 10 ? 22 : 16, longest = 0;
     for (size_t rank = 0; rank < ranks; rank++)
         longest = fmax(longest, total(times_of(times, rank)));
-    for (size_t phase = 0; phase < PHASES; phase++)
+    for (size_t phase = 0; phase < CB_PHASES; phase++)
         for (size_t rank = 0; rank < ranks; rank++)
             if (times_of(times, rank)[phase] > 0) {
                 legend[kinds++] = (struct legend){columns[phase + 1], colours[phase], "bar"};
@@ -216,7 +218,7 @@ static void draw_times(struct report *report, const struct grid *times) {
 }
 
 bool cb_report_training(struct report *report) {
-    struct grid trace = {.columns = TRACE_COLUMNS}, times = {.columns = PHASES + 1};
+    struct grid trace = {.columns = TRACE_COLUMNS}, times = {.columns = CB_PHASES + 1};
     read_trace(report, &trace);
     read_times(report, &times);
     bool any = trace.rows || times.rows;

@@ -35,13 +35,4 @@ bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name, co
 bool cb_sheet_next(struct sheet *sheet); /* false: no more rows */
 void cb_sheet_close(struct sheet *sheet);
 
-/* X(name, title): what the time of a training is divided into, in the order of times.csv. */
-#define CB_PHASE_MAP(X)                                                                                                \
-    X("forward", "Forward")                                                                                            \
-    X("backward", "Backward")                                                                                          \
-    X("bound", "Bound")                                                                                                \
-    X("communication", "Communication")                                                                                \
-    X("simulation", "Simulation")                                                                                      \
-    X("other", "Other")
-
 #endif
