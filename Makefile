@@ -73,11 +73,10 @@ fuzz: setup-test
 	@build/fuzz/tests/fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=1025 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=build/fuzz/ build/fuzz/found build/fuzz/corpus
 
-# The plots of a whole run are kept; a quick one leaves them alone.
 bench: setup-bench
 	@cmake --preset bench >/dev/null
 	@cmake --build build/bench
-	@python3 bench/bench.py $(if $(QUICK),--quick,--plots docs/bench) --csv build/bench/bench.csv \
+	@python3 bench/bench.py $(if $(QUICK),--quick) --plots build/bench --csv build/bench/bench.csv \
 	    --json build/bench/bench.json $(ARGS)
 	@$(if $(ARGS),,python3 bench/trainer.py $(if $(QUICK),--quick) --json build/bench/trainer.json)
 

@@ -47,14 +47,6 @@ case_cold() {
     lines_have 1 '^allreduce +1024 cold '
 }
 
-case_csv() {
-    cobre bench $quick --sizes 8 --operations barrier,broadcast --csv
-    code_is 0
-    lines_have 1 '^backend,ranks,operation,bytes,buffers,samples,median_us,p10_us,p90_us$'
-    lines_have 1 '^local,1,barrier,0,warm(,[0-9.]+){4}$'
-    lines_have 1 '^local,1,broadcast,8,warm(,[0-9.]+){4}$'
-}
-
 case_json() {
     cobre bench $quick --sizes 8,16 --operations allreduce --json
     code_is 0

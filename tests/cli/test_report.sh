@@ -38,7 +38,7 @@ case_whole() {
     grep -q 'rank 1</text>' dom.html || fail "no bar for rank 1"
     lacks -E 'NaN|[^a-z]nan|[^a-z]inf[^el]' dom.html
     lacks -E 'https?://|<script' brazil3-out/report.html # it needs nothing from elsewhere
-    grep -q 'prefers-color-scheme:dark' dom.html || fail "not dark"
+    grep -q 'prefers-color-scheme: dark' dom.html || fail "not dark"
     # every path and rectangle could be drawn
     lacks -E '(d|x|y|width|height)=""' dom.html
 }

@@ -90,7 +90,7 @@ case_no_gap() {
 # Own scenarios: what the case has, written as a table, must give the same.
 case_own_scenarios_history() {
     trained
-    cobre simulate "$cases/brazil3" --sampling history --out history
+    cobre simulate "$cases/brazil3" --sampling given --out history
     code_is 0
     awk -F, 'NR == 1 { print "scenario,stage,SE,S,NE,N"; next }
         $2 == 1 { print $1 ",1,39717.564,6632.5141,15897.183,2525.2938" } # what stage 1 is known to be
@@ -101,7 +101,7 @@ case_own_scenarios_history() {
     out_has "82 trajectories, own scenarios"
     out_has "no gap: the scenarios are no sample"
     lacks -F +- out
-    cobre simulate "$cases/brazil3" --sampling history --out history --json
+    cobre simulate "$cases/brazil3" --sampling given --out history --json
     json_holds out 'docs[0]["half"] is None'
     cmp history/costs.csv own/costs.csv || fail "other costs"
     cmp history/states.csv own/states.csv || fail "other decisions"

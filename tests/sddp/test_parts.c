@@ -104,12 +104,12 @@ static void tours_go_to_the_nearest(void) {
 static void risk_weights_have_their_floor(void) {
     const double p[4] = {.25, .25, .25, .25}, cost[4] = {1, 4, 4, 2};
     double w[4];
-    size_t order[8];
-    cb_risk_weights((cb_risk){.beta = .5, .alpha = .5}, p, cost, 4, order, w);
+    const double *worst[4];
+    cb_risk_weights((cb_risk){.beta = .5, .alpha = .5}, p, cost, 4, worst, w);
     CHECK(w[0] == .125 && w[1] == .375 && w[2] == .375 && w[3] == .125);
-    cb_risk_weights((cb_risk){.beta = 0, .alpha = .3}, p, cost, 4, order, w);
+    cb_risk_weights((cb_risk){.beta = 0, .alpha = .3}, p, cost, 4, worst, w);
     CHECK(w[0] == 0 && fabs(w[1] - .25 / .3) < 1e-15 && fabs(w[2] - .05 / .3) < 1e-15 && w[3] == 0);
-    cb_risk_weights((cb_risk){.beta = 1, .alpha = 1}, p, cost, 4, order, w);
+    cb_risk_weights((cb_risk){.beta = 1, .alpha = 1}, p, cost, 4, worst, w);
     CHECK(w[0] == .25 && w[3] == .25);
 }
 

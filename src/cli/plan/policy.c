@@ -170,7 +170,7 @@ static bool find_case(struct request *request) {
     char folder[PATH_MAX];
     struct sheet sheet;
     cb_folder_of(request->file, folder);
-    if (!cb_sheet_open(&sheet, folder, "summary.csv"))
+    if (!cb_sheet_open(&sheet, folder, "summary.csv", (const char *[]){"key", "value", NULL}))
         return false;
     bool found = false;
     while (!found && cb_sheet_next(&sheet)) {

@@ -20,7 +20,7 @@ const char cb_simulate_help[] =
     "  --backend NAME       how they talk: shm (default) or tcp\n"
     "  --sampling WHAT      in-sample (default): from the outcomes that the policy was trained with;\n"
     "                       out-of-sample: drawn anew where the case has a model of its noise;\n"
-    "                       history, given: the case's own scenarios, each once\n"
+    "                       given: the case's own scenarios, each once\n"
     "  --scenarios FILE     scenarios from a table of yours instead, each once\n"
     "  --trajectories K     how many (1000)\n"
     "  --seed S             of the random numbers (0)\n"
@@ -68,17 +68,15 @@ static int parse_sampling(struct simulate *simulate) {
     static const struct {
         const char *name;
         cobre_sddp_sampling sampling;
-    } ways[] = {{"in-sample", COBRE_SDDP_IN_SAMPLE},
-                {"out-of-sample", COBRE_SDDP_OUT_OF_SAMPLE},
-                {"history", COBRE_SDDP_GIVEN},
-                {"given", COBRE_SDDP_GIVEN}};
+    } ways[] = {
+        {"in-sample", COBRE_SDDP_IN_SAMPLE}, {"out-of-sample", COBRE_SDDP_OUT_OF_SAMPLE}, {"given", COBRE_SDDP_GIVEN}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         if (strcmp(optarg, ways[i].name) == 0) {
             simulate->options.sampling = ways[i].sampling;
             simulate->sampling = ways[i].name;
             return 0;
         }
-    return cb_usage_error("simulate", "--sampling %s: in-sample, out-of-sample, history or given", optarg);
+    return cb_usage_error("simulate", "--sampling %s: in-sample, out-of-sample or given", optarg);
 }
 
 static int parse_tables(struct spool *spool) {

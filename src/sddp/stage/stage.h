@@ -60,7 +60,7 @@ typedef struct {
     size_t targets;
     double *out;              /* outgoing states of the last solve, as the solver gave them */
     double objective, future; /* the whole, and the part that is future cost */
-    uint64_t solves, calls;   /* stage problems, and solver calls for them */
+    uint64_t solves;          /* stage problems */
     int *row_index;           /* scratch for one cut */
     double *row_value;
 } cb_stage;

@@ -6,8 +6,8 @@
 
 /* probability and cost have `count` entries; the probabilities add up to about 1. Weight k is beta * p_k plus (1 - beta)
  * times its share in the worst alpha: costs in descending order, equal ones as they come, p_k / alpha each until 1 is
- * used up. order: scratch of 2 * `count`. */
-void cb_risk_weights(cb_risk risk, const double *probability, const double *cost, size_t count, size_t *order,
+ * used up. worst: scratch of `count`. */
+void cb_risk_weights(cb_risk risk, const double *probability, const double *cost, size_t count, const double **worst,
                      double *weight);
 
 #endif
