@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char cb_policy_help[] =
+static const char help[] =
     "usage: cobre policy FILE [CASE] [--export csv|json] [--out FILE] [--json] [--value-bound X]\n"
     "\n"
     "Shows what a policy file holds, or exports its cuts.\n"
@@ -199,7 +199,7 @@ static int read_options(int argc, char **argv, struct request *request) {
     int found;
     while ((found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_policy_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         int code = parse_option(found, argv, request);

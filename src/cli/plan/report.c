@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char cb_report_help[] =
+static const char help[] =
     "usage: cobre report DIR [--out FILE]\n"
     "\n"
     "Draws what `cobre train` and `cobre simulate` left in DIR as one HTML page that needs nothing else: convergence,\n"
@@ -137,7 +137,7 @@ int cb_command_report(int argc, char **argv) {
     int found;
     while ((found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_report_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         if (found != 'o')

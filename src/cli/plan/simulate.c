@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char cb_simulate_help[] =
+static const char help[] =
     "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"
     "\n"
     "Simulates a trained policy and writes tables of what it does, as CSV.\n"
@@ -151,7 +151,7 @@ static int read_options(int argc, char **argv, struct simulate *simulate) {
     int found;
     while ((found = getopt_long(argc, argv, ":n:h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_simulate_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         int code = parse_option(found, argv, simulate);

@@ -4,7 +4,7 @@
 #include <getopt.h>
 #include <string.h>
 
-const char cb_train_help[] =
+static const char help[] =
     "usage: cobre train CASE [-n N] [option ...]\n"
     "\n"
     "Trains a policy for a case: a StochOptFormat file (*.sof.json) or the folder of a hydrothermal case.\n"
@@ -195,7 +195,7 @@ int cb_train_options(int argc, char **argv, struct train *train) {
     int found, index = 0;
     while ((found = getopt_long(argc, argv, ":n:h", long_options, &index)) != -1) {
         if (found == 'h') {
-            fputs(cb_train_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         int code = parse_option(found, argv, train);
