@@ -47,6 +47,9 @@ add_sddp_program(sddp_parts sddp/test_parts.c ${sddp_cases})
 target_link_libraries(sddp_parts PRIVATE cmocka)
 add_case(sddp_parts sddp_parts)
 
+add_sddp_program(sddp_options sddp/test_options.c kit/check.c)
+add_case(sddp_options sddp_options)
+
 add_sddp_program(sddp_reference sddp/reference.c $<TARGET_OBJECTS:extensive_parts> ${sddp_cases})
 set(small fast_hydro_thermal fast_production_management fast_quickstart mccardle_farm reservoir_1 reservoir_2
     reservoir_4 cvar_1d_10 cvar_1d_50 cvar_1d_90 cvar_1d_neutral all_noise)
