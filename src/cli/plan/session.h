@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cobre/sddp.h"
 #include "sddp/run/numbers.h"
+#include "sddp/run/options.h"
 #include "sddp/run/table.h"
 
 #include <limits.h>
@@ -34,24 +35,16 @@ struct session {
     const char *backend; /* NULL: the launcher's default */
     bool started;        /* this is a rank that the command itself started */
     bool json;
-    bool has_value_bound;
-    double value_bound;
-    const char *solver;
-    const char *scenarios; /* a table; NULL: none */
+    cobre_sddp_load_options load;
     cobre_comm *comm;
     cobre_sddp_problem *problem;
     const char *made; /* the folder for results, if it was not there before; else NULL */
 };
 
-/* numbers.c: values of options. 0, or the exit code after a message. */
-int cb_parse_count(const char *command, const char *option, const char *text, uint64_t least, uint64_t *value);
-int cb_parse_real(const char *command, const char *option, const char *text, double *value);
-int cb_parse_seconds(const char *command, const char *option, const char *text, double *value); /* 90, 15m, 2h */
+/* session.c: the options -n, --backend, --json, and --rank, by which the launcher starts the ranks. */
+extern const struct cb_option cb_session_rows[];
 
-/* Splits "first,second" of an option; second is NULL when there is no comma. first must hold what comes before it. */
-int cb_parse_pair(const char *command, const char *option, const char *text, char first[64], const char **second);
-
-/* session.c: for `found` that is one of the options above; 0, or the exit code. */
+/* For `found` that is one of the options above; 0, or the exit code. */
 int cb_session_option(struct session *session, int found, char **argv);
 
 /* Becomes a rank: -1 and the communicator, or the exit code when this process has been the launcher of the ranks. */

@@ -1,6 +1,7 @@
 /* simulate.c: `cobre simulate`. */
 #include "cli/plan/simulate.h"
 
+#include "cli/plan/command_line.h"
 #include "cli/run/job.h"
 
 #include <errno.h>
@@ -64,23 +65,6 @@ struct simulate {
     struct spool spool;
 };
 
-static int parse_sampling(struct simulate *simulate) {
-    static const struct {
-        const char *name;
-        cobre_sddp_sampling sampling;
-    } ways[] = {{"in-sample", COBRE_SDDP_IN_SAMPLE},
-                {"out-of-sample", COBRE_SDDP_OUT_OF_SAMPLE},
-                {"history", COBRE_SDDP_GIVEN},
-                {"given", COBRE_SDDP_GIVEN}};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (strcmp(optarg, ways[i].name) == 0) {
-            simulate->options.sampling = ways[i].sampling;
-            simulate->sampling = ways[i].name;
-            return 0;
-        }
-    return cb_usage_error("simulate", "--sampling %s: in-sample, out-of-sample, history or given", optarg);
-}
-
 static int parse_tables(struct spool *spool) {
     for (size_t table = 1; table < CB_TABLES; table++)
         spool->wanted[table] = false;
@@ -100,33 +84,30 @@ static int parse_tables(struct spool *spool) {
     return 0;
 }
 
-static int parse_size(const char *option, uint64_t least, size_t *size) {
-    uint64_t count = 0;
-    int code = cb_parse_count("simulate", option, optarg, least, &count);
-    *size = (size_t)count;
-    return code;
+static int set_option(struct simulate *simulate, const char *name) {
+    return cb_line_set("simulate", cb_simulate_rows, name, optarg, &simulate->options);
 }
 
 static int parse_option(int found, char **argv, struct simulate *simulate) {
     switch (found) {
     case CB_OPTION_POLICY: simulate->policy_path = optarg; return 0;
     case CB_OPTION_OUT: simulate->out = optarg; return 0;
-    case OPTION_SAMPLING: return parse_sampling(simulate);
-    case OPTION_TRAJECTORIES: return parse_size("--trajectories", 1, &simulate->options.trajectories);
-    case OPTION_MAX_STEPS: return parse_size("--max-steps", 1, &simulate->options.max_steps);
+    case OPTION_SAMPLING: simulate->sampling = optarg; return set_option(simulate, "sampling");
+    case OPTION_TRAJECTORIES: return set_option(simulate, "trajectories");
+    case OPTION_MAX_STEPS: return set_option(simulate, "max-steps");
+    case CB_OPTION_SEED: return set_option(simulate, "seed");
     case OPTION_TABLES: return parse_tables(&simulate->spool);
-    case CB_OPTION_SEED: return cb_parse_count("simulate", "--seed", optarg, 0, &simulate->options.seed);
     default: return cb_session_option(&simulate->base, found, argv);
     }
 }
 
 static int settle(struct simulate *simulate) {
-    if (simulate->base.scenarios && simulate->sampling)
+    if (simulate->base.load.scenarios && simulate->sampling)
         return cb_usage_error("simulate", "--scenarios and --sampling: give one of them");
-    if (simulate->base.scenarios)
+    if (simulate->base.load.scenarios)
         simulate->options.sampling = COBRE_SDDP_GIVEN;
     if (!simulate->sampling)
-        simulate->sampling = simulate->base.scenarios ? "own scenarios" : "in-sample";
+        simulate->sampling = simulate->base.load.scenarios ? "own scenarios" : "in-sample";
     if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.trajectories)
         return cb_usage_error("simulate", "--trajectories: each scenario is simulated once");
     if (simulate->out && !*simulate->out)
@@ -137,7 +118,7 @@ static int settle(struct simulate *simulate) {
         snprintf(simulate->folder, sizeof simulate->folder, "%s", simulate->out);
     else
         cb_folder_of(simulate->policy, simulate->folder);
-    simulate->options.solver = simulate->base.solver;
+    simulate->options.solver = simulate->base.load.solver;
     simulate->options.lp_folder = simulate->folder;
     return -1;
 }

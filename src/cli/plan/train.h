@@ -2,18 +2,19 @@
 #ifndef COBRE_CLI_TRAIN_H
 #define COBRE_CLI_TRAIN_H
 
+#include "cli/plan/command_line.h"
 #include "cli/plan/session.h"
 
 struct train {
     struct session base;
     cobre_sddp_options options;
+    struct command_line line;
     const char *out; /* NULL: the default */
     char folder[PATH_MAX], policy[PATH_MAX];
-    char again[2048]; /* the options that a resume needs, too: " --seed 7 --gap" */
 };
 
-/* train_options.c: -1 when training should start, otherwise the exit code. */
-int cb_train_options(int argc, char **argv, struct train *train);
+/* train_options.c: CB_LINE_GO_ON when training should start, otherwise the exit code. */
+int cb_train_read_line(int argc, char **argv, struct train *train);
 
 /* train_table.c: what rank 0 says while it trains, as a table, lines or JSON. */
 void cb_table_start(const struct train *train);

@@ -162,8 +162,8 @@ static void write_case_rows(FILE *file, const struct train *train) {
     count_row(file, "ranks", cobre_size(base->comm));
     text_row(file, "backend", cobre_backend_name(cobre_comm_backend(base->comm)));
     count_row(file, "forward_passes", train->options.forward_passes ? train->options.forward_passes : 1);
-    if (base->has_value_bound)
-        real_row(file, "value_bound", base->value_bound);
+    if (base->load.has_value_bound)
+        real_row(file, "value_bound", base->load.value_bound);
 }
 
 bool cb_write_summary(const struct train *train, const cobre_sddp_result *result, const cobre_sddp_policy *policy) {

@@ -174,7 +174,7 @@ static void print_next(const struct train *train, const cobre_sddp_result *resul
     if (result->stop == COBRE_SDDP_STOP_ASKED) {
         printf("go on     cobre train ");
         cb_shell_write(stdout, path);
-        printf("%s --resume ", train->again);
+        printf("%s --resume ", train->line.again);
         cb_shell_write(stdout, train->policy);
         if (train->out) {
             printf(" --out ");
