@@ -1,6 +1,8 @@
 /* policy.c: `cobre policy`. */
 #include "cli/plan/session.h"
 
+#include "sddp/run/files.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -170,7 +172,7 @@ static bool find_case(struct request *request) {
     char folder[PATH_MAX];
     struct sheet sheet;
     cb_folder_of(request->file, folder);
-    if (!cb_sheet_open(&sheet, folder, "summary.csv"))
+    if (!cb_sheet_open(&sheet, folder, CB_FILE_SUMMARY))
         return false;
     bool found = false;
     while (!found && cb_sheet_next(&sheet)) {

@@ -131,6 +131,11 @@ int cb_session_failed(const struct session *session) {
     return broken ? CB_EXIT_BROKEN : CB_EXIT_FAILED;
 }
 
+int cb_session_refused(const struct session *session) {
+    fprintf(stderr, "cobre %s: %s\n", session->command, cobre_sddp_last_error()->message);
+    return CB_EXIT_USAGE;
+}
+
 bool cb_session_agree(const struct session *session, bool good) {
     uint8_t mine = good, all;
     return cobre_allreduce_t(session->comm, &mine, &all, 1, COBRE_MIN) == COBRE_OK && all;
@@ -159,14 +164,16 @@ int cb_session_load(struct session *session) {
     return CB_EXIT_FAILED;
 }
 
-bool cb_session_folder(struct session *session, const char *folder) {
-    session->made = access(folder, F_OK) != 0 ? folder : NULL;
-    return cb_output_directory(folder);
+bool cb_session_folder(struct session *session, const char *path, bool lock) {
+    bool good = !cb_session_speaks(session) || (cb_folder_open(&session->folder, path) == COBRE_SDDP_OK &&
+                                                (!lock || cb_folder_lock(&session->folder) == COBRE_SDDP_OK));
+    if (!good)
+        fprintf(stderr, "cobre %s: --out %s\n", session->command, cobre_sddp_last_error()->message);
+    return cb_session_agree(session, good);
 }
 
 void cb_session_close(struct session *session) {
-    if (session->made)
-        rmdir(session->made); /* which fails if there is something in it */
+    cb_folder_close(&session->folder);
     cobre_sddp_problem_free(&session->problem);
     cobre_comm_free(&session->comm);
 }

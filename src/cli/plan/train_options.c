@@ -1,6 +1,8 @@
 /* train_options.c: the command line of `cobre train`. */
 #include "cli/plan/train.h"
 
+#include "sddp/run/files.h"
+
 static const char intro[] =
     "usage: cobre train CASE [-n N] [option ...]\n"
     "\n"
@@ -28,10 +30,10 @@ static int settle(struct train *train) {
         return cb_usage_error("train", "--out: the name of a directory is missing");
     if (train->out)
         snprintf(train->folder, sizeof train->folder, "%s", train->out);
-    else if (!cb_default_folder("train", train->base.case_path, train->folder))
-        return CB_EXIT_USAGE;
-    if (!cb_join_path("train", train->policy, train->folder, "policy.cobre"))
-        return CB_EXIT_USAGE;
+    else if (cb_folder_default(train->base.case_path, train->folder) != COBRE_SDDP_OK)
+        return cb_session_refused(&train->base);
+    if (cb_folder_join(train->folder, CB_FILE_POLICY, train->policy) != COBRE_SDDP_OK)
+        return cb_session_refused(&train->base);
     train->base.load.solver = options->solver;
     options->checkpoint = train->policy;
     options->lp_folder = train->folder;
