@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char cb_bench_help[] =
+static const char help[] =
     "usage: cobre bench [-n N] [--backend NAME] [--operations LIST] [--sizes LIST] [--buffers KIND] [--seconds S]\n"
     "                   [--json]\n"
     "\n"
@@ -259,7 +259,7 @@ int cb_command_bench(int argc, char **argv) {
     if (code)
         return code;
     if (options.help) {
-        fputs(cb_bench_help, stdout);
+        fputs(help, stdout);
         return 0;
     }
     if (optind < argc)

@@ -7,7 +7,7 @@
 #include <getopt.h>
 #include <string.h>
 
-const char cb_report_help[] =
+static const char help[] =
     "usage: cobre report DIR [--out FILE]\n"
     "\n"
     "Draws what `cobre train` and `cobre simulate` left in DIR as one HTML page that needs nothing else: convergence,\n"
@@ -47,7 +47,7 @@ int cb_command_report(int argc, char **argv) {
     int found;
     while ((found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_report_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         if (found != 'o')
