@@ -39,6 +39,7 @@ static void error_json_escapes(kit *k) {
 
 /* As snprintf: the length is that of the whole, and what is there is always terminated. */
 static void error_json_cut(kit *k) {
+    (void)k;
     char whole[4096], cut[4096];
     CHECK_STATUS(cobre_barrier(NULL), COBRE_INVALID_COMMUNICATOR);
     size_t length = cobre_error_json(cobre_last_error(), whole, sizeof whole);
