@@ -8,7 +8,7 @@ PRESETS ?= default clang portable asan tsan local
 TEST ?= .
 # Rounds of `make soak`.
 SOAK ?= 10
-# Of each target of `make fuzz`.
+# Of `make fuzz`.
 FUZZ_SECONDS ?= 600
 # QUICK=1: about 3 minutes instead of 14. ARGS: options of bench/bench.py, which then runs alone, without bench/trainer.py.
 QUICK ?=
@@ -23,7 +23,7 @@ help:
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
 	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
-	@echo 'make fuzz           runs every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), from the corpus in tests/fuzz'
+	@echo 'make fuzz           fuzzes what is read from the network for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
@@ -64,21 +64,19 @@ soak: test-builds
 	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|property|mixed|kills'; \
 	done
 
-# What it finds on the way stays in build/fuzz/found; an input that breaks a target, in build/fuzz.
+# What it finds on the way stays in build/fuzz/found; an input that breaks the target, in build/fuzz.
 fuzz: setup-test
 	@cmake --preset fuzz >/dev/null
 	@cmake --build build/fuzz
-	@set -e; for source in tests/fuzz/fuzz_*.c; do \
-	    target=$$(basename $$source .c); corpus=$${target#fuzz_}; mkdir -p build/fuzz/found/$$corpus; echo "== $$target"; \
-	    build/fuzz/tests/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
-	        -artifact_prefix=build/fuzz/ build/fuzz/found/$$corpus tests/fuzz/corpus/$$corpus; \
-	done
+	@build/fuzz/tests/fuzz_corpus tests/fuzz/found.txt build/fuzz/corpus
+	@mkdir -p build/fuzz/found
+	@build/fuzz/tests/fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=1025 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/ build/fuzz/found build/fuzz/corpus
 
-# The plots of a whole run are kept; a quick one leaves them alone.
 bench: setup-bench
 	@cmake --preset bench >/dev/null
 	@cmake --build build/bench
-	@python3 bench/bench.py $(if $(QUICK),--quick,--plots docs/bench) --csv build/bench/bench.csv \
+	@python3 bench/bench.py $(if $(QUICK),--quick) --plots build/bench --csv build/bench/bench.csv \
 	    --json build/bench/bench.json $(ARGS)
 	@$(if $(ARGS),,python3 bench/trainer.py $(if $(QUICK),--quick) --json build/bench/trainer.json)
 

@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
-"""Makes the Brazilian cases from the tables in cases/msppy (see its README for source and licence).
+"""Makes the Brazilian cases from the tables of msppy.
 
-    cases/make_brazil.py            writes brazil3, brazil60, brazil120 and brazil_ar beside itself
+    cases/make_brazil.py DATA       writes brazil3, brazil60 and brazil_ar beside itself
+
+DATA is the folder doc/source/examples/hydro_thermal/data of https://github.com/lingquant/msppy, made here with commit
+bdb10ef7a674a673d7838c3efc7ec58c33e431aa. BSD-3-Clause, Copyright 2019 Lingquan Ding (LICENSE.msppy). The data are those of
+Shapiro, Tekaya, da Costa and Soares (EJOR 224, 2013, 375-391).
 
 brazil3    3 stages, as published with msppy: optimum 782309.1877977113
-brazil120  the same model over 120 stages
 brazil60   60 stages, as published with SDDP.jl (papers/biobjective_sddp): no discount, no cost of spill and exchange, a
            deficit cost by subsystem, and the equally weighted objective
                0.5 * 0.01 / 60 * deficit cost + 0.5 * 0.1 / 60 * thermal cost,
            which is `cost_scale` 0.05 / 60 with deficit costs divided by 10; --weight W is another weight of deficits
-brazil_ar  brazil120 with msppy's autoregressive model of the inflows instead of their history
+brazil_ar  brazil3 over 120 stages, with msppy's autoregressive model of the inflows instead of their history
+
+The tables: hydro.csv has the largest storage and generation and the initial storage, demand.csv 12 months of four
+subsystems, deficit.csv four tiers, exchange.csv and exchange_cost.csv 5 x 5 lines, thermal_0 to _3 the plants, hist_0 to _3
+the energy inflows of each month (with ';'), gamma, exp_mu and sigma_0 to _11 the fitted model.
 
 Traps. The published runs began with an older initial inflow than the one in hydro.csv today; SDDP.jl has a digit less in
 its fourth value. SDDP.jl pairs the inflow of month m with the load of month m + 1: the load is moved here, so that
@@ -29,7 +36,7 @@ FIRST_INFLOW_SDDP_JL = FIRST_INFLOW[:3] + [2525.938]
 
 
 def read(name, delimiter=","):
-    with open(os.path.join(HERE, "msppy", name), encoding="utf-8-sig", newline="") as file:
+    with open(os.path.join(OPTIONS.data, name), encoding="utf-8-sig", newline="") as file:
         return list(csv.reader(file, delimiter=delimiter))
 
 
@@ -135,16 +142,20 @@ def autoregressive(folder):
     write(folder, "correlation.csv", ["season", "hydro", *AREAS], correlation)
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", metavar="DATA", help="the folder with msppy's tables")
     parser.add_argument("--weight", type=float, default=0.5, help="of deficits in brazil60, below 1 (0.5)")
-    weight = parser.parse_args().weight
+    return parser.parse_args()
+
+
+def main():
     history(make_msppy("brazil3", "Brazil, 3 stages", 3, {"source": "history"}))
-    history(make_msppy("brazil120", "Brazil, 120 stages", 120, {"source": "history"}))
-    make_60(weight)
+    make_60(OPTIONS.weight)
     autoregressive(make_msppy("brazil_ar", "Brazil, 120 stages, autoregressive inflows", 120,
                               {"source": "par", "noise": "lognormal", "openings": 100, "seed": 888}))
 
 
 if __name__ == "__main__":
+    OPTIONS = parse()
     main()

@@ -8,9 +8,10 @@ if(mpi_plugins)
     install(TARGETS ${mpi_plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(FILES include/cobre/comm.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cobre)
-install(FILES man/cobre.1 man/cobre-bench.1 man/cobre-clean.1 man/cobre-info.1 man/cobre-policy.1 man/cobre-report.1 man/cobre-run.1
-    man/cobre-simulate.1 man/cobre-train.1 man/cobre-validate.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES man/cobre.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+foreach(section 1 7)
+    file(GLOB pages CONFIGURE_DEPENDS man/*.${section})
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
 
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir}

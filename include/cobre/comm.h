@@ -43,22 +43,22 @@
 extern "C" {
 #endif
 
-/* X(code, name, text): the kinds of error. The first six concern communication, the rest the choice of a backend. */
+/* X(code, name): the kinds of error. The first six concern communication, the rest the choice of a backend. */
 #define COBRE_STATUS_MAP(X)                                                                                            \
-    X(OK, "Ok", "success")                                                                                             \
-    X(COLLECTIVE_FAILED, "CollectiveFailed", "a collective operation failed; the communicator is broken")              \
-    X(INVALID_BUFFER_SIZE, "InvalidBufferSize", "a count or buffer size does not fit the call")                        \
-    X(INVALID_ROOT, "InvalidRoot", "the root is not a rank of the communicator")                                       \
-    X(INVALID_ARGUMENT, "InvalidArgument", "an argument is not valid")                                                 \
-    X(INVALID_COMMUNICATOR, "InvalidCommunicator", "the handle cannot be used")                                        \
-    X(ALLOCATION_FAILED, "AllocationFailed", "there is not enough memory")                                             \
-    X(BACKEND_NOT_AVAILABLE, "BackendNotAvailable", "the backend is not in this build")                                \
-    X(INVALID_BACKEND, "InvalidBackend", "no backend has this name")                                                   \
-    X(INITIALIZATION_FAILED, "InitializationFailed", "the backend could not start")                                    \
-    X(MISSING_CONFIGURATION, "MissingConfiguration", "the backend needs settings that are not there")
+    X(OK, "Ok")                                      /* success */                                                     \
+    X(COLLECTIVE_FAILED, "CollectiveFailed")         /* a collective operation failed; the communicator is broken */   \
+    X(INVALID_BUFFER_SIZE, "InvalidBufferSize")      /* a count or buffer size does not fit the call */                \
+    X(INVALID_ROOT, "InvalidRoot")                   /* the root is not a rank of the communicator */                  \
+    X(INVALID_ARGUMENT, "InvalidArgument")           /* an argument is not valid */                                    \
+    X(INVALID_COMMUNICATOR, "InvalidCommunicator")   /* the handle cannot be used */                                   \
+    X(ALLOCATION_FAILED, "AllocationFailed")         /* there is not enough memory */                                  \
+    X(BACKEND_NOT_AVAILABLE, "BackendNotAvailable")  /* the backend is not in this build */                            \
+    X(INVALID_BACKEND, "InvalidBackend")             /* no backend has this name */                                    \
+    X(INITIALIZATION_FAILED, "InitializationFailed") /* the backend could not start */                                 \
+    X(MISSING_CONFIGURATION, "MissingConfiguration") /* the backend needs settings that are not there */
 
 typedef enum {
-#define COBRE_STATUS_ENUM(code, name, text) COBRE_##code,
+#define COBRE_STATUS_ENUM(code, name) COBRE_##code,
     COBRE_STATUS_MAP(COBRE_STATUS_ENUM)
 #undef COBRE_STATUS_ENUM
 } cobre_status;
@@ -215,7 +215,8 @@ COBRE_API size_t cobre_region_count(const cobre_region *region);
 COBRE_API cobre_status cobre_region_fence(cobre_region *region);
 
 /* Fence, then read-only for everyone: a later write through an old pointer is a segmentation fault, not a silent
- * change. Collective over the node. */
+ * change. Collective over the node. COBRE_ALLOCATION_FAILED, on one rank: sealed, but the system did not let this rank
+ * protect its pages. */
 COBRE_API cobre_status cobre_region_seal(cobre_region *region);
 
 /* Frees the caller's share; the last one gives the memory back. Collective, in the same order on all ranks, before the

@@ -27,20 +27,20 @@
 extern "C" {
 #endif
 
-/* X(code, name, text) */
+/* X(code, name) */
 #define COBRE_SDDP_STATUS_MAP(X)                                                                                       \
-    X(OK, "Ok", "success")                                                                                             \
-    X(INVALID_ARGUMENT, "InvalidArgument", "an argument or option is not valid")                                       \
-    X(INVALID_CASE, "InvalidCase", "the case has errors")                                                              \
-    X(INVALID_POLICY, "InvalidPolicy", "the policy file is damaged or belongs to another problem")                     \
-    X(FILE_FAILED, "FileFailed", "a file could not be read or written")                                                \
-    X(SOLVER_NOT_AVAILABLE, "SolverNotAvailable", "the LP solver is not in this build")                                \
-    X(LP_FAILED, "LpFailed", "a stage problem has no solution")                                                        \
-    X(COMMUNICATION_FAILED, "CommunicationFailed", "a collective failed; see cobre_last_error")                        \
-    X(OUT_OF_MEMORY, "OutOfMemory", "there is not enough memory")
+    X(OK, "Ok")                                    /* success */                                                       \
+    X(INVALID_ARGUMENT, "InvalidArgument")         /* an argument or option is not valid */                            \
+    X(INVALID_CASE, "InvalidCase")                 /* the case has errors */                                           \
+    X(INVALID_POLICY, "InvalidPolicy")             /* the policy file is damaged or belongs to another problem */      \
+    X(FILE_FAILED, "FileFailed")                   /* a file could not be read or written */                           \
+    X(SOLVER_NOT_AVAILABLE, "SolverNotAvailable")  /* the LP solver is not in this build */                            \
+    X(LP_FAILED, "LpFailed")                       /* a stage problem has no solution */                               \
+    X(COMMUNICATION_FAILED, "CommunicationFailed") /* a collective failed; see cobre_last_error */                     \
+    X(OUT_OF_MEMORY, "OutOfMemory")                /* there is not enough memory */
 
 typedef enum {
-#define COBRE_SDDP_STATUS_ENUM(code, name, text) COBRE_SDDP_##code,
+#define COBRE_SDDP_STATUS_ENUM(code, name) COBRE_SDDP_##code,
     COBRE_SDDP_STATUS_MAP(COBRE_SDDP_STATUS_ENUM)
 #undef COBRE_SDDP_STATUS_ENUM
 } cobre_sddp_status;
@@ -99,7 +99,6 @@ COBRE_API const char *cobre_sddp_row_name(const cobre_sddp_problem *problem, siz
 COBRE_API size_t cobre_sddp_randoms(const cobre_sddp_problem *problem, size_t node);
 COBRE_API const char *cobre_sddp_random_name(const cobre_sddp_problem *problem, size_t node, size_t random);
 COBRE_API size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node);
-COBRE_API size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem);
 COBRE_API bool cobre_sddp_has_noise_model(const cobre_sddp_problem *problem); /* of any node */
 COBRE_API bool cobre_sddp_averse(const cobre_sddp_problem *problem);          /* it has a risk measure of its own */
 
@@ -180,7 +179,7 @@ typedef struct {
     cobre_sddp_stop stop;
     cobre_sddp_progress last;
     cobre_sddp_times times;
-    uint64_t iterations, first_iteration; /* done in all; first of this call */
+    uint64_t iterations; /* done in all */
 } cobre_sddp_result;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
@@ -209,7 +208,6 @@ typedef struct {
 COBRE_API uint64_t cobre_sddp_cuts(const cobre_sddp_policy *policy);
 COBRE_API cobre_sddp_cut cobre_sddp_get_cut(const cobre_sddp_policy *policy, uint64_t cut);
 COBRE_API uint64_t cobre_sddp_iterations(const cobre_sddp_policy *policy);
-COBRE_API cobre_sddp_progress cobre_sddp_trace(const cobre_sddp_policy *policy, uint64_t iteration); /* from 1 */
 COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);
 COBRE_API uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy);
 COBRE_API double cobre_sddp_bound(const cobre_sddp_policy *policy); /* of the last iteration */

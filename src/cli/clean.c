@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char cb_clean_help[] =
+static const char help[] =
     "usage: cobre clean [--dry-run]\n"
     "\n"
     "Removes the names that your killed jobs have left in " CB_SHM_DIRECTORY ". Jobs that run, and\n"
@@ -107,7 +107,7 @@ int cb_command_clean(int argc, char **argv) {
     int found;
     while ((found = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_clean_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         if (found != 'd')

@@ -1,6 +1,6 @@
 /* cli.h: the parts of the `cobre` command. Each command gets its own name as argv[0] and returns the exit code. */
-#ifndef COBRE_CLI_H
-#define COBRE_CLI_H
+#ifndef COBRE_CLI_CLI_H
+#define COBRE_CLI_CLI_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -20,9 +20,6 @@ int cb_command_policy(int argc, char **argv);
 int cb_command_validate(int argc, char **argv);
 int cb_command_report(int argc, char **argv);
 int cb_command_agent(int argc, char **argv); /* not listed: `cobre run` starts it on other hosts */
-
-extern const char cb_run_help[], cb_info_help[], cb_clean_help[], cb_bench_help[];
-extern const char cb_train_help[], cb_simulate_help[], cb_policy_help[], cb_validate_help[], cb_report_help[];
 
 /* Prints "cobre COMMAND: text" and where to find help; returns CB_EXIT_USAGE. */
 int cb_usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

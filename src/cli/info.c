@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-const char cb_info_help[] =
+static const char help[] =
     "usage: cobre info [--json]\n"
     "\n"
     "Shows the version, the backends of this build, which one a program started here would use and\n"
@@ -139,7 +139,7 @@ int cb_command_info(int argc, char **argv) {
     int found;
     while ((found = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_info_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         if (found != 'j')

@@ -10,39 +10,18 @@
 #include <unistd.h>
 
 static const struct command {
-    const char *name, *summary, *help;
+    const char *name, *summary;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {.name = "train", .summary = "train a policy for a case", .help = cb_train_help, .run = cb_command_train},
-    {.name = "simulate",
-     .summary = "simulate a policy, and write tables of what it does",
-     .help = cb_simulate_help,
-     .run = cb_command_simulate},
-    {.name = "report",
-     .summary = "draw a training and a simulation as one HTML page",
-     .help = cb_report_help,
-     .run = cb_command_report},
-    {.name = "policy",
-     .summary = "show what a policy holds, export its cuts",
-     .help = cb_policy_help,
-     .run = cb_command_policy},
-    {.name = "validate", .summary = "find every error of a case", .help = cb_validate_help, .run = cb_command_validate},
-    {.name = "run",
-     .summary = "start the ranks of a program, here or on several machines",
-     .help = cb_run_help,
-     .run = cb_command_run},
-    {.name = "info",
-     .summary = "show what this build has and which backend would be used",
-     .help = cb_info_help,
-     .run = cb_command_info},
-    {.name = "bench",
-     .summary = "measure collectives on the backend that is selected",
-     .help = cb_bench_help,
-     .run = cb_command_bench},
-    {.name = "clean",
-     .summary = "remove what killed jobs have left in shared memory",
-     .help = cb_clean_help,
-     .run = cb_command_clean},
+    {.name = "train", .summary = "train a policy for a case", .run = cb_command_train},
+    {.name = "simulate", .summary = "simulate a policy, and write tables of what it does", .run = cb_command_simulate},
+    {.name = "report", .summary = "draw a training and a simulation as one HTML page", .run = cb_command_report},
+    {.name = "policy", .summary = "show what a policy holds, export its cuts", .run = cb_command_policy},
+    {.name = "validate", .summary = "find every error of a case", .run = cb_command_validate},
+    {.name = "run", .summary = "start the ranks of a program, here or on several machines", .run = cb_command_run},
+    {.name = "info", .summary = "show what this build has and which backend would be used", .run = cb_command_info},
+    {.name = "bench", .summary = "measure collectives on the backend that is selected", .run = cb_command_bench},
+    {.name = "clean", .summary = "remove what killed jobs have left in shared memory", .run = cb_command_clean},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -120,14 +99,15 @@ static int unknown_command(const char *word) {
     return cb_usage_error("", "there is no command '%s'", word);
 }
 
-static int help(const char *name) {
+static int help(char *name) {
     const struct command *command = name ? find_command(name) : NULL;
     if (name && !command)
         return unknown_command(name);
-    if (command)
-        fputs(command->help, stdout);
-    else
-        print_help(stdout);
+    if (command) {
+        char option[] = "--help", *words[] = {name, option, NULL};
+        return command->run(2, words);
+    }
+    print_help(stdout);
     return 0;
 }
 

@@ -2,13 +2,12 @@
 #include "cli/cli.h"
 
 #define WITHOUT(command)                                                                                               \
-    const char cb_##command##_help[] =                                                                                 \
-        "cobre " #command ": this build has no trainer; it needs jansson, Random123, and GLPK or CLP when it is "      \
-        "built\n";                                                                                                     \
     int cb_command_##command(int argc, char **argv) {                                                                  \
         (void)argc;                                                                                                    \
         (void)argv;                                                                                                    \
-        fputs(cb_##command##_help, stderr);                                                                            \
+        fputs("cobre " #command ": this build has no trainer; it needs jansson, Random123, and GLPK or CLP when it "   \
+              "is built\n",                                                                                            \
+              stderr);                                                                                                 \
         return CB_EXIT_USAGE;                                                                                          \
     }
 

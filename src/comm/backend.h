@@ -2,8 +2,8 @@
  *
  * comm.c checks the arguments, describes the call in a cb_call and switches to cb_<backend>_<operation>. A backend
  * embeds struct cobre_comm as the first member of its own communicator. */
-#ifndef COBRE_BACKEND_H
-#define COBRE_BACKEND_H
+#ifndef COBRE_COMM_BACKEND_H
+#define COBRE_COMM_BACKEND_H
 
 #include <stdint.h>
 
@@ -112,7 +112,6 @@ typedef struct {
     cobre_status cb_##name##_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region);           \
     cobre_status cb_##name##_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region);               \
     cobre_status cb_##name##_region_fence(cobre_region *region, const cb_call *call);                                  \
-    cobre_status cb_##name##_region_seal(cobre_region *region, const cb_call *call);                                   \
     void cb_##name##_region_free(cobre_region *region);
 CB_BACKENDS(CB_DECLARE, )
 #undef CB_DECLARE
@@ -120,7 +119,6 @@ CB_BACKENDS(CB_DECLARE, )
 /* Regions of backends without shared memory (heap_region.c). */
 cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region);
 cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error);
-cobre_status cb_heap_region_seal(cobre_region *region);
 void cb_heap_region_free(cobre_region *region);
 
 /* types.c */
@@ -189,6 +187,9 @@ int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 size_t cb_page_size(void);
 void cb_interleave(void *base, size_t bytes); /* pages in turn over the memory nodes */
 size_t cb_round_up(size_t value, size_t to);
+static inline size_t cb_least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
 const char *cb_bytes_text(uint64_t bytes, char text[32]); /* "1.5 GiB" */
 
 extern unsigned cb_fork_generation;

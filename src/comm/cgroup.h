@@ -1,6 +1,6 @@
 /* cgroup.h: the parts of limits.c that a test looks at: the same questions, asked below another root directory. */
-#ifndef COBRE_CGROUP_H
-#define COBRE_CGROUP_H
+#ifndef COBRE_COMM_CGROUP_H
+#define COBRE_COMM_CGROUP_H
 
 #include <stddef.h>
 #include <stdint.h>

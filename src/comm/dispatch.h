@@ -2,8 +2,8 @@
  *
  * With one backend in the build the switch folds to a direct call, and what that backend does not do leaves no
  * instruction behind: in that build the checks of operations that do nothing are for debugging only. */
-#ifndef COBRE_DISPATCH_H
-#define COBRE_DISPATCH_H
+#ifndef COBRE_COMM_DISPATCH_H
+#define COBRE_COMM_DISPATCH_H
 
 #include "comm/backend.h"
 

@@ -21,7 +21,7 @@ const cobre_error *cobre_last_error(void) {
 
 const char *cobre_status_name(cobre_status status) {
     switch (status) {
-#define STATUS_NAME(code, name, text)                                                                                  \
+#define STATUS_NAME(code, name)                                                                                        \
     case COBRE_##code: return name;
         COBRE_STATUS_MAP(STATUS_NAME)
 #undef STATUS_NAME

@@ -103,7 +103,8 @@ static uint64_t least_upwards(const char *mount, const char *path, uint64_t (*as
         char *slash = strrchr(directory, '/');
         if (strlen(directory) <= top || !slash)
             return least;
-        *((size_t)(slash - directory) < top ? directory + top : slash) = '\0';
+        size_t parent = (size_t)(slash - directory);
+        directory[parent > top ? parent : top] = '\0';
     }
 }
 

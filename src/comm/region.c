@@ -1,5 +1,8 @@
 /* region.c: memory that the ranks of a node share: checks, who may write what, and the way to the backend. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "comm/dispatch.h"
 
@@ -112,25 +115,38 @@ static cb_call region_call(const cobre_region *region, cb_operation operation) {
     return (cb_call){.print = {.operation = (uint8_t)operation, .detail = region->number}};
 }
 
+static cobre_status fence_in_backend(cobre_region *region,
+                                     const cb_call *call){CB_DISPATCH(region->comm, region_fence, region, call)}
+
 cobre_status cobre_region_fence(cobre_region *region) {
     cobre_status status = check_region(region, "region_fence");
     if (status)
         return status;
     cb_call call = region_call(region, CB_REGION_FENCE);
-    CB_DISPATCH(region->comm, region_fence, region, &call)
+    return fence_in_backend(region, &call);
 }
 
-static cobre_status seal_in_backend(cobre_region *region,
-                                    const cb_call *call){CB_DISPATCH(region->comm, region_seal, region, call)}
-
+/* Only the pages of the data: what a backend keeps beside them stays writable. A region whose pages cannot be protected
+ * is sealed all the same, so that every rank refuses the same calls. */
 cobre_status cobre_region_seal(cobre_region *region) {
     cobre_status status = check_region(region, "region_seal");
     if (status)
         return status;
     cb_call call = region_call(region, CB_REGION_SEAL);
-    status = seal_in_backend(region, &call);
-    region->sealed |= status == COBRE_OK;
-    return status;
+    status = fence_in_backend(region, &call);
+    if (status)
+        return status;
+    region->sealed = true;
+    size_t bytes = cb_round_up(region->bytes ? region->bytes : 1, cb_page_size());
+    if (mprotect(region->data, bytes, PROT_READ) == 0)
+        return COBRE_OK;
+    int error = errno;
+    return cb_error(region->comm, cb_backend_of(region->comm), COBRE_ALLOCATION_FAILED,
+                    &(struct cb_details){.operation = "region_seal",
+                                         .expected = bytes,
+                                         .os_error = error,
+                                         .suggestion = "allow more mappings per process (sysctl vm.max_map_count)"},
+                    "region_seal: the system cannot make the region read-only: %s", strerror(error));
 }
 
 static void free_in_backend(cobre_region *region) {

@@ -1,6 +1,6 @@
 /* select.h: which backend, and why; also for `cobre info`. */
-#ifndef COBRE_SELECT_H
-#define COBRE_SELECT_H
+#ifndef COBRE_COMM_SELECT_H
+#define COBRE_COMM_SELECT_H
 
 #include "comm/backend.h"
 

@@ -13,7 +13,7 @@ const cobre_sddp_error *cobre_sddp_last_error(void) {
 
 const char *cobre_sddp_status_name(cobre_sddp_status status) {
     switch (status) {
-#define STATUS_NAME(code, name, text)                                                                                  \
+#define STATUS_NAME(code, name)                                                                                        \
     case COBRE_SDDP_##code: return name;
         COBRE_SDDP_STATUS_MAP(STATUS_NAME)
 #undef STATUS_NAME

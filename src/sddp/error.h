@@ -1,6 +1,6 @@
 /* error.h: how the parts of the trainer report failure. */
-#ifndef CB_SDDP_ERROR_H
-#define CB_SDDP_ERROR_H
+#ifndef COBRE_SDDP_ERROR_H
+#define COBRE_SDDP_ERROR_H
 
 #include "cobre/sddp.h"
 

@@ -1,6 +1,6 @@
 /* grow.h: arrays that grow by doubling. */
-#ifndef CB_GROW_H
-#define CB_GROW_H
+#ifndef COBRE_SDDP_GROW_H
+#define COBRE_SDDP_GROW_H
 
 #include <stdbool.h>
 #include <stdint.h>

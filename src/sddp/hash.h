@@ -1,7 +1,7 @@
 /* hash.h: a 64-bit hash, one word at a time (FNV-1a with a shift that lets high bits reach low ones). For fingerprints and
  * checksums: it finds accidents, not forgeries. */
-#ifndef CB_HASH_H
-#define CB_HASH_H
+#ifndef COBRE_SDDP_HASH_H
+#define COBRE_SDDP_HASH_H
 
 #include <stdint.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * A number is a function of the seed and of what it is for, not of how many were drawn before: trajectory m of iteration
  * i meets the same noise whoever computes it. */
-#ifndef CB_RNG_H
-#define CB_RNG_H
+#ifndef COBRE_SDDP_RNG_H
+#define COBRE_SDDP_RNG_H
 
 #include <stdint.h>
 
@@ -12,8 +12,7 @@ typedef enum {
     CB_RNG_FORWARD = 1, /* a = iteration, b = trajectory, c = step */
     CB_RNG_RULE,        /* the simulation of the stopping rule: as FORWARD */
     CB_RNG_SIMULATE,    /* a = 0, b = trajectory, c = step */
-    CB_RNG_OPENING,     /* outcomes drawn from a noise model: a = 0, b = outcome, c = node */
-    CB_RNG_CASE         /* for a case reader's own use */
+    CB_RNG_OPENING      /* outcomes drawn from a noise model: a = 0, b = outcome, c = node */
 } cb_rng_purpose;
 
 typedef struct {

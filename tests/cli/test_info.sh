@@ -5,17 +5,7 @@ if [ -z "${COBRE_TEST_OWN_SHM-}" ] && unshare -m true 2>/dev/null; then
     export COBRE_TEST_OWN_SHM=1
     exec unshare -m bash -c 'mount -t tmpfs -o size=256m tmpfs /dev/shm && exec "$0" "$@"' "$0" "$@"
 fi
-. "$(dirname "$0")/lib.sh"
-
-valid_json() {
-    if command -v jq >/dev/null; then
-        jq -e . <"$1" >/dev/null
-    elif command -v python3 >/dev/null; then
-        python3 -m json.tool "$1" >/dev/null
-    else
-        echo "  no jq or python3: JSON not checked"
-    fi || fail "not JSON: $(cat "$1")"
-}
+. "$(dirname "$0")/../kit/lib.sh"
 
 case_info() {
     cobre info
@@ -33,9 +23,7 @@ case_info() {
 case_info_json() {
     cobre info --json
     code_is 0
-    valid_json "$scratch/out"
-    out_has '"chosen": "local"'
-    out_has '"error": null'
+    json_holds "$scratch/out" 'docs[0]["chosen"] == "local" and docs[0]["error"] is None'
     out_has '"free_bytes": '
 }
 
@@ -52,12 +40,10 @@ case_info_when_the_choice_fails() {
     out_has "suggestion: "
     COBRE_COMM_BACKEND=$(printf 'x"\\\377\001') cobre info --json
     code_is 0
-    valid_json "$scratch/out"
-    out_has '"chosen": null'
-    out_has '"kind": "InvalidBackend"'
+    json_holds "$scratch/out" 'docs[0]["chosen"] is None and docs[0]["error"]["kind"] == "InvalidBackend"'
     COBRE_SHM_NAME=$(printf '/a"\377\n') cobre info --json
     code_is 0
-    valid_json "$scratch/out"
+    json_holds "$scratch/out" 'len(docs) == 1'
 }
 
 case_info_bad_options() {
@@ -74,7 +60,6 @@ case_info_bad_options() {
 }
 
 case_output_that_cannot_be_written() {
-    [ -e /dev/full ] || return
     env "$mark" "$cobre" info >/dev/full 2>"$scratch/err"
     code=$?
     code_is 1
@@ -90,7 +75,7 @@ case_clean_nothing() {
 # A job that is killed while it forms, with nobody left to remove its name.
 case_clean_stale() {
     local name=/cobre-test-clean-$$ pid
-    env "$mark" COBRE_COMM_BACKEND=shm COBRE_SHM_NAME=$name COBRE_SHM_RANK=0 COBRE_SHM_SIZE=2 "$helpers/rank" hello &
+    env "$mark" COBRE_COMM_BACKEND=shm COBRE_SHM_NAME=$name COBRE_SHM_RANK=0 COBRE_SHM_SIZE=2 "$helpers/rank" &
     pid=$!
     wait_for exists "/dev/shm$name" || fail "no segment"
     cobre clean
@@ -114,4 +99,4 @@ case_clean_stale() {
     [ -z "${COBRE_TEST_OWN_SHM-}" ] || out_is "nothing to clean"
 }
 
-run_cases
+run_cases "${@:3}"

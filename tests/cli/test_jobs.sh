@@ -1,9 +1,9 @@
 #!/bin/bash
 # test_jobs.sh COBRE HELPERS: cobre run with programs that use libcobre (HELPERS/rank), over shm.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 export scratch helpers
 rank=$helpers/rank
-case $("$cobre" info) in *"build: local, shm"* | *"build: "*shm*) ;; *) echo "no shm in this build" && exit 77 ;; esac
+has_backend shm || { echo "no shm in this build" && exit 77; }
 
 no_segment() { # NAME as the ranks had it
     [ -n "$1" ] || fail "no name"
@@ -13,60 +13,61 @@ no_segment() { # NAME as the ranks had it
 case_hello() {
     local n
     for n in 1 2 5 16; do
-        cobre run -n $n "$rank" hello
+        cobre run -n $n "$rank" hello barrier
         code_is 0
-        [ "$(sort -V "$scratch/out")" = "$(seq -f "rank %g of $n" 0 $((n - 1)))" ] || fail "$(cat "$scratch/out")"
+        [ "$(sort -V "$scratch/out")" = "$(seq -f "rank %g of $n by shm" 0 $((n - 1)))" ] || fail "$(cat "$scratch/out")"
     done
 }
 
 case_more_ranks_than_cores() {
-    cobre run -n 64 "$rank" hello
+    cobre run -n 64 "$rank" hello barrier
     code_is 0
     [ "$(grep -c 'of 64' "$scratch/out")" = 64 ] || fail "$(cat "$scratch/out")"
 }
 
 case_inside_a_batch_job() {
-    SLURM_PROCID=0 SLURM_NTASKS=1 PMI_RANK=0 PMI_SIZE=1 cobre run -n 2 "$rank" hello
+    SLURM_PROCID=0 SLURM_NTASKS=1 PMI_RANK=0 PMI_SIZE=1 cobre run -n 2 "$rank" hello barrier
     code_is 0
 }
 
 case_local() {
-    cobre run -n 2 --backend local "$rank" hello
+    cobre run -n 2 --backend local "$rank" hello barrier
     code_is 0
-    out_is "rank 0 of 1
-rank 0 of 1"
+    out_is "rank 0 of 1 by local
+rank 0 of 1 by local"
 }
 
 case_nested() {
-    cobre run -n 2 "$cobre" run -n 3 "$rank" hello
+    cobre run -n 2 "$cobre" run -n 3 "$rank" hello barrier
     code_is 0
     [ "$(grep -c 'of 3' "$scratch/out")" = 6 ] || fail "$(cat "$scratch/out")"
 }
 
-dies() { # dies HOW CODE TEXT...
-    local how=$1 expected=$2 victim=2
+dies() { # dies HOW CODE TEXT...: rank 2 does, by the last of the steps HOW
+    local how expected=$2
+    read -r -a how <<<"$1"
     shift 2
-    cobre run -n 4 "$rank" die $victim "$how"
+    cobre run -n 4 "$rank" barrier=3 "${how[@]/#/2:}" barrier=1000
     code_is "$expected"
-    err_has "rank $victim of 4"
+    err_has "rank 2 of 4"
     for text in "$@"; do err_has "$text"; done
 }
 
-case_killed() { for _ in 1 2 3 4 5; do dies kill 137 "killed by SIGKILL" "reported: "; done; }
-case_killed_with_much_memory() { dies big 137 "killed by SIGKILL" "reported: "; }
-case_crashed() { (ulimit -c 0; dies segv 139 "killed by SIGSEGV"; exit $case_failed) || case_failed=1; }
-case_exited() { dies 42 42 "exit code 42"; }
-case_aborted() { dies abort 7 "exit code 7" "the test wants it"; }
+case_killed() { for _ in 1 2 3 4 5; do dies die=kill 137 "killed by SIGKILL" "reported: "; done; } # timed
+case_killed_with_much_memory() { dies "fill=500000000 die=kill" 137 "killed by SIGKILL" "reported: "; } # timed
+case_crashed() { (ulimit -c 0; dies die=segv 139 "killed by SIGSEGV"; exit $case_failed) || case_failed=1; }
+case_exited() { dies exit=42 42 "exit code 42"; }
+case_aborted() { dies abort=7 7 "exit code 7" "the test wants it"; }
 
 case_left() {
-    cobre run -n 4 "$rank" die 2 left
-    code_is 1
+    cobre run -n 4 "$rank" barrier=3 2:exit=0 barrier=1000
+    code_is 3
     err_has "rank 2 had ended with exit code 0"
 }
 
 case_mismatch() {
-    cobre run -n 2 "$rank" mismatch
-    code_is 1
+    cobre run -n 2 "$rank" 0:barrier 1:reduce=8
+    code_is 3
     err_has "its last error: "
     err_has "suggestion: "
     err_has barrier
@@ -74,7 +75,7 @@ case_mismatch() {
 }
 
 case_wrong_argument() {
-    cobre run -n 3 "$rank" wrong 1
+    cobre run -n 3 "$rank" barrier 1:misuse 1:exit=5 barrier
     code_is 5
     err_has "rank 1 of 3"
     err_has "its last error: "
@@ -82,11 +83,11 @@ case_wrong_argument() {
 }
 
 # Rank 1 stays outside, so that the job has a name for as long as we need.
-forming='echo $COBRE_SHM_NAME >$scratch/name; test $COBRE_SHM_RANK != 0 || exec $helpers/rank hello;'
+forming='test $COBRE_SHM_RANK != 0 || { echo $COBRE_SHM_NAME >$scratch/name; exec $helpers/rank; };'
 
 wait_for_name() {
     wait_for lines_are "$scratch/name" 1 || fail "not started"
-    segment=$(head -n 1 "$scratch/name")
+    segment=$(cat "$scratch/name")
     wait_for exists "/dev/shm$segment" || fail "no segment"
 }
 
@@ -94,7 +95,7 @@ case_failure_while_the_job_forms() {
     cobre run -n 2 sh -c "$forming until [ -e /dev/shm\$COBRE_SHM_NAME ]; do sleep 0.01; done; exit 3"
     code_is 3
     err_has "rank 1 of 2"
-    no_segment "$(head -n 1 "$scratch/name")"
+    no_segment "$(cat "$scratch/name")"
 }
 
 case_all_killed_while_the_job_forms() {
@@ -116,9 +117,10 @@ case_interrupted_while_the_job_forms() {
 }
 
 case_no_name_after_the_job_has_formed() {
-    cobre run -n 3 sh -c 'echo $COBRE_SHM_NAME >$scratch/name; exec $helpers/rank die 1 kill'
-    code_is 137
-    no_segment "$(cat "$scratch/name")"
+    cobre run -n 3 sh -c 'echo $COBRE_SHM_NAME >$scratch/name-$COBRE_SHM_RANK
+        $helpers/rank && test ! -e /dev/shm$COBRE_SHM_NAME'
+    code_is 0
+    [ "$(sort -u "$scratch"/name-* | grep -c ^/cobre-)" = 1 ] || fail "$(cat "$scratch"/name-*)"
 }
 
-run_cases
+run_cases "${@:3}"

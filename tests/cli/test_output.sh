@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_output.sh COBRE HELPERS: --label and --log-dir.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 
 case_label_keeps_streams_apart() {
     cobre run -n 2 --label sh -c 'echo out $COBRE_SHM_RANK; echo err $COBRE_SHM_RANK >&2'
@@ -14,7 +14,7 @@ case_label_keeps_streams_apart() {
 # Eight ranks write long lines in pieces, to both outputs, which are one pipe that is soon full: each line must arrive
 # whole.
 case_label_tears_no_line() {
-    timeout 120 env "$mark" "$cobre" run -n 8 --label bash -c '
+    "${within[@]}" "$cobre" run -n 8 --label bash -c '
         piece=$(printf "%01000d" 0 | tr 0 $COBRE_SHM_RANK)
         for line in {1..40}; do
             for part in {1..9}; do printf %s "$piece"; done; printf "%s\n" "$piece"
@@ -32,7 +32,7 @@ case_label_tears_no_line() {
 }
 
 case_label_through_a_pipe() {
-    timeout 120 env "$mark" "$cobre" run -n 4 --label sh -c 'seq 1 20000' 2>&1 | sort | uniq -c | wc -l >"$scratch/count"
+    "${within[@]}" "$cobre" run -n 4 --label sh -c 'seq 1 20000' 2>&1 | sort | uniq -c | wc -l >"$scratch/count"
     [ "$(cat "$scratch/count")" = 80000 ] || fail "$(cat "$scratch/count") different lines"
 }
 
@@ -66,7 +66,7 @@ case_label_output_of_children_at_the_end() {
 
 # A reader that has had enough: the ranks get SIGPIPE, as without --label.
 case_label_reader_goes_away() {
-    timeout 60 env "$mark" "$cobre" run -n 2 --label yes 2>"$scratch/err" | head -n 1 >"$scratch/out"
+    "${within[@]}" "$cobre" run -n 2 --label yes 2>"$scratch/err" | head -n 1 >"$scratch/out"
     code=${PIPESTATUS[0]}
     code_is 141
     err_has SIGPIPE
@@ -80,6 +80,7 @@ case_label_reader_is_stuck() {
         touch '"$scratch"'/ready-$COBRE_SHM_RANK; yes & while :; do wait; done' >"$scratch/fifo" 2>"$scratch/err" 8<&- &
     launcher=$!
     wait_for exists "$scratch/ready-0" && wait_for exists "$scratch/ready-1" || fail "not started"
+    wait_for pipe_is_full 8 || fail "no output"
     kill -TERM $launcher
     wait_for exists "$scratch/got-0" && wait_for exists "$scratch/got-1" || fail "the signal did not arrive"
     asked_again() { kill -TERM $launcher 2>/dev/null; ended $launcher; }
@@ -123,4 +124,4 @@ case_log_dir_refused() {
     gone "$scratch/started" || fail "something was started"
 }
 
-run_cases
+run_cases "${@:3}"

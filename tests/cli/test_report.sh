@@ -1,16 +1,15 @@
 #!/bin/bash
 # test_report.sh COBRE HELPERS: cobre report, looked at by a real browser.
 cases=$(realpath "$(dirname "$0")/../../cases")
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 cd "$scratch" || exit 1
-command -v chromium >/dev/null || { echo "no chromium"; exit 77; }
 
 # The page as the browser understands it in dom.html; complaints, also of the page's own security policy, in log.
 browse() { # browse PAGE
-    timeout 50 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/profile" \
+    "${within[@]}" chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/profile" \
         --enable-logging=stderr --dump-dom "file://$scratch/$1" >dom.html 2>log
     [ -s dom.html ] || fail "the browser says nothing: $(tail -3 log)"
-    ! grep -E 'CONSOLE|Refused to' log || fail "the browser complains"
+    lacks -E 'CONSOLE|Refused to' log
 }
 
 count_is() { # count_is NUMBER TEXT: how often the text is in the page
@@ -37,11 +36,11 @@ case_whole() {
     count_is 17 '<details>'
     count_is 17 'role="img"'
     grep -q 'rank 1</text>' dom.html || fail "no bar for rank 1"
-    ! grep -qE 'NaN|[^a-z]nan|[^a-z]inf[^el]' dom.html || fail "a number that is none"
-    ! grep -qE 'https?://|<script' brazil3-out/report.html || fail "it needs something from elsewhere"
-    grep -q 'prefers-color-scheme:dark' dom.html || fail "not dark"
+    lacks -E 'NaN|[^a-z]nan|[^a-z]inf[^el]' dom.html
+    lacks -E 'https?://|<script' brazil3-out/report.html # it needs nothing from elsewhere
+    grep -q 'prefers-color-scheme: dark' dom.html || fail "not dark"
     # every path and rectangle could be drawn
-    ! grep -oE '(d|x|y|width|height)=""' dom.html || fail "an empty attribute"
+    lacks -E '(d|x|y|width|height)=""' dom.html
 }
 
 case_only_training() {
@@ -80,4 +79,4 @@ case_wrong() {
     code_is 2
 }
 
-run_cases
+run_cases "${@:3}"

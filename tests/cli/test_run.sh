@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_run.sh COBRE HELPERS: cobre run, from options to exit code.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 
 case_rank_and_size() {
     cobre run -n 4 sh -c 'echo $COBRE_SHM_RANK/$COBRE_SHM_SIZE/$COBRE_RUN_SIZE/$COBRE_COMM_BACKEND'
@@ -61,14 +61,16 @@ case_standard_input_to_rank_0() {
     cobre run -n 3 --label cat <"$scratch/in"
     code_is 0
     out_is "[0] hello"
-    echo through a pipe | cobre run -n 3 --label sh -c 'cat; readlink /proc/self/fd/0'
+    cobre run -n 3 --label sh -c 'cat; readlink /proc/self/fd/0' < <(echo through a pipe)
+    code_is 0
     out_has "[0] through a pipe"
     out_has "[1] /dev/null"
     out_has "[2] /dev/null"
 }
 
 case_large_standard_input() {
-    head -c 3000000 /dev/zero | cobre run -n 2 sh -c 'wc -c'
+    cobre run -n 2 sh -c 'wc -c' < <(head -c 3000000 /dev/zero)
+    code_is 0
     [ "$(sort -n "$scratch/out" | paste -sd' ')" = "0 3000000" ] || fail "$(cat "$scratch/out")"
 }
 
@@ -122,7 +124,7 @@ case_others_that_ignore_sigterm_are_killed() {
     code_is 9
 }
 
-case_others_that_are_stopped_by_a_signal_end_too() {
+case_others_that_are_stopped_by_a_signal_end_too() { # timed
     export scratch
     cobre run -n 2 bash -c 'if [ $COBRE_SHM_RANK = 0 ]; then trap "touch $scratch/told; exit 1" TERM
             echo $$ >$scratch/pid; kill -STOP $$; fi
@@ -233,14 +235,14 @@ case_many_ranks() {
 case_low_limit_of_open_files() {
     (
         ulimit -Sn 100
-        exec timeout 60 env "$mark" "$cobre" run -n 200 --label --log-dir "$scratch/log" sh -c 'ulimit -Sn'
+        exec "${within[@]}" "$cobre" run -n 200 --label --log-dir "$scratch/log" sh -c 'ulimit -Sn'
     ) >"$scratch/out" 2>"$scratch/err"
     code=$?
     code_is 0
     [ "$(sed 's/.*\] //' "$scratch/out" | sort | uniq -c | tr -s ' ')" = " 200 100" ] || fail "$(tail -3 "$scratch/out")"
     (
         ulimit -n 100
-        exec timeout 60 env "$mark" "$cobre" run -n 200 --label touch "$scratch/started"
+        exec "${within[@]}" "$cobre" run -n 200 --label touch "$scratch/started"
     ) >"$scratch/out" 2>"$scratch/err"
     code=$?
     code_is 125
@@ -249,7 +251,7 @@ case_low_limit_of_open_files() {
 }
 
 case_empty_environment() {
-    timeout 60 env -i "$mark" PATH="$PATH" "$cobre" run -n 2 sh -c 'exit 0' || fail "exit code $?"
+    "${within[@]}" env -i "$mark" PATH="$PATH" "$cobre" run -n 2 sh -c 'exit 0' || fail "exit code $?"
 }
 
 case_leftover_children_die_with_the_job() {
@@ -259,4 +261,4 @@ case_leftover_children_die_with_the_job() {
     code_is 1
 }
 
-run_cases
+run_cases "${@:3}"

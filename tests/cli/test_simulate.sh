@@ -1,13 +1,16 @@
 #!/bin/bash
 # test_simulate.sh COBRE HELPERS: cobre simulate and cobre policy.
 cases=$(realpath "$(dirname "$0")/../../cases")
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 cd "$scratch" || exit 1
 
 lines() { wc -l <"$1"; }
 tables='costs stages states variables duals noise'
 
-trained() { cobre train "$cases/brazil3" --iterations 10; }
+trained() {
+    cobre train "$cases/brazil3" --iterations 10
+    code_is 0
+}
 
 case_simulate() {
     trained
@@ -47,8 +50,7 @@ case_tables_and_json() {
     trained
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
     code_is 0
-    out_has '"trajectories": 4'
-    ! command -v jq >/dev/null || jq -e . out >/dev/null || fail "$(cat out)"
+    json_holds out 'docs[0]["trajectories"] == 4'
     [ "$(ls some)" = "$(printf 'costs.csv\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
     cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
     out_has "table     none/costs.csv"
@@ -69,7 +71,7 @@ case_no_model() {
 case_no_gap() {
     cobre train "$cases/brazil3" --iterations 5 --cvar 0.2,0.5
     out_has "no gap: with a risk measure"
-    ! grep -qE 'gap [0-9-]|upper bound|%.*%' out || fail "a gap: $(cat out)"
+    lacks -E 'gap [0-9-]|upper bound|%.*%' out
     cobre report brazil3-out
     grep -q '<dt>Gap</dt><dd>-' brazil3-out/report.html || fail "a gap: $(grep -o '.*Gap.*' brazil3-out/report.html)"
     cobre simulate "$cases/brazil3" --trajectories 5
@@ -82,13 +84,13 @@ case_no_gap() {
     cobre simulate "$cases/brazil3" --trajectories 5
     out_has ", gap "
     cobre report brazil3-out
-    ! grep -q '<dt>Gap</dt><dd>-<' brazil3-out/report.html || fail "no gap in the report"
+    grep -q '<dt>Gap</dt><dd>[0-9.-]*[0-9]' brazil3-out/report.html || fail "no gap in the report"
 }
 
 # Own scenarios: what the case has, written as a table, must give the same.
 case_own_scenarios_history() {
     trained
-    cobre simulate "$cases/brazil3" --sampling history --out history
+    cobre simulate "$cases/brazil3" --sampling given --out history
     code_is 0
     awk -F, 'NR == 1 { print "scenario,stage,SE,S,NE,N"; next }
         $2 == 1 { print $1 ",1,39717.564,6632.5141,15897.183,2525.2938" } # what stage 1 is known to be
@@ -98,9 +100,9 @@ case_own_scenarios_history() {
     code_is 0
     out_has "82 trajectories, own scenarios"
     out_has "no gap: the scenarios are no sample"
-    ! grep -q +- out || fail "an interval: $(cat out)"
-    cobre simulate "$cases/brazil3" --sampling history --out history --json
-    out_has '"half": null'
+    lacks -F +- out
+    cobre simulate "$cases/brazil3" --sampling given --out history --json
+    json_holds out 'docs[0]["half"] is None'
     cmp history/costs.csv own/costs.csv || fail "other costs"
     cmp history/states.csv own/states.csv || fail "other decisions"
 }
@@ -208,9 +210,7 @@ case_policy() {
     head -1 out | grep -q '^node,outcome,iteration,intercept,storage\[SE\]' || fail "$(head -1 out)"
     cobre policy brazil3-out/policy.cobre --export json --out cuts.json
     code_is 0
-    ! command -v jq >/dev/null ||
-        jq -e '(.cuts | length) == 20 and (.cuts[0].slopes | length) == (.states | length)' cuts.json >/dev/null ||
-        fail "$(head -c 300 cuts.json)"
+    json_holds cuts.json 'len(docs[0]["cuts"]) == 20 and len(docs[0]["cuts"][0]["slopes"]) == len(docs[0]["states"])'
     cobre policy nowhere
     code_is 1
     err_has "nowhere: No such file"
@@ -224,4 +224,4 @@ case_policy() {
     code_is 2
 }
 
-run_cases
+run_cases "${@:3}"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_tcp.sh COBRE HELPERS: cobre run --backend tcp on this host.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 export scratch helpers
 rank=$helpers/rank
 has_backend tcp || { echo "no tcp in this build" && exit 77; }
@@ -44,7 +44,8 @@ case_only_rank_0_has_the_socket() {
 case_launcher_lets_go_of_the_socket() {
     start run --backend tcp -n 2 sh -c "$waiting"
     ready 2
-    ! ls -l "/proc/$launcher/fd" | grep socket: || fail "the launcher has it still"
+    no_socket() { ls -l "/proc/$launcher/fd" >"$scratch/fds" && ! grep -q socket: "$scratch/fds"; }
+    wait_for no_socket || fail "the launcher has it still"
     kill -TERM "$launcher"
     finish
     code_is 143
@@ -53,16 +54,16 @@ case_launcher_lets_go_of_the_socket() {
 case_hello() {
     local n
     for n in 1 2 3 8; do
-        cobre run --backend tcp -n $n "$rank" hello
+        cobre run --backend tcp -n $n "$rank" hello barrier
         code_is 0
-        [ "$(sort -V "$scratch/out")" = "$(seq -f "rank %g of $n" 0 $((n - 1)))" ] || fail "$(cat "$scratch/out")"
+        [ "$(sort -V "$scratch/out")" = "$(seq -f "rank %g of $n by tcp" 0 $((n - 1)))" ] || fail "$(cat "$scratch/out")"
     done
 }
 
-case_two_jobs_at_once() {
+case_jobs_at_once() {
     local pids=() i
     for i in 1 2 3 4; do
-        env "$mark" "$cobre" run --backend tcp -n 3 "$rank" hello >"$scratch/out-$i" 2>&1 &
+        env "$mark" "$cobre" run --backend tcp -n 3 "$rank" hello barrier >"$scratch/out-$i" 2>&1 &
         pids+=($!)
     done
     for i in 1 2 3 4; do
@@ -71,7 +72,7 @@ case_two_jobs_at_once() {
 }
 
 case_inside_a_batch_job() {
-    SLURM_PROCID=0 SLURM_NTASKS=1 PMI_RANK=0 PMI_SIZE=1 cobre run --backend tcp -n 2 "$rank" hello
+    SLURM_PROCID=0 SLURM_NTASKS=1 PMI_RANK=0 PMI_SIZE=1 cobre run --backend tcp -n 2 "$rank" hello barrier
     code_is 0
 }
 
@@ -81,22 +82,22 @@ case_outer_job_is_forgotten() {
         COBRE_TCP_TOKEN_FILE=/no/such/file COBRE_TCP_TOKEN=secret COBRE_TCP_OPEN=1 COBRE_RUN_LISTEN_FD=0"
     for backend in shm local; do
         # shellcheck disable=SC2086
-        env $outer "$cobre" run -n 1 --backend $backend sh -c 'env | grep -e COBRE_TCP -e LISTEN; true' >"$scratch/out"
-        out_is ""
+        env "$mark" $outer "$cobre" run -n 1 --backend $backend sh -c 'env | grep -e COBRE_TCP -e LISTEN; echo end' >"$scratch/out"
+        out_is end
     done
     # shellcheck disable=SC2086
-    env "$mark" $outer "$cobre" run -n 3 --backend tcp "$rank" hello >"$scratch/out" 2>"$scratch/err" ||
+    env "$mark" $outer "$cobre" run -n 3 --backend tcp "$rank" hello barrier >"$scratch/out" 2>"$scratch/err" ||
         fail "$(cat "$scratch/err")"
 }
 
 case_nested() {
-    cobre run --backend tcp -n 2 "$cobre" run --backend tcp -n 3 "$rank" hello
+    cobre run --backend tcp -n 2 "$cobre" run --backend tcp -n 3 "$rank" hello barrier
     code_is 0
     [ "$(grep -c 'of 3' "$scratch/out")" = 6 ] || fail "$(cat "$scratch/out")"
     if has_backend shm; then
-        cobre run --backend tcp -n 2 "$cobre" run -n 3 "$rank" hello
+        cobre run --backend tcp -n 2 "$cobre" run -n 3 "$rank" hello barrier
         code_is 0
-        cobre run -n 2 "$cobre" run --backend tcp -n 3 "$rank" hello
+        cobre run -n 2 "$cobre" run --backend tcp -n 3 "$rank" hello barrier
         code_is 0
     fi
 }
@@ -108,16 +109,17 @@ case_token_is_in_no_argument_list_nor_output() {
     token=$(cat "$scratch/token-0")
     [ ${#token} = 64 ] || fail "no token"
     cat /proc/[0-9]*/cmdline >"$scratch/lists" 2>/dev/null
-    ! grep -aq "$token" "$scratch/lists" || fail "the token is in an argument list"
+    grep -aq "$(basename "$cobre")" "$scratch/lists" || fail "no argument lists"
+    lacks -a "$token" "$scratch/lists"
     kill -9 "$(cat "$scratch/pid-1")"
     finish
-    ! grep -rq "$token" "$scratch/out" "$scratch/err" "$scratch/log" || fail "the token is in the output"
+    lacks "$token" "$scratch/out" "$scratch/err" "$scratch/log"
 }
 
-case_killed_rank_is_named() {
+case_killed_rank_is_named() { # timed
     local victim
     for victim in 0 2; do
-        cobre run --backend tcp -n 4 "$rank" die $victim kill
+        cobre run --backend tcp -n 4 "$rank" barrier=3 $victim:die=kill barrier=1000
         code_is 137
         err_has "rank $victim of 4"
         err_has "killed by SIGKILL"
@@ -126,16 +128,16 @@ case_killed_rank_is_named() {
 }
 
 case_other_failures() {
-    cobre run --backend tcp -n 4 "$rank" die 2 42
+    cobre run --backend tcp -n 4 "$rank" barrier=3 2:exit=42 barrier=1000
     code_is 42
     err_has "rank 2 of 4"
-    cobre run --backend tcp -n 4 "$rank" die 2 abort
+    cobre run --backend tcp -n 4 "$rank" barrier=3 2:abort=7 barrier=1000
     code_is 7
     err_has "the test wants it"
-    cobre run --backend tcp -n 3 "$rank" mismatch
-    code_is 1
+    cobre run --backend tcp -n 3 "$rank" 0:barrier !0:reduce=8
+    code_is 3
     err_has allreduce
-    cobre run --backend tcp -n 3 "$rank" wrong 1
+    cobre run --backend tcp -n 3 "$rank" barrier 1:misuse 1:exit=5 barrier
     code_is 5
 }
 
@@ -148,18 +150,20 @@ case_kill_of_the_launcher() {
 }
 
 case_kill_of_the_launcher_while_the_job_forms() {
-    start run --backend tcp -n 2 sh -c 'touch $scratch/pid-$COBRE_TCP_RANK
-        test $COBRE_TCP_RANK != 0 || exec $helpers/rank hello; exec sleep 600'
+    start run --backend tcp -n 2 sh -c 'echo $$ >$scratch/pid-$COBRE_TCP_RANK
+        test $COBRE_TCP_RANK != 0 || exec $helpers/rank; exec sleep 600'
     ready 2
+    joins() { [ "$(cat "/proc/$(cat "$scratch/pid-0")/comm")" = rank ] && state_is "$(cat "$scratch/pid-0")" S; }
+    wait_for joins || fail "rank 0 does not wait"
     kill -9 "$launcher"
     wait "$launcher" 2>/dev/null
     wait_for all_gone || fail "processes are left"
 }
 
 case_failure_while_the_job_forms() {
-    cobre run --backend tcp -n 2 sh -c 'test $COBRE_TCP_RANK != 0 || exec $helpers/rank hello; exit 3'
+    cobre run --backend tcp -n 2 sh -c 'test $COBRE_TCP_RANK != 0 || exec $helpers/rank; exit 3'
     code_is 3
     err_has "rank 1 of 2"
 }
 
-run_cases 2>&1
+run_cases "${@:3}" 2>&1

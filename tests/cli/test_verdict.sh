@@ -1,10 +1,11 @@
 #!/bin/bash
 # test_verdict.sh COBRE HELPERS: who is named as the first to fail. The ranks are scripts that write the error lines that
 # libcobre would write, and order their ends by waiting for each other.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../kit/lib.sh"
 export scratch
 
-# For the scripts: `blame CAUSE CULPRIT` and `say LINE` are what libcobre would report, `zombie RANK` orders the ends.
+# For the scripts: `blame CAUSE CULPRIT` and `say LINE` are what libcobre would report, `zombie RANK` orders the ends. No rank
+# begins before all have started.
 export BASH_ENV=$scratch.env
 cat >"$BASH_ENV" <<'END'
 rank=$COBRE_SHM_RANK
@@ -12,16 +13,18 @@ say() { printf '%s\n' "$1" >&"$COBRE_RUN_ERROR_FD"; }
 blame() {
     say "{\"kind\": \"CollectiveFailed\", \"message\": \"rank $rank says: rank $2, $1\", \"context\": {\"cause\": \"$1\", \"culprit\": $2}, \"suggestion\": \"look at rank $2\"}"
 }
-echo $$ >"$scratch/new-$rank" && mv "$scratch/new-$rank" "$scratch/pid-$rank"
-started() { until [ -e "$scratch/pid-$1" ]; do sleep 0.01; done; }
+exec {never}<>"$scratch/never"
+nap() { read -rt 0.01 -u $never; } # without a process, which a crowded machine may be slow to start
 zombie() { # waits until a rank has ended
-    started "$1"
     local pid line
     read -r pid <"$scratch/pid-$1"
-    until read -r line <"/proc/$pid/stat" && [[ $line == *") Z "* ]]; do sleep 0.01; done
+    until read -r line <"/proc/$pid/stat" && [[ $line == *") Z "* ]]; do nap; done
 }
+echo $$ >"$scratch/new-$rank" && mv "$scratch/new-$rank" "$scratch/pid-$rank"
+for ((other = 0; other < COBRE_SHM_SIZE; other++)); do
+    until [ -e "$scratch/pid-$other" ]; do nap; done
+done
 END
-trap 'clean_up; rm -f "$BASH_ENV"' EXIT
 
 named() { # named RANK CODE
     code_is "$2"
@@ -30,9 +33,12 @@ named() { # named RANK CODE
 }
 
 ranks=4
-job() { cobre run -n $ranks bash -c "$1"; }
+job() {
+    mkfifo "$scratch/never"
+    cobre run -n $ranks bash -c "$1"
+}
 
-case_killed_rank_that_ends_last() {
+case_killed_rank_that_ends_last() { # timed
     job 'case $rank in
         2) trap "" TERM; zombie 0; zombie 1; zombie 3; kill -9 $$ ;;
         *) blame "peer died" 2; exit 1 ;; esac'
@@ -50,28 +56,28 @@ case_killed_rank_that_ends_first() {
 }
 
 # Its memory takes longer to free than the others' moment: it ends after our SIGTERM, which it does not see any more.
-case_killed_rank_that_ends_after_sigterm() {
+case_killed_rank_that_ends_after_sigterm() { # timed
     job 'case $rank in
-        2) trap "kill -9 \$\$" TERM; while :; do sleep 0.05; done ;;
+        2) trap "kill -9 \$\$" TERM; while :; do nap; done ;;
         *) blame "peer died" 2; exit 1 ;; esac'
     named 2 137
 }
 
-case_exit_code_of_the_culprit() {
+case_exit_code_of_the_culprit() { # timed
     job 'case $rank in
         3) zombie 0; exit 42 ;;
         *) blame "peer left" 3; exit 1 ;; esac'
     named 3 42
 }
 
-case_aborted() {
+case_aborted() { # timed
     job 'case $rank in
         1) trap "" TERM; zombie 0; exit 7 ;;
         *) blame aborted 1; exit 1 ;; esac'
     named 1 7
 }
 
-case_chain() {
+case_chain() { # timed
     job 'case $rank in
         0) blame "peer left" 1; exit 10 ;;
         1) zombie 0; blame "peer left" 2; exit 11 ;;
@@ -90,7 +96,7 @@ case_two_that_blame_each_other() {
     err_has "suggestion: look at rank 3"
 }
 
-case_culprit_that_blames_itself() {
+case_culprit_that_blames_itself() { # timed
     job 'case $rank in
         1) zombie 0; blame mismatch 1; exit 11 ;;
         *) blame mismatch 1; exit 10 ;; esac'
@@ -109,7 +115,7 @@ case_culprit_that_ended_well() {
 # A stalled rank lives; that it fails when we stop it says nothing.
 case_stalled_culprit() {
     job 'case $rank in
-        1) trap "exit 99" TERM; while :; do sleep 0.05; done ;;
+        1) trap "exit 99" TERM; while :; do nap; done ;;
         *) blame stalled 1; exit 10 ;; esac'
     code_is 10
     err_lacks "rank 1 of 4"
@@ -145,7 +151,7 @@ case_nonsense_on_the_error_pipe() {
 case_much_on_the_error_pipe() {
     job 'test $rank = 2 || exec sleep 600
         for i in {1..5000}; do blame "peer left" 0; done 2>/dev/null
-        sleep 0.2; say "{\"message\": \"the last\"}"; exit 5'
+        until say "{\"message\": \"the last\"}" 2>/dev/null; do nap; done; exit 5'
     named 2 5
     err_has "its last error: the last"
 }
@@ -153,8 +159,8 @@ case_much_on_the_error_pipe() {
 # All ends are there when the launcher looks first: it was stopped.
 case_ends_without_order() {
     ranks=3
-    job 'if [ $rank = 0 ]; then started 1; started 2; kill -STOP $PPID; fi
-        until grep -q "T (stopped)" /proc/$PPID/status || [ -e $scratch/over ]; do sleep 0.01; done
+    job 'if [ $rank = 0 ]; then kill -STOP $PPID; fi
+        until grep -q "T (stopped)" /proc/$PPID/status || [ -e $scratch/over ]; do nap; done
         case $rank in
         0) blame "peer died" 2; zombie 1; zombie 2; touch $scratch/over; (zombie 0; kill -CONT $PPID) & exit 1 ;;
         1) exit 3 ;;
@@ -170,4 +176,4 @@ case_suggests_memory() {
     err_has "memory may have run out"
 }
 
-run_cases
+run_cases "${@:3}"

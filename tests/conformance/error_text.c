@@ -2,128 +2,23 @@
 #include "conformance/checked.h"
 #include "conformance/tables.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* A checker of JSON, just large enough for what an error can be: objects, strings, numbers. Each function returns what
- * follows the thing it was asked for, or NULL. */
-static const char *json_space(const char *at) {
-    while (at && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
-        at++;
-    return at;
-}
-
-static const char *json_string(const char *at) {
-    if (*at++ != '"')
-        return NULL;
-    for (; *at != '"'; at++) {
-        if ((unsigned char)*at < 0x20) /* the end of the text included */
-            return NULL;
-        if (*at != '\\')
-            continue;
-        if (*++at == 'u') {
-            for (int digit = 0; digit < 4; digit++)
-                if (!isxdigit((unsigned char)*++at))
-                    return NULL;
-        } else if (*at == '\0' || !strchr("\"\\/bfnrt", *at)) {
-            return NULL;
-        }
-    }
-    return at + 1;
-}
-
-static const char *json_number(const char *at) {
-    at += *at == '-';
-    size_t digits = strspn(at, "0123456789");
-    return digits == 0 || (digits > 1 && *at == '0') ? NULL : at + digits;
-}
-
-static const char *json_object(const char *at);
-
-static const char *json_value(const char *at) {
-    return *at == '{' ? json_object(at) : *at == '"' ? json_string(at) : json_number(at);
-}
-
-static const char *json_object(const char *at) {
-    at = json_space(at + 1);
-    if (*at == '}')
-        return at + 1;
-    for (;;) {
-        at = json_space(json_string(at));
-        if (!at || *at != ':')
-            return NULL;
-        at = json_space(json_value(json_space(at + 1)));
-        if (!at || (*at != ',' && *at != '}'))
-            return NULL;
-        if (*at++ == '}')
-            return at;
-        at = json_space(at);
-    }
-}
-
-/* The value of a key of the outermost object, NULL if it has none. */
-static const char *json_find(const char *text, const char *key) {
-    const char *at = json_space(text + 1);
-    while (*at == '"') {
-        bool found = strncmp(at + 1, key, strlen(key)) == 0 && at[1 + strlen(key)] == '"';
-        at = json_space(json_space(json_string(at)) + 1);
-        if (found)
-            return at;
-        at = json_space(json_value(at));
-        at = json_space(at + (*at == ','));
-    }
-    return NULL;
-}
-
-static void check_json(kit *k, const cobre_error *error) {
-    char text[4096];
-    size_t length = cobre_error_json(error, text, sizeof text);
-    kit_note(k, "JSON: %.100s", text);
-    CHECK(length < sizeof text);
-    CHECK_EQ(strlen(text), length);
-    const char *end = text[0] == '{' ? json_object(text) : NULL;
-    CHECK(end != NULL && *end == '\0');
-    const char *kind = json_find(text, "kind"), *name = cobre_status_name(error->status);
-    CHECK(kind && kind[0] == '"' && strncmp(kind + 1, name, strlen(name)) == 0 && kind[1 + strlen(name)] == '"');
-    CHECK(json_find(text, "message") && *json_find(text, "message") == '"');
-    CHECK(json_find(text, "context") && *json_find(text, "context") == '{');
-    CHECK(json_find(text, "suggestion") && *json_find(text, "suggestion") == '"');
-}
-
-/* The checker itself must tell good from bad. */
-static void check_the_checker(void) {
-    static const char *const good[] = {"{}", "{\"a\": 1}", "{\"a\": {\"b\": \"\\u00e9\\\"\"}, \"c\": -20}"};
-    static const char *const bad[] = {"{",
-                                      "{\"a\"}",
-                                      "{\"a\": }",
-                                      "{\"a\": 01}",
-                                      "{\"a\": \"\\x\"}",
-                                      "{\"a\": \"\n\"}",
-                                      "{\"a\": 1,}",
-                                      "{\"a\": 1 \"b\": 2}",
-                                      "{\"a\": \"",
-                                      "{\"a\": \"\\"};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        CHECK(json_object(good[i]) && *json_object(good[i]) == '\0');
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        CHECK(json_object(bad[i]) == NULL);
-}
+#include "kit/error_json.h"
 
 static void error_json(kit *k) {
     double x = 1;
     cobre_region *region = NULL;
-    check_the_checker();
     CHECK_STATUS(cobre_allreduce(k->comm, &x, 1, &x, 2, COBRE_F64, COBRE_SUM), COBRE_INVALID_BUFFER_SIZE);
-    check_json(k, cobre_last_error());
+    check_error_json(cobre_last_error());
     CHECK_STATUS(cobre_broadcast_t(k->comm, &x, 1, k->size), COBRE_INVALID_ROOT);
-    check_json(k, cobre_last_error());
+    check_error_json(cobre_last_error());
     CHECK_STATUS(cobre_broadcast_t(k->comm, (double *)NULL, 1, 0), COBRE_INVALID_ARGUMENT);
-    check_json(k, cobre_last_error());
+    check_error_json(cobre_last_error());
     CHECK_STATUS(cobre_barrier(NULL), COBRE_INVALID_COMMUNICATOR);
-    check_json(k, cobre_last_error());
+    check_error_json(cobre_last_error());
     CHECK_STATUS(cobre_region_create(k->comm, (size_t)1 << 50, COBRE_U8, 0, &region), COBRE_ALLOCATION_FAILED);
-    check_json(k, cobre_last_error());
+    check_error_json(cobre_last_error());
 }
 
 /* Text from outside can hold anything. */
@@ -131,24 +26,25 @@ static void error_json_escapes(kit *k) {
     cobre_error error = {.status = COBRE_INVALID_BACKEND, .rank = COBRE_NO_RANK, .culprit = COBRE_NO_RANK};
     strcpy(error.message, "\"quoted\" \\ back\nline\ttab \x01\x1f \xc3\xa9 broken: \xff\xc3");
     strcpy(error.subject, "{\"\":");
-    check_json(k, &error);
+    check_error_json(&error);
     memset(error.message, '"', sizeof error.message - 1); /* the longest texts there are */
     memset(error.suggestion, '\\', sizeof error.suggestion - 1);
-    check_json(k, &error);
+    check_error_json(&error);
     for (int status = COBRE_OK; status <= COBRE_MISSING_CONFIGURATION; status++) {
+        kit_note(k, "JSON of status %d", status);
         error = (cobre_error){.status = (cobre_status)status, .cause = COBRE_CAUSE_MISMATCH, .culprit_pid = 1};
-        check_json(k, &error);
+        check_error_json(&error);
     }
 }
 
 /* As snprintf: the length is that of the whole, and what is there is always terminated. */
 static void error_json_cut(kit *k) {
+    (void)k;
     char whole[4096], cut[4096];
     CHECK_STATUS(cobre_barrier(NULL), COBRE_INVALID_COMMUNICATOR);
     size_t length = cobre_error_json(cobre_last_error(), whole, sizeof whole);
     CHECK_EQ(cobre_error_json(cobre_last_error(), NULL, 0), length);
     for (size_t len = 1; len <= length + 1; len++) {
-        kit_note(k, "JSON in %zu bytes", len);
         memset(cut, 'x', sizeof cut);
         CHECK_EQ(cobre_error_json(cobre_last_error(), cut, len), length);
         CHECK(strncmp(cut, whole, len - 1) == 0 && cut[len - 1] == '\0' && cut[len] == 'x');
@@ -199,14 +95,12 @@ static void open_errors(kit *k) {
         CHECK(comm == NULL);
         CHECK(cobre_last_error()->message[0] && cobre_last_error()->suggestion[0]);
         CHECK(strcmp(cobre_last_error()->operation, "open") == 0);
-        check_json(k, cobre_last_error());
+        check_error_json(cobre_last_error());
     }
     CHECK_STATUS(cobre_comm_open(NULL, NULL), COBRE_INVALID_ARGUMENT);
 }
 
-/* The texts are the same on any number of ranks. */
 const kit_case error_text_cases[] = {
-    KIT_CASE_WITH(error_json, .ranks = "1,2"),     KIT_CASE_WITH(error_json_escapes, .ranks = "1,2"),
-    KIT_CASE_WITH(error_json_cut, .ranks = "1,2"), KIT_CASE_WITH(error_last, .ranks = "1,2"),
-    KIT_CASE_WITH(open_errors, .ranks = "1,2"),    KIT_END,
+    KIT_CASE(error_json), KIT_CASE(error_json_escapes), KIT_CASE(error_json_cut),
+    KIT_CASE(error_last), KIT_CASE(open_errors),        KIT_END,
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 void (*check_at_failure)(void);
+void (*check_before_each)(void);
 
 /* One write for the whole message: several ranks may share the stream. Not exit(): its handlers could wait for ranks. */
 _Noreturn void check_failed(const char *file, int line, const char *format, ...) {
@@ -77,6 +78,8 @@ static const check_case *find(const check_case *cases, const char *name) {
 }
 
 static void run(const check_case *c) {
+    if (check_before_each)
+        check_before_each();
     c->run();
     printf("passed: %s\n", c->name);
 }

@@ -34,7 +34,8 @@ void check_status(const char *file, int line, const char *text, cobre_status act
 /* Ends the process with CHECK_SKIP. */
 _Noreturn void check_skip(const char *why);
 
-/* A case of a program that is not itself a rank. What follows `run` is for cmake/discover.cmake, which asks --list. */
+/* A case of a program that is not itself a rank. Where it does not apply it says so and returns. What follows `run` is for
+ * cmake/discover.cmake, which asks --list. */
 typedef struct {
     const char *name;
     void (*run)(void);
@@ -52,5 +53,8 @@ typedef struct {
 
 /* The main function of such a program: `program` runs all cases, `program CASE...` those, `program --list` lists them. */
 int check_main(int argc, char **argv, const check_case *cases);
+
+/* Called by check_main before each case: for what every case of a program needs. */
+extern void (*check_before_each)(void);
 
 #endif

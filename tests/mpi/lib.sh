@@ -1,9 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# lib.sh: what the tests of the mpi backend share, on top of those of the command.
-# Sourced with: COBRE-BINARY HELPER-DIRECTORY MPI, where MPI is openmpi or mpich.
-here=$(dirname "${BASH_SOURCE[0]}")
-. "$here/../cli/lib.sh" "$1" "$2"
-mpi=${3-}
+# lib.sh: what the tests of the mpi backend share. Sourced with: COBRE-BINARY HELPER-DIRECTORY MPI [CASE...], where MPI is
+# openmpi or mpich.
+. "$(dirname "${BASH_SOURCE[0]}")/../kit/lib.sh"
+mpi=$3
 other=$([ "$mpi" = openmpi ] && echo mpich || echo openmpi)
 plugins=$(dirname "$cobre")
 export COBRE_TEST_DIR=$scratch
@@ -45,6 +44,7 @@ out_count() { # TEXT N
     [ "$(grep -oF -e "$1" "$scratch/out" | wc -l)" = "$2" ] || fail "not $2 times '$1': $(head -c 2000 "$scratch/out")"
 }
 
+# What the ranks of kit/rank.c leave in files EVENT.RANK: process, time, text.
 happened() { # EVENT RANK...: all of them
     local event=$1 rank
     shift
@@ -54,23 +54,18 @@ happened() { # EVENT RANK...: all of them
 }
 pid_of() { cut -d' ' -f1 "$scratch/ready.$1"; }
 text_of() { cut -d' ' -f3- "$scratch/$1" 2>/dev/null; } # EVENT.RANK
-order() { # FILE TEXT
-    echo "$2" >"$scratch/$1.early" && mv "$scratch/$1.early" "$scratch/$1"
-}
+time_of() { cut -d' ' -f2 "$scratch/$1" | tr -d .; }    # EVENT.RANK, in microseconds
+order() { : >"$scratch/$1"; }                           # FILE: a rank awaits it
 
-# CPU time of a process in ns: ranks that yield as they poll get little of a busy machine.
-cpu_of() { cut -d' ' -f1 "/proc/$1/schedstat" 2>/dev/null; }
-# A rank that has begun a blocking call of MPI shows it in one way only: it polls.
-busy_since() { [ "$(cpu_of "$1")" -ge $(($2 + 5000000)) ]; } # PID NS
-inside() { # RANK: is in the call after `ready`
-    local pid cpu
+# A rank that has begun a blocking call of MPI shows it in one way only: it polls. Its CPU time is in ns; ranks that yield as
+# they poll get little of a busy machine.
+cpu_of() { cut -d' ' -f1 "/proc/$1/schedstat" 2>/dev/null; } # PID
+has_spent() { [ "$(cpu_of "$1")" -ge "$2" ]; }               # PID NS
+inside() {                                                   # RANK: is in the call after `ready`
+    local pid
     pid=$(pid_of "$1")
-    cpu=$(cpu_of "$pid")
-    wait_for busy_since "$pid" "$cpu" || fail "rank $1 does not wait in the call"
+    wait_for has_spent "$pid" $(($(cpu_of "$pid") + 5000000)) || fail "rank $1 does not wait in the call"
 }
-
-micros() { echo "${EPOCHREALTIME/[.,]/}"; }
-ms_since() { echo $((($(micros) - $1) / 1000)); }
 
 # With a /dev/shm of its own the test sees all that a job leaves there. Exit code 77 where that is not allowed.
 own_shm() { # SIZE SCRIPT ARGUMENTS...

@@ -4,26 +4,17 @@
  *   own level NAME   initialised with that thread level: may cobre be opened?
  *   own after        MPI_Finalize with a communicator and a region open: all calls fail, none crashes
  *   own late         cobre is opened after MPI_Finalize */
-#include "cobre/comm.h"
+#include "kit/check.h"
 
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define MUST(condition) ((condition) ? (void)0 : wrong(__LINE__, #condition))
-#define MUST_OK(call) MUST((call) == COBRE_OK)
 
 static cobre_comm *comm;
 
-static _Noreturn void wrong(int line, const char *text) {
-    fprintf(stderr, "WRONG own.c:%d: not true: %s; last error: %s\n", line, text, cobre_last_error()->message);
-    _Exit(99);
-}
-
 static void start(int level) {
     int provided;
-    MUST(MPI_Init_thread(NULL, NULL, level, &provided) == MPI_SUCCESS && provided >= level);
+    CHECK(MPI_Init_thread(NULL, NULL, level, &provided) == MPI_SUCCESS && provided >= level);
 }
 
 static int respected(void) {
@@ -33,26 +24,26 @@ static int respected(void) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int turn = 0; turn < 3; turn++) {
         int64_t one = rank, sum = 0;
-        MUST_OK(cobre_comm_open(NULL, &comm));
-        MUST(cobre_comm_backend(comm) == COBRE_MPI);
-        MUST((int)cobre_rank(comm) == rank && (int)cobre_size(comm) == size);
+        CHECK_OK(cobre_comm_open(NULL, &comm));
+        CHECK(cobre_comm_backend(comm) == COBRE_MPI);
+        CHECK((int)cobre_rank(comm) == rank && (int)cobre_size(comm) == size);
         /* A message of the program's own on the way while cobre works: nothing of ours may take it. */
         MPI_Request request;
         MPI_Irecv(&answer, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, &request);
-        MUST_OK(cobre_allreduce_t(comm, &one, &sum, 1, COBRE_SUM));
-        MUST(sum == (int64_t)size * (size - 1) / 2);
+        CHECK_OK(cobre_allreduce_t(comm, &one, &sum, 1, COBRE_SUM));
+        CHECK(sum == (int64_t)size * (size - 1) / 2);
         MPI_Send(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD);
-        MUST_OK(cobre_barrier(comm));
+        CHECK_OK(cobre_barrier(comm));
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        MUST(answer == (rank + size - 1) % size);
-        MUST_OK(cobre_comm_free(&comm));
-        MUST(MPI_Finalized(&finalised) == MPI_SUCCESS && !finalised);
+        CHECK(answer == (rank + size - 1) % size);
+        CHECK_OK(cobre_comm_free(&comm));
+        CHECK(MPI_Finalized(&finalised) == MPI_SUCCESS && !finalised);
     }
     MPI_Errhandler handler;
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
-    MUST(handler == MPI_ERRORS_ARE_FATAL); /* ours is on our duplicate only */
-    MUST(MPI_Allreduce(&rank, &flag, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS && flag == size - 1);
-    MUST(MPI_Finalize() == MPI_SUCCESS);
+    CHECK(handler == MPI_ERRORS_ARE_FATAL); /* ours is on our duplicate only */
+    CHECK(MPI_Allreduce(&rank, &flag, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS && flag == size - 1);
+    CHECK(MPI_Finalize() == MPI_SUCCESS);
     printf("rank %d respected\n", rank);
     return 0;
 }
@@ -70,14 +61,14 @@ static int level(const char *name) {
     cobre_status status = cobre_comm_open(NULL, &comm);
     printf("asked %d, got %d: %s: %s; %s\n", asked, provided, cobre_status_name(status),
            status ? cobre_last_error()->message : "", status ? cobre_last_error()->suggestion : "");
-    MUST(!status == (provided >= MPI_THREAD_SERIALIZED));
-    MUST(!status || (status == COBRE_INITIALIZATION_FAILED && !comm));
-    MUST_OK(cobre_comm_free(&comm));
+    CHECK(!status == (provided >= MPI_THREAD_SERIALIZED));
+    CHECK(!status || (status == COBRE_INITIALIZATION_FAILED && !comm));
+    CHECK_OK(cobre_comm_free(&comm));
     MPI_Finalize();
     return 0;
 }
 
-#define MUST_BE_INVALID(call) MUST((call) == COBRE_INVALID_COMMUNICATOR)
+#define CHECK_INVALID(call) CHECK_STATUS(call, COBRE_INVALID_COMMUNICATOR)
 
 static int after(void) {
     double x[8] = {0};
@@ -85,33 +76,38 @@ static int after(void) {
     cobre_comm *local, *other;
     cobre_region *region, *made;
     start(MPI_THREAD_MULTIPLE);
-    MUST_OK(cobre_comm_open(NULL, &comm));
-    MUST_OK(cobre_split_local(comm, &local));
-    MUST_OK(cobre_region_create(comm, 100, COBRE_F64, 0, &region));
+    CHECK_OK(cobre_comm_open(NULL, &comm));
+    CHECK_OK(cobre_split_local(comm, &local));
+    CHECK_OK(cobre_region_create(comm, 100, COBRE_F64, 0, &region));
     size_t size = cobre_size(comm);
-    MUST(size <= 8);
+    CHECK(size <= 8);
     for (size_t r = 0; r < 8; r++)
         counts[r] = 1, displs[r] = r;
     MPI_Finalize();
-    MUST_BE_INVALID(cobre_barrier(comm));
-    MUST(strstr(cobre_last_error()->message, "finalised") && strstr(cobre_last_error()->suggestion, "MPI_Finalize"));
-    MUST_BE_INVALID(cobre_broadcast(comm, x, 1, COBRE_F64, 0));
-    MUST_BE_INVALID(cobre_allreduce(comm, x, 1, x, 1, COBRE_F64, COBRE_SUM));
-    MUST_BE_INVALID(cobre_allgatherv(comm, x + cobre_rank(comm), 1, x, 8, counts, displs, COBRE_F64));
-    MUST_BE_INVALID(cobre_allgatherv_region(comm, x, 1, region, counts, displs));
-    MUST_BE_INVALID(cobre_region_create(comm, 1, COBRE_F64, 0, &made));
-    MUST_BE_INVALID(cobre_region_fence(region));
-    MUST_BE_INVALID(cobre_region_seal(region));
-    MUST_BE_INVALID(cobre_split_local(comm, &other));
-    MUST_BE_INVALID(cobre_barrier(local));
+    CHECK_INVALID(cobre_barrier(comm));
+    CHECK_HOLDS(cobre_last_error()->message, "finalised");
+    CHECK_HOLDS(cobre_last_error()->suggestion, "MPI_Finalize");
+    CHECK_INVALID(cobre_broadcast(comm, x, 1, COBRE_F64, 0));
+    CHECK_INVALID(cobre_allreduce(comm, x, 1, x, 1, COBRE_F64, COBRE_SUM));
+    CHECK_INVALID(cobre_allgatherv(comm, x + cobre_rank(comm), 1, x, 8, counts, displs, COBRE_F64));
+    CHECK_INVALID(cobre_allgatherv_region(comm, x, 1, region, counts, displs));
+    CHECK_INVALID(cobre_region_create(comm, 1, COBRE_F64, 0, &made));
+    CHECK_INVALID(cobre_region_fence(region));
+    CHECK_INVALID(cobre_region_seal(region));
+    CHECK_INVALID(cobre_split_local(comm, &other));
+    CHECK_INVALID(cobre_barrier(local));
     cobre_exact sum;
     cobre_exact_init(&sum);
-    MUST_BE_INVALID(cobre_exact_allreduce(comm, &sum));
-    MUST(!made && !other && cobre_size(comm) == size);
-    MUST(cobre_region_free(&region) == COBRE_OK && !region);
-    MUST(cobre_comm_free(&local) == COBRE_OK && !local);
-    MUST(cobre_comm_free(&comm) == COBRE_OK && !comm);
-    MUST(cobre_comm_open(NULL, &comm) == COBRE_INITIALIZATION_FAILED && !comm);
+    CHECK_INVALID(cobre_exact_allreduce(comm, &sum));
+    CHECK(!made && !other && cobre_size(comm) == size);
+    CHECK_OK(cobre_region_free(&region));
+    CHECK(!region);
+    CHECK_OK(cobre_comm_free(&local));
+    CHECK(!local);
+    CHECK_OK(cobre_comm_free(&comm));
+    CHECK(!comm);
+    CHECK_STATUS(cobre_comm_open(NULL, &comm), COBRE_INITIALIZATION_FAILED);
+    CHECK(!comm);
     printf("%s\n", cobre_last_error()->message);
     return 0;
 }
@@ -119,7 +115,8 @@ static int after(void) {
 static int late(void) {
     start(MPI_THREAD_MULTIPLE);
     MPI_Finalize();
-    MUST(cobre_comm_open(NULL, &comm) == COBRE_INITIALIZATION_FAILED && !comm);
+    CHECK_STATUS(cobre_comm_open(NULL, &comm), COBRE_INITIALIZATION_FAILED);
+    CHECK(!comm);
     printf("%s\n", cobre_last_error()->message);
     return 0;
 }

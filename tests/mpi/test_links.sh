@@ -28,12 +28,12 @@ case_plugins_link_one_mpi_and_nothing_of_cobre() {
 }
 
 case_the_same_program_everywhere() {
-    cobre run -n 2 "$helpers/rank" hello
+    cobre run -n 2 "$helpers/rank" hello barrier
     out_count "of 2 by shm" 2
-    "$helpers/rank" hello >"$scratch/out" 2>"$scratch/err"
+    "$helpers/rank" hello barrier >"$scratch/out" 2>"$scratch/err"
     out_is "rank 0 of 1 by local"
     for mpi in openmpi mpich; do
-        launch 2 "$helpers/rank" hello
+        launch 2 "$helpers/rank" hello barrier
         code_is 0
         out_count "of 2 by mpi" 2
         err_lacks cobre
@@ -68,4 +68,4 @@ case_info_says_which_plugin() {
     done
 }
 
-run_cases
+run_cases "${@:4}"

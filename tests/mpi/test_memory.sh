@@ -4,9 +4,9 @@
 own_shm 64m "$0" "$@"
 
 cycles() {
-    launch 2 "$helpers/rank" cycles "$1" 1000
+    launch 2 "$helpers/rank" cycles="$1",200
     code_is 0
-    out_count "1000 times $1" 2
+    out_count "200 times $1" 2
     [ -z "$(residue)" ] || fail "left: $(residue)"
     sed 's/^/  /' "$scratch/out"
 }
@@ -16,17 +16,17 @@ case_splits() { cycles split; }
 case_opens() { cycles open; }
 
 case_a_region_that_does_not_fit() {
-    launch 2 "$helpers/rank" full
+    launch 2 "$helpers/rank" overfill
     code_is 0
     out_count "of shared memory is free" 2
-    err_lacks WRONG
+    err_lacks "not so:"
     [ -z "$(residue)" ] || fail "left: $(residue)"
 }
 
 # Found, not promised: without room for its own buffers MPICH ends the job in MPI_Init, Open MPI warns and goes on.
 case_no_room_for_mpi_itself() {
     mount -o remount,size=1m /dev/shm
-    launch 2 "$helpers/rank" hello
+    launch 2 "$helpers/rank" hello barrier
     if [ "$mpi" = mpich ]; then
         code_is_not 0
         err_has "MPI_Init_thread"
@@ -40,4 +40,4 @@ case_no_room_for_mpi_itself() {
     mount -o remount,size=64m /dev/shm
 }
 
-run_cases
+run_cases "${@:4}"

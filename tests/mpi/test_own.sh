@@ -44,4 +44,4 @@ case_after_finalize() {
     out_count "MPI has been finalised already" 2
 }
 
-run_cases
+run_cases "${@:4}"

@@ -4,24 +4,24 @@
 
 case_plugin_by_name_and_by_path() {
     for plugin in "$mpi" "$plugins/libcobre-mpi-$mpi.so"; do
-        COBRE_MPI_PLUGIN=$plugin launch 2 "$helpers/rank" hello
+        COBRE_MPI_PLUGIN=$plugin launch 2 "$helpers/rank" hello barrier
         code_is 0
         out_count "of 2 by mpi" 2
     done
-    COBRE_COMM_BACKEND=mpi launch 2 "$helpers/rank" hello
+    COBRE_COMM_BACKEND=mpi launch 2 "$helpers/rank" hello barrier
     out_count "of 2 by mpi" 2
 }
 
-all_refused() { [ "$(ls "$scratch" | grep -c '^refused.*[0-9]$')" = 2 ]; }
+all_refused() { [ "$(ls "$scratch" | grep -c '^failed\..*[0-9]$')" = 2 ]; }
 
 # refused PROGRAM TEXT...: every rank refuses, with these texts; the launcher says so; no rank gets anywhere.
 refused() {
     local program=$1
     shift
-    rm -f "$scratch"/refused.* "$scratch/leave"
-    start_ranks 2 "$program" hello
+    rm -f "$scratch"/failed.* "$scratch/leave"
+    start_ranks 2 "$program" linger=leave hello barrier
     wait_for all_refused || fail "not all refuse: $(cat "$scratch/out" "$scratch/err")"
-    order leave now
+    order leave
     finish
     code_is_not 0
     out_count "by " 0
@@ -46,7 +46,7 @@ case_no_plugin() {
     for plugin in pigeon /dev/null "$plugins/libcobre.so" /nowhere/plugin.so; do
         COBRE_MPI_PLUGIN=$plugin refused "$helpers/rank" \
             "InitializationFailed: the mpi plugin $plugin cannot be loaded (COBRE_MPI_PLUGIN" \
-            "suggestion: set COBRE_MPI_PLUGIN to openmpi, mpich, or the path of a plugin"
+            "; set COBRE_MPI_PLUGIN to openmpi, mpich, or the path of a plugin"
     done
 }
 
@@ -58,22 +58,21 @@ case_plugin_beside_the_program() {
     cp "$plugins/libcobre-mpi-$other.so" "$scratch"
     refused "$scratch/alone" "InitializationFailed: the mpi plugin $mpi cannot be loaded"
     cp "$plugins/libcobre-mpi-$mpi.so" "$scratch"
-    launch 2 "$scratch/alone" hello
+    launch 2 "$scratch/alone" hello barrier
     code_is 0
     out_count "of 2 by mpi" 2
 }
 
 # Without a launcher an MPI makes a job of one; a batch system that speaks of four tasks contradicts it.
 case_singleton() {
-    order leave now
-    COBRE_COMM_BACKEND=mpi COBRE_MPI_PLUGIN=$mpi env "$mark" "$helpers/rank" hello >"$scratch/out" 2>"$scratch/err"
+    COBRE_COMM_BACKEND=mpi COBRE_MPI_PLUGIN=$mpi env "$mark" "$helpers/rank" hello barrier >"$scratch/out" 2>"$scratch/err"
     code=$?
     code_is 0
     out_is "rank 0 of 1 by mpi"
-    COBRE_MPI_PLUGIN=$mpi SLURM_NTASKS=4 SLURM_PROCID=0 env "$mark" "$helpers/rank" hello \
+    COBRE_MPI_PLUGIN=$mpi SLURM_NTASKS=4 SLURM_PROCID=0 env "$mark" "$helpers/rank" hello barrier \
         >"$scratch/out" 2>"$scratch/err"
     code=$?
-    code_is 1
+    code_is 3
     err_has "InitializationFailed: SLURM_NTASKS=4 speaks of 4 ranks"
     out_is ""
 }
@@ -88,18 +87,18 @@ launch_strangers() {
 }
 
 case_other_backends_under_the_launcher() {
-    COBRE_COMM_BACKEND=local launch_strangers 2 "$helpers/rank" hello
+    COBRE_COMM_BACKEND=local launch_strangers 2 "$helpers/rank" hello barrier
     code_is 0
     out_count "rank 0 of 1 by local" 2
-    launch_strangers 1 "$cobre" run -n 2 "$helpers/rank" hello
+    launch_strangers 1 "$cobre" run -n 2 "$helpers/rank" hello barrier
     code_is 0
     out_count "of 2 by shm" 2
 }
 
 case_bad_check() {
     COBRE_CHECK=7 refused "$helpers/rank" 'InitializationFailed: COBRE_CHECK is "7", not 0 or 1'
-    COBRE_CHECK=1 launch 2 "$helpers/rank" hello
+    COBRE_CHECK=1 launch 2 "$helpers/rank" hello barrier
     code_is 0
 }
 
-run_cases
+run_cases "${@:4}"

@@ -16,7 +16,7 @@ case_same_as_without_mpi() {
     [ ! -s err ] || fail "it says: $(cat err)"
     cmp shm/policy.cobre mpi/policy.cobre || fail "the policies differ"
     cmp <(cut -d, -f1-9 shm/training.csv) <(cut -d, -f1-9 mpi/training.csv) || fail "the traces differ"
-    launch 2 "$cobre" simulate "$cases/brazil3" --policy mpi/policy.cobre --out tables
+    launch 2 "$cobre" simulate "$cases/brazil3" --policy mpi/policy.cobre --trajectories 20 --out tables
     code_is 0
     out_count "trajectories, in-sample" 1
 }
@@ -33,7 +33,7 @@ case_one_rank_says_what_is_wrong() {
 training() { lines_are long/training.csv 3; }
 train() {
     rm -rf long
-    start_ranks 2 "$cobre" train "$cases/brazil3" --iterations 100000 --out long
+    start_ranks 2 "$cobre" train "$cases/toy" --iterations 100000000 --out long
     wait_for training || fail "no iterations: $(cat err)"
 }
 rank() { # NUMBER: its process
@@ -43,7 +43,7 @@ saved() { # CODE
     finish
     code_is "$1"
     out_count "stopped: asked to stop" 1
-    cobre policy long/policy.cobre "$cases/brazil3"
+    cobre policy long/policy.cobre "$cases/toy"
     code_is 0
 }
 
@@ -68,4 +68,4 @@ case_termination_of_the_launcher() {
     saved "$([ "$mpi" = openmpi ] && echo 1 || echo 0)"
 }
 
-run_cases
+run_cases "${@:4}"

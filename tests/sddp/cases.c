@@ -1,9 +1,11 @@
-/* cases.c: the small reference cases. */
+/* cases.c: the reference cases: built here, or read from tables. */
 #include "cases.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "hydro_kit.h"
 
 #define INF INFINITY
 
@@ -159,35 +161,46 @@ static cobre_sddp_problem *mccardle_farm(void) {
     return p;
 }
 
-static void reservoir_stage(cobre_sddp_problem *p, size_t x, size_t n) {
-    size_t in = cb_add_column(p, n, "x_in", -INF, INF, 0), out = cb_add_column(p, n, "x_out", 5, 15, 0);
-    size_t g = cb_add_column(p, n, "g", 0, INF, 1), h = cb_add_column(p, n, "h", 0, INF, 0);
-    size_t s = cb_add_column(p, n, "s", 0, INF, 10), water = cb_add_row(p, n, "water", 0, 0);
-    size_t demand = cb_add_row(p, n, "demand", 0, 0);
-    cb_set_state(p, n, x, in, out);
-    cb_add_entry(p, n, water, out, 1);
-    cb_add_entry(p, n, water, in, -1);
-    cb_add_entry(p, n, water, h, 1);
-    cb_add_entry(p, n, water, s, 1);
-    cb_add_entry(p, n, demand, h, 1);
-    cb_add_entry(p, n, demand, g, 1);
-    size_t w = cb_add_random(p, n, "w"), d = cb_add_random(p, n, "d");
-    cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = water, .random = w, .factor = 1});
-    cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = demand, .random = d, .factor = 1});
-    cb_add_outcome(p, n, 1.0 / 3, (double[]){0, 7.5});
-    cb_add_outcome(p, n, 1.0 / 3, (double[]){5, 5});
-    cb_add_outcome(p, n, 1.0 / 3, (double[]){10, 2.5});
+/* The case under test, which is gone afterwards. Its errors are told when the problem is finished. */
+static cobre_sddp_problem *read_tables(void) {
+    cobre_sddp_problem *p = cb_read_hydrothermal(kit_folder, &(cobre_sddp_load_options){.issue = NULL});
+    kit_remove_folder();
+    return p;
+}
+
+/* 300 MWmonth of load, and 190, 250, 250 or 310 of water: the gas plant makes up the rest, at 50. */
+static cobre_sddp_problem *toy(void) {
+    kit_make_folder();
+    kit_copy("toy");
+    return read_tables();
+}
+
+static cobre_sddp_problem *hydro_thermal_tables(void) {
+    kit_make_folder();
+    kit_copy("toy");
+    kit_remove("deficits.csv");
+    kit_edit("case.json", "\"stages\": 3", "\"stages\": 2");
+    kit_put("thermals.csv", "thermal,subsystem,cost\nt,main,5\n");
+    kit_put("hydros.csv", "hydro,subsystem,storage_max\nlake,main,8\n");
+    kit_put("load.csv", "main\n6\n");
+    kit_put("inflows.csv", "stage,lake\n1,6\n2,2\n2,10\n");
+    return read_tables();
+}
+
+static cobre_sddp_problem *reservoir_infinite(void) {
+    kit_make_folder();
+    kit_copy("reservoir");
+    return read_tables();
 }
 
 static cobre_sddp_problem *reservoir(size_t stages) {
-    cobre_sddp_problem *p = new_problem("reservoir", false);
-    size_t x = cb_add_state(p, "x", 10);
-    for (size_t t = 0; t < stages; t++) {
-        size_t n = cb_add_node(p, NULL, t + 1);
-        reservoir_stage(p, x, n);
-        chain(p, n);
-    }
-    return p;
+    char horizon[32];
+    snprintf(horizon, sizeof horizon, "\"stages\": %zu", stages);
+    kit_make_folder();
+    kit_copy("reservoir");
+    kit_edit("case.json", ",\n    \"cycle\": {\"to\": 1, \"probability\": 0.9}", "");
+    kit_edit("case.json", "\"stages\": 1", horizon);
+    return read_tables();
 }
 
 static cobre_sddp_problem *reservoir_1(void) {
@@ -206,57 +219,87 @@ static cobre_sddp_problem *reservoir_20(void) {
     return reservoir(20);
 }
 
-static cobre_sddp_problem *reservoir_infinite(void) {
-    cobre_sddp_problem *p = reservoir(1);
-    cb_add_edge(p, 0, 0, 0.9, 1);
-    return p;
-}
-
-static cobre_sddp_problem *cvar_1d(double beta, double alpha) {
-    static const double inflow[] = {54.79241319772865,  25.109857957182598, 27.829848747772807, 5.530869784084061,
-                                    26.487687851952586, 51.1329266674026,   22.76831053666164,  50.36170215462795,
-                                    64.96459616194586,  63.38225909904922};
-    cobre_sddp_problem *p = new_problem("cvar_1d", false);
-    size_t x = cb_add_state(p, "x", 83.222);
-    for (size_t t = 0; t < 4; t++) {
-        size_t n = cb_add_node(p, NULL, t + 1);
-        size_t in = cb_add_column(p, n, "x_in", -INF, INF, 0), out = cb_add_column(p, n, "x_out", 0, 100, 0);
-        size_t gh = cb_add_column(p, n, "gh", 0, 60, 0), s = cb_add_column(p, n, "s", 0, 200, 1);
-        size_t g1 = cb_add_column(p, n, "g1", 0, 15, 5), g2 = cb_add_column(p, n, "g2", 0, 15, 10);
-        size_t d = cb_add_column(p, n, "d", 0, 75, 50), demand = cb_add_row(p, n, "demand", 75, 75);
-        size_t water = cb_add_row(p, n, "water", 0, 0), w = cb_add_random(p, n, "w");
-        cb_set_state(p, n, x, in, out);
-        const size_t power[] = {gh, g1, g2, d};
-        for (size_t i = 0; i < 4; i++)
-            cb_add_entry(p, n, demand, power[i], 1);
-        cb_add_entry(p, n, water, out, 1);
-        cb_add_entry(p, n, water, in, -1);
-        cb_add_entry(p, n, water, gh, 1);
-        cb_add_entry(p, n, water, s, 1);
-        cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = water, .random = w, .factor = 1});
-        for (size_t k = 0; k < (t ? 10u : 1u); k++)
-            cb_add_outcome(p, n, t ? 0.1 : 1, t ? &inflow[k] : (double[]){0});
-        cb_set_risk(p, n, beta, alpha);
-        chain(p, n);
-    }
-    return p;
+static cobre_sddp_problem *cvar_1d(double level) {
+    char json[256];
+    snprintf(json, sizeof json,
+             "{\"units\": \"energy\", \"time_unit\": \"month\", \"stages\": 4, \"subsystems\": [\"main\"],\n"
+             " \"risk\": {\"beta\": %g, \"alpha\": %g}}",
+             level, level);
+    kit_make_folder();
+    kit_copy("toy");
+    kit_put("case.json", json);
+    kit_put("thermals.csv", "thermal,subsystem,max,cost\none,main,15,5\ntwo,main,15,10\n");
+    kit_put("hydros.csv", "hydro,subsystem,storage_max,storage_initial,turbine_max,spill_max,spill_cost,first_inflow\n"
+                          "lake,main,100,83.222,60,200,1,0\n");
+    kit_put("deficits.csv", "cost\n50\n");
+    kit_put("load.csv", "main\n75\n");
+    kit_put("inflows.csv", "lake\n54.79241319772865\n25.109857957182598\n27.829848747772807\n5.530869784084061\n"
+                           "26.487687851952586\n51.1329266674026\n22.76831053666164\n50.36170215462795\n"
+                           "64.96459616194586\n63.38225909904922\n");
+    return read_tables();
 }
 
 static cobre_sddp_problem *cvar_10(void) {
-    return cvar_1d(.1, .1);
+    return cvar_1d(.1);
 }
 
 static cobre_sddp_problem *cvar_50(void) {
-    return cvar_1d(.5, .5);
+    return cvar_1d(.5);
 }
 
 static cobre_sddp_problem *cvar_90(void) {
-    return cvar_1d(.9, .9);
+    return cvar_1d(.9);
 }
 
 static cobre_sddp_problem *cvar_neutral(void) {
-    return cvar_1d(1, 1);
+    return cvar_1d(1);
 }
+
+/* The Brazilian four-subsystem problem */
+
+static cobre_sddp_problem *brazil_T3(void) {
+    kit_make_folder();
+    kit_copy("brazil3");
+    return read_tables();
+}
+
+/* Deficits weigh `weight`, thermals the rest. cost_scale multiplies both, so that the deficits' costs take it out again. */
+static cobre_sddp_problem *brazil_60_weighted(double weight) {
+    static const struct {
+        const char *subsystem;
+        double cost;
+    } deficit[] = {{"SE", 1142.8}, {"S", 2465.4}, {"NE", 5152.46}, {"N", 5845.54}};
+    static const double depth[] = {0.05, 0.05, 0.1, 0.8};
+    char table[1024] = "subsystem,tier,depth,cost\n", scale[64];
+    for (size_t i = 0; i < 4; i++)
+        for (size_t tier = 0; tier < 4; tier++) {
+            size_t used = strlen(table);
+            snprintf(table + used, sizeof table - used, "%s,%zu,%g,%.17g\n", deficit[i].subsystem, tier + 1,
+                     depth[tier], deficit[i].cost * .1 * weight / (1 - weight));
+        }
+    snprintf(scale, sizeof scale, "\"cost_scale\": %.17g,", (1 - weight) * .1 / 60);
+    kit_make_folder();
+    kit_copy("brazil60");
+    kit_edit("case.json", "\"cost_scale\": 0.0008333333333333334,", scale);
+    kit_put("deficits.csv", table);
+    return read_tables();
+}
+
+/* X(name, weight) */
+#define BRAZIL_60(X)                                                                                                   \
+    X(brazil_60, 0.5)                                                                                                  \
+    X(brazil_60_0, 0)                                                                                                  \
+    X(brazil_60_125, 0.125)                                                                                            \
+    X(brazil_60_25, 0.25)                                                                                              \
+    X(brazil_60_375, 0.375)                                                                                            \
+    X(brazil_60_625, 0.625)                                                                                            \
+    X(brazil_60_75, 0.75)                                                                                              \
+    X(brazil_60_875, 0.875)
+#define WEIGHTED(name, weight)                                                                                         \
+    static cobre_sddp_problem *name(void) {                                                                            \
+        return brazil_60_weighted(weight);                                                                             \
+    }
+BRAZIL_60(WEIGHTED)
 
 /* Not published: every kind of noise at once, checked against its extensive form. Water evaporates at random (an entry of
  * the incoming state), a turbine's efficiency and a fuel's cost are random, so are demand, a limit and a fee. */
@@ -342,32 +385,34 @@ static cobre_sddp_problem *multistock(void) {
 }
 
 const reference_case reference_cases[] = {
-    {"fast_hydro_thermal", fast_hydro_thermal, -10, 1e-9, 0, 10, true, false},
-    {"fast_production_management", fast_production_management, -23.96, 1e-6, 0, 20, true, false},
-    {"fast_quickstart", fast_quickstart, -2, 1e-9, 0, 10, true, false},
-    {"mccardle_farm", mccardle_farm, 4074.1391, 1e-5, 0, 60, true, false},
-    {"reservoir_1", reservoir_1, 55.0 / 6, 1e-8, 0, 1, true, false},
-    {"reservoir_2", reservoir_2, 21.38888889, 1e-6, 0, 30, true, false},
-    {"reservoir_4", reservoir_4, 45.83333333, 1e-6, 0, 100, true, false},
-    {"reservoir_20", reservoir_20, 241.3833, 0.1, 0, 400, false, false},
-    {"reservoir_infinite", reservoir_infinite, 715.0 / 6, 1e-3, 0, 400, false, false},
-    {"cvar_1d_10", cvar_10, 4433.813449426, 4.4e-3, 0, 200, true, false},
-    {"cvar_1d_50", cvar_50, 1634.681619423, 1.6e-3, 0, 500, true, false},
-    {"cvar_1d_90", cvar_90, 1069.838288130, 1.0e-3, 0, 400, true, false},
-    {"cvar_1d_neutral", cvar_neutral, 1057.646764188, 1.0e-3, 0, 400, true, false},
-    {"all_noise", all_noise, 7.50530218675, 1e-6, 0, 100, true, false},
-    {"stock", stock, -1.47107492, 1.5e-6, 0, 150, false, false},
-    {"multistock", multistock, -4.3405956, 0.01, 0, 200, false, false},
-    {"brazil_T3", build_brazil_T3, 782309.1877977113, 0.79, 0, 400, false, true},
-    {"brazil_60", build_brazil_60, 71603.4667, 1800, 360, 118, false, true},
-    {"brazil_60_0", build_brazil_60_0, 24508.2582, 0.01, 0, 11, false, true},
-    {"brazil_60_125", build_brazil_60_125, 37270.7478, 900, 186, 65, false, true},
-    {"brazil_60_25", build_brazil_60_25, 49470.0955, 1200, 247, 121, false, true},
-    {"brazil_60_375", build_brazil_60_375, 61144.7233, 1500, 305, 101, false, true},
-    {"brazil_60_625", build_brazil_60_625, 73860.6937, 1800, 369, 140, false, true},
-    {"brazil_60_75", build_brazil_60_75, 56584.7944, 1400, 282, 163, false, true},
-    {"brazil_60_875", build_brazil_60_875, 27798.2428, 700, 138, 93, false, true},
-    {NULL, NULL, 0, 0, 0, 0, false, false},
+    {"fast_hydro_thermal", fast_hydro_thermal, -10, 1e-9, .iterations = 10, .small = true},
+    {"fast_production_management", fast_production_management, -23.96, 1e-6, .iterations = 20, .small = true},
+    {"fast_quickstart", fast_quickstart, -2, 1e-9, .iterations = 10, .small = true},
+    {"mccardle_farm", mccardle_farm, 4074.1391, 1e-5, .iterations = 60, .small = true},
+    {"toy", toy, 50 * (110 + 50 + 50 + 0) / 4.0, 1e-6, .iterations = 30, .small = true},
+    {"hydro_thermal_tables", hydro_thermal_tables, 10, 1e-9, .iterations = 10, .small = true},
+    {"reservoir_1", reservoir_1, 55.0 / 6, 1e-8, .iterations = 1, .small = true},
+    {"reservoir_2", reservoir_2, 21.38888889, 1e-6, .iterations = 30, .small = true},
+    {"reservoir_4", reservoir_4, 45.83333333, 1e-6, .iterations = 100, .small = true},
+    {"all_noise", all_noise, 7.50530218675, 1e-6, .iterations = 100, .small = true},
+    {"reservoir_20", reservoir_20, 241.3833, 0.1, .iterations = 400, .effort = LONG},
+    {"reservoir_infinite", reservoir_infinite, 715.0 / 6, 1e-3, .iterations = 400, .effort = LONG},
+    {"cvar_1d_10", cvar_10, 4433.813449426, 4.4e-3, .iterations = 200, .small = true, .effort = LONG},
+    {"cvar_1d_50", cvar_50, 1634.681619423, 1.6e-3, .iterations = 500, .small = true, .effort = LONG},
+    {"cvar_1d_90", cvar_90, 1069.838288130, 1.0e-3, .iterations = 400, .small = true, .effort = LONG},
+    {"cvar_1d_neutral", cvar_neutral, 1057.646764188, 1.0e-3, .iterations = 400, .small = true, .effort = LONG},
+    {"stock", stock, -1.47107492, 1.5e-6, .iterations = 150, .effort = LONG},
+    {"multistock", multistock, -4.3405956, 0.01, .iterations = 200, .effort = LONG, .multi = SLOW},
+    {"brazil_T3", brazil_T3, 782309.1877977113, 0.79, .iterations = 400, .effort = LONG, .multi = NEVER},
+    {"brazil_60", brazil_60, 71603.4667, 1800, 360, .iterations = 118, .effort = SLOW, .multi = NEVER},
+    {"brazil_60_0", brazil_60_0, 24508.2582, 0.01, .iterations = 11, .effort = LONG, .multi = NEVER},
+    {"brazil_60_125", brazil_60_125, 37270.7478, 900, 186, .iterations = 65, .effort = SLOW, .multi = NEVER},
+    {"brazil_60_25", brazil_60_25, 49470.0955, 1200, 247, .iterations = 121, .effort = SLOW, .multi = NEVER},
+    {"brazil_60_375", brazil_60_375, 61144.7233, 1500, 305, .iterations = 101, .effort = SLOW, .multi = NEVER},
+    {"brazil_60_625", brazil_60_625, 73860.6937, 1800, 369, .iterations = 140, .effort = SLOW, .multi = NEVER},
+    {"brazil_60_75", brazil_60_75, 56584.7944, 1400, 282, .iterations = 163, .effort = SLOW, .multi = NEVER},
+    {"brazil_60_875", brazil_60_875, 27798.2428, 700, 138, .iterations = 93, .effort = SLOW, .multi = NEVER},
+    {.name = NULL},
 };
 
 const reference_case *find_case(const char *name) {

@@ -63,10 +63,6 @@ static cobre_sddp_status load(cobre_comm *comm, const char *name, const char *so
                                    .struct_size = sizeof(cobre_sddp_load_options), .issue = on_issue, .solver = solver},
                                problem);
     *problem = reference->build();
-    if (!*problem) {
-        fputs("the tables of the case are not there\n", stderr);
-        exit(1);
-    }
     return cb_problem_finish(comm, *problem, solver);
 }
 

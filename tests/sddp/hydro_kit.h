@@ -2,16 +2,13 @@
 #ifndef HYDRO_KIT_H
 #define HYDRO_KIT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "kit/check.h"
 #include "sddp/read/reader.h"
 
 enum { MOST_ISSUES = 400 };
@@ -30,8 +27,11 @@ typedef struct {
 
 extern char kit_folder[64]; /* of the case under test */
 
-int kit_make_folder(void **state); /* cmocka set-up and tear-down */
-int kit_remove_folder(void **state);
+void kit_make_folder(void); /* empty */
+void kit_remove_folder(void);
+
+/* check_main with an empty folder for the case under test, which goes at the end. */
+int kit_main(int argc, char **argv, const check_case *cases);
 
 void kit_put(const char *file, const char *text);
 void kit_put_bytes(const char *file, const void *bytes, size_t size);

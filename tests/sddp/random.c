@@ -391,7 +391,7 @@ int main(int argc, char **argv) {
         m.out = fopen(path, "w");
         if (!m.out)
             return 1;
-        cb_rng_start(&m.rng, seed, CB_RNG_CASE, (uint32_t)n, 0, 0);
+        cb_rng_start(&m.rng, seed, CB_RNG_OPENING, (uint32_t)n, 0, 0);
         write_problem(&m, n % KINDS);
         fclose(m.out);
         if (argc > 3)

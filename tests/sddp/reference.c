@@ -1,67 +1,79 @@
 /* reference.c: does a reference case reach its published value?
  *
- *     reference --list               name, then "slow" for those that take long
- *     reference CASE SOLVER [multi]  trains it, single cuts or multi-cuts
- *     reference CASE extensive       the whole scenario tree as one LP agrees with the published value
- * Exit code 77: the solver is not in this build. */
-#include <math.h>
+ *     reference --list                          the tests of this build's solvers, as cmake/discover.cmake reads them
+ *     reference reference_CASE.SOLVER[.multi]   trains it, with single cuts or multi-cuts
+ *     reference extensive_CASE                  the whole scenario tree as one LP agrees with the published value */
 #include <stdio.h>
 #include <string.h>
 
 #include "cases.h"
 #include "extensive.h"
+#include "kit/check.h"
 
-static int list(void) {
-    for (const reference_case *c = reference_cases; c->name; c++)
-        printf("%s%s%s\n", c->name, c->small ? " small" : "", c->slow ? " slow" : "");
-    return 0;
+static cobre_comm *comm;
+
+static void list(const reference_case *c) {
+    static const char *const marks[] = {[QUICK] = "busy quick", [LONG] = "busy", [SLOW] = "busy slow"};
+    case_effort multi = c->multi > c->effort ? c->multi : c->effort;
+    if (c->small)
+        printf("extensive_%s %s\n", c->name, marks[c->effort]);
+    for (size_t i = 0; cobre_sddp_solver(i); i++) {
+        printf("reference_%s.%s %s\n", c->name, cobre_sddp_solver(i), marks[c->effort]);
+        if (multi != NEVER)
+            printf("reference_%s.%s.multi %s\n", c->name, cobre_sddp_solver(i), marks[multi]);
+    }
 }
 
-static int compare(const reference_case *c, const char *what, double value) {
-    double wrong = c->value - value, below = c->below > 0 ? c->below : c->tolerance;
-    bool good = wrong <= below && wrong >= -c->tolerance;
-    printf("%s %s: %.12g, published %.12g, %s\n", c->name, what, value, c->value, good ? "agrees" : "does NOT agree");
-    return good ? 0 : 1;
+static void worked(cobre_sddp_status status) {
+    CHECK_SAY(!status, "it works: %s -- %s", cobre_sddp_last_error()->message, cobre_sddp_last_error()->suggestion);
 }
 
-static int fail(const char *what) {
-    printf("%s: %s -- %s\n", what, cobre_sddp_last_error()->message, cobre_sddp_last_error()->suggestion);
-    return 1;
+static void compare(const reference_case *c, double value) {
+    double missing = c->value - value, below = c->below > 0 ? c->below : c->tolerance;
+    printf("%.12g, published %.12g\n", value, c->value);
+    CHECK_SAY(missing <= below && missing >= -c->tolerance, "%.12g is the published %.12g", value, c->value);
 }
 
-static int train(cobre_comm *comm, const reference_case *c, cobre_sddp_problem *problem, const char *solver,
-                 bool multi) {
+/* A bound that has not converged stays below what the policy costs. */
+static void simulate(cobre_sddp_policy *policy) {
+    cobre_sddp_simulation simulation;
+    cobre_sddp_simulate_options options = {.struct_size = sizeof options, .trajectories = 1000};
+    worked(cobre_sddp_simulate(comm, policy, &options, &simulation));
+    CHECK_SAY(cobre_sddp_bound(policy) <= simulation.mean + simulation.half, "the bound, %.10g, is below %.10g + %.10g",
+              cobre_sddp_bound(policy), simulation.mean, simulation.half);
+}
+
+static void train(const reference_case *c, cobre_sddp_problem *problem, const char *solver, bool multi) {
     cobre_sddp_options options = {
         .struct_size = sizeof options, .solver = solver, .multi_cut = multi, .seed = 7, .iterations = c->iterations};
     cobre_sddp_policy *policy;
-    if (cobre_sddp_train(comm, problem, &options, &policy, NULL))
-        return fail("train");
-    int result = compare(c, solver, cobre_sddp_bound(policy));
+    worked(cobre_sddp_train(comm, problem, &options, &policy, NULL));
+    compare(c, cobre_sddp_bound(policy));
+    if (c->below > 0)
+        simulate(policy);
     cobre_sddp_policy_free(&policy);
-    return result;
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--list") == 0)
-        return list();
-    const reference_case *c = argc >= 3 ? find_case(argv[1]) : NULL;
-    if (!c)
-        return 2;
-    bool extensive = strcmp(argv[2], "extensive") == 0, found = extensive;
-    for (size_t i = 0; cobre_sddp_solver(i); i++)
-        found |= strcmp(cobre_sddp_solver(i), argv[2]) == 0;
-    if (!found)
-        return 77;
-    cobre_comm *comm;
-    cobre_sddp_problem *problem = c->build();
-    if (!problem || cobre_comm_open(NULL, &comm) != COBRE_OK) {
-        puts(problem ? "no communicator" : "the tables of the case are not there");
-        return 1;
+    char name[64], solver[16] = "", multi[8] = "";
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        for (const reference_case *c = reference_cases; c->name; c++)
+            list(c);
+        return 0;
     }
-    int result = cb_problem_finish(comm, problem, extensive ? NULL : argv[2]) ? fail("finish")
-                 : extensive ? compare(c, "extensive", extensive_value(problem, SIZE_MAX))
-                             : train(comm, c, problem, argv[2], argc > 3);
+    bool extensive = argc == 2 && sscanf(argv[1], "extensive_%63s", name) == 1;
+    if (!extensive && (argc != 2 || sscanf(argv[1], "reference_%63[^.].%15[^.].%7s", name, solver, multi) < 2))
+        return 2;
+    const reference_case *c = find_case(name);
+    CHECK_SAY(c, "there is a case %s", name);
+    cobre_sddp_problem *problem = c->build();
+    CHECK_OK(cobre_comm_open(NULL, &comm));
+    worked(cb_problem_finish(comm, problem, extensive ? NULL : solver));
+    if (extensive)
+        compare(c, extensive_value(problem, SIZE_MAX));
+    else
+        train(c, problem, solver, strcmp(multi, "multi") == 0);
     cobre_sddp_problem_free(&problem);
-    cobre_comm_free(&comm);
-    return result;
+    CHECK_OK(cobre_comm_free(&comm));
+    return 0;
 }

@@ -10,7 +10,7 @@ starve() { # starve RANK OPTION...: until it has enough
     local rank=$1 times code
     shift
     for ((times = 0; ; times += 1 + times / 10)); do
-        timeout -k 5 30 "$cobre" run -n 2 --backend "$backend" "$driver" "$case" "$@" passes=3 simulate=9 \
+        timeout -k 5 120 "$cobre" run -n 2 --backend "$backend" "$driver" "$case" "$@" passes=3 simulate=9 \
             starve=$times starved="$rank" >out 2>err
         code=$?
         [ $code != 0 ] || break

@@ -37,21 +37,20 @@ static void done(cb_csv *table) {
 
 static void one_table(const char *text) {
     cb_csv table;
-    assert_true(read_bytes(text, strlen(text), &table));
-    assert_int_equal(issues, 0);
-    assert_int_equal(table.columns, 2);
-    assert_int_equal(table.rows, 2);
-    assert_string_equal(table.header[0], "name");
-    assert_string_equal(table.header[1], "x");
-    assert_string_equal(cb_csv_text(&table, 0, 0), "a");
-    assert_string_equal(cb_csv_text(&table, 0, 1), "1");
-    assert_string_equal(cb_csv_text(&table, 1, 0), "b");
-    assert_string_equal(cb_csv_text(&table, 1, 1), "");
+    CHECK(read_bytes(text, strlen(text), &table));
+    CHECK_EQ(issues, 0);
+    CHECK_EQ(table.columns, 2);
+    CHECK_EQ(table.rows, 2);
+    CHECK_TEXT(table.header[0], "name");
+    CHECK_TEXT(table.header[1], "x");
+    CHECK_TEXT(cb_csv_text(&table, 0, 0), "a");
+    CHECK_TEXT(cb_csv_text(&table, 0, 1), "1");
+    CHECK_TEXT(cb_csv_text(&table, 1, 0), "b");
+    CHECK_TEXT(cb_csv_text(&table, 1, 1), "");
     done(&table);
 }
 
-static void dialects(void **state) {
-    (void)state;
+static void dialects(void) {
     one_table("name,x\na,1\nb,\n");
     one_table("name,x\na,1\nb,"); /* no newline at the end */
     one_table("name,x\r\na,1\r\nb,\r\n");
@@ -61,39 +60,36 @@ static void dialects(void **state) {
     one_table("\"name\",\"x\"\r\n\"a\",\"1\"\r\n\"b\",\"\"");
 }
 
-static void quotes(void **state) {
-    (void)state;
+static void quotes(void) {
     const char *text = "\"a \"\"b\"\", c\" ,\" d \"\n";
     cb_csv table;
-    assert_true(read_bytes(text, strlen(text), &table));
-    assert_string_equal(table.header[0], "a \"b\", c");
-    assert_string_equal(table.header[1], " d ");
+    CHECK(read_bytes(text, strlen(text), &table));
+    CHECK_TEXT(table.header[0], "a \"b\", c");
+    CHECK_TEXT(table.header[1], " d ");
     done(&table);
 }
 
-static void lines_are_counted(void **state) {
-    (void)state;
+static void lines_are_counted(void) {
     const char *text = "# x\n\nname,x\r\n\r\na,1\n#\nb,2\n";
     cb_csv table;
-    assert_true(read_bytes(text, strlen(text), &table));
-    assert_int_equal(table.header_line, 3);
-    assert_int_equal(table.line[0], 5);
-    assert_int_equal(table.line[1], 7);
+    CHECK(read_bytes(text, strlen(text), &table));
+    CHECK_EQ(table.header_line, 3);
+    CHECK_EQ(table.line[0], 5);
+    CHECK_EQ(table.line[1], 7);
     done(&table);
 }
 
 static void wrong(const char *text, size_t size, size_t at, const char *expected) {
     cb_csv table;
     read_bytes(text, size, &table);
-    if (issues != 1 || line != at || !strstr(message, expected))
-        fail_msg("\"%s\": %zu issues, line %zu: %s", text, issues, line, message);
+    CHECK_SAY(issues == 1 && line == at && strstr(message, expected), "\"%s\": %zu issues, line %zu: %s", text, issues,
+              line, message);
     done(&table);
 }
 
 #define WRONG(text, at, expected) wrong(text, sizeof(text) - 1, at, expected)
 
-static void mistakes(void **state) {
-    (void)state;
+static void mistakes(void) {
     WRONG("", 1, "is empty");
     WRONG("\n\n# only a remark\n", 1, "is empty");
     WRONG("a;b\n1;2\n", 1, "separated by \";\"");
@@ -112,12 +108,11 @@ static void mistakes(void **state) {
 
 static void number(const char *text, double expected) {
     double value = 0;
-    assert_true(cb_csv_number(text, &value));
-    assert_true(value == expected);
+    CHECK(cb_csv_number(text, &value));
+    CHECK(value == expected);
 }
 
-static void numbers(void **state) {
-    (void)state;
+static void numbers(void) {
     double value;
     number("1", 1);
     number("-2.5e3", -2500);
@@ -127,15 +122,13 @@ static void numbers(void **state) {
     static const char *const none[] = {"",   "nan", "NaN", "inf",   "0x10",  "1,5", "1 2",
                                        "1e", "e5",  "-",   "1.2.3", "1e999", "5%"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        if (cb_csv_number(none[i], &value))
-            fail_msg("\"%s\" was taken for %g", none[i], value);
+        CHECK_SAY(!cb_csv_number(none[i], &value), "\"%s\" was taken for %g", none[i], value);
     if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) /* where a decimal comma is usual */
         number("1.5", 1.5);
     setlocale(LC_NUMERIC, "C");
 }
 
-static void json_lines(void **state) {
-    (void)state;
+static void json_lines(void) {
     const char *text = "{\n  \"a\": 1,\n  \"b\": [\n    {\"x\\\"}\": 1},\n    {\n      \"y\": \"}\\\\\",\n      "
                        "\"z/~\": 2}],\n \"c\": -1e5\n}\n";
     static const struct {
@@ -149,18 +142,23 @@ static void json_lines(void **state) {
     kit_put("lines.json", text);
     cobre_sddp_problem *own = cb_problem_new("", false);
     json_t *top = cb_json_load(own, path);
-    assert_non_null(top);
+    CHECK(top);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        assert_int_equal(cb_json_line(own->json, path, expected[i].pointer), expected[i].line);
-    assert_int_equal(cb_json_line(own->json, "other.json", "/a"), 0);
+        CHECK_EQ(cb_json_line(own->json, path, expected[i].pointer), expected[i].line);
+    CHECK_EQ(cb_json_line(own->json, "other.json", "/a"), 0);
     json_decref(top);
     cobre_sddp_problem_free(&own);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dialects), cmocka_unit_test(quotes),  cmocka_unit_test(lines_are_counted),
-        cmocka_unit_test(mistakes), cmocka_unit_test(numbers), cmocka_unit_test(json_lines),
+int main(int argc, char **argv) {
+    static const check_case tests[] = {
+        CHECK_CASE(dialects),
+        CHECK_CASE(quotes),
+        CHECK_CASE(lines_are_counted),
+        CHECK_CASE(mistakes),
+        CHECK_CASE(numbers),
+        CHECK_CASE(json_lines),
+        CHECK_END,
     };
-    return cmocka_run_group_tests(tests, kit_make_folder, kit_remove_folder);
+    return kit_main(argc, argv, tests);
 }

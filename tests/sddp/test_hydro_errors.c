@@ -123,14 +123,12 @@ static const kit_mistake mistakes[] = {
      "changes the same number as line 2"},
 };
 
-static void each_mistake(void **state) {
-    (void)state;
+static void each_mistake(void) {
     kit_each_mistake(mistakes, sizeof mistakes / sizeof *mistakes);
 }
 
 /* Mistakes in different files are all found in one reading. */
-static void all_at_once(void **state) {
-    (void)state;
+static void all_at_once(void) {
     kit_copy("cascade");
     kit_edit("thermals.csv", "coal,south", "coal,suoth");
     kit_edit("thermals.csv", "120,140", "120,x");
@@ -147,30 +145,28 @@ static void all_at_once(void **state) {
                                            "exchanges.csv", "deficits.csv", "load.csv"};
     if (r.count != sizeof expected / sizeof *expected)
         kit_show(&r);
-    assert_int_equal(r.count, sizeof expected / sizeof *expected);
+    CHECK_EQ(r.count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < r.count; i++)
-        assert_string_equal(r.issue[i].file, expected[i]);
+        CHECK_TEXT(r.issue[i].file, expected[i]);
     kit_free(&r);
 }
 
 /* A table that may be left out, but is a link to nothing: without it the case would be another. */
-static void dangling(void **state) {
-    (void)state;
+static void dangling(void) {
     char path[128];
     kit_copy("cascade");
     kit_remove("changes.csv");
     snprintf(path, sizeof path, "%s/changes.csv", kit_folder);
-    assert_int_equal(symlink("nothing-here.csv", path), 0);
+    CHECK_EQ(symlink("nothing-here.csv", path), 0);
     kit_read(&r);
-    assert_int_equal(r.count, 1);
-    assert_string_equal(r.issue[0].file, "changes.csv");
-    assert_non_null(strstr(r.issue[0].message, "cannot be read: No such file"));
+    CHECK_EQ(r.count, 1);
+    CHECK_TEXT(r.issue[0].file, "changes.csv");
+    CHECK_HOLDS(r.issue[0].message, "cannot be read: No such file");
     kit_free(&r);
     kit_remove("changes.csv");
 }
 
-static void scrambled(void **state) {
-    (void)state;
+static void scrambled(void) {
     static const char *const files[] = {"case.json",  "stages.csv",       "blocks.csv",      "thermals.csv",
                                         "hydros.csv", "exchanges.csv",    "deficits.csv",    "load.csv",
                                         "par.csv",    "past_inflows.csv", "correlation.csv", "changes.csv"};
@@ -181,12 +177,9 @@ static void scrambled(void **state) {
     kit_free(&r);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake),
-        cmocka_unit_test(all_at_once),
-        cmocka_unit_test(dangling),
-        cmocka_unit_test(scrambled),
+int main(int argc, char **argv) {
+    static const check_case tests[] = {
+        CHECK_CASE(each_mistake), CHECK_CASE(all_at_once), CHECK_CASE(dangling), CHECK_CASE(scrambled), CHECK_END,
     };
-    return cmocka_run_group_tests(tests, kit_make_folder, kit_remove_folder);
+    return kit_main(argc, argv, tests);
 }

@@ -1,10 +1,7 @@
 /* test_parts.c: the parts of the trainer, one at a time. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs those before it */
-#include <cmocka.h>
+
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +11,7 @@
 #include <unistd.h>
 
 #include "cases.h"
+#include "kit/check.h"
 #include "sddp/lp/lp.h"
 #include "sddp/problem/path.h"
 #include "sddp/read/reader.h"
@@ -23,72 +21,104 @@
 
 static cobre_comm *comm;
 
-static void rng_is_philox(void **state) {
-    (void)state;
+/* Random123's own vectors of philox4x32-10 (its file kat_vectors). */
+static void rng_is_philox(void) {
+    static const struct {
+        cb_rng rng;
+        uint64_t low, high; /* words 0 and 1, 2 and 3, the first in the low half */
+    } known[] = {
+        {{.key = {0}}, 0xe169c58d6627e8d5, 0x9b00dbd8bc57ac4c},
+        {{.key = {0xffffffff, 0xffffffff}, .counter = {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}},
+         0x41c83b0e408f276d,
+         0x6d5451fda20bc7c6},
+        {{.key = {0xa4093822, 0x299f31d0}, .counter = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}},
+         0x94fdccebd16cfe09,
+         0x24126ea15001e420},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        cb_rng rng = known[i].rng;
+        CHECK_EQ(cb_rng_bits(&rng), known[i].low);
+        CHECK_EQ(cb_rng_bits(&rng), known[i].high);
+    }
+}
+
+/* Which key and counter a stream has: results depend on it. Computed apart, with key {0xa4093822, 0x299f31d0} and counter
+ * {purpose << 24 | block, c, b, a}. */
+static void rng_streams(void) {
+    static const struct {
+        cb_rng_purpose purpose;
+        uint64_t bits[4]; /* two blocks */
+    } known[] = {
+        {CB_RNG_FORWARD, {0x395c7b031c4ae7e1, 0xed1398f33cdaebf4, 0x0c465c5f33d35ec4, 0x3629cf5397b88a9f}},
+        {CB_RNG_RULE, {0x1ee574d526372d2d, 0xb71f2faaecf6219c, 0x90e076a59d37ae7b, 0xdcbe289e80b924f2}},
+        {CB_RNG_SIMULATE, {0xa09c323dab66704f, 0xe3f2b975f432d212, 0x975102f13725c874, 0x6fb18db5674d924a}},
+        {CB_RNG_OPENING, {0x52983d389f90aac5, 0xdfce8c50988e2d32, 0xcafab0bf7dd9353c, 0xce858afabfeea5eb}},
+    };
     cb_rng rng;
-    /* Counter and key 0 but for the purpose, which is counter word 0: the value is a function of its name only. */
-    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 3);
-    uint64_t first = cb_rng_bits(&rng), second = cb_rng_bits(&rng), third = cb_rng_bits(&rng);
-    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 3);
-    assert_true(first == cb_rng_bits(&rng) && second == cb_rng_bits(&rng) && third == cb_rng_bits(&rng));
-    cb_rng_start(&rng, 42, CB_RNG_FORWARD, 1, 2, 4);
-    assert_true(first != cb_rng_bits(&rng));
-    cb_rng_start(&rng, 42, CB_RNG_RULE, 1, 2, 3);
-    assert_true(first != cb_rng_bits(&rng));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        cb_rng_start(&rng, 0x299f31d0a4093822, known[i].purpose, 1, 2, 3);
+        for (size_t k = 0; k < 4; k++)
+            CHECK_EQ(cb_rng_bits(&rng), known[i].bits[k]);
+    }
+    cb_rng_start(&rng, 0x299f31d0a4093822, CB_RNG_FORWARD, 1, 2, 3);
+    CHECK(cb_rng_uniform(&rng) == 0x1.cae3d818e2570p-3);
+}
+
+static void rng_normal(void) {
+    enum { DRAWS = 20000 };
+    cb_rng rng;
     double sum = 0, squares = 0;
-    for (uint32_t i = 0; i < 20000; i++) {
-        cb_rng_start(&rng, 7, CB_RNG_CASE, i, 0, 0);
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        cb_rng_start(&rng, 7, CB_RNG_OPENING, i, 0, 0);
         double normal = cb_rng_normal(&rng);
         sum += normal;
         squares += normal * normal;
     }
-    assert_true(fabs(sum / 20000) < 0.03 && fabs(squares / 20000 - 1) < 0.05);
+    CHECK_NEAR(sum / DRAWS, 0, 0.03);
+    CHECK_NEAR(squares / DRAWS, 1, 0.05);
 }
 
 /* The second variable counts a thousand times the first, and its range takes that out again; the third never varies. */
-static void tours_go_to_the_nearest(void **state) {
-    (void)state;
+static void tours_go_to_the_nearest(void) {
     const double outcome[] = {0, 0, 7, 1, 1000, 7, .1, 0, 7, .9, 1000, 7, 0, 300, 7};
     uint32_t tour[1000];
     cb_node node = {.outcome = outcome, .outcomes = 5, .randoms = 3};
-    assert_true(cb_find_tour(&node, tour));
+    CHECK(cb_find_tour(&node, tour));
     const uint32_t expected[] = {0, 2, 4, 3, 1};
-    assert_memory_equal(tour, expected, sizeof expected);
+    CHECK_BYTES(tour, expected, sizeof expected);
     node = (cb_node){.outcomes = 3};
-    assert_true(cb_find_tour(&node, tour));
-    assert_true(tour[0] == 0 && tour[1] == 1 && tour[2] == 2);
+    CHECK(cb_find_tour(&node, tour));
+    CHECK(tour[0] == 0 && tour[1] == 1 && tour[2] == 2);
     double many[1000];
     bool seen[1000] = {false};
     for (size_t k = 0; k < 1000; k++)
         many[k] = (double)(k * 7919 % 1000);
     node = (cb_node){.outcome = many, .outcomes = 1000, .randoms = 1};
-    assert_true(cb_find_tour(&node, tour));
+    CHECK(cb_find_tour(&node, tour));
     for (size_t k = 0; k < 1000; k++)
         seen[tour[k]] = true;
     for (size_t k = 0; k < 1000; k++)
-        assert_true(seen[k]);
+        CHECK(seen[k]);
 }
 
-static void risk_weights_have_their_floor(void **state) {
-    (void)state;
+static void risk_weights_have_their_floor(void) {
     const double p[4] = {.25, .25, .25, .25}, cost[4] = {1, 4, 4, 2};
     double w[4];
-    size_t order[8];
-    cb_risk_weights((cb_risk){.beta = .5, .alpha = .5}, p, cost, 4, order, w);
-    assert_true(w[0] == .125 && w[1] == .375 && w[2] == .375 && w[3] == .125);
-    cb_risk_weights((cb_risk){.beta = 0, .alpha = .3}, p, cost, 4, order, w);
-    assert_true(w[0] == 0 && fabs(w[1] - .25 / .3) < 1e-15 && fabs(w[2] - .05 / .3) < 1e-15 && w[3] == 0);
-    cb_risk_weights((cb_risk){.beta = 1, .alpha = 1}, p, cost, 4, order, w);
-    assert_true(w[0] == .25 && w[3] == .25);
+    const double *worst[4];
+    cb_risk_weights((cb_risk){.beta = .5, .alpha = .5}, p, cost, 4, worst, w);
+    CHECK(w[0] == .125 && w[1] == .375 && w[2] == .375 && w[3] == .125);
+    cb_risk_weights((cb_risk){.beta = 0, .alpha = .3}, p, cost, 4, worst, w);
+    CHECK(w[0] == 0 && fabs(w[1] - .25 / .3) < 1e-15 && fabs(w[2] - .05 / .3) < 1e-15 && w[3] == 0);
+    cb_risk_weights((cb_risk){.beta = 1, .alpha = 1}, p, cost, 4, worst, w);
+    CHECK(w[0] == .25 && w[3] == .25);
 }
 
-static void pool_finds_the_worst_cuts(void **state) {
-    (void)state;
+static void pool_finds_the_worst_cuts(void) {
     enum { STATES = 7, CUTS = 300 };
     cb_pool pool;
     double record[CUTS][CB_CUT_SLOPES + STATES], x[STATES] = {1, 2, 3, 4, 5, 6, 7};
     size_t count = CUTS;
-    assert_int_equal(cb_pool_init(&pool, comm, STATES, 2), 0);
+    CHECK_EQ(cb_pool_init(&pool, comm, STATES, 2), 0);
     for (size_t i = 0; i < CUTS; i++) {
         record[i][CB_CUT_FUNCTION] = (double)(i % 2);
         record[i][CB_CUT_ITERATION] = 1;
@@ -97,49 +127,51 @@ static void pool_finds_the_worst_cuts(void **state) {
             record[i][CB_CUT_SLOPES + s] = i < CUTS / 2 || s > 1 ? 0.5 : s == 0 ? 1 : 0.25;
     }
     for (size_t times = 1; times < 3; times++) { /* the second time all are there already */
-        assert_int_equal(cb_pool_add(&pool, *record, &count, COBRE_SDDP_OK), 0);
-        assert_int_equal(pool.cuts, times * CUTS);
-        assert_int_equal(pool.list[0].count + pool.list[1].count, CUTS);
+        CHECK_EQ(cb_pool_add(&pool, *record, &count, COBRE_SDDP_OK), 0);
+        CHECK_EQ(pool.cuts, times * CUTS);
+        CHECK_EQ(pool.list[0].count + pool.list[1].count, CUTS);
     }
     cb_violation worst[3];
-    assert_int_equal(cb_pool_violated(&pool, 0, x, 14 + 147, 0.5, worst, 3), 2);
-    assert_true(worst[0].value == 14 + 148 && worst[0].id < worst[1].id);
-    assert_int_equal(cb_pool_violated(&pool, 1, x, 0, 0, worst, 3), 3);
-    assert_true(worst[0].value == 14 + 149 && worst[2].value == 14 + 147);
+    CHECK_EQ(cb_pool_violated(&pool, 0, x, 14 + 147, 0.5, worst, 3), 2);
+    CHECK(worst[0].value == 14 + 148 && worst[0].id < worst[1].id);
+    CHECK_EQ(cb_pool_violated(&pool, 1, x, 0, 0, worst, 3), 3);
+    CHECK(worst[0].value == 14 + 149 && worst[2].value == 14 + 147);
     record[0][CB_CUT_INTERCEPT] = NAN;
     count = 1;
-    assert_int_equal(cb_pool_add(&pool, *record, &count, cb_sddp_memory("this", 1)), COBRE_SDDP_OUT_OF_MEMORY);
-    assert_non_null(strstr(cobre_sddp_last_error()->message, "no memory for this"));
+    CHECK_EQ(cb_pool_add(&pool, *record, &count, cb_sddp_memory("this", 1)), COBRE_SDDP_OUT_OF_MEMORY);
+    CHECK_HOLDS(cobre_sddp_last_error()->message, "no memory for this");
     cb_pool_free(&pool);
 }
 
 /* A used LP and a fresh one, given the same start, go the same way bit by bit: the promise behind lp.h. */
 static void start_forgets(const char *name) {
     const cb_lp_solver *solver = cb_lp_solver_by_name(name);
-    if (!solver)
-        skip();
+    if (!solver) {
+        puts("skipped: the solver is not in this build");
+        return;
+    }
     cobre_sddp_problem *problem = find_case("mccardle_farm")->build();
-    assert_int_equal(cb_problem_finish(comm, problem, name), 0);
+    CHECK_EQ(cb_problem_finish(comm, problem, name), 0);
     cb_stage_kind kind = {.problem = problem, .solver = solver};
     cb_stage *used, *fresh;
     cb_start start = {0};
-    assert_int_equal(cb_stage_create(&kind, &problem->node[4], &used), 0);
+    CHECK_EQ(cb_stage_create(&kind, &problem->node[4], &used), 0);
     cb_rng rng;
     for (uint32_t round = 0; round < 50; round++) {
         double x[4], slopes[2][4];
-        cb_rng_start(&rng, 1, CB_RNG_CASE, round, 0, 0);
+        cb_rng_start(&rng, 1, CB_RNG_OPENING, round, 0, 0);
         for (size_t s = 0; s < 4; s++)
             x[s] = (s == 0 ? 60 : 900) * cb_rng_uniform(&rng);
-        assert_int_equal(cb_stage_create(&kind, &problem->node[4], &fresh), 0);
+        CHECK_EQ(cb_stage_create(&kind, &problem->node[4], &fresh), 0);
         cb_stage *both[2] = {used, fresh};
         for (size_t i = 0; i < 2; i++) {
             cb_stage_start(both[i], &start);
             cb_stage_set_state(both[i], x);
-            assert_int_equal(cb_stage_solve(both[i], 0, NULL), 0);
+            CHECK_EQ(cb_stage_solve(both[i], 0, NULL), 0);
             cb_stage_slopes(both[i], slopes[i]);
         }
-        assert_memory_equal(&used->objective, &fresh->objective, sizeof(double));
-        assert_memory_equal(slopes[0], slopes[1], sizeof slopes[0]);
+        CHECK_BYTES(&used->objective, &fresh->objective, sizeof(double));
+        CHECK_BYTES(slopes[0], slopes[1], sizeof slopes[0]);
         cb_stage_save(fresh, &start);
         cb_stage_free(fresh);
     }
@@ -148,37 +180,37 @@ static void start_forgets(const char *name) {
     cobre_sddp_problem_free(&problem);
 }
 
-static void glpk_start_forgets(void **state) {
-    (void)state;
+static void glpk_start_forgets(void) {
     start_forgets("glpk");
 }
 
-static void clp_start_forgets(void **state) {
-    (void)state;
+static void clp_start_forgets(void) {
     start_forgets("clp");
 }
 
-static void solver_by_size(void **state) {
-    (void)state;
+static void solver_by_size(void) {
     const cb_lp_solver *solver;
-    if (!cb_lp_solver_by_name("glpk") || !cb_lp_solver_by_name("clp"))
-        skip();
-    assert_int_equal(cb_lp_choose(NULL, 9, &solver), 0);
-    assert_string_equal(solver->name, "glpk");
-    assert_int_equal(cb_lp_choose(NULL, 1000, &solver), 0);
-    assert_string_equal(solver->name, "clp");
-    assert_int_equal(cb_lp_choose("glpk", 1000, &solver), 0);
-    assert_string_equal(solver->name, "glpk");
-    assert_int_equal(cb_lp_choose("pencil", 9, &solver), COBRE_SDDP_SOLVER_NOT_AVAILABLE);
+    if (!cb_lp_solver_by_name("glpk") || !cb_lp_solver_by_name("clp")) {
+        puts("skipped: this build has one solver");
+        return;
+    }
+    CHECK_EQ(cb_lp_choose(NULL, 9, &solver), 0);
+    CHECK_TEXT(solver->name, "glpk");
+    CHECK_EQ(cb_lp_choose(NULL, 1000, &solver), 0);
+    CHECK_TEXT(solver->name, "clp");
+    CHECK_EQ(cb_lp_choose("glpk", 1000, &solver), 0);
+    CHECK_TEXT(solver->name, "glpk");
+    CHECK_EQ(cb_lp_choose("pencil", 9, &solver), COBRE_SDDP_SOLVER_NOT_AVAILABLE);
 }
 
 /* GLPK that has no memory jumps back instead of ending the program. What it had is lost, new objects work. In a process of
  * its own, because of the limit. */
-static void glpk_gives_up(void **state) {
-    (void)state;
+static void glpk_gives_up(void) {
     const cb_lp_solver *solver = cb_lp_solver_by_name("glpk");
-    if (!solver)
-        skip();
+    if (!solver) {
+        puts("skipped: the solver is not in this build");
+        return;
+    }
     pid_t child = fork();
     if (child == 0) {
         double cost[2] = {1, 1}, low[2] = {0, 0}, high[2] = {5, 5}, value[2] = {1, 1};
@@ -213,13 +245,12 @@ static void glpk_gives_up(void **state) {
         _exit(good ? 0 : 4);
     }
     int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
 }
 
 /* A stage without a way out is reported with its node, its noise and a written LP. */
-static void infeasible_stage(void **state) {
-    (void)state;
+static void infeasible_stage(void) {
     cobre_sddp_problem *p = cb_problem_new("infeasible", false);
     size_t x = cb_add_state(p, "x", 1), n = cb_add_node(p, "only", 1);
     size_t in = cb_add_column(p, n, "x_in", -INFINITY, INFINITY, 0), out = cb_add_column(p, n, "x_out", 0, 1, 1);
@@ -232,23 +263,22 @@ static void infeasible_stage(void **state) {
     cb_add_edge(p, CB_ROOT, n, 1, 1);
     cobre_sddp_policy *policy;
     cobre_sddp_options options = {.struct_size = sizeof options, .lp_folder = "/tmp"};
-    assert_int_equal(cb_problem_finish(comm, p, NULL), 0);
-    assert_int_equal(cobre_sddp_train(comm, p, &options, &policy, NULL), COBRE_SDDP_LP_FAILED);
+    CHECK_EQ(cb_problem_finish(comm, p, NULL), 0);
+    CHECK_EQ(cobre_sddp_train(comm, p, &options, &policy, NULL), COBRE_SDDP_LP_FAILED);
     const cobre_sddp_error *error = cobre_sddp_last_error();
-    assert_non_null(strstr(error->message, "node only, outcome 1: w = 5: the LP is infeasible"));
-    assert_int_equal(access(error->file, R_OK), 0);
+    CHECK_HOLDS(error->message, "node only, outcome 1: w = 5: the LP is infeasible");
+    CHECK_EQ(access(error->file, R_OK), 0);
     unlink(error->file);
     cobre_sddp_problem_free(&p);
 }
 
 /* JuMP names random variables inflow[1]: only tables of hydrothermal cases leave out what is around the brackets. */
-static void scenarios_know_brackets(void **state) {
-    (void)state;
+static void scenarios_know_brackets(void) {
     char path[] = "/tmp/cobre-scenarios-XXXXXX";
     int fd = mkstemp(path);
-    assert_true(fd >= 0);
+    CHECK(fd >= 0);
     static const char table[] = "scenario,node,inflow[1],noise[1]\na,only,3,4\n";
-    assert_int_equal(write(fd, table, sizeof table - 1), sizeof table - 1);
+    CHECK_EQ(write(fd, table, sizeof table - 1), sizeof table - 1);
     close(fd);
     cobre_sddp_problem *p = cb_problem_new("brackets", false);
     size_t n = cb_add_node(p, "only", 1);
@@ -257,29 +287,93 @@ static void scenarios_know_brackets(void **state) {
     cb_add_edge(p, CB_ROOT, n, 1, 1);
     cb_read_scenarios(p, path, false);
     unlink(path);
-    assert_int_equal(p->errors, 0);
-    assert_int_equal(p->scenarios, 1);
-    assert_true(p->scenario[0].values[0][0] == 4 && p->scenario[0].values[0][1] == 3);
+    CHECK_EQ(p->errors, 0);
+    CHECK_EQ(p->scenarios, 1);
+    CHECK(p->scenario[0].values[0][0] == 4 && p->scenario[0].values[0][1] == 3);
     cobre_sddp_problem_free(&p);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rng_is_philox),
-        cmocka_unit_test(tours_go_to_the_nearest),
-        cmocka_unit_test(risk_weights_have_their_floor),
-        cmocka_unit_test(pool_finds_the_worst_cuts),
-        cmocka_unit_test(glpk_start_forgets),
-        cmocka_unit_test(clp_start_forgets),
-        cmocka_unit_test(solver_by_size),
-        cmocka_unit_test(glpk_gives_up),
-        cmocka_unit_test(infeasible_stage),
-        cmocka_unit_test(scenarios_know_brackets),
+/* Changes and solves that are made again give the same bits, whether or not anybody looks at the solutions in between. */
+enum { REPEATED_SOLVES = 200 };
+static void change_and_solve(const cb_lp_solver *solver, bool look, double objective[REPEATED_SOLVES]) {
+    enum { COLUMNS = 12, ROWS = 5 };
+    double cost[COLUMNS], low[COLUMNS] = {0}, high[COLUMNS], row_low[ROWS], row_high[ROWS], value[COLUMNS * ROWS];
+    int begin[COLUMNS + 1], index[COLUMNS * ROWS];
+    for (int e = 0; e < COLUMNS * ROWS; e++) {
+        value[e] = 1 + e * 37 % 11 / 7.0;
+        index[e] = e % ROWS;
+    }
+    for (int j = 0; j <= COLUMNS; j++)
+        begin[j] = j * ROWS;
+    for (int j = 0; j < COLUMNS; j++) {
+        cost[j] = 5 + j * 29 % 13 / 3.0;
+        high[j] = 10;
+    }
+    for (int i = 0; i < ROWS; i++) {
+        row_low[i] = 20 + i;
+        row_high[i] = INFINITY;
+    }
+    cb_lp_model model = {COLUMNS, ROWS, cost, low, high, row_low, row_high, begin, index, value};
+    cb_lp *lp = solver->create(&model);
+    for (int k = 0, extra = 0; k < REPEATED_SOLVES; k++) {
+        double some = k * 31 % 17 / 16.0;
+        if (k % 20 == 0) {
+            solver->start(lp, NULL, 0, NULL);
+            extra = 0;
+        }
+        solver->set_row(lp, k % ROWS, 15 + 30 * some, INFINITY);
+        solver->set_column(lp, k % COLUMNS, some, 4 + some);
+        solver->set_cost(lp, k * 5 % COLUMNS, 3 + 7 * some);
+        solver->set_entry(lp, k * 3 % ROWS, k * 7 % COLUMNS, 1 + some);
+        if (k % 4 == 3) {
+            cb_lp_row row = {3, (int[]){0, 4, 9}, (double[]){1, 1 + some, 2 - some}, 5 + 5 * some};
+            solver->add_row(lp, &row);
+            extra++;
+        }
+        CHECK_EQ(cb_lp_solve(solver, lp), CB_LP_OPTIMAL);
+        unsigned char basis[COLUMNS + ROWS + REPEATED_SOLVES];
+        if (look) {
+            solver->basis(lp, basis);
+            for (int j = 0; j < COLUMNS; j++)
+                CHECK(isfinite(solver->column_value(lp, j)) && isfinite(solver->column_dual(lp, j)));
+            for (int i = 0; i < ROWS; i++)
+                CHECK(isfinite(solver->row_dual(lp, i)));
+            for (int i = 0; i < extra; i++)
+                CHECK_EQ(solver->extra_stand(lp, i), basis[COLUMNS + ROWS + i]);
+        }
+        objective[k] = solver->objective(lp);
+    }
+    solver->destroy(lp);
+}
+
+static void looking_changes_nothing(void) {
+    double blind[REPEATED_SOLVES], looked_at[REPEATED_SOLVES];
+    for (size_t i = 0; cb_lp_solver_at(i); i++) {
+        change_and_solve(cb_lp_solver_at(i), false, blind);
+        change_and_solve(cb_lp_solver_at(i), true, looked_at);
+        CHECK_BYTES(blind, looked_at, sizeof blind);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_case tests[] = {
+        CHECK_CASE(rng_is_philox),
+        CHECK_CASE(rng_streams),
+        CHECK_CASE(rng_normal),
+        CHECK_CASE(tours_go_to_the_nearest),
+        CHECK_CASE(risk_weights_have_their_floor),
+        CHECK_CASE(pool_finds_the_worst_cuts),
+        CHECK_CASE(glpk_start_forgets),
+        CHECK_CASE(clp_start_forgets),
+        CHECK_CASE(solver_by_size),
+        CHECK_CASE(glpk_gives_up),
+        CHECK_CASE(infeasible_stage),
+        CHECK_CASE(scenarios_know_brackets),
+        CHECK_CASE(looking_changes_nothing),
+        CHECK_END,
     };
-    if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
-        COBRE_OK)
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));
+    int failed = check_main(argc, argv, tests);
     cobre_comm_free(&comm);
     return failed;
 }

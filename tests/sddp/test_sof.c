@@ -94,14 +94,12 @@ static const kit_mistake mistakes[] = {
     {GAS, "\"validation_scenarios\": [", "\"validation_scenarios\": [[], ", NULL, 105, "this is empty"},
 };
 
-static void each_mistake(void **state) {
-    (void)state;
+static void each_mistake(void) {
     kit_each_mistake(mistakes, sizeof mistakes / sizeof *mistakes);
 }
 
 /* In the order of the nodes that show them; an error of a shared subproblem is told once. */
-static void all_at_once(void **state) {
-    (void)state;
+static void all_at_once(void) {
     static const char *const edits[][2] = {{"\"name\": \"Gas", "\"nome\": \"Gas"},
                                            {"\"in\": \"store_in\"", "\"in\": \"y\""},
                                            {"\"variable_1\": \"price\"", "\"variable_1\": \"prize\""},
@@ -124,17 +122,16 @@ static void all_at_once(void **state) {
     kit_read(&r);
     if (r.count != sizeof expected / sizeof *expected)
         kit_show(&r);
-    assert_int_equal(r.count, sizeof expected / sizeof *expected);
+    CHECK_EQ(r.count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < r.count; i++) {
-        assert_int_equal(r.issue[i].line, expected[i].line);
-        assert_non_null(strstr(r.issue[i].message, expected[i].expected));
+        CHECK_EQ(r.issue[i].line, expected[i].line);
+        CHECK_HOLDS(r.issue[i].message, expected[i].expected);
     }
     kit_free(&r);
 }
 
 /* Bounds of an incoming state hold for what the nodes before may leave, and not for what the last ones leave. */
-static void incoming_bounds(void **state) {
-    (void)state;
+static void incoming_bounds(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"constraints\": [",
              "\"constraints\": [" SET("store_in", "\"Interval\", \"lower\": 1, \"upper\": 7") ",");
@@ -142,51 +139,47 @@ static void incoming_bounds(void **state) {
     for (size_t n = 0; n < r.problem->nodes; n++) {
         const cb_column *left = kit_column(&r, n, "store_out");
         bool last = r.problem->node[n].edges == 0;
-        assert_true(left->lower == (last ? 0 : 1) && left->upper == (last ? 10 : 7));
+        CHECK(left->lower == (last ? 0 : 1) && left->upper == (last ? 10 : 7));
     }
     kit_free(&r);
 }
 
 /* A problem whose name is empty is called as its file is. */
-static void empty_name(void **state) {
-    (void)state;
+static void empty_name(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "Gas store: buy, keep and sell while the market is calm or tight", "");
     kit_read_well(&r);
-    assert_non_null(strstr(r.problem->name, "gas.sof.json"));
+    CHECK_HOLDS(r.problem->name, "gas.sof.json");
     kit_free(&r);
 }
 
 /* A row without a name gets one that no other row has. */
-static void names_of_rows(void **state) {
-    (void)state;
+static void names_of_rows(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"name\": \"balance\",", "");
     kit_edit("gas.sof.json", "\"name\": \"market\"", "\"name\": \"r1\"");
     kit_read_well(&r);
     kit_near(kit_row(&r, 0, "r1_")->upper, 0);
-    assert_true(kit_row(&r, 0, "r1")->lower < -1e300);
+    CHECK(kit_row(&r, 0, "r1")->lower < -1e300);
     kit_free(&r);
 }
 
 /* What the LPs of the nodes show of a problem that was read well. */
 static void find_bounds(void) {
     r.count = 0;
-    assert_int_equal(cb_problem_share(comm, r.problem), 0);
-    assert_int_equal(cb_problem_find_bounds(r.problem, NULL), 0);
+    CHECK_EQ(cb_problem_share(comm, r.problem), 0);
+    CHECK_EQ(cb_problem_find_bounds(r.problem, NULL), 0);
 }
 
-static void without_bound(void **state) {
-    (void)state;
+static void without_bound(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"Interval\", \"lower\": 0, \"upper\": 10", "\"LessThan\", \"upper\": 10");
     kit_edit("gas.sof.json", "\"GreaterThan\", \"lower\": 0", "\"GreaterThan\", \"lower\": 5");
     kit_read_well(&r);
     find_bounds();
-    assert_int_equal(r.count, 5);
-    assert_true(r.issue[0].line == 9 && strstr(r.issue[0].message, "node 1, outcome 1: its own LP is infeasible"));
-    assert_true(r.issue[2].line == 22 &&
-                strstr(r.issue[2].message, "node 2 tight, outcome 1: its own LP is unbounded"));
+    CHECK_EQ(r.count, 5);
+    CHECK(r.issue[0].line == 9 && strstr(r.issue[0].message, "node 1, outcome 1: its own LP is infeasible"));
+    CHECK(r.issue[2].line == 22 && strstr(r.issue[2].message, "node 2 tight, outcome 1: its own LP is unbounded"));
     kit_free(&r);
 }
 
@@ -198,35 +191,31 @@ static void finish(kit_result *result) {
         (void)cb_problem_find_bounds(result->problem, NULL);
 }
 
-static void ends_too_late(void **state) {
-    (void)state;
+static void ends_too_late(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"3 calm\": 0.8, \"3 tight\": 0.2", "\"2 calm\": 0.99999999");
     kit_read_well(&r);
     find_bounds();
-    assert_int_equal(r.count, 1);
-    assert_non_null(strstr(r.issue[0].message, "the process goes on for too long"));
+    CHECK_EQ(r.count, 1);
+    CHECK_HOLDS(r.issue[0].message, "the process goes on for too long");
     kit_free(&r);
 }
 
-static void scrambled(void **state) {
-    (void)state;
+static void scrambled(void) {
     kit_copy("gas.sof.json");
     kit_scramble("gas.sof.json", 2000, finish);
     kit_read_well(&r);
     kit_free(&r);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake),  cmocka_unit_test(all_at_once),   cmocka_unit_test(incoming_bounds),
-        cmocka_unit_test(empty_name),    cmocka_unit_test(names_of_rows), cmocka_unit_test(without_bound),
-        cmocka_unit_test(ends_too_late), cmocka_unit_test(scrambled),
+int main(int argc, char **argv) {
+    static const check_case tests[] = {
+        CHECK_CASE(each_mistake),  CHECK_CASE(all_at_once),   CHECK_CASE(incoming_bounds),
+        CHECK_CASE(empty_name),    CHECK_CASE(names_of_rows), CHECK_CASE(without_bound),
+        CHECK_CASE(ends_too_late), CHECK_CASE(scrambled),     CHECK_END,
     };
-    if (cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm) !=
-        COBRE_OK)
-        return 1;
-    int failed = cmocka_run_group_tests(tests, kit_make_folder, kit_remove_folder);
+    CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));
+    int failed = kit_main(argc, argv, tests);
     cobre_comm_free(&comm);
     return failed;
 }

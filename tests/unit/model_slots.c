@@ -1,22 +1,23 @@
 /*
- * A model checker for the slot protocol of the shm backend: it visits every state that a small job can reach and
- * inspects each. It needs nothing but C11 and takes a few seconds. With any argument it prints the trace of each flaw.
+ * A model checker for the slot protocol of the shm backend (src/backends/shm/wait.c): it visits every state that a small
+ * job can reach and inspects each. It needs nothing but C11 and takes a few seconds. With any argument it prints the trace
+ * of each flaw.
  *
  * The protocol, for each rank in its round n:
  *   1. write the payload of its slot n & 1 (plain stores);
- *   2. store n in the slot's word (release), fence (sequentially consistent), load its own count of sleepers and, if
- *      that is not zero, wake all who sleep on the word;
- *   3. for each peer look at the word of its slot n & 1 until it is n; to sleep, add 1 to the peer's count, call
- *      futex_wait with the value last seen, subtract 1, look again;
+ *   2. store n in the slot's word, load its own count of sleepers (both sequentially consistent) and, if that is not zero,
+ *      wake all who sleep on the word;
+ *   3. for each peer look at the word of its slot n & 1 until it is n. To sleep, add 1 to the peer's count and read the
+ *      word again (both sequentially consistent); unless it is n by now, call futex_wait with the value just read;
+ *      subtract 1 (relaxed) and look again;
  *   4. read the peers' payloads. A pipelined rank may write its payload of n + 1 at any time from here on.
  *
  * The machine. A rank's stores go to a buffer of its own and reach memory later, at any time: in order (TSO, which is
- * x86), or in any order that keeps the order of each location, where only a release store waits for all earlier ones
- * (PSO). A fence waits until the buffer is empty, and so does the addition to a count. The subtraction needs less: it
- * lies in the buffer like a store. futex_wait compares and falls asleep in one step and is no barrier; the model with a
- * late count shows that one of the two, the addition or futex_wait, must be. (On ARM the addition alone is none for
- * loads that follow it, whatever its memory order; Linux has a barrier in futex_wait, but does not promise it.) A
- * sleeper may wake for no reason at any time: a signal, or the look for dead ranks.
+ * x86), or in any order that keeps the order of each location, where only the store of a word, which is also a release,
+ * waits for all earlier ones (PSO). A sequentially consistent load waits until the buffer is empty. Additions to a count
+ * and subtractions lie in the buffer like stores (x86 is stricter; ARM is not). futex_wait compares and falls asleep in
+ * one step and is no barrier: Linux has one there, but does not promise it, and the model in which the word is read too
+ * early shows that it would be needed. A sleeper may wake for no reason at any time: a signal, or the look for dead ranks.
  *
  * What is abstracted. A payload is one value, its round; a mixture of two shows as the wrong one in another
  * interleaving. A rank reads only what others wrote, so no load is served by its own buffer. Spinning is one look.
@@ -40,14 +41,31 @@
 
 enum { MAX_RANKS = 3, MAX_STORES = 4, ROUNDS_WRAP = 8, NEVER_WRITTEN = 0xff };
 
-enum step { COPY_IN, PUBLISH, CHECK, WAKE, LOOK, COUNT, SLEEP, UNCOUNT, READ, COPY_AHEAD, DRAIN, STIR, ASLEEP, DONE };
+enum step {
+    COPY_IN,
+    PUBLISH,
+    CHECK,
+    WAKE,
+    LOOK,
+    COUNT,
+    READ_AGAIN,
+    SLEEP,
+    UNCOUNT,
+    READ,
+    COPY_AHEAD,
+    DRAIN,
+    STIR,
+    ASLEEP,
+    DONE
+};
 static const char *const step_names[] = {
     [COPY_IN] = "writes its payload",
     [PUBLISH] = "stores its word",
-    [CHECK] = "fences, loads its count",
+    [CHECK] = "loads its count",
     [WAKE] = "wakes sleepers",
     [LOOK] = "looks at the word",
     [COUNT] = "adds to the count",
+    [READ_AGAIN] = "reads the word again",
     [SLEEP] = "calls futex_wait",
     [UNCOUNT] = "subtracts from the count",
     [READ] = "reads the payload",
@@ -84,14 +102,15 @@ static const char *const violation_names[] = {
 
 enum change {
     ONE_SLOT = 1,
-    NO_FENCE = 2,
-    LATE_COUNT = 4,
+    EARLY_CHECK = 2,
+    EARLY_READ = 4,
     NO_RELEASE = 8,
     SKIP_PEER = 16,
     EARLY_COPY = 32,
     ONE_BIT_WORD = 64,
     START_AT_ZERO = 128,
-    WAIT_IS_BARRIER = 256
+    WAIT_IS_BARRIER = 256,
+    NO_COMPARISON = 512
 };
 enum memory { TSO, PSO };
 
@@ -195,7 +214,7 @@ static void go_to_peer(const struct model *model, struct rank *rank, unsigned me
 
 static bool check_sleepers(const struct model *model, struct state *state, unsigned me) {
     struct rank *rank = &state->rank[me];
-    if (rank->stores != 0 && !with(model, NO_FENCE))
+    if (rank->stores != 0 && !with(model, EARLY_CHECK))
         return false;
     if (state->sleepers[me] != 0)
         rank->next = WAKE;
@@ -215,31 +234,32 @@ static bool wake_all(const struct model *model, struct state *state, unsigned me
     return true;
 }
 
+static uint8_t word_of_peer(const struct model *model, const struct state *state, const struct rank *rank) {
+    return state->word[rank->peer][slot_of(model, rank->round)];
+}
+
 static bool look(const struct model *model, struct state *state, unsigned me) {
     struct rank *rank = &state->rank[me];
-    uint8_t word = state->word[rank->peer][slot_of(model, rank->round)];
-    if (word == word_of(model, rank->round)) {
+    if (word_of_peer(model, state, rank) == word_of(model, rank->round))
         go_to_peer(model, rank, me, LOOK, rank->peer + 1u);
-    } else {
-        rank->seen = word;
+    else
         rank->next = COUNT;
-    }
     return true;
 }
 
-static bool count_sleeper(const struct model *model, struct state *state, unsigned me) {
+static bool read_again(const struct model *model, struct state *state, unsigned me) {
     struct rank *rank = &state->rank[me];
-    rank->next = SLEEP;
-    if (with(model, LATE_COUNT))
-        return buffer_store(rank, SLEEPERS + rank->peer, 1);
-    write_memory(state, me, SLEEPERS + rank->peer, 1);
-    return rank->stores == 0;
+    uint8_t word = word_of_peer(model, state, rank);
+    bool reached = word == word_of(model, rank->round);
+    rank->next = reached ? UNCOUNT : SLEEP;
+    rank->seen = reached ? 0 : word;
+    return rank->stores == 0 || with(model, EARLY_READ);
 }
 
 static bool futex_wait(const struct model *model, struct state *state, unsigned me) {
     struct rank *rank = &state->rank[me];
-    bool equal = state->word[rank->peer][slot_of(model, rank->round)] == rank->seen;
-    rank->next = equal ? ASLEEP : UNCOUNT;
+    bool equal = word_of_peer(model, state, rank) == rank->seen;
+    rank->next = equal || with(model, NO_COMPARISON) ? ASLEEP : UNCOUNT;
     rank->seen = 0;
     return rank->stores == 0 || !with(model, WAIT_IS_BARRIER);
 }
@@ -255,7 +275,8 @@ static bool execute(struct search *search, struct state *state, unsigned me) {
     case CHECK: return check_sleepers(model, state, me);
     case WAKE: return wake_all(model, state, me);
     case LOOK: return look(model, state, me);
-    case COUNT: return count_sleeper(model, state, me);
+    case COUNT: rank->next = READ_AGAIN; return buffer_store(rank, SLEEPERS + rank->peer, 1);
+    case READ_AGAIN: return read_again(model, state, me);
     case SLEEP: return futex_wait(model, state, me);
     case UNCOUNT: rank->next = LOOK; return buffer_store(rank, SLEEPERS + rank->peer, 0xff);
     case READ:
@@ -446,9 +467,10 @@ int main(int argc, char **argv) {
         {.name = "one slot", .changes = ONE_SLOT, .expected = {WRONG_PAYLOAD, WRONG_PAYLOAD}},
         {.name = "words of one bit", .changes = ONE_BIT_WORD, .expected = {WRONG_PAYLOAD, WRONG_PAYLOAD}},
         {.name = "first round is 0", .changes = START_AT_ZERO, .expected = {WRONG_PAYLOAD, WRONG_PAYLOAD}},
-        {.name = "no fence", .changes = NO_FENCE, .expected = {LOST_WAKE, LOST_WAKE}},
-        {.name = "count raised late", .changes = LATE_COUNT, .expected = {LOST_WAKE, LOST_WAKE}},
-        {.name = "count late, futex_wait a barrier", .changes = LATE_COUNT | WAIT_IS_BARRIER},
+        {.name = "count checked too early", .changes = EARLY_CHECK, .expected = {LOST_WAKE, LOST_WAKE}},
+        {.name = "word read too early", .changes = EARLY_READ, .expected = {LOST_WAKE, LOST_WAKE}},
+        {.name = "early, futex_wait a barrier", .changes = EARLY_READ | WAIT_IS_BARRIER},
+        {.name = "sleep without a comparison", .changes = NO_COMPARISON, .expected = {LOST_WAKE, LOST_WAKE}},
         {.name = "no release", .changes = NO_RELEASE, .expected = {[PSO] = WRONG_PAYLOAD}},
         {.name = "rank 0 skips rank 2", .ranks = 3, .changes = SKIP_PEER, .expected = {WRONG_PAYLOAD, WRONG_PAYLOAD}},
         {.name = "next payload before the wait",

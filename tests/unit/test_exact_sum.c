@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,10 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <mpfr.h>
 
-#include "cobre/comm.h"
+#include "kit/check.h"
 
 #define MOST_VALUES 6000 /* several times what the accumulator adds between two carries */
 #define MOST_RANKS 8
@@ -78,11 +75,11 @@ static double reference(const double *values, size_t count) {
     mpfr_set_emax(1024);
     mpfr_t *terms = calloc(count + 1, sizeof *terms);
     mpfr_ptr *pointers = calloc(count + 1, sizeof *pointers);
-    assert_non_null(terms);
-    assert_non_null(pointers);
+    CHECK(terms);
+    CHECK(pointers);
     for (size_t i = 0; i < count; i++) {
         mpfr_init2(terms[i], 53);
-        assert_int_equal(mpfr_set_d(terms[i], values[i], MPFR_RNDN), 0);
+        CHECK_EQ(mpfr_set_d(terms[i], values[i], MPFR_RNDN), 0);
         pointers[i] = terms[i];
     }
     mpfr_t sum;
@@ -113,53 +110,48 @@ static double exact_one_by_one(const double *values, size_t count) {
     return cobre_exact_round(&sum);
 }
 
-#define assert_same_bits(actual, expected) same_bits(actual, expected, __FILE__, __LINE__)
+#define CHECK_SAME_BITS(actual, expected) same_bits(actual, expected, __FILE__, __LINE__)
 
 static void same_bits(double actual, double expected, const char *file, int line) {
-    if (bits_of(actual) == bits_of(expected))
-        return;
-    print_error("%a (%016" PRIx64 ") instead of %a (%016" PRIx64 ")\n", actual, bits_of(actual), expected,
-                bits_of(expected));
-    _fail(file, line);
+    if (bits_of(actual) != bits_of(expected))
+        check_failed(file, line, "%a (%016" PRIx64 "), not %a (%016" PRIx64 ")", actual, bits_of(actual), expected,
+                     bits_of(expected));
 }
 
-#define assert_sum(values, count) assert_same_bits(exact(values, count), reference(values, count))
+#define CHECK_SUM(values, count) CHECK_SAME_BITS(exact(values, count), reference(values, count))
 
 /* For sums whose result we know ourselves: MPFR must agree, too. */
-#define assert_sum_is(expected, ...)                                                                                   \
+#define CHECK_SUM_IS(expected, ...)                                                                                    \
     do {                                                                                                               \
         const double values_[] = {__VA_ARGS__};                                                                        \
-        assert_same_bits(reference(values_, COUNT(values_)), expected);                                                \
-        assert_same_bits(exact(values_, COUNT(values_)), expected);                                                    \
+        CHECK_SAME_BITS(reference(values_, COUNT(values_)), expected);                                                 \
+        CHECK_SAME_BITS(exact(values_, COUNT(values_)), expected);                                                     \
     } while (0)
 
-static void random_values_of_all_exponents(void **state) {
-    (void)state;
+static void random_values_of_all_exponents(void) {
     static double values[MOST_VALUES];
     for (size_t round = 0; round < 2000; round++) {
         size_t count = random_below(round % 100 ? 50 : MOST_VALUES);
         for (size_t i = 0; i < count; i++)
             values[i] = random_double(0, 2046);
-        assert_sum(values, count);
-        assert_same_bits(exact_one_by_one(values, count), exact(values, count));
+        CHECK_SUM(values, count);
+        CHECK_SAME_BITS(exact_one_by_one(values, count), exact(values, count));
     }
 }
 
 /* Neighbouring exponents: the bits of all values meet in the result. */
-static void random_values_of_close_exponents(void **state) {
-    (void)state;
+static void random_values_of_close_exponents(void) {
     double values[40];
     for (size_t round = 0; round < 20000; round++) {
         unsigned lowest = (unsigned)random_below(2040);
         size_t count = 1 + random_below(COUNT(values));
         for (size_t i = 0; i < count; i++)
             values[i] = random_double(lowest, lowest + 6);
-        assert_sum(values, count);
+        CHECK_SUM(values, count);
     }
 }
 
-static void heavy_cancellation(void **state) {
-    (void)state;
+static void heavy_cancellation(void) {
     static double values[2 * MOST_VALUES / 4 + 3];
     for (size_t round = 0; round < 500; round++) {
         size_t pairs = random_below(round % 50 ? 30 : MOST_VALUES / 4), left = random_below(4);
@@ -170,48 +162,46 @@ static void heavy_cancellation(void **state) {
         for (size_t i = 0; i < left; i++)
             values[2 * pairs + i] = random_double(0, (unsigned)random_below(2047));
         shuffle(values, 2 * pairs + left);
-        assert_sum(values, 2 * pairs + left);
+        CHECK_SUM(values, 2 * pairs + left);
     }
 }
 
-static void subnormals(void **state) {
-    (void)state;
+static void subnormals(void) {
     static double values[MOST_VALUES];
     for (size_t round = 0; round < 500; round++) {
         size_t count = random_below(round % 50 ? 20 : MOST_VALUES);
         for (size_t i = 0; i < count; i++)
             values[i] = random_double(0, round % 2);
-        assert_sum(values, count);
+        CHECK_SUM(values, count);
     }
-    assert_sum_is(SMALLEST, SMALLEST);
-    assert_sum_is(-SMALLEST, -SMALLEST);
-    assert_sum_is(DBL_MIN, DBL_MIN - SMALLEST, SMALLEST);
-    assert_sum_is(DBL_MIN - SMALLEST, DBL_MIN, -SMALLEST);
+    CHECK_SUM_IS(SMALLEST, SMALLEST);
+    CHECK_SUM_IS(-SMALLEST, -SMALLEST);
+    CHECK_SUM_IS(DBL_MIN, DBL_MIN - SMALLEST, SMALLEST);
+    CHECK_SUM_IS(DBL_MIN - SMALLEST, DBL_MIN, -SMALLEST);
 }
 
 /* Above DBL_MAX the next double would be 2^1024; halfway, 2^1024 - 2^970, the even one is 2^1024: infinity. */
-static void overflow(void **state) {
-    (void)state;
+static void overflow(void) {
     const double half = 0x1p970;
-    assert_sum_is(DBL_MAX, DBL_MAX, DBL_MAX, -DBL_MAX);
-    assert_sum_is(-DBL_MAX, DBL_MAX, -DBL_MAX, -DBL_MAX);
-    assert_sum_is((double)INFINITY, DBL_MAX, DBL_MAX);
-    assert_sum_is((double)-INFINITY, -DBL_MAX, -DBL_MAX);
-    assert_sum_is((double)INFINITY, DBL_MAX, half);
-    assert_sum_is((double)-INFINITY, -DBL_MAX, -half);
-    assert_sum_is((double)INFINITY, DBL_MAX, half, SMALLEST);
-    assert_sum_is(DBL_MAX, DBL_MAX, half, -SMALLEST);
-    assert_sum_is(-DBL_MAX, -DBL_MAX, -half, SMALLEST);
-    assert_sum_is(DBL_MAX, DBL_MAX, nextafter(half, 0));
-    assert_sum_is((double)INFINITY, 0x1p1023, 0x1p1023);
-    assert_sum_is(DBL_MAX, 0x1p1023, 0x1p1023, -half, -SMALLEST);
-    assert_sum_is((double)INFINITY, 0x1p1023, 0x1p1023, -half);
-    assert_sum_is(SMALLEST, DBL_MAX, DBL_MAX, DBL_MAX, SMALLEST, -DBL_MAX, -DBL_MAX, -DBL_MAX);
+    CHECK_SUM_IS(DBL_MAX, DBL_MAX, DBL_MAX, -DBL_MAX);
+    CHECK_SUM_IS(-DBL_MAX, DBL_MAX, -DBL_MAX, -DBL_MAX);
+    CHECK_SUM_IS((double)INFINITY, DBL_MAX, DBL_MAX);
+    CHECK_SUM_IS((double)-INFINITY, -DBL_MAX, -DBL_MAX);
+    CHECK_SUM_IS((double)INFINITY, DBL_MAX, half);
+    CHECK_SUM_IS((double)-INFINITY, -DBL_MAX, -half);
+    CHECK_SUM_IS((double)INFINITY, DBL_MAX, half, SMALLEST);
+    CHECK_SUM_IS(DBL_MAX, DBL_MAX, half, -SMALLEST);
+    CHECK_SUM_IS(-DBL_MAX, -DBL_MAX, -half, SMALLEST);
+    CHECK_SUM_IS(DBL_MAX, DBL_MAX, nextafter(half, 0));
+    CHECK_SUM_IS((double)INFINITY, 0x1p1023, 0x1p1023);
+    CHECK_SUM_IS(DBL_MAX, 0x1p1023, 0x1p1023, -half, -SMALLEST);
+    CHECK_SUM_IS((double)INFINITY, 0x1p1023, 0x1p1023, -half);
+    CHECK_SUM_IS(SMALLEST, DBL_MAX, DBL_MAX, DBL_MAX, SMALLEST, -DBL_MAX, -DBL_MAX, -DBL_MAX);
     double values[12];
     for (size_t round = 0; round < 5000; round++) {
         for (size_t i = 0; i < COUNT(values); i++)
             values[i] = random_double(2040, 2046);
-        assert_sum(values, COUNT(values));
+        CHECK_SUM(values, COUNT(values));
     }
 }
 
@@ -219,18 +209,17 @@ static void overflow(void **state) {
 static void check_ties_at(double x, double half) {
     double above = double_of(bits_of(x) + 1);
     double even = bits_of(x) & 1 ? above : x;
-    assert_sum_is(even, x, half);
-    assert_sum_is(-even, -x, -half);
+    CHECK_SUM_IS(even, x, half);
+    CHECK_SUM_IS(-even, -x, -half);
     if (half > SMALLEST) {
-        assert_sum_is(above, x, half, SMALLEST);
-        assert_sum_is(x, x, half, -SMALLEST);
-        assert_sum_is(-above, -half, -SMALLEST, -x);
-        assert_sum_is(-x, SMALLEST, -half, -x);
+        CHECK_SUM_IS(above, x, half, SMALLEST);
+        CHECK_SUM_IS(x, x, half, -SMALLEST);
+        CHECK_SUM_IS(-above, -half, -SMALLEST, -x);
+        CHECK_SUM_IS(-x, SMALLEST, -half, -x);
     }
 }
 
-static void ties_at_all_positions(void **state) {
-    (void)state;
+static void ties_at_all_positions(void) {
     const uint64_t last = (UINT64_C(1) << 52) - 1;
     for (uint64_t exponent = 2; exponent <= 2046; exponent++) {
         double half = ldexp(1, (int)exponent - 1076);
@@ -241,66 +230,61 @@ static void ties_at_all_positions(void **state) {
 }
 
 /* The bit that breaks the tie at any place below it. */
-static void ties_broken_at_all_positions(void **state) {
-    (void)state;
+static void ties_broken_at_all_positions(void) {
     for (int bit = -1074; bit < 970; bit++) {
-        assert_sum_is(0x1.0000000000001p1023, 0x1p1023, 0x1p970, ldexp(1, bit));
-        assert_sum_is(0x1p1023, 0x1p1023, 0x1p970, -ldexp(1, bit));
+        CHECK_SUM_IS(0x1.0000000000001p1023, 0x1p1023, 0x1p970, ldexp(1, bit));
+        CHECK_SUM_IS(0x1p1023, 0x1p1023, 0x1p970, -ldexp(1, bit));
     }
 }
 
-static void zeros(void **state) {
-    (void)state;
-    assert_same_bits(exact(NULL, 0), 0.0);
-    assert_sum_is(0.0, 0.0);
-    assert_sum_is(-0.0, -0.0);
-    assert_sum_is(-0.0, -0.0, -0.0, -0.0);
-    assert_sum_is(0.0, -0.0, 0.0);
-    assert_sum_is(0.0, 0.0, -0.0);
-    assert_sum_is(0.0, 1.5, -1.5);
-    assert_sum_is(0.0, -0.0, -1.5, 1.5);
-    assert_sum_is(0.0, -SMALLEST, SMALLEST, -0.0);
-    assert_sum_is(-1.5, -0.0, -1.5, -0.0);
+static void zeros(void) {
+    CHECK_SAME_BITS(exact(NULL, 0), 0.0);
+    CHECK_SUM_IS(0.0, 0.0);
+    CHECK_SUM_IS(-0.0, -0.0);
+    CHECK_SUM_IS(-0.0, -0.0, -0.0, -0.0);
+    CHECK_SUM_IS(0.0, -0.0, 0.0);
+    CHECK_SUM_IS(0.0, 0.0, -0.0);
+    CHECK_SUM_IS(0.0, 1.5, -1.5);
+    CHECK_SUM_IS(0.0, -0.0, -1.5, 1.5);
+    CHECK_SUM_IS(0.0, -SMALLEST, SMALLEST, -0.0);
+    CHECK_SUM_IS(-1.5, -0.0, -1.5, -0.0);
 }
 
-static void infinities_and_nan(void **state) {
-    (void)state;
+static void infinities_and_nan(void) {
     const double inf = (double)INFINITY, nan_result = double_of(QUIET_NAN);
     const uint64_t nans[] = {QUIET_NAN, QUIET_NAN | MINUS_ZERO, UINT64_C(0x7ff0000000000001),
                              UINT64_C(0xffffffffffffffff)};
-    assert_sum_is(inf, inf);
-    assert_sum_is(-inf, -inf);
-    assert_sum_is(inf, inf, inf, 1);
-    assert_sum_is(-inf, -inf, DBL_MAX, DBL_MAX);
-    assert_sum_is(inf, -DBL_MAX, -DBL_MAX, inf, -0.0);
-    assert_sum_is(-inf, -inf, -0.0);
-    assert_sum_is(nan_result, inf, -inf);
-    assert_sum_is(nan_result, -inf, 1, inf, inf);
+    CHECK_SUM_IS(inf, inf);
+    CHECK_SUM_IS(-inf, -inf);
+    CHECK_SUM_IS(inf, inf, inf, 1);
+    CHECK_SUM_IS(-inf, -inf, DBL_MAX, DBL_MAX);
+    CHECK_SUM_IS(inf, -DBL_MAX, -DBL_MAX, inf, -0.0);
+    CHECK_SUM_IS(-inf, -inf, -0.0);
+    CHECK_SUM_IS(nan_result, inf, -inf);
+    CHECK_SUM_IS(nan_result, -inf, 1, inf, inf);
     for (size_t i = 0; i < COUNT(nans); i++) {
-        assert_sum_is(nan_result, double_of(nans[i]));
-        assert_sum_is(nan_result, 1, double_of(nans[i]), -0.0);
-        assert_sum_is(nan_result, inf, double_of(nans[i]));
-        assert_sum_is(nan_result, double_of(nans[i]), -inf);
+        CHECK_SUM_IS(nan_result, double_of(nans[i]));
+        CHECK_SUM_IS(nan_result, 1, double_of(nans[i]), -0.0);
+        CHECK_SUM_IS(nan_result, inf, double_of(nans[i]));
+        CHECK_SUM_IS(nan_result, double_of(nans[i]), -inf);
     }
 }
 
 /* Values with all bits set, of one sign: the limbs grow as fast as they can, at each offset within a limb. */
-static void limbs_never_overflow(void **state) {
-    (void)state;
+static void limbs_never_overflow(void) {
     static double values[MOST_VALUES];
     for (uint64_t exponent = 1000; exponent < 1032; exponent++) {
         double value = all_ones(exponent);
         for (int negative = 0; negative < 2; negative++) {
             for (size_t i = 0; i < MOST_VALUES; i++)
                 values[i] = negative ? -value : value;
-            assert_sum(values, MOST_VALUES);
+            CHECK_SUM(values, MOST_VALUES);
         }
     }
 }
 
 /* Added in blocks of any length, with a rounding in between, or one by one: the same sum. */
-static void blocks_of_any_length(void **state) {
-    (void)state;
+static void blocks_of_any_length(void) {
     static double values[MOST_VALUES];
     for (size_t i = 0; i < MOST_VALUES; i++)
         values[i] = all_ones(1024);
@@ -313,9 +297,9 @@ static void blocks_of_any_length(void **state) {
             cobre_exact_add_n(&sum, values + first, count);
             (void)cobre_exact_round(&sum);
         }
-        assert_same_bits(cobre_exact_round(&sum), expected);
+        CHECK_SAME_BITS(cobre_exact_round(&sum), expected);
     }
-    assert_same_bits(exact_one_by_one(values, MOST_VALUES), expected);
+    CHECK_SAME_BITS(exact_one_by_one(values, MOST_VALUES), expected);
 }
 
 /* All of a sum's fields are int64, and all but the last are what the ranks add. */
@@ -328,35 +312,23 @@ static void add_fields(cobre_exact *into, const cobre_exact *from) {
     memcpy(into, a, sizeof a);
 }
 
-static int open_single(void **state) {
-    cobre_config config = {.struct_size = sizeof config, .backend = COBRE_LOCAL};
-    cobre_comm *comm;
-    if (cobre_comm_open(&config, &comm) != COBRE_OK)
-        return -1;
-    *state = comm;
-    return 0;
-}
-
-static int free_single(void **state) {
-    cobre_comm *comm = *state;
-    return cobre_comm_free(&comm) == COBRE_OK ? 0 : -1;
-}
+static cobre_comm *single; /* one rank */
 
 /* As it must be after an allreduce: room for additions, and for the limbs of 2^20 other ranks. */
-static void assert_carried(const cobre_exact *sum) {
-    assert_int_equal(sum->pending, 0);
+static void check_carried(const cobre_exact *sum) {
+    CHECK_EQ(sum->pending, 0);
     for (size_t i = 0; i + 1 < COBRE_EXACT_LIMBS; i++)
-        assert_true(sum->limb[i] >= 0 && sum->limb[i] <= UINT32_MAX);
-    assert_true(llabs(sum->limb[COBRE_EXACT_LIMBS - 1]) <= 1 << 16);
+        CHECK(sum->limb[i] >= 0 && sum->limb[i] <= UINT32_MAX);
+    CHECK(llabs(sum->limb[COBRE_EXACT_LIMBS - 1]) <= 1 << 16);
 }
 
 /* A reduction over one rank. */
-static void carry(cobre_comm *single, cobre_exact *sum) {
-    assert_int_equal(cobre_exact_allreduce(single, sum), COBRE_OK);
-    assert_carried(sum);
+static void carry(cobre_exact *sum) {
+    CHECK_OK(cobre_exact_allreduce(single, sum));
+    check_carried(sum);
 }
 
-static double exact_of_parts(cobre_comm *single, const double *values, size_t count, size_t parts) {
+static double exact_of_parts(const double *values, size_t count, size_t parts) {
     cobre_exact total;
     cobre_exact_init(&total);
     for (size_t part = 0, first = 0; part < parts; part++) {
@@ -364,14 +336,14 @@ static double exact_of_parts(cobre_comm *single, const double *values, size_t co
         cobre_exact sum;
         cobre_exact_init(&sum);
         cobre_exact_add_n(&sum, values + first, last - first);
-        carry(single, &sum);
+        carry(&sum);
         add_fields(&total, &sum);
         first = last;
     }
     return cobre_exact_round(&total);
 }
 
-static void any_order_and_any_split(void **state) {
+static void any_order_and_any_split(void) {
     static double values[MOST_VALUES];
     for (size_t round = 0; round < 60; round++) {
         size_t count = round % 20 ? 1 + random_below(100) : MOST_VALUES;
@@ -383,23 +355,23 @@ static void any_order_and_any_split(void **state) {
         double expected = reference(values, count);
         for (size_t parts = 1; parts <= MOST_RANKS; parts++) {
             shuffle(values, count);
-            assert_same_bits(exact(values, count), expected);
-            assert_same_bits(exact_of_parts(*state, values, count, parts), expected);
+            CHECK_SAME_BITS(exact(values, count), expected);
+            CHECK_SAME_BITS(exact_of_parts(values, count, parts), expected);
         }
     }
 }
 
 /* What adding `value` so many times would give, by doubling. */
-static cobre_exact repeated(cobre_comm *single, double value, int64_t times) {
+static cobre_exact repeated(double value, int64_t times) {
     cobre_exact sum, power;
     cobre_exact_init(&sum);
     cobre_exact_init(&power);
     cobre_exact_add(&power, value);
     for (; times > 0; times /= 2) {
-        carry(single, &power);
+        carry(&power);
         if (times % 2)
             add_fields(&sum, &power);
-        carry(single, &sum);
+        carry(&sum);
         cobre_exact twice = power;
         add_fields(&twice, &power);
         power = twice;
@@ -407,29 +379,28 @@ static cobre_exact repeated(cobre_comm *single, double value, int64_t times) {
     return sum;
 }
 
-static void room_for_2_to_the_62_values(void **state) {
+static void room_for_2_to_the_62_values(void) {
     const int64_t many = (int64_t)1 << 61;
-    cobre_exact most = repeated(*state, DBL_MAX, many), least = repeated(*state, -DBL_MAX, many - 1);
-    assert_same_bits(cobre_exact_round(&most), (double)INFINITY);
-    assert_same_bits(cobre_exact_round(&least), (double)-INFINITY);
+    cobre_exact most = repeated(DBL_MAX, many), least = repeated(-DBL_MAX, many - 1);
+    CHECK_SAME_BITS(cobre_exact_round(&most), (double)INFINITY);
+    CHECK_SAME_BITS(cobre_exact_round(&least), (double)-INFINITY);
     add_fields(&least, &most);
-    assert_int_equal(least.values, 2 * many - 1);
-    assert_same_bits(cobre_exact_round(&least), DBL_MAX);
+    CHECK_EQ(least.values, 2 * many - 1);
+    CHECK_SAME_BITS(cobre_exact_round(&least), DBL_MAX);
 
-    most = repeated(*state, DBL_MAX, 2 * many - 1);
-    assert_same_bits(cobre_exact_round(&most), (double)INFINITY);
-    most = repeated(*state, -SMALLEST, many);
-    assert_same_bits(cobre_exact_round(&most), -0x1p-1013);
+    most = repeated(DBL_MAX, 2 * many - 1);
+    CHECK_SAME_BITS(cobre_exact_round(&most), (double)INFINITY);
+    most = repeated(-SMALLEST, many);
+    CHECK_SAME_BITS(cobre_exact_round(&most), -0x1p-1013);
     cobre_exact_add(&most, 0x1p-1013);
-    assert_same_bits(cobre_exact_round(&most), 0.0);
-    most = repeated(*state, -0.0, many);
-    assert_same_bits(cobre_exact_round(&most), -0.0);
+    CHECK_SAME_BITS(cobre_exact_round(&most), 0.0);
+    most = repeated(-0.0, many);
+    CHECK_SAME_BITS(cobre_exact_round(&most), -0.0);
 }
 
-static void no_sum_is_an_error(void **state) {
-    assert_int_equal(cobre_exact_allreduce(*state, NULL), COBRE_INVALID_ARGUMENT);
-    assert_int_equal(cobre_last_error()->status, COBRE_INVALID_ARGUMENT);
-    assert_string_equal(cobre_last_error()->subject, "sum");
+static void no_sum_is_an_error(void) {
+    CHECK_STATUS(cobre_exact_allreduce(single, NULL), COBRE_INVALID_ARGUMENT);
+    CHECK_TEXT(cobre_last_error()->subject, "sum");
 }
 
 /* One rank of the tests below: the rank's thread only records, the test asserts. */
@@ -464,21 +435,27 @@ static void *sum_over_ranks(void *argument) {
     return NULL;
 }
 
+static bool without_ranks(void) {
+#ifdef COBRE_HAVE_SHM
+    return false;
+#else
+    puts("skipped: shm is not in this build");
+    return true;
+#endif
+}
+
 /* Runs `body` once for each of `size` ranks, each in a thread, and waits for them. */
 static void run_ranks(struct rank *ranks, size_t size, void *(*body)(void *)) {
-#ifndef COBRE_HAVE_SHM
-    skip();
-#endif
     static unsigned runs;
     char name[64];
     snprintf(name, sizeof name, "/cobre-exact-%ld-%zu-%u", (long)getpid(), size, runs++);
     for (size_t r = 0; r < size; r++) {
         ranks[r].config = (cobre_config){
             .struct_size = sizeof(cobre_config), .backend = COBRE_SHM, .rank = r, .size = size, .shm_name = name};
-        assert_int_equal(pthread_create(&ranks[r].thread, NULL, body, &ranks[r]), 0);
+        CHECK_EQ(pthread_create(&ranks[r].thread, NULL, body, &ranks[r]), 0);
     }
     for (size_t r = 0; r < size; r++)
-        assert_int_equal(pthread_join(ranks[r].thread, NULL), 0);
+        CHECK_EQ(pthread_join(ranks[r].thread, NULL), 0);
 }
 
 /* Deals the values out evenly: when there are fewer than ranks, some get none. */
@@ -497,23 +474,23 @@ static void check_over_ranks(size_t size, const double *values, size_t count) {
 
     /* The second allreduce adds, from each rank, the first total and its part again. */
     double *all = calloc((size + 1) * count, sizeof *all);
-    assert_non_null(all);
+    CHECK(all);
     for (size_t i = 0; i < (size + 1) * count; i++)
         all[i] = values[i % count];
     double once = reference(values, count), twice = reference(all, (size + 1) * count);
     free(all);
     for (size_t r = 0; r < size; r++) {
-        if (ranks[r].status != COBRE_OK)
-            fail_msg("rank %zu of %zu: %s", r, size, ranks[r].message);
-        assert_carried(&ranks[r].once);
-        assert_carried(&ranks[r].twice);
-        assert_same_bits(cobre_exact_round(&ranks[r].once), once);
-        assert_same_bits(cobre_exact_round(&ranks[r].twice), twice);
+        CHECK_SAY(ranks[r].status == COBRE_OK, "rank %zu of %zu: %s", r, size, ranks[r].message);
+        check_carried(&ranks[r].once);
+        check_carried(&ranks[r].twice);
+        CHECK_SAME_BITS(cobre_exact_round(&ranks[r].once), once);
+        CHECK_SAME_BITS(cobre_exact_round(&ranks[r].twice), twice);
     }
 }
 
-static void over_real_ranks(void **state) {
-    (void)state;
+static void over_real_ranks(void) {
+    if (without_ranks())
+        return;
     const double inf = (double)INFINITY;
     const double rare[][2] = {
         {-0.0, -0.0}, {0.0, -0.0}, {-inf, 1}, {inf, -inf}, {(double)NAN, 1}, {DBL_MAX, -SMALLEST},
@@ -533,8 +510,9 @@ static void over_real_ranks(void **state) {
 }
 
 /* Each rank's limbs as full as 1000 additions make them: added up as they are, those of eight ranks would overflow. */
-static void over_real_ranks_with_full_limbs(void **state) {
-    (void)state;
+static void over_real_ranks_with_full_limbs(void) {
+    if (without_ranks())
+        return;
     static double values[1000 * MOST_RANKS];
     for (size_t i = 0; i < COUNT(values); i++)
         values[i] = all_ones(1024);
@@ -557,37 +535,41 @@ static void *sum_with_nobody(void *argument) {
     return NULL;
 }
 
-static void failure_changes_nothing(void **state) {
-    (void)state;
+static void failure_changes_nothing(void) {
+    if (without_ranks())
+        return;
     const double values[] = {-1.5, 0x1p100};
     struct rank ranks[2];
     deal(ranks, 2, values, COUNT(values));
     run_ranks(ranks, 2, sum_with_nobody);
-    assert_int_equal(ranks[0].status, COBRE_COLLECTIVE_FAILED);
-    assert_true(ranks[0].unchanged);
+    CHECK_EQ(ranks[0].status, COBRE_COLLECTIVE_FAILED);
+    CHECK(ranks[0].unchanged);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_values_of_all_exponents),
-        cmocka_unit_test(random_values_of_close_exponents),
-        cmocka_unit_test(heavy_cancellation),
-        cmocka_unit_test(subnormals),
-        cmocka_unit_test(overflow),
-        cmocka_unit_test(ties_at_all_positions),
-        cmocka_unit_test(ties_broken_at_all_positions),
-        cmocka_unit_test(zeros),
-        cmocka_unit_test(infinities_and_nan),
-        cmocka_unit_test(limbs_never_overflow),
-        cmocka_unit_test(blocks_of_any_length),
-        cmocka_unit_test_setup_teardown(any_order_and_any_split, open_single, free_single),
-        cmocka_unit_test_setup_teardown(room_for_2_to_the_62_values, open_single, free_single),
-        cmocka_unit_test_setup_teardown(no_sum_is_an_error, open_single, free_single),
-        cmocka_unit_test(over_real_ranks),
-        cmocka_unit_test(over_real_ranks_with_full_limbs),
-        cmocka_unit_test(failure_changes_nothing),
+int main(int argc, char **argv) {
+    static const check_case tests[] = {
+        CHECK_CASE(random_values_of_all_exponents),
+        CHECK_CASE(random_values_of_close_exponents),
+        CHECK_CASE(heavy_cancellation),
+        CHECK_CASE(subnormals),
+        CHECK_CASE(overflow),
+        CHECK_CASE(ties_at_all_positions),
+        CHECK_CASE(ties_broken_at_all_positions),
+        CHECK_CASE(zeros),
+        CHECK_CASE(infinities_and_nan),
+        CHECK_CASE(limbs_never_overflow),
+        CHECK_CASE(blocks_of_any_length),
+        CHECK_CASE(any_order_and_any_split),
+        CHECK_CASE(room_for_2_to_the_62_values),
+        CHECK_CASE(no_sum_is_an_error),
+        CHECK_CASE(over_real_ranks),
+        CHECK_CASE(over_real_ranks_with_full_limbs),
+        CHECK_CASE(failure_changes_nothing),
+        CHECK_END,
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &single));
+    int failed = check_main(argc, argv, tests);
+    CHECK_OK(cobre_comm_free(&single));
     mpfr_free_cache();
     return failed;
 }

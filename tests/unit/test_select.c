@@ -1,7 +1,5 @@
 /* test_select.c: which backend the environment or a config leads to, and what is said when it leads to none. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,63 +8,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "comm/select.h"
-#include "json_check.h"
+#include "kit/check.h"
+#include "kit/error_json.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static char job_name[64]; /* of a segment that nobody else uses */
 
-static int clear_environment(void **state) {
+static void clear_environment(void) {
     static const char *const variables[] = {
         "COBRE_COMM_BACKEND",   "COBRE_SHM_NAME",     "COBRE_SHM_RANK", "COBRE_SHM_SIZE", "COBRE_SHM_TIMEOUT_SECS",
         "COBRE_STALL_SECS",     "COBRE_TCP_RANK",     "COBRE_TCP_SIZE", "COBRE_TCP_PORT", "COBRE_TCP_COORDINATOR",
         "COBRE_RUN_SIZE",       "COBRE_RUN_ERROR_FD", "PMI_RANK",       "PMI_SIZE",       "OMPI_COMM_WORLD_RANK",
         "OMPI_COMM_WORLD_SIZE", "MPI_LOCALRANKID",    "SLURM_PROCID",   "SLURM_NTASKS",   "COBRE_TCP_TIMEOUT_SECS",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(variables); i++)
         unsetenv(variables[i]);
     snprintf(job_name, sizeof job_name, "/cobre-select-%d", (int)getpid());
-    return 0;
-}
-
-static void check_json(const cobre_error *error) {
-    char text[8192], *small;
-    size_t length = cobre_error_json(error, text, sizeof text);
-    assert_true(length < sizeof text && strlen(text) == length);
-    const char *end = json_object(text);
-    if (text[0] != '{' || !end || *end)
-        fail_msg("not JSON: %s", text);
-    static const char *const keys[] = {"\"kind\": ", "\"message\": ", "\"context\": {", "\"suggestion\": "};
-    for (size_t i = 0; i < COUNT(keys); i++)
-        assert_non_null(strstr(text, keys[i]));
-    assert_non_null(strstr(text, cobre_status_name(error->status)));
-    for (size_t room = 0; room < length; room += 1 + length / 16) { /* cut short, it stays in its buffer */
-        small = malloc(room ? room : 1);
-        assert_non_null(small);
-        assert_int_equal(cobre_error_json(error, small, room), length);
-        assert_true(room == 0 || strlen(small) == room - 1);
-        free(small);
-    }
 }
 
 /* ---- The two outcomes ---- */
 
 static void expect_error(cobre_status status, const cobre_comm *comm, cobre_status expected, const char *text) {
     const cobre_error *error = cobre_last_error();
-    if (status != expected)
-        fail_msg("%s, not %s: %s", cobre_status_name(expected), cobre_status_name(status), error->message);
-    assert_null(comm);
-    assert_int_equal(error->status, expected);
-    assert_string_equal(error->operation, "open");
-    assert_int_equal(error->culprit, COBRE_NO_RANK);
-    if (!strstr(error->message, text))
-        fail_msg("\"%s\" is not in: %s", text, error->message);
-    assert_true(strlen(error->suggestion) > 0);
-    check_json(error);
+    CHECK_STATUS(status, expected);
+    CHECK(!comm);
+    CHECK_TEXT(error->operation, "open");
+    CHECK_EQ(error->culprit, COBRE_NO_RANK);
+    CHECK_HOLDS(error->message, text);
+    CHECK(strlen(error->suggestion) > 0);
+    check_error_json(error);
 }
 
 static void expect_refusal(cobre_status expected, const char *text) {
@@ -77,17 +49,16 @@ static void expect_refusal(cobre_status expected, const char *text) {
 
 static void expect_backend(cobre_backend backend) {
     cobre_comm *comm;
-    if (cobre_comm_open(NULL, &comm))
-        fail_msg("%s: %s", cobre_status_name(cobre_last_error()->status), cobre_last_error()->message);
-    assert_int_equal(cobre_comm_backend(comm), backend);
-    assert_int_equal(cobre_size(comm), 1);
-    assert_int_equal(cobre_rank(comm), 0);
-    assert_int_equal(cobre_barrier(comm), COBRE_OK);
-    assert_int_equal(cobre_comm_free(&comm), COBRE_OK);
+    CHECK_OK(cobre_comm_open(NULL, &comm));
+    CHECK_EQ(cobre_comm_backend(comm), backend);
+    CHECK_EQ(cobre_size(comm), 1);
+    CHECK_EQ(cobre_rank(comm), 0);
+    CHECK_OK(cobre_barrier(comm));
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
 static void set(const char *name, const char *value) {
-    assert_int_equal(setenv(name, value, 1), 0);
+    CHECK_EQ(setenv(name, value, 1), 0);
 }
 
 /* Settings of a shm job of one rank, which opens unless the test makes something wrong. */
@@ -98,15 +69,15 @@ static void set_shm(const char *rank, const char *size) {
     set("COBRE_SHM_SIZE", size);
 }
 
-static void need(cobre_backend backend) {
+static bool in_build(cobre_backend backend) {
     if (!cb_built_in(backend))
-        skip();
+        printf("skipped: %s is not in this build\n", cobre_backend_name(backend));
+    return cb_built_in(backend);
 }
 
 /* ---- auto ---- */
 
-static void nothing_set(void **state) {
-    (void)state;
+static void nothing_set(void) {
     expect_backend(COBRE_LOCAL);
     set("COBRE_COMM_BACKEND", "");
     expect_backend(COBRE_LOCAL);
@@ -116,7 +87,7 @@ static void nothing_set(void **state) {
     expect_backend(COBRE_LOCAL);
 }
 
-static void mpi_signs(void **state) {
+static void mpi_signs(void) {
     static const struct {
         const char *name, *alone, *many;
     } signs[] = {
@@ -129,22 +100,22 @@ static void mpi_signs(void **state) {
     };
     cb_options options;
     for (size_t i = 0; i < COUNT(signs); i++) {
-        clear_environment(state);
+        clear_environment();
         set(signs[i].name, signs[i].alone);
         if (cb_built_in(COBRE_MPI)) { /* the MPI itself then says how many there are: tests/mpi */
-            assert_int_equal(cb_select(NULL, &options), COBRE_OK);
-            assert_int_equal(options.backend, COBRE_MPI);
+            CHECK_OK(cb_select(NULL, &options));
+            CHECK_EQ(options.backend, COBRE_MPI);
             continue;
         }
         expect_backend(COBRE_LOCAL);
         set(signs[i].name, signs[i].many);
         for (int explicit = 0; explicit < 2; explicit ++) {
             expect_refusal(COBRE_INITIALIZATION_FAILED, signs[i].name);
-            assert_string_equal(cobre_last_error()->subject, signs[i].name);
+            CHECK_TEXT(cobre_last_error()->subject, signs[i].name);
             set("COBRE_COMM_BACKEND", "auto");
         }
         /* what the suggestion says, works */
-        assert_non_null(strstr(cobre_last_error()->suggestion, "COBRE_COMM_BACKEND=local"));
+        CHECK_HOLDS(cobre_last_error()->suggestion, "COBRE_COMM_BACKEND=local");
         set("COBRE_COMM_BACKEND", "local");
         expect_backend(COBRE_LOCAL);
         unsetenv("COBRE_COMM_BACKEND");
@@ -153,10 +124,10 @@ static void mpi_signs(void **state) {
     }
 }
 
-static void other_signs_of_many(void **state) {
+static void other_signs_of_many(void) {
     static const char *const names[] = {"SLURM_NTASKS", "COBRE_SHM_SIZE", "COBRE_TCP_SIZE"};
     for (size_t i = 0; i < COUNT(names); i++) {
-        clear_environment(state);
+        clear_environment();
         set(names[i], "1");
         expect_backend(COBRE_LOCAL);
         set(names[i], "2");
@@ -166,9 +137,9 @@ static void other_signs_of_many(void **state) {
     }
 }
 
-static void auto_takes_shm(void **state) {
-    (void)state;
-    need(COBRE_SHM);
+static void auto_takes_shm(void) {
+    if (!in_build(COBRE_SHM))
+        return;
     set_shm("0", "1");
     unsetenv("COBRE_COMM_BACKEND");
     expect_backend(COBRE_SHM);
@@ -179,9 +150,9 @@ static void auto_takes_shm(void **state) {
 }
 
 /* In a batch job: our launcher's word counts for more than Slurm's. */
-static void launcher_inside_batch_job(void **state) {
-    (void)state;
-    need(COBRE_SHM);
+static void launcher_inside_batch_job(void) {
+    if (!in_build(COBRE_SHM))
+        return;
     set_shm("0", "1");
     set("SLURM_NTASKS", "4");
     set("SLURM_PROCID", "0");
@@ -194,7 +165,7 @@ static void launcher_inside_batch_job(void **state) {
 
 /* ---- Names of backends ---- */
 
-static void backend_not_in_build(void **state) {
+static void backend_not_in_build(void) {
     static const struct {
         const char *name;
         cobre_backend id;
@@ -202,35 +173,34 @@ static void backend_not_in_build(void **state) {
     for (size_t i = 0; i < COUNT(known); i++) {
         if (cb_built_in(known[i].id))
             continue;
-        clear_environment(state);
+        clear_environment();
         set("COBRE_COMM_BACKEND", known[i].name);
         expect_refusal(COBRE_BACKEND_NOT_AVAILABLE, known[i].name);
-        assert_string_equal(cobre_last_error()->subject, known[i].name);
-        assert_non_null(strstr(cobre_last_error()->list, "local"));
+        CHECK_TEXT(cobre_last_error()->subject, known[i].name);
+        CHECK_HOLDS(cobre_last_error()->list, "local");
         char list[256];
         snprintf(list, sizeof list, "%s", cobre_last_error()->list);
         for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", ")) { /* each of these is there indeed */
             cobre_comm *comm;
             set("COBRE_COMM_BACKEND", name);
             cobre_status status = cobre_comm_open(NULL, &comm);
-            assert_true(status == COBRE_OK || status == COBRE_MISSING_CONFIGURATION);
+            CHECK(status == COBRE_OK || status == COBRE_MISSING_CONFIGURATION);
             cobre_comm_free(&comm);
         }
     }
 }
 
-static void backend_unknown(void **state) {
+static void backend_unknown(void) {
     static const char *const names[] = {
         "nonsense",     "SHM",      "Local", "AUTO",       " shm",
         "shm ",         "shm,tcp",  "0",     "ma\"l\\o\n", "\xff\xfe\x80 not utf-8 \xc3",
         "\xed\xa0\x80", "\xc3\xa4h"};
     char overlong[3000];
-    (void)state;
     for (size_t i = 0; i < COUNT(names); i++) {
         set("COBRE_COMM_BACKEND", names[i]);
         expect_refusal(COBRE_INVALID_BACKEND, "COBRE_COMM_BACKEND");
-        assert_string_equal(cobre_last_error()->subject, names[i]);
-        assert_non_null(strstr(cobre_last_error()->list, "shm"));
+        CHECK_TEXT(cobre_last_error()->subject, names[i]);
+        CHECK_HOLDS(cobre_last_error()->list, "shm");
     }
     memset(overlong, 'x', sizeof overlong - 1);
     overlong[sizeof overlong - 1] = '\0';
@@ -239,19 +209,19 @@ static void backend_unknown(void **state) {
     memset(overlong, '\xe2', sizeof overlong - 1); /* cut in the middle of a character */
     set("COBRE_COMM_BACKEND", overlong);
     expect_refusal(COBRE_INVALID_BACKEND, "COBRE_COMM_BACKEND");
-    assert_non_null(strstr(cobre_last_error()->suggestion, "auto"));
+    CHECK_HOLDS(cobre_last_error()->suggestion, "auto");
     set("COBRE_COMM_BACKEND", "auto");
     expect_backend(COBRE_LOCAL);
 }
 
 /* ---- shm's variables ---- */
 
-static void shm_missing(void **state) {
+static void shm_missing(void) {
     static const char *const names[] = {"COBRE_SHM_NAME", "COBRE_SHM_RANK", "COBRE_SHM_SIZE"};
-    (void)state;
-    need(COBRE_SHM);
+    if (!in_build(COBRE_SHM))
+        return;
     for (unsigned present = 0; present < 7; present++) {
-        clear_environment(state);
+        clear_environment();
         set_shm("0", "1");
         for (unsigned i = 0; i < 3; i++)
             if (!(present >> i & 1))
@@ -263,7 +233,7 @@ static void shm_missing(void **state) {
         for (unsigned i = 0; i < 3; i++) {
             bool listed = strstr(cobre_last_error()->list, names[i]),
                  said = strstr(cobre_last_error()->message, names[i]);
-            assert_true(listed == !(present >> i & 1) && said == listed);
+            CHECK(listed == !(present >> i & 1) && said == listed);
         }
     }
 }
@@ -277,20 +247,20 @@ static void follow_example(const char *suggestion, const char *rank) {
             *strchr(word, '=') = '\0';
             setenv(word, word + strlen(word) + 1, 1);
         }
-    assert_non_null(getenv("COBRE_SHM_NAME"));
+    CHECK(getenv("COBRE_SHM_NAME"));
     setenv("COBRE_SHM_NAME", job_name, 1); /* the example's may be in use on this machine */
     setenv("COBRE_SHM_RANK", rank, 1);
 }
 
-static void shm_missing_example_works(void **state) {
+static void shm_missing_example_works(void) {
     pid_t ranks[2];
-    (void)state;
-    need(COBRE_SHM);
+    if (!in_build(COBRE_SHM))
+        return;
     set("COBRE_COMM_BACKEND", "shm");
     expect_refusal(COBRE_MISSING_CONFIGURATION, "shm");
     for (int r = 0; r < 2; r++) {
         ranks[r] = fork();
-        assert_true(ranks[r] >= 0);
+        CHECK(ranks[r] >= 0);
         if (ranks[r] == 0) {
             cobre_comm *comm;
             int one = 1, sum = 0;
@@ -303,12 +273,12 @@ static void shm_missing_example_works(void **state) {
     }
     for (int r = 0; r < 2; r++) {
         int status;
-        assert_int_equal(waitpid(ranks[r], &status, 0), ranks[r]);
-        assert_int_equal(status, 0);
+        CHECK_EQ(waitpid(ranks[r], &status, 0), ranks[r]);
+        CHECK_EQ(status, 0);
     }
 }
 
-static void shm_numbers(void **state) {
+static void shm_numbers(void) {
     static const struct {
         const char *rank, *size, *named;
     } wrong[] = {
@@ -323,12 +293,12 @@ static void shm_numbers(void **state) {
         {"0", "4294967298", "COBRE_SHM_SIZE"}, {"99999999999999999999999", "4", "COBRE_SHM_RANK"},
         {"\xff", "4", "COBRE_SHM_RANK"},
     };
-    (void)state;
-    need(COBRE_SHM);
+    if (!in_build(COBRE_SHM))
+        return;
     for (size_t i = 0; i < COUNT(wrong); i++) {
         set_shm(wrong[i].rank, wrong[i].size);
         expect_refusal(COBRE_INITIALIZATION_FAILED, wrong[i].named);
-        assert_string_equal(cobre_last_error()->subject, wrong[i].named);
+        CHECK_TEXT(cobre_last_error()->subject, wrong[i].named);
     }
     set_shm("0", "1000000"); /* a number, but more than a node can hold */
     expect_refusal(COBRE_INITIALIZATION_FAILED, "1000000");
@@ -336,11 +306,11 @@ static void shm_numbers(void **state) {
     expect_backend(COBRE_SHM);
 }
 
-static void shm_names(void **state) {
+static void shm_names(void) {
     static const char *const names[] = {"job", "job/", "/", "//", "/a/b", "/a/", "a/b", "/../x"};
     char overlong[400];
-    (void)state;
-    need(COBRE_SHM);
+    if (!in_build(COBRE_SHM))
+        return;
     set_shm("0", "1");
     for (size_t i = 0; i < COUNT(names); i++) {
         set("COBRE_SHM_NAME", names[i]);
@@ -361,13 +331,14 @@ static void shm_names(void **state) {
     }
 }
 
-static void seconds(void **state) {
+static void seconds(void) {
     static const char *const wrong[] = {"nonsense", "0", "-1", "inf", "nan", "1s", "1,5", "1e999", " ", "0x"};
     static const char *const right[] = {"1", "0.5", "1e1", "3600"};
     static const char *const names[] = {"COBRE_SHM_TIMEOUT_SECS", "COBRE_STALL_SECS"};
-    need(COBRE_SHM);
+    if (!in_build(COBRE_SHM))
+        return;
     for (size_t n = 0; n < COUNT(names); n++) {
-        clear_environment(state);
+        clear_environment();
         set_shm("0", "1");
         for (size_t i = 0; i < COUNT(wrong); i++) {
             set(names[n], wrong[i]);
@@ -397,14 +368,12 @@ static void refuse_config(const cobre_config *config, cobre_status expected, con
 
 static void accept_config(const cobre_config *config, cobre_backend backend) {
     cobre_comm *comm;
-    if (cobre_comm_open(config, &comm))
-        fail_msg("%s: %s", cobre_status_name(cobre_last_error()->status), cobre_last_error()->message);
-    assert_int_equal(cobre_comm_backend(comm), backend);
-    assert_int_equal(cobre_comm_free(&comm), COBRE_OK);
+    CHECK_OK(cobre_comm_open(config, &comm));
+    CHECK_EQ(cobre_comm_backend(comm), backend);
+    CHECK_OK(cobre_comm_free(&comm));
 }
 
-static void config_struct(void **state) {
-    (void)state;
+static void config_struct(void) {
     cobre_config config = {.struct_size = 8};
     refuse_config(&config, COBRE_INVALID_ARGUMENT, "struct_size");
     config = (cobre_config){.struct_size = sizeof config - 1};
@@ -429,9 +398,9 @@ static void config_struct(void **state) {
     accept_config(&later.known, COBRE_LOCAL);
 }
 
-static void config_shm(void **state) {
-    (void)state;
-    need(COBRE_SHM);
+static void config_shm(void) {
+    if (!in_build(COBRE_SHM))
+        return;
     cobre_config config = shm_config();
     accept_config(&config, COBRE_SHM);
     config.backend = COBRE_AUTO;
@@ -446,7 +415,7 @@ static void config_shm(void **state) {
     config.shm_name = NULL;
     config.size = 0; /* every missing one is listed */
     refuse_config(&config, COBRE_MISSING_CONFIGURATION, "shm_name");
-    assert_non_null(strstr(cobre_last_error()->list, "config.size"));
+    CHECK_HOLDS(cobre_last_error()->list, "config.size");
     config = shm_config();
     config.rank = 1;
     refuse_config(&config, COBRE_INITIALIZATION_FAILED, "config.rank");
@@ -459,8 +428,7 @@ static void config_shm(void **state) {
 }
 
 /* Who passes a config does not depend on COBRE_ variables; auto still looks for a launcher of MPI. */
-static void config_and_environment(void **state) {
-    (void)state;
+static void config_and_environment(void) {
     cobre_config config = {.struct_size = sizeof config, .backend = COBRE_LOCAL};
     set("COBRE_COMM_BACKEND", "nonsense");
     set("COBRE_SHM_SIZE", "4");
@@ -475,32 +443,32 @@ static void config_and_environment(void **state) {
     accept_config(&config, COBRE_LOCAL);
 }
 
-static void place_is_null(void **state) {
-    (void)state;
-    assert_int_equal(cobre_comm_open(NULL, NULL), COBRE_INVALID_ARGUMENT);
-    assert_true(strlen(cobre_last_error()->suggestion) > 0);
-    check_json(cobre_last_error());
+static void place_is_null(void) {
+    CHECK_STATUS(cobre_comm_open(NULL, NULL), COBRE_INVALID_ARGUMENT);
+    CHECK(strlen(cobre_last_error()->suggestion) > 0);
+    check_error_json(cobre_last_error());
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup(name, clear_environment)
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_set),
-        TEST(mpi_signs),
-        TEST(other_signs_of_many),
-        TEST(auto_takes_shm),
-        TEST(launcher_inside_batch_job),
-        TEST(backend_not_in_build),
-        TEST(backend_unknown),
-        TEST(shm_missing),
-        TEST(shm_missing_example_works),
-        TEST(shm_numbers),
-        TEST(shm_names),
-        TEST(seconds),
-        TEST(config_struct),
-        TEST(config_shm),
-        TEST(config_and_environment),
-        TEST(place_is_null),
+int main(int argc, char **argv) {
+    static const check_case tests[] = {
+        CHECK_CASE(nothing_set),
+        CHECK_CASE(mpi_signs),
+        CHECK_CASE(other_signs_of_many),
+        CHECK_CASE(auto_takes_shm),
+        CHECK_CASE(launcher_inside_batch_job),
+        CHECK_CASE(backend_not_in_build),
+        CHECK_CASE(backend_unknown),
+        CHECK_CASE(shm_missing),
+        CHECK_CASE(shm_missing_example_works),
+        CHECK_CASE(shm_numbers),
+        CHECK_CASE(shm_names),
+        CHECK_CASE(seconds),
+        CHECK_CASE(config_struct),
+        CHECK_CASE(config_shm),
+        CHECK_CASE(config_and_environment),
+        CHECK_CASE(place_is_null),
+        CHECK_END,
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_before_each = clear_environment;
+    return check_main(argc, argv, tests);
 }

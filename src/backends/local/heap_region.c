@@ -56,11 +56,6 @@ cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region) {
     return COBRE_OK;
 }
 
-cobre_status cb_heap_region_seal(cobre_region *region) {
-    mprotect(region->data, region->mapped, PROT_READ);
-    return COBRE_OK;
-}
-
 void cb_heap_region_free(cobre_region *region) {
     munmap(region->data, region->mapped);
 }

@@ -74,11 +74,6 @@ cobre_status cb_local_region_fence(cobre_region *region, const cb_call *call) {
     return COBRE_OK;
 }
 
-cobre_status cb_local_region_seal(cobre_region *region, const cb_call *call) {
-    (void)call;
-    return cb_heap_region_seal(region);
-}
-
 void cb_local_region_free(cobre_region *region) {
     cb_heap_region_free(region);
 }

@@ -290,10 +290,6 @@ cobre_status cb_mpi_region_fence(cobre_region *region, const cb_call *call) {
     return plugin->region_fence(region, call);
 }
 
-cobre_status cb_mpi_region_seal(cobre_region *region, const cb_call *call) {
-    return plugin->region_seal(region, call);
-}
-
 void cb_mpi_region_free(cobre_region *region) {
     plugin->region_free(region);
 }

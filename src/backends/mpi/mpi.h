@@ -3,8 +3,8 @@
  * libcobre links no MPI. plugin.c and its neighbours are compiled once for each MPI into a libcobre-mpi-NAME.so, which
  * load.c picks at run time. A plugin imports nothing from libcobre: what it uses of the core is handed to it, and what it
  * does comes back in a table with the functions of a backend (backend.h). */
-#ifndef COBRE_MPI_H
-#define COBRE_MPI_H
+#ifndef COBRE_BACKENDS_MPI_MPI_H
+#define COBRE_BACKENDS_MPI_MPI_H
 
 #include "comm/backend.h"
 
@@ -44,7 +44,6 @@ typedef struct {
     cobre_status (*allgatherv_region)(cobre_comm *comm, const cb_call *call, cobre_region *region);
     cobre_status (*region_create)(cobre_comm *comm, const cb_call *call, cobre_region *region);
     cobre_status (*region_fence)(cobre_region *region, const cb_call *call);
-    cobre_status (*region_seal)(cobre_region *region, const cb_call *call);
     void (*region_free)(cobre_region *region);
 } cb_mpi_plugin;
 

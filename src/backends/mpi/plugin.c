@@ -184,7 +184,7 @@ static void free_handles(struct cb_mpi_comm *comm) {
 }
 
 /* All that MPI has to do for a communicator over the ranks of `parent`. */
-static int connect(struct cb_mpi_comm *comm, MPI_Comm parent, bool one_node) {
+static int make_handles(struct cb_mpi_comm *comm, MPI_Comm parent, bool one_node) {
     int rank, size, code = MPI_Comm_dup(parent, &comm->world);
     if (code != MPI_SUCCESS)
         return code;
@@ -211,7 +211,7 @@ static int make(MPI_Comm parent, bool one_node, bool check, struct cb_mpi_comm *
     if (!comm)
         return MPI_ERR_NO_MEM;
     comm->world = comm->node = comm->leaders = MPI_COMM_NULL;
-    int code = allocate(comm, (size_t)size) ? connect(comm, parent, one_node) : MPI_ERR_NO_MEM;
+    int code = allocate(comm, (size_t)size) ? make_handles(comm, parent, one_node) : MPI_ERR_NO_MEM;
     if (code != MPI_SUCCESS) {
         free_handles(comm);
         release(comm);
@@ -311,6 +311,5 @@ const cb_mpi_plugin CB_MPI_SYMBOL = {
     .allgatherv_region = cb_plugin_allgatherv_region,
     .region_create = cb_plugin_region_create,
     .region_fence = cb_plugin_region_fence,
-    .region_seal = cb_plugin_region_seal,
     .region_free = cb_plugin_region_free,
 };

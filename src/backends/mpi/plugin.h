@@ -1,6 +1,6 @@
 /* plugin.h: inside a plugin: the communicator, and what its files use of each other. */
-#ifndef COBRE_MPI_PLUGIN_H
-#define COBRE_MPI_PLUGIN_H
+#ifndef COBRE_BACKENDS_MPI_PLUGIN_H
+#define COBRE_BACKENDS_MPI_PLUGIN_H
 
 #include <mpi.h>
 
@@ -70,7 +70,6 @@ cobre_status cb_plugin_allgatherv(cobre_comm *comm, const cb_call *call);
 cobre_status cb_plugin_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region);
 cobre_status cb_plugin_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region);
 cobre_status cb_plugin_region_fence(cobre_region *region, const cb_call *call);
-cobre_status cb_plugin_region_seal(cobre_region *region, const cb_call *call);
 void cb_plugin_region_free(cobre_region *region);
 
 #endif

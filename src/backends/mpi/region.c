@@ -114,20 +114,14 @@ cobre_status cb_plugin_region_fence(cobre_region *region, const cb_call *call) {
     return status ? status : fence(comm, call, region);
 }
 
-cobre_status cb_plugin_region_seal(cobre_region *region, const cb_call *call) {
-    cobre_status status = cb_plugin_region_fence(region, call);
-    if (!status)
-        mprotect(region->data, region->mapped, PROT_READ);
-    return status;
-}
-
-/* On a broken communicator the window stays: to free it is collective. */
+/* On a broken communicator the window stays, because freeing it is collective. It also stays when a sealed one cannot be
+ * made writable again, because MPI may write into it. */
 void cb_plugin_region_free(cobre_region *region) {
     const struct cb_mpi_comm *comm = (const struct cb_mpi_comm *)region->comm;
     MPI_Win window = window_of(region);
-    if (comm->failure.cause || cb_plugin_finalised())
+    if (comm->failure.cause || cb_plugin_finalised() ||
+        mprotect(region->data, region->mapped, PROT_READ | PROT_WRITE) != 0)
         return;
-    mprotect(region->data, region->mapped, PROT_READ | PROT_WRITE);
     MPI_Win_unlock_all(window);
     MPI_Win_free(&window);
 }

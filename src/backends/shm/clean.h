@@ -1,6 +1,6 @@
 /* clean.h: the names that a forming job has in shared memory, for the launcher and `cobre clean`. */
-#ifndef COBRE_SHM_CLEAN_H
-#define COBRE_SHM_CLEAN_H
+#ifndef COBRE_BACKENDS_SHM_CLEAN_H
+#define COBRE_BACKENDS_SHM_CLEAN_H
 
 #define CB_SHM_DIRECTORY "/dev/shm"
 

@@ -17,6 +17,8 @@
 
 #include "backends/shm/shm.h"
 
+/* FOLD_ALL and GATHERED decide how many rounds a call takes, so that all ranks of a job must have the same: whoever changes
+ * one raises CB_SHM_LAYOUT. */
 enum {
     FOLD_ALL = 32 << 10,  /* while the operands of all ranks together are no larger, everyone folds everything */
     FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
@@ -25,10 +27,6 @@ enum {
 
 static struct cb_shm_comm *shm(cobre_comm *comm) {
     return (struct cb_shm_comm *)comm;
-}
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
 }
 
 static size_t chunks_of(size_t bytes, size_t chunk) {
@@ -71,7 +69,7 @@ cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
     if (status)
         return status;
     do {
-        size_t now = least(bytes - done, comm->bulk_bytes);
+        size_t now = cb_least(bytes - done, comm->bulk_bytes);
         if (base->rank == call->root)
             cb_shm_put(comm, cb_shm_payload(comm, base->rank, comm->round + 1, now), byte_of(call->recv, done), now);
         status = round_trip(comm, call);
@@ -104,7 +102,7 @@ static struct gather gather_of(const struct cb_shm_comm *comm, const cb_call *ca
 static size_t chunk_of_part(const cb_call *call, const struct gather *cut, size_t rank, size_t k, size_t *at) {
     size_t size = cb_type_size(call->type), part = call->counts[rank] * size, from = k * cut->chunk;
     *at = call->displs[rank] * size + from;
-    return from < part ? least(part - from, cut->chunk) : 0;
+    return from < part ? cb_least(part - from, cut->chunk) : 0;
 }
 
 /* Own chunk k into the next round's slot. */
@@ -154,7 +152,7 @@ static void fold_payloads(const struct cb_shm_comm *comm, const cb_call *call, s
                           const unsigned char *own, unsigned char *to) {
     size_t size = cb_type_size(call->type);
     for (size_t done = 0; done < bytes; done += FOLD_BLOCK) {
-        size_t now = least(bytes - done, FOLD_BLOCK);
+        size_t now = cb_least(bytes - done, FOLD_BLOCK);
         for (size_t r = 0; r < comm->base.size; r++) {
             const unsigned char *x = r == comm->base.rank && own != to
                                          ? own + done
@@ -201,15 +199,15 @@ static struct cut cut_of(const struct cb_shm_comm *comm, size_t bytes) {
 }
 
 static size_t block_bytes(const struct cut *cut, size_t k) {
-    return k < cut->blocks ? least(cut->bytes - k * cut->block, cut->block) : 0;
+    return k < cut->blocks ? cb_least(cut->bytes - k * cut->block, cut->block) : 0;
 }
 
 /* Slice l of block k: its bytes, and where in the block it starts. A last, short block is shared out evenly as well. */
 static size_t slice_of(const struct cut *cut, size_t ranks, size_t k, size_t l, size_t *from) {
     size_t block = block_bytes(cut, k);
     size_t slice = cb_round_up(chunks_of(block, ranks), CB_LINE);
-    *from = least(l * slice, block);
-    return least(block - *from, slice);
+    *from = cb_least(l * slice, block);
+    return cb_least(block - *from, slice);
 }
 
 static unsigned char *result_area(const struct cb_shm_comm *comm, const struct cut *cut, size_t rank, uint32_t round) {
@@ -262,7 +260,7 @@ static cobre_status reduce_by_areas(struct cb_shm_comm *comm, const cb_call *cal
     size_t size = cb_type_size(call->type);
     cobre_status status = COBRE_OK;
     for (size_t done = 0, now; done < bytes && !status; done += now) {
-        now = least(bytes - done, comm->bulk_bytes);
+        now = cb_least(bytes - done, comm->bulk_bytes);
         cb_call part = *call;
         part.send = byte_of(call->send, done);
         part.recv = byte_of(call->recv, done);

@@ -1,6 +1,6 @@
 /* name.h: what join.c needs of name.c. */
-#ifndef COBRE_SHM_NAME_H
-#define COBRE_SHM_NAME_H
+#ifndef COBRE_BACKENDS_SHM_NAME_H
+#define COBRE_BACKENDS_SHM_NAME_H
 
 #include "backends/shm/clean.h"
 #include "backends/shm/shm.h"

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "backends/shm/shm.h"
 
@@ -156,14 +155,6 @@ cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call, cobre_r
     region->mapped = extent.bytes;
     region->offset = extent.offset;
     return COBRE_OK;
-}
-
-/* The header's page stays writable: it counts who is still attached. */
-cobre_status cb_shm_region_seal(cobre_region *region, const cb_call *call) {
-    cobre_status status = cb_shm_region_fence(region, call);
-    if (!status)
-        mprotect(region->data, region->mapped - cb_page_size(), PROT_READ);
-    return status;
 }
 
 void cb_shm_region_free(cobre_region *region) {

@@ -1,7 +1,7 @@
 /* shm.h: the memory that the ranks of a node share, and who may write what in it.
  *
  *   file:   [ job header | rank headers | arena of the first communicator | extents: regions, arenas of further ones ]
- *   arena:  [ arena header | doors, one a rank | slots, two a rank | bulk areas, two a rank ]
+ *   arena:  [ arena header | doors, one per rank | slots, two per rank | bulk areas, two per rank ]
  *
  * The file has no name once the job has formed. Extents are added at its end, never reused, and punched out when the
  * last rank has freed them, so that the file is sparse and its offsets never run out.
@@ -14,17 +14,22 @@
  * rank publish n + 1; and a rank publishes n + 1 only when it has finished reading the payloads of n. So nobody still
  * reads what is overwritten, wherever in the rank's area of that parity its payload lies. For the same reason a word
  * that is waited for shows n - 2 or n, never more: comparing for equality is right, and stays right when the 32-bit
- * number wraps. All this holds only because every round waits for everyone, broadcast included.
+ * number wraps. All this holds only because every round waits for everyone, broadcast included. The first round is 1, and
+ * the words of a new arena are 0, because its pages are new: rounds 1 and 2 find words that show neither.
  *
  * Pipelining needs no more: the payload of n + 1 may be written as soon as all have published n (they have finished
  * reading n - 1), so beside reading n; only publishing n + 1 waits until n is read.
+ *
+ * A collective may succeed on some ranks and fail on others. A rank that gives up a round (somebody is gone, interrupted,
+ * stalled) has published it before, so that others may still see that round complete. They find the failure when they
+ * enter the next collective or wait in a later round.
  *
  * Sleeping. A publisher stores its word, then reads its door's count of sleepers, both sequentially consistent; a
  * sleeper raises the count (sequentially consistent), then lets the kernel compare the word and sleep. So either the
  * publisher sees the sleeper and wakes it, or the sleeper sees the word. tests/unit/model_slots.c checks all of this
  * exhaustively. */
-#ifndef COBRE_SHM_H
-#define COBRE_SHM_H
+#ifndef COBRE_BACKENDS_SHM_SHM_H
+#define COBRE_BACKENDS_SHM_SHM_H
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -38,8 +43,8 @@ enum {
     CB_SHM_LAYOUT = 3, /* raised when anything below changes, or how a call is cut into rounds */
     CB_SHM_MAX_RANKS = 4096,
     CB_SHM_MAX_CPUS = 1024,
-    CB_LINE = 64,    /* what two cores pass between them */
-    CB_SMALL = 32,   /* payload that travels in the slot's own line */
+    CB_LINE = 64,    /* a cache line */
+    CB_SMALL = 32,   /* bytes of a payload that fits into the slot's own line */
     CB_PLACE = 4096, /* the least that a larger one takes of its bulk area */
 };
 #define CB_SHM_MAGIC UINT64_C(0x31302d6572626f63) /* "cobre-01" */
@@ -61,7 +66,13 @@ struct cb_job_header {
 
 enum { CB_ABSENT, CB_JOINED, CB_LEFT, CB_ABORTED, CB_DIED }; /* cb_rank_header.state */
 
-/* One a rank; written by that rank, but state becomes DIED by whoever finds it. */
+/* One per rank, written by that rank; only DIED is stored by whoever finds it out. What is not atomic is ordered by state:
+ *
+ *   pid, quota, cpus         the rank stores them, then JOINED (release); rank 0 reads the state (acquire), then stores
+ *                            READY into phase (release), which the others read (acquire) before they use any of them. A
+ *                            process that finds its rank taken reads that rank's state first (acquire).
+ *   abort_code, abort_text   the rank stores them, then ABORTED (release); whoever reads that (acquire) stores the failure
+ *                            word of the arena (release), and they are read only after that word (acquire). */
 struct cb_rank_header {
     alignas(2 * CB_LINE) pthread_mutex_t alive; /* robust; held by the rank's helper thread while it lives */
     _Atomic uint32_t state;
@@ -76,8 +87,9 @@ struct cb_arena_header {
     alignas(2 * CB_LINE) _Atomic uint64_t failure; /* the first one, 0: none; set once, by compare-and-exchange */
 };
 
+/* A rank's door: where the others wait for its words. One per rank and communicator. */
 struct cb_door {
-    alignas(2 * CB_LINE) _Atomic uint32_t sleepers; /* ranks that may be asleep on this rank's words */
+    alignas(2 * CB_LINE) _Atomic uint32_t sleepers; /* ranks that may be asleep on this rank's words; they count it */
     _Atomic uint32_t left;                          /* set by this rank when it frees the communicator */
 };
 
@@ -175,7 +187,8 @@ static inline struct cb_slot *cb_shm_slot(const struct cb_shm_comm *comm, size_t
 }
 
 /* Where rank's payload of that round lies. One that is smaller than a bulk area moves on through it from round to round:
- * lines that the readers still have in their caches are dear to write. */
+ * lines that the readers still have in their caches are expensive to write. The place depends on `bytes`, so the writer and
+ * its readers must pass the same. SIZE_MAX: the start of the area. */
 static inline unsigned char *cb_shm_payload(const struct cb_shm_comm *comm, size_t rank, uint32_t round, size_t bytes) {
     if (bytes <= CB_SMALL)
         return cb_shm_slot(comm, rank, round)->small;

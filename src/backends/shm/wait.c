@@ -5,9 +5,12 @@
  *
  *     look who is gone; then at the word: reached?  -> done. A published slot beats the death of its rank.
  *     failure set, somebody gone, interrupted, stalled?  -> fail
- *     raise the door's sleepers; sleep while the word has the value just seen, at most one slice; lower it; again
+ *     raise the door's sleepers; read the word again: reached?  -> lower it, done
+ *     sleep while the word has the value just read, at most one slice; lower it; again
  *
- * Raising the count after the look at the word, or not handing the kernel the value that was seen, would lose a wake-up. */
+ * The publisher stores the word and then reads the count, the sleeper raises the count and then reads the word, all
+ * sequentially consistent: one of the two sees the other. If the word changes after it was read, the kernel, which compares
+ * it with the value just read, does not let the sleeper sleep. tests/unit/model_slots.c shows that both are needed. */
 #include <limits.h>
 #include <sched.h>
 #include <string.h>

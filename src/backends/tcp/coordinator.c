@@ -96,7 +96,7 @@ static unsigned judge(const struct gathering *gathering, const cb_hello *hello) 
     switch (hello->kind) {
     case CB_DATA: return comm->data[hello->rank] >= 0 ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
     case CB_CONTROL: return !begun ? CB_REFUSED_JOB : complete ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
-    case CB_HERE: return begun && !complete ? CB_NOT_REFUSED : CB_REFUSED_JOB; /* nothing has gone over data yet */
+    case CB_UNIX: return begun && !complete ? CB_NOT_REFUSED : CB_REFUSED_JOB; /* nothing has gone over data yet */
     default: return CB_REFUSED_KIND;
     }
 }
@@ -106,7 +106,7 @@ static void seat(struct gathering *gathering, struct cb_guest *guest) {
     size_t rank = guest->hello.rank;
     if (!cb_keeper_answer(gathering->keeper, guest, CB_NOT_REFUSED))
         return;
-    if (guest->hello.kind == CB_HERE) {
+    if (guest->hello.kind == CB_UNIX) {
         close(comm->data[rank]);
         comm->data[rank] = guest->fd;
         return;
@@ -261,7 +261,7 @@ cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *optio
         return COBRE_OK; /* nobody to wait for */
     randombytes_buf(gathering.job, CB_JOB_ID);
     cobre_status status = open_listeners(&gathering);
-    cb_net_listen_here(&gathering.listeners);
+    cb_net_listen_unix(&gathering.listeners);
     gathering.addresses = calloc(comm->base.size, sizeof *gathering.addresses);
     gathering.keeper = cb_keeper_open(&gathering.listeners, options->tcp_token, comm->base.size, gathering.job);
     if (!status && (!gathering.addresses || !gathering.keeper))

@@ -268,7 +268,7 @@ static int unix_socket(void) {
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-void cb_net_listen_here(struct cb_listeners *listeners) {
+void cb_net_listen_unix(struct cb_listeners *listeners) {
     size_t count = getenv("COBRE_TEST_TCP_ONLY") ? 0 : listeners->count;
     for (size_t i = 0; i < count; i++) {
         struct sockaddr_storage address = {0};
@@ -303,7 +303,7 @@ static bool is_ours(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
 }
 
-int cb_net_connect_here(int like) {
+int cb_net_connect_unix(int like) {
     struct sockaddr_storage here = {0}, there = {0};
     socklen_t length = sizeof here, other = sizeof there;
     if (getsockname(like, (struct sockaddr *)&here, &length) != 0 ||
@@ -321,11 +321,11 @@ int cb_net_connect_here(int like) {
     return -1;
 }
 #else
-void cb_net_listen_here(struct cb_listeners *listeners) {
+void cb_net_listen_unix(struct cb_listeners *listeners) {
     (void)listeners;
 }
 
-int cb_net_connect_here(int like) {
+int cb_net_connect_unix(int like) {
     (void)like;
     return -1;
 }

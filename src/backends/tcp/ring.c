@@ -15,10 +15,6 @@
 
 #include "backends/tcp/tcp.h"
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* out may send what it had at first and all that has come in. */
 struct passing {
     struct cb_flow *in, *out;
@@ -27,7 +23,7 @@ struct passing {
 
 static void pass_on(void *context) {
     struct passing *passing = context;
-    passing->out->ready = least(passing->own + passing->in->done, passing->out->total);
+    passing->out->ready = cb_least(passing->own + passing->in->done, passing->out->total);
 }
 
 static cobre_status run_passing(struct cb_tcp_comm *comm, const cb_call *call, struct cb_flow flows[2], size_t own) {
@@ -77,7 +73,7 @@ enum { FOLDS_IN, FOLDS_OUT, RESULTS_IN, RESULTS_OUT };
 static void fold_arrived(struct chain *chain) {
     const cb_call *call = chain->call;
     while (chain->folded < chain->bytes) {
-        size_t now = least(HALF, chain->bytes - chain->folded);
+        size_t now = cb_least(HALF, chain->bytes - chain->folded);
         if (chain->flows[FOLDS_IN].done < chain->folded + now)
             return;
         unsigned char *staged = chain->stage + chain->folded / HALF % 2 * HALF;
@@ -94,11 +90,11 @@ static void advance_chain(void *context) {
     struct cb_flow *flows = chain->flows;
     if (flows[FOLDS_IN].total) {
         fold_arrived(chain);
-        flows[FOLDS_IN].ready = least(chain->folded + 2 * HALF, chain->bytes);
-        flows[FOLDS_OUT].ready = least(chain->folded, flows[FOLDS_OUT].total);
+        flows[FOLDS_IN].ready = cb_least(chain->folded + 2 * HALF, chain->bytes);
+        flows[FOLDS_OUT].ready = cb_least(chain->folded, flows[FOLDS_OUT].total);
     }
     size_t results = chain->is_last ? chain->folded : flows[RESULTS_IN].done;
-    flows[RESULTS_OUT].ready = least(results, flows[RESULTS_OUT].total);
+    flows[RESULTS_OUT].ready = cb_least(results, flows[RESULTS_OUT].total);
 }
 
 /* The halves of the stage, over and over, and room for one piece more. */
@@ -106,7 +102,7 @@ static struct cb_piece *list_halves(unsigned char *stage, size_t bytes, size_t *
     *count = bytes / HALF + (bytes % HALF != 0);
     struct cb_piece *pieces = malloc((*count + 1) * sizeof *pieces);
     for (size_t i = 0; pieces && i < *count; i++)
-        pieces[i] = (struct cb_piece){stage + i % 2 * HALF, least(HALF, bytes - i * HALF)};
+        pieces[i] = (struct cb_piece){stage + i % 2 * HALF, cb_least(HALF, bytes - i * HALF)};
     return pieces;
 }
 
@@ -139,13 +135,13 @@ static void advance_pair(void *context) {
     struct pair *pair = context;
     struct cb_flow *in = &pair->flows[0], *out = &pair->flows[1];
     while (pair->folded < pair->bytes) {
-        size_t now = least(HALF, pair->bytes - pair->folded);
+        size_t now = cb_least(HALF, pair->bytes - pair->folded);
         if (in->done < pair->folded + now)
             break;
         fold_pair(pair, pair->stage + pair->folded / HALF % 2 * HALF, now);
         pair->folded += now;
     }
-    in->ready = pair->folded == pair->bytes ? in->total : least(pair->folded + 2 * HALF, pair->bytes);
+    in->ready = pair->folded == pair->bytes ? in->total : cb_least(pair->folded + 2 * HALF, pair->bytes);
     out->ready = out->total - pair->bytes + pair->folded;
 }
 

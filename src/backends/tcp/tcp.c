@@ -208,32 +208,29 @@ cobre_status cb_tcp_split_local(cobre_comm *base, const cb_call *call, cobre_com
     return status ? status : cb_local_open(NULL, local);
 }
 
-/* Each rank makes its own block; whether all could is agreed on, so that all have one or none. */
+/* Each rank makes its own block and tells how many bytes it had, or that they were enough. The ranks agree on the least,
+ * so that all have a block or none. */
 cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
-    uint64_t short_of = 0, worst = 0;
+    const uint64_t enough = UINT64_MAX;
     cobre_status made = cb_heap_region_create(base, region);
-    if (made) /* never 0, which means: made */
-        short_of = UINT64_MAX - (cobre_last_error()->actual < UINT64_MAX ? cobre_last_error()->actual : UINT64_MAX - 1);
+    uint64_t mine = made ? cobre_last_error()->actual : enough, least = enough;
+    if (made && mine == enough) /* a machine that does not tell */
+        mine--;
     cb_call vote = {
-        .print = call->print, .type = COBRE_U64, .op = COBRE_MAX, .count = 1, .send = &short_of, .recv = &worst};
+        .print = call->print, .type = COBRE_U64, .op = COBRE_MIN, .count = 1, .send = &mine, .recv = &least};
     cobre_status status = cb_tcp_allreduce(base, &vote);
-    if (!status && !worst)
+    if (!status && least == enough)
         return COBRE_OK;
     if (!made)
         cb_heap_region_free(region);
     if (status)
         return status;
-    return made ? made : cb_heap_region_refuse(base, region->bytes, UINT64_MAX - worst, ENOMEM);
+    return made ? made : cb_heap_region_refuse(base, region->bytes, least, ENOMEM);
 }
 
 cobre_status cb_tcp_region_fence(cobre_region *region, const cb_call *call) {
     (void)region, (void)call;
     return COBRE_OK;
-}
-
-cobre_status cb_tcp_region_seal(cobre_region *region, const cb_call *call) {
-    (void)call;
-    return cb_heap_region_seal(region);
 }
 
 void cb_tcp_region_free(cobre_region *region) {

@@ -11,8 +11,8 @@
  * Everything a collective does is a set of FLOWS: consecutive pieces of the caller's memory that go out to, or come in
  * from, one connection, of which a growing part is ready to move. One loop (flow.c) runs them all: non-blocking, full
  * duplex, with an eye on the alarm descriptor, which tells of failures elsewhere. */
-#ifndef COBRE_TCP_H
-#define COBRE_TCP_H
+#ifndef COBRE_BACKENDS_TCP_TCP_H
+#define COBRE_BACKENDS_TCP_TCP_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -128,9 +128,9 @@ struct cb_listeners {
 };
 bool cb_net_await(int fd, short events, const struct cb_patience *patience); /* fd -1: just until patience ends */
 void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error);
-void cb_net_listen_here(struct cb_listeners *listeners); /* adds the Unix sockets */
+void cb_net_listen_unix(struct cb_listeners *listeners); /* adds the Unix sockets */
 void cb_net_close(struct cb_listeners *listeners);
-int cb_net_connect_here(int fd); /* to the one that fd leads to, by its Unix socket; -1: not here, or without one */
+int cb_net_connect_unix(int fd); /* to the one that fd leads to, by its Unix socket; -1: not here, or without one */
 bool cb_net_is_loopback(const char *host);
 /* One try of every address; -1: *error is errno, or a negative getaddrinfo code. */
 int cb_net_connect(const char *host, uint16_t port, const struct cb_patience *patience, int *error);

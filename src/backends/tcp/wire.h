@@ -1,8 +1,8 @@
 /* wire.h: the bytes that travel. docs/wire.md describes them for others; the parsers are pure functions over bytes.
  *
  * Numbers are big-endian. Payloads are in the senders' own byte order, which the handshake has found to be the same. */
-#ifndef COBRE_TCP_WIRE_H
-#define COBRE_TCP_WIRE_H
+#ifndef COBRE_BACKENDS_TCP_WIRE_H
+#define COBRE_BACKENDS_TCP_WIRE_H
 
 #include "comm/backend.h"
 
@@ -18,7 +18,7 @@ enum {
 };
 
 /* What a connection is for. */
-enum { CB_DATA = 1, CB_CONTROL, CB_RING, CB_HERE }; /* HERE: takes the place of the data connection */
+enum { CB_DATA = 1, CB_CONTROL, CB_RING, CB_UNIX }; /* UNIX: takes the place of the data connection */
 
 /* The first message on every connection, from the one who connects. */
 typedef struct {

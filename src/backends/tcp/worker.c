@@ -13,7 +13,7 @@
 
 #include "backends/tcp/tcp.h"
 
-#define HERE_SECONDS 5.0 /* for the move to a Unix socket; who has taken its name may not answer */
+#define UNIX_SECONDS 5.0 /* for the move to a Unix socket; who has taken its name may not answer */
 #define RING_SECONDS 5.0 /* for the links of the ring; where they cannot be made, everything goes over the star */
 
 struct joining {
@@ -27,9 +27,9 @@ struct joining {
 };
 
 /* What became of a handshake. */
-enum { WELCOME, REFUSED, CLOSED, NOT_COBRE, IMPOSTOR };
+enum { EXPECTED, REFUSED, CLOSED, NOT_COBRE, IMPOSTOR };
 
-/* WELCOME: it is the reply that was expected. CLOSED: errno says how. The magic is looked at first: others greet
+/* EXPECTED: a reply of that type. CLOSED: errno says how. The magic is looked at first: others greet
  * differently, and may then wait for us. */
 static int read_reply(int fd, uint8_t expected, const struct cb_patience *patience, cb_reply *reply) {
     enum { MAGIC = 8 };
@@ -46,7 +46,7 @@ static int read_reply(int fd, uint8_t expected, const struct cb_patience *patien
         reply->type = CB_REFUSAL;
         reply->reason = CB_REFUSED_VERSION;
     }
-    return reply->type == expected ? WELCOME : reply->type == CB_REFUSAL ? REFUSED : NOT_COBRE;
+    return reply->type == expected ? EXPECTED : reply->type == CB_REFUSAL ? REFUSED : NOT_COBRE;
 }
 
 /* Both sides prove the token. */
@@ -70,7 +70,7 @@ static int shake_hands(const struct joining *joining, int fd, uint8_t kind, cons
     if (!cb_net_send(fd, bytes, sizeof bytes, patience))
         return CLOSED;
     int result = read_reply(fd, CB_CHALLENGE, patience, reply);
-    if (result != WELCOME)
+    if (result != EXPECTED)
         return result;
     unsigned char nonce[CB_NONCE];
     memcpy(nonce, reply->secret, CB_NONCE);
@@ -78,10 +78,10 @@ static int shake_hands(const struct joining *joining, int fd, uint8_t kind, cons
     if (!cb_net_send(fd, proof, sizeof proof, patience))
         return CLOSED;
     result = read_reply(fd, CB_WELCOME, patience, reply);
-    if (result != WELCOME)
+    if (result != EXPECTED)
         return result;
     cb_make_proof(joining->options->tcp_token, "accepts", bytes, nonce, proof);
-    return sodium_memcmp(proof, reply->secret, CB_PROOF) == 0 ? WELCOME : IMPOSTOR;
+    return sodium_memcmp(proof, reply->secret, CB_PROOF) == 0 ? EXPECTED : IMPOSTOR;
 }
 
 static cobre_status refused(const struct joining *joining, const cb_reply *reply) {
@@ -148,7 +148,7 @@ static void open_ring_listener(struct joining *joining, int fd) {
         getnameinfo((struct sockaddr *)&address, length, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
         return;
     cb_net_listen(&joining->listeners, host, &joining->listener_port, &error);
-    cb_net_listen_here(&joining->listeners);
+    cb_net_listen_unix(&joining->listeners);
 }
 
 /* A connection of that kind. The coordinator may not be there yet, or may have taken us for a stranger when too many
@@ -167,7 +167,7 @@ static cobre_status connect_as(struct joining *joining, uint8_t kind, int *conne
                 open_ring_listener(joining, fd);
             int result = shake_hands(joining, fd, kind, &patience, &reply);
             error = errno;
-            if (result == WELCOME) {
+            if (result == EXPECTED) {
                 memcpy(joining->job, reply.job, CB_JOB_ID);
                 cb_net_peer_text(fd, joining->address, sizeof joining->address);
                 *connection = fd;
@@ -189,15 +189,15 @@ static cobre_status connect_as(struct joining *joining, uint8_t kind, int *conne
 
 /* If rank 0 is on this host: a Unix socket instead of the data connection. It has been there since before rank 0 said
  * welcome. */
-static void move_here(struct joining *joining) {
-    int *data = &joining->comm->data[0], fd = cb_net_connect_here(*data);
-    double until = cb_now() + HERE_SECONDS;
+static void move_to_unix(struct joining *joining) {
+    int *data = &joining->comm->data[0], fd = cb_net_connect_unix(*data);
+    double until = cb_now() + UNIX_SECONDS;
     struct cb_patience patience = {
         .until = until < joining->deadline ? until : joining->deadline, .options = joining->options, .alarm = -1};
     cb_reply reply;
     if (fd < 0)
         return;
-    bool moved = shake_hands(joining, fd, CB_HERE, &patience, &reply) == WELCOME;
+    bool moved = shake_hands(joining, fd, CB_UNIX, &patience, &reply) == EXPECTED;
     close(moved ? *data : fd);
     *data = moved ? fd : *data;
 }
@@ -247,12 +247,12 @@ static int try_ring(const struct joining *joining, const char *host, uint16_t po
         return -1;
     }
     cb_net_for_data(fd);
-    int here = cb_net_connect_here(fd);
-    if (here >= 0) {
+    int local = cb_net_connect_unix(fd);
+    if (local >= 0) {
         close(fd);
-        fd = here;
+        fd = local;
     }
-    if (shake_hands(joining, fd, CB_RING, patience, &reply) == WELCOME)
+    if (shake_hands(joining, fd, CB_RING, patience, &reply) == EXPECTED)
         return fd;
     close(fd);
     return -1;
@@ -323,7 +323,7 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
     cb_address successor = {0};
     cobre_status status = connect_as(&joining, CB_DATA, &comm->data[0]);
     if (!status)
-        move_here(&joining);
+        move_to_unix(&joining);
     if (!status)
         status = connect_as(&joining, CB_CONTROL, &comm->control);
     if (!status) {

@@ -1,4 +1,4 @@
-/* bench.c: `cobre bench`, the measuring loop of bench/ on cobre alone, with whatever backend is selected. */
+/* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
 #include "cli/bench/measure.h"
 #include "cli/run/job.h"
 
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const char cb_bench_help[] =
+static const char help[] =
     "usage: cobre bench [-n N] [--backend NAME] [--operations LIST] [--sizes LIST] [--buffers KIND] [--seconds S]\n"
-    "                   [--csv | --json]\n"
+    "                   [--json]\n"
     "\n"
     "Measures how long collectives take on the backend that is selected, on the slowest rank, and checks their\n"
     "results. Start it as a program is started: alone, with cobre run, with an mpirun; or let it start its ranks.\n"
@@ -19,16 +19,14 @@ const char cb_bench_help[] =
     "  --sizes LIST          bytes of the result on each rank, as in 8,4K,1M (default: 8,1K,64K,1M,16M)\n"
     "  --buffers KIND        warm (default): the same buffers in each call; cold: buffers that are in no cache; both\n"
     "  --seconds S           about how long to time each (default: 0.2)\n"
-    "  --csv, --json         write that instead of a table\n"
+    "  --json                write that instead of a table\n"
     "  -h, --help            show this\n"
     "\n"
     "See cobre-bench(1).\n";
 
 enum { MOST_SIZES = 64, MOST_WORKS = 2 * MOST_SIZES * BENCH_OPERATION_COUNT };
 
-enum format { TABLE, CSV, JSON };
-
-enum { OPTION_BACKEND = 256, OPTION_OPERATIONS, OPTION_SIZES, OPTION_BUFFERS, OPTION_SECONDS, OPTION_CSV, OPTION_JSON };
+enum { OPTION_BACKEND = 256, OPTION_OPERATIONS, OPTION_SIZES, OPTION_BUFFERS, OPTION_SECONDS, OPTION_JSON };
 
 static const struct option long_options[] = {
     {.name = "backend", .has_arg = required_argument, .val = OPTION_BACKEND},
@@ -36,7 +34,6 @@ static const struct option long_options[] = {
     {.name = "sizes", .has_arg = required_argument, .val = OPTION_SIZES},
     {.name = "buffers", .has_arg = required_argument, .val = OPTION_BUFFERS},
     {.name = "seconds", .has_arg = required_argument, .val = OPTION_SECONDS},
-    {.name = "csv", .has_arg = no_argument, .val = OPTION_CSV},
     {.name = "json", .has_arg = no_argument, .val = OPTION_JSON},
     {.name = "help", .has_arg = no_argument, .val = 'h'},
     {.name = NULL},
@@ -46,8 +43,7 @@ static const struct option long_options[] = {
 struct options {
     char *ranks, *backend;
     char *operations, *sizes, *buffers, *seconds;
-    enum format format;
-    bool help;
+    bool json, help;
 };
 
 struct plan {
@@ -150,10 +146,8 @@ static double quantile(const struct bench_samples *samples, double part) {
     return 1e6 * samples->seconds[(size_t)(part * (double)(samples->count - 1) + 0.5)];
 }
 
-static void print_head(const struct peer *peer, enum format format) {
-    if (format == CSV)
-        printf("backend,ranks,operation,bytes,buffers,samples,median_us,p10_us,p90_us\n");
-    else if (format == JSON)
+static void print_head(const struct peer *peer, bool json) {
+    if (json)
         printf("{\"version\": \"%s\", \"backend\": \"%s\", \"ranks\": %zu, \"results\": [", cobre_version(), peer->name,
                peer->size);
     else
@@ -162,15 +156,11 @@ static void print_head(const struct peer *peer, enum format format) {
                "p90");
 }
 
-static void print_work(const struct peer *peer, const struct bench_work *work, struct bench_samples *samples,
-                       enum format format, bool first) {
+static void print_work(const struct bench_work *work, struct bench_samples *samples, bool json, bool first) {
     const char *name = bench_operation_name(work->operation), *buffers = work->cold ? "cold" : "warm";
     qsort(samples->seconds, samples->count, sizeof *samples->seconds, compare);
     double low = quantile(samples, 0.1), middle = quantile(samples, 0.5), high = quantile(samples, 0.9);
-    if (format == CSV)
-        printf("%s,%zu,%s,%zu,%s,%zu,%.3f,%.3f,%.3f\n", peer->name, peer->size, name, work->bytes, buffers,
-               samples->count, middle, low, high);
-    else if (format == JSON)
+    if (json)
         printf("%s\n  {\"operation\": \"%s\", \"bytes\": %zu, \"buffers\": \"%s\", \"samples\": %zu, "
                "\"median_us\": %.3f, \"p10_us\": %.3f, \"p90_us\": %.3f}",
                first ? "" : ",", name, work->bytes, buffers, samples->count, middle, low, high);
@@ -188,14 +178,14 @@ static void show_progress(size_t done, size_t count) {
         fprintf(stderr, "\r%*s\r", WIDTH + 20, "");
 }
 
-static int measure_all(const struct plan *plan, enum format format) {
+static int measure_all(const struct plan *plan, bool json) {
     static struct bench_samples samples;
     struct peer *peer = &peer_cobre;
     int code = 0;
     peer->open(peer);
     bool speaks = peer->rank == 0, progress = speaks && isatty(STDERR_FILENO);
     if (speaks)
-        print_head(peer, format);
+        print_head(peer, json);
     for (size_t i = 0; i < plan->count; i++) {
         if (progress)
             show_progress(i, plan->count);
@@ -203,13 +193,13 @@ static int measure_all(const struct plan *plan, enum format format) {
         if (progress)
             show_progress(plan->count, plan->count);
         if (speaks)
-            print_work(peer, &plan->works[i], &samples, format, i == 0);
+            print_work(&plan->works[i], &samples, json, i == 0);
         if (!samples.right && speaks)
             fprintf(stderr, "cobre bench: %s of %zu bytes gave a WRONG RESULT: please report this\n",
                     bench_operation_name(plan->works[i].operation), plan->works[i].bytes);
         code |= !samples.right;
     }
-    if (speaks && format == JSON)
+    if (speaks && json)
         printf("\n]}\n");
     peer->close(peer);
     return code;
@@ -239,8 +229,8 @@ static int start_ranks(const struct options *options) {
     add_words(&words, "--sizes", options->sizes);
     add_words(&words, "--buffers", options->buffers);
     add_words(&words, "--seconds", options->seconds);
-    if (options->format != TABLE)
-        words.word[words.count++] = options->format == CSV ? "--csv" : "--json";
+    if (options->json)
+        words.word[words.count++] = "--json";
     optind = 0; /* a new command line for getopt */
     return cb_command_run(words.count, words.word);
 }
@@ -254,14 +244,13 @@ static int parse_option(int found, char **argv, struct options *options) {
     case OPTION_SIZES: options->sizes = optarg; return 0;
     case OPTION_BUFFERS: options->buffers = optarg; return 0;
     case OPTION_SECONDS: options->seconds = optarg; return 0;
-    case OPTION_CSV: options->format = CSV; return 0;
-    case OPTION_JSON: options->format = JSON; return 0;
+    case OPTION_JSON: options->json = true; return 0;
     default: return cb_option_error("bench", found, argv);
     }
 }
 
 int cb_command_bench(int argc, char **argv) {
-    struct options options = {.format = TABLE};
+    struct options options = {.json = false};
     static struct plan plan;
     int found, code = 0;
     opterr = 0;
@@ -270,7 +259,7 @@ int cb_command_bench(int argc, char **argv) {
     if (code)
         return code;
     if (options.help) {
-        fputs(cb_bench_help, stdout);
+        fputs(help, stdout);
         return 0;
     }
     if (optind < argc)
@@ -278,5 +267,5 @@ int cb_command_bench(int argc, char **argv) {
     code = make_plan(&options, &plan);
     if (code)
         return code;
-    return options.ranks || options.backend ? start_ranks(&options) : measure_all(&plan, options.format);
+    return options.ranks || options.backend ? start_ranks(&options) : measure_all(&plan, options.json);
 }

@@ -1,6 +1,6 @@
 /* measure.h: the measuring loop that cobre and its peers share. */
-#ifndef COBRE_BENCH_MEASURE_H
-#define COBRE_BENCH_MEASURE_H
+#ifndef COBRE_CLI_BENCH_MEASURE_H
+#define COBRE_CLI_BENCH_MEASURE_H
 
 #include "cli/bench/peer.h"
 

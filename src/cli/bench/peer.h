@@ -1,7 +1,7 @@
 /* peer.h: one way of communicating, as the measuring loop sees it. All data are doubles. An operation that fails says
  * why and ends the process: there is nothing left to measure. */
-#ifndef COBRE_BENCH_PEER_H
-#define COBRE_BENCH_PEER_H
+#ifndef COBRE_CLI_BENCH_PEER_H
+#define COBRE_CLI_BENCH_PEER_H
 
 #include <stddef.h>
 

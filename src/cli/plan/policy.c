@@ -1,6 +1,8 @@
 /* policy.c: `cobre policy`. */
 #include "cli/plan/session.h"
 
+#include "sddp/run/files.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -8,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char cb_policy_help[] =
+static const char help[] =
     "usage: cobre policy FILE [CASE] [--export csv|json] [--out FILE] [--json] [--value-bound X]\n"
     "\n"
     "Shows what a policy file holds, or exports its cuts.\n"
@@ -170,7 +172,7 @@ static bool find_case(struct request *request) {
     char folder[PATH_MAX];
     struct sheet sheet;
     cb_folder_of(request->file, folder);
-    if (!cb_sheet_open(&sheet, folder, "summary.csv"))
+    if (!cb_sheet_open(&sheet, folder, CB_FILE_SUMMARY, (const char *[]){"key", "value", NULL}))
         return false;
     bool found = false;
     while (!found && cb_sheet_next(&sheet)) {
@@ -199,7 +201,7 @@ static int read_options(int argc, char **argv, struct request *request) {
     int found;
     while ((found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_policy_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         int code = parse_option(found, argv, request);

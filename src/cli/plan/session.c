@@ -3,6 +3,8 @@
  * With -n the command becomes `cobre run`, whose ranks are this command again with --rank before its own arguments.
  * Without it the environment says which job this is a rank of, as for any program; none is a job of one. */
 #include "cli/plan/session.h"
+
+#include "cli/plan/command_line.h"
 #include "cli/run/job.h"
 
 #include <errno.h>
@@ -11,25 +13,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FIELD(member) CB_FIELD(struct session, member)
+const struct cb_option cb_session_rows[] = {
+    {.name = "n",
+     .help = "start N ranks on this machine (default: one, or the job that this is a rank of)",
+     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(size), .least = 1, .most = CB_MAX_RANKS}},
+     .again = true},
+    {.name = "backend",
+     .help = "how they talk: shm (default) or tcp",
+     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = FIELD(backend)}},
+     .again = true},
+    {.name = "json", .help = "a JSON object a line on standard output, for programs", .given = FIELD(json)},
+    {.name = "rank", .given = FIELD(started)},
+    {.name = NULL},
+};
+
 int cb_session_option(struct session *session, int found, char **argv) {
-    uint64_t size = 0;
-    int code = 0;
+    const char *command = session->command;
     switch (found) {
-    case 'n':
-        code = cb_parse_count(session->command, "-n", optarg, 1, &size);
-        if (!code && size > CB_MAX_RANKS)
-            code = cb_usage_error(session->command, "-n %s: there can be up to %d ranks", optarg, CB_MAX_RANKS);
-        session->size = (size_t)size;
-        return code;
-    case CB_OPTION_BACKEND: session->backend = optarg; return 0;
-    case CB_OPTION_RANK: session->started = true; return 0;
-    case CB_OPTION_JSON: session->json = true; return 0;
-    case CB_OPTION_SOLVER: session->solver = optarg; return 0;
-    case CB_OPTION_SCENARIOS: session->scenarios = optarg; return 0;
-    case CB_OPTION_VALUE_BOUND:
-        session->has_value_bound = true;
-        return cb_parse_real(session->command, "--value-bound", optarg, &session->value_bound);
-    default: return cb_option_error(session->command, found, argv);
+    case 'n': return cb_line_set(command, cb_session_rows, "n", optarg, session);
+    case CB_OPTION_BACKEND: return cb_line_set(command, cb_session_rows, "backend", optarg, session);
+    case CB_OPTION_RANK: return cb_line_set(command, cb_session_rows, "rank", NULL, session);
+    case CB_OPTION_JSON: return cb_line_set(command, cb_session_rows, "json", NULL, session);
+    case CB_OPTION_SCENARIOS: return cb_line_set(command, cb_scenario_rows, "scenarios", optarg, &session->load);
+    case CB_OPTION_VALUE_BOUND: return cb_line_set(command, cb_load_rows, "value-bound", optarg, &session->load);
+    case CB_OPTION_SOLVER: session->load.solver = optarg; return 0;
+    default: return cb_option_error(command, found, argv);
     }
 }
 
@@ -122,6 +131,11 @@ int cb_session_failed(const struct session *session) {
     return broken ? CB_EXIT_BROKEN : CB_EXIT_FAILED;
 }
 
+int cb_session_refused(const struct session *session) {
+    fprintf(stderr, "cobre %s: %s\n", session->command, cobre_sddp_last_error()->message);
+    return CB_EXIT_USAGE;
+}
+
 bool cb_session_agree(const struct session *session, bool good) {
     uint8_t mine = good, all;
     return cobre_allreduce_t(session->comm, &mine, &all, 1, COBRE_MIN) == COBRE_OK && all;
@@ -133,15 +147,10 @@ static void on_issue(void *errors, const cobre_sddp_issue *issue) {
 }
 
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg) {
-    cobre_sddp_load_options options = {
-        .struct_size = sizeof options,
-        .has_value_bound = session->has_value_bound,
-        .value_bound = session->value_bound,
-        .solver = session->solver,
-        .scenarios = session->scenarios,
-        .issue = issue,
-        .issue_arg = arg,
-    };
+    cobre_sddp_load_options options = session->load;
+    options.struct_size = sizeof options;
+    options.issue = issue;
+    options.issue_arg = arg;
     return cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_SDDP_OK;
 }
 
@@ -155,14 +164,16 @@ int cb_session_load(struct session *session) {
     return CB_EXIT_FAILED;
 }
 
-bool cb_session_folder(struct session *session, const char *folder) {
-    session->made = access(folder, F_OK) != 0 ? folder : NULL;
-    return cb_output_directory(folder);
+bool cb_session_folder(struct session *session, const char *path, bool lock) {
+    bool good = !cb_session_speaks(session) || (cb_folder_open(&session->folder, path) == COBRE_SDDP_OK &&
+                                                (!lock || cb_folder_lock(&session->folder) == COBRE_SDDP_OK));
+    if (!good)
+        fprintf(stderr, "cobre %s: --out %s\n", session->command, cobre_sddp_last_error()->message);
+    return cb_session_agree(session, good);
 }
 
 void cb_session_close(struct session *session) {
-    if (session->made)
-        rmdir(session->made); /* which fails if there is something in it */
+    cb_folder_close(&session->folder);
     cobre_sddp_problem_free(&session->problem);
     cobre_comm_free(&session->comm);
 }

@@ -1,13 +1,13 @@
 /* session.h: what the commands of the trainer share. */
-#ifndef COBRE_CLI_SESSION_H
-#define COBRE_CLI_SESSION_H
+#ifndef COBRE_CLI_PLAN_SESSION_H
+#define COBRE_CLI_PLAN_SESSION_H
 
 #include "cli/cli.h"
 #include "cobre/sddp.h"
+#include "sddp/run/folder.h"
 #include "sddp/run/numbers.h"
+#include "sddp/run/options.h"
 #include "sddp/run/table.h"
-
-#include <limits.h>
 
 /* EXIT_BROKEN: the ranks lost each other. Then the launcher explains; for the other codes the rank itself does. */
 enum { CB_EXIT_FAILED = 1, CB_EXIT_BROKEN = 3 };
@@ -34,24 +34,16 @@ struct session {
     const char *backend; /* NULL: the launcher's default */
     bool started;        /* this is a rank that the command itself started */
     bool json;
-    bool has_value_bound;
-    double value_bound;
-    const char *solver;
-    const char *scenarios; /* a table; NULL: none */
+    cobre_sddp_load_options load;
     cobre_comm *comm;
     cobre_sddp_problem *problem;
-    const char *made; /* the folder for results, if it was not there before; else NULL */
+    struct cb_folder folder; /* for results, on rank 0; close removes it again if nothing has come into it */
 };
 
-/* numbers.c: values of options. 0, or the exit code after a message. */
-int cb_parse_count(const char *command, const char *option, const char *text, uint64_t least, uint64_t *value);
-int cb_parse_real(const char *command, const char *option, const char *text, double *value);
-int cb_parse_seconds(const char *command, const char *option, const char *text, double *value); /* 90, 15m, 2h */
+/* session.c: the options -n, --backend, --json, and --rank, by which the launcher starts the ranks. */
+extern const struct cb_option cb_session_rows[];
 
-/* Splits "first,second" of an option; second is NULL when there is no comma. first must hold what comes before it. */
-int cb_parse_pair(const char *command, const char *option, const char *text, char first[64], const char **second);
-
-/* session.c: for `found` that is one of the options above; 0, or the exit code. */
+/* For `found` that is one of the options above; 0, or the exit code. */
 int cb_session_option(struct session *session, int found, char **argv);
 
 /* Becomes a rank: -1 and the communicator, or the exit code when this process has been the launcher of the ranks. */
@@ -60,36 +52,31 @@ int cb_session_open(struct session *session, int argc, char **argv);
 /* Reads the case. load says what is wrong with it; 0, or the exit code. */
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);
-/* Makes the folder for results; close removes it again if nothing has come into it. False: errno says why. */
-bool cb_session_folder(struct session *session, const char *folder);
+
+/* Rank 0 makes the folder for results, and locks it for one that must be alone there. False on all ranks, after a
+ * message. Collective. */
+bool cb_session_folder(struct session *session, const char *path, bool lock);
 void cb_session_close(struct session *session);
 bool cb_session_speaks(const struct session *session); /* rank 0 */
 
-/* After a call of sddp.h has failed on all ranks: rank 0 says why. Returns the exit code. */
+/* After a call of the library has failed on all ranks, or on rank 0: rank 0 says why. Returns the exit code. */
 int cb_session_failed(const struct session *session);
+
+/* The same for a wrong argument, before there are ranks. */
+int cb_session_refused(const struct session *session);
 
 /* True when all is well on every rank. Collective. */
 bool cb_session_agree(const struct session *session, bool good);
 
-/* cases.c: one error of a case, as "file:line: place: message". */
+/* print.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
-/* cases.c: a word of a command that the user may copy, in quotes where a POSIX shell needs them. */
+/* print.c: a word of a command that the user may copy, in quotes where a POSIX shell needs them. */
 void cb_shell_write(FILE *file, const char *word);
 
-/* cases.c: names of things. False, after a message, when a path is too long. */
-bool cb_default_folder(const char *command, const char *case_path, char folder[PATH_MAX]); /* NAME-out */
-bool cb_join_path(const char *command, char path[PATH_MAX], const char *folder, const char *name);
-void cb_folder_of(const char *path, char folder[PATH_MAX]);
-bool cb_policy_path(const char *command, const char *case_path, const char *given, char policy[PATH_MAX]);
+/* print.c: the size of a problem. */
 size_t cb_stages(const cobre_sddp_problem *problem);   /* how many stages its nodes have */
 void cb_print_size(const cobre_sddp_problem *problem); /* "3 stages, 3 nodes, 1 state" */
-
-/* cases.c: "kind[element,tier]" in parts; kind is empty when the name has no brackets. */
-struct label {
-    char kind[64], element[192];
-};
-void cb_label_split(const char *name, struct label *label);
 
 /* stop.c: SIGINT and SIGTERM. The first one asks to stop, the second one ends the process. */
 void cb_stop_catch(const struct session *session, const char *promise);

@@ -1,29 +1,37 @@
 /* train.h: the parts of `cobre train`. */
-#ifndef COBRE_CLI_TRAIN_H
-#define COBRE_CLI_TRAIN_H
+#ifndef COBRE_CLI_PLAN_TRAIN_H
+#define COBRE_CLI_PLAN_TRAIN_H
 
+#include "cli/plan/command_line.h"
 #include "cli/plan/session.h"
+#include "sddp/run/training.h"
+
+/* What rank 0 prints. */
+struct train_print {
+    bool json, terminal, maximises, averse;
+    unsigned screen, rows; /* lines of the terminal; rows since the header */
+    bool open;             /* the newest row is still to be written over */
+    double kept, drawn;    /* when a row last stayed; was drawn */
+    cobre_sddp_progress newest, last_kept;
+};
 
 struct train {
     struct session base;
     cobre_sddp_options options;
+    struct command_line line;
     const char *out; /* NULL: the default */
     char folder[PATH_MAX], policy[PATH_MAX];
-    char again[2048]; /* the options that a resume needs, too: " --seed 7 --gap" */
+    struct train_print print;
+    struct cb_training files;
+    int code; /* of what failed while it trained; 0: nothing */
 };
 
-/* train_options.c: -1 when training should start, otherwise the exit code. */
-int cb_train_options(int argc, char **argv, struct train *train);
+/* train_options.c: CB_LINE_GO_ON when training should start, otherwise the exit code. */
+int cb_train_read_line(int argc, char **argv, struct train *train);
 
-/* train_table.c: what rank 0 says while it trains, as a table, lines or JSON. */
-void cb_table_start(const struct train *train);
-void cb_table_row(const cobre_sddp_progress *progress);
-void cb_table_end(const struct train *train, const cobre_sddp_result *result, uint64_t cuts);
-
-/* train_files.c: what rank 0 keeps. False after a message. */
-bool cb_trace_row(const struct train *train, const cobre_sddp_progress *progress);
-bool cb_trace_end(const struct train *train, uint64_t iterations);
-bool cb_write_times(const struct train *train, const cobre_sddp_times *times); /* collective */
-bool cb_write_summary(const struct train *train, const cobre_sddp_result *result, const cobre_sddp_policy *policy);
+/* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */
+void cb_train_print_start(struct train *train);
+void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
+void cb_train_print_end(struct train *train, const cobre_sddp_result *result, uint64_t cuts);
 
 #endif

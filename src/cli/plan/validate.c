@@ -3,7 +3,7 @@
 
 #include <getopt.h>
 
-const char cb_validate_help[] =
+static const char help[] =
     "usage: cobre validate CASE [--scenarios FILE] [--json] [--value-bound X] [--solver NAME]\n"
     "\n"
     "Reads a case as `cobre train` would, and shows every error in it: the file, the line, and what is wrong.\n"
@@ -107,7 +107,7 @@ int cb_command_validate(int argc, char **argv) {
     int found;
     while ((found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_validate_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         int code = cb_session_option(&session, found, argv);

@@ -1,6 +1,6 @@
 /* frame.h: what launcher and agent say to each other: a type, a length, bytes. */
-#ifndef COBRE_CLI_FRAME_H
-#define COBRE_CLI_FRAME_H
+#ifndef COBRE_CLI_RUN_FRAME_H
+#define COBRE_CLI_RUN_FRAME_H
 
 #include "cli/run/job.h"
 

@@ -1,6 +1,6 @@
 /* job.h: the launcher's picture of its job. One thread; each struct is written by the file that its comment names. */
-#ifndef COBRE_CLI_JOB_H
-#define COBRE_CLI_JOB_H
+#ifndef COBRE_CLI_RUN_JOB_H
+#define COBRE_CLI_RUN_JOB_H
 
 #include "cli/cli.h"
 #include "comm/select.h"

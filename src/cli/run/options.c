@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char cb_run_help[] =
+static const char help[] =
     "usage: cobre run [-n N] [--backend NAME] [--hosts LIST | --hostfile FILE] [--label] [--log-dir DIR]\n"
     "                 [--] program [argument ...]\n"
     "\n"
@@ -143,7 +143,7 @@ int cb_run_options(int argc, char **argv, struct run_options *options) {
     /* '+': what comes after the program's name is the program's. */
     while ((found = getopt_long(argc, argv, "+:n:h", long_options, NULL)) != -1) {
         if (found == 'h') {
-            fputs(cb_run_help, stdout);
+            fputs(help, stdout);
             return 0;
         }
         int code = parse_option(found, argv, options);

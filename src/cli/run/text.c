@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "comm/backend.h"
 
 void cb_give_up(const char *what) {
     fprintf(stderr, "cobre run: %s: %s; the ranks are stopped\n", what, strerror(errno));
@@ -69,9 +70,7 @@ void cb_close(int *fd) {
 }
 
 int64_t cb_now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(1000 * cb_now());
 }
 
 /* WNOWAIT: the zombie keeps the id of its group from being used again. */

@@ -141,22 +141,6 @@ void add_row(cb_lp *lp, const cb_lp_row *row) {
     attempt(lp, [=] { put_row(lp, row); });
 }
 
-void delete_rows(cb_lp *lp, const unsigned char *keep) {
-    std::vector<int> gone;
-    for (int i = 0; i < lp->extra; i++)
-        if (!keep || !keep[i])
-            gone.push_back(lp->rows + i);
-    if (gone.empty())
-        return;
-    lp->model.deleteRows(static_cast<int>(gone.size()), gone.data());
-    lp->extra -= static_cast<int>(gone.size());
-    lp->matrix_changed = true;
-}
-
-void keep_rows(cb_lp *lp, const unsigned char *keep) {
-    attempt(lp, [=] { delete_rows(lp, keep); });
-}
-
 ClpSimplex::Status status_of(unsigned char stand, double lower, double upper) {
     if (stand == CB_BASIC)
         return ClpSimplex::basic;
@@ -305,13 +289,9 @@ int write_file(cb_lp *lp, const char *path, const char *const *column_names, con
     return lp->broken;
 }
 
-const char *version() {
-    return CLP_VERSION;
-}
-
 } // namespace
 
 const cb_lp_solver cb_lp_clp = {
-    "clp", version, create,  destroy,   set_column,   set_row,     set_cost, set_entry, add_row,     keep_rows,
-    start, solve,   trouble, objective, column_value, column_dual, row_dual, get_basis, extra_stand, write_file,
+    "clp", create,  destroy,   set_column,   set_row,     set_cost, set_entry, add_row,     start,
+    solve, trouble, objective, column_value, column_dual, row_dual, get_basis, extra_stand, write_file,
 };

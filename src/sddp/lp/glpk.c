@@ -35,7 +35,7 @@ static _Thread_local bool speaking; /* last_words are of the attempt under way *
 static _Thread_local jmp_buf way_back;
 
 /* GLPK prints only when it fails, and this is called for each piece of it. */
-static int listen(void *unused, const char *text) {
+static int keep_words(void *unused, const char *text) {
     (void)unused;
     if (!speaking)
         last_words[0] = 0;
@@ -60,7 +60,7 @@ static bool attempt(const cb_lp *lp, void work(void *), void *arg) {
     if (!alive(lp))
         return false;
     speaking = false;
-    glp_term_hook(listen, NULL);
+    glp_term_hook(keep_words, NULL);
     glp_error_hook(jump, NULL);
     if (setjmp(way_back) == 0) {
         work(arg);
@@ -213,22 +213,16 @@ static void add_row(cb_lp *lp, const cb_lp_row *row) {
     attempt(lp, put_rows, &(beginning){.lp = lp, .row = row, .count = 1});
 }
 
-static void keep_rows(cb_lp *lp, const unsigned char *keep) {
-    if (!alive(lp))
+/* With GLPK's own memory: when there is none it fails as everywhere else. */
+static void remove_extra_rows(cb_lp *lp) {
+    if (lp->extra == 0)
         return;
-    int *gone = malloc(((size_t)lp->extra + 1) * sizeof *gone), count = 0;
-    if (!gone) { /* with rows that should be gone it is as lost as when GLPK has no memory */
-        lp->generation--;
-        snprintf(last_words, sizeof last_words, "no memory to remove cuts");
-        return;
-    }
-    for (int i = 0; i < lp->extra; i++)
-        if (!keep || !keep[i])
-            gone[++count] = lp->rows + i + 1;
-    if (count > 0)
-        glp_del_rows(lp->prob, count, gone);
-    lp->extra -= count;
-    free(gone);
+    int *gone = glp_alloc(lp->extra + 1, sizeof *gone);
+    for (int i = 1; i <= lp->extra; i++)
+        gone[i] = lp->rows + i;
+    glp_del_rows(lp->prob, lp->extra, gone);
+    glp_free(gone);
+    lp->extra = 0;
 }
 
 static int stand_of(unsigned char stand) {
@@ -238,6 +232,7 @@ static int stand_of(unsigned char stand) {
 static void begin(void *arg) {
     const beginning *b = arg;
     cb_lp *lp = b->lp;
+    remove_extra_rows(lp);
     put_rows(arg);
     if (b->basis) {
         for (int j = 0; j < lp->columns; j++)
@@ -252,8 +247,6 @@ static void begin(void *arg) {
 }
 
 static void start(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis) {
-    if (lp->extra > 0)
-        keep_rows(lp, NULL);
     attempt(lp, begin, &(beginning){lp, rows, count, basis});
 }
 
@@ -407,7 +400,6 @@ static int write_file(cb_lp *lp, const char *path, const char *const *column_nam
 
 const cb_lp_solver cb_lp_glpk = {
     .name = "glpk",
-    .version = glp_version,
     .create = create,
     .destroy = destroy,
     .set_column = set_column,
@@ -415,7 +407,6 @@ const cb_lp_solver cb_lp_glpk = {
     .set_cost = set_cost,
     .set_entry = set_entry,
     .add_row = add_row,
-    .keep_rows = keep_rows,
     .start = start,
     .solve = solve,
     .trouble = trouble,

@@ -6,8 +6,8 @@
  * basis, which is what makes warm solves fast.
  *
  * Infinite bounds are +-INFINITY. */
-#ifndef CB_LP_H
-#define CB_LP_H
+#ifndef COBRE_SDDP_LP_LP_H
+#define COBRE_SDDP_LP_LP_H
 
 #include <stddef.h>
 
@@ -52,7 +52,6 @@ enum { CB_LP_EFFORTS = 4 };
 /* One solver. Extra rows follow the model's in every array: basis[columns + rows + extra]. */
 typedef struct {
     const char *name;
-    const char *(*version)(void);
     cb_lp *(*create)(const cb_lp_model *model); /* NULL: out of memory */
     void (*destroy)(cb_lp *lp);
     void (*set_column)(cb_lp *lp, int column, double lower, double upper);
@@ -60,7 +59,6 @@ typedef struct {
     void (*set_cost)(cb_lp *lp, int column, double cost);
     void (*set_entry)(cb_lp *lp, int row, int column, double value); /* of an entry that the model has */
     void (*add_row)(cb_lp *lp, const cb_lp_row *row);                /* it starts basic */
-    void (*keep_rows)(cb_lp *lp, const unsigned char *keep); /* removes the extra rows whose flag is 0; NULL: all */
     void (*start)(cb_lp *lp, const cb_lp_row *rows, int count, const unsigned char *basis); /* NULL: the slack basis */
     cb_lp_outcome (*solve)(cb_lp *lp, int effort);
     const char *(*trouble)(void); /* why it gave up, in its own words */

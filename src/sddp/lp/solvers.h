@@ -1,6 +1,6 @@
 /* solvers.h: what this build may have behind lp.h. */
-#ifndef CB_LP_SOLVERS_H
-#define CB_LP_SOLVERS_H
+#ifndef COBRE_SDDP_LP_SOLVERS_H
+#define COBRE_SDDP_LP_SOLVERS_H
 
 #include "sddp/lp/lp.h"
 

@@ -13,6 +13,7 @@
  * once to check the sum, then again; the cuts go to all ranks by gathers to which the others add nothing. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,9 +125,7 @@ static void put_all(writer *out, const cobre_sddp_policy *policy, const header *
 static void sync_folder(const char *path) {
     char folder[1024];
     snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    snprintf(slash ? slash + 1 : folder, 2, "%s", slash ? "" : ".");
-    int fd = open(folder, O_RDONLY | O_CLOEXEC);
+    int fd = open(dirname(folder), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     fsync(fd);

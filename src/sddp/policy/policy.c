@@ -145,10 +145,6 @@ uint64_t cobre_sddp_iterations(const cobre_sddp_policy *policy) {
     return policy->iterations;
 }
 
-cobre_sddp_progress cobre_sddp_trace(const cobre_sddp_policy *policy, uint64_t iteration) {
-    return cb_policy_progress(policy, iteration);
-}
-
 const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy) {
     return policy->kind.solver->name;
 }

@@ -1,6 +1,6 @@
 /* policy.h: what training makes: cuts, where each LP starts from, and the trace. */
-#ifndef CB_POLICY_H
-#define CB_POLICY_H
+#ifndef COBRE_SDDP_POLICY_POLICY_H
+#define COBRE_SDDP_POLICY_POLICY_H
 
 #include "sddp/stage/stage.h"
 

@@ -1,6 +1,6 @@
 /* check.c: what only a whole problem can show, and the order that the trainer relies on.
  *
- * Entries are sorted by column, then row (two stable counting sorts), duplicates summed in the order they were added.
+ * Entries are sorted by column, then row, duplicates summed in the order they were added.
  * The longest path is found by removing nodes without unvisited parents; what cannot be removed lies on a cycle. */
 #include <math.h>
 #include <stdio.h>
@@ -128,43 +128,45 @@ static int by_target(const void *a, const void *b) {
     return x->random < y->random ? -1 : x->random > y->random;
 }
 
-/* A stable counting sort of entries by row or column into `to`; `first` gets where each key starts. */
-static void sort_entries(const cb_entry *from, cb_entry *to, size_t count, int *first, size_t keys, bool by_row) {
-    memset(first, 0, (keys + 1) * sizeof *first);
-    for (size_t e = 0; e < count; e++)
-        first[(by_row ? from[e].row : from[e].column) + 1]++;
-    for (size_t k = 0; k < keys; k++)
-        first[k + 1] += first[k];
-    for (size_t e = 0; e < count; e++)
-        to[first[by_row ? from[e].row : from[e].column]++] = from[e];
+/* Those of one place as they were added: `a` and `b` point to pointers into one array. */
+static int by_place(const void *a, const void *b) {
+    const cb_entry *x = *(const cb_entry *const *)a, *y = *(const cb_entry *const *)b;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    return (x > y) - (x < y);
 }
 
 static void sort_matrix(cobre_sddp_problem *problem, cb_node *node) {
-    size_t keys = node->rows > node->columns ? node->rows : node->columns;
-    cb_entry *other = malloc((node->entries + 1) * sizeof *other);
-    int *first = malloc((keys + 1) * sizeof *first);
+    const cb_entry **order = malloc((node->entries + 1) * sizeof *order);
+    cb_entry *sorted = malloc((node->entries + 1) * sizeof *sorted), *last = NULL;
     node->start = calloc(node->columns + 1, sizeof *node->start);
-    if (!other || !first || !node->start) {
+    if (!order || !sorted || !node->start) {
         problem->no_memory = true;
-    } else if (node->entries > 0) {
-        sort_entries(node->entry, other, node->entries, first, node->rows, true);
-        sort_entries(other, node->entry, node->entries, first, node->columns, false);
-        size_t kept = 0;
-        for (size_t e = 0; e < node->entries; e++) {
-            cb_entry *last = kept ? &node->entry[kept - 1] : NULL;
-            if (last && last->row == node->entry[e].row && last->column == node->entry[e].column)
-                last->value += node->entry[e].value;
-            else
-                node->entry[kept++] = node->entry[e];
-        }
-        node->entries = kept;
-        for (size_t e = 0; e < kept; e++)
-            node->start[node->entry[e].column + 1]++;
-        for (size_t j = 0; j < node->columns; j++)
-            node->start[j + 1] += node->start[j];
+        free(order);
+        free(sorted);
+        return;
     }
-    free(other);
-    free(first);
+    for (size_t e = 0; e < node->entries; e++)
+        order[e] = &node->entry[e];
+    qsort(order, node->entries, sizeof *order, by_place);
+    size_t kept = 0;
+    for (size_t e = 0; e < node->entries; e++) {
+        if (last && last->row == order[e]->row && last->column == order[e]->column) {
+            last->value += order[e]->value;
+            continue;
+        }
+        last = &sorted[kept++];
+        *last = *order[e];
+        node->start[last->column + 1]++;
+    }
+    for (size_t j = 0; j < node->columns; j++)
+        node->start[j + 1] += node->start[j];
+    free(order);
+    free(node->entry);
+    node->entry = sorted;
+    node->entries = kept;
 }
 
 /* sound: the reader found no errors, which would let things look wrong here. */
@@ -185,8 +187,6 @@ static void check_node(cobre_sddp_problem *problem, size_t index, bool sound) {
     if (node->noises > 0)
         qsort(node->noise, node->noises, sizeof *node->noise, by_target);
     sort_matrix(problem, node);
-    if (node->outcomes > problem->most_outcomes)
-        problem->most_outcomes = node->outcomes;
 }
 
 /* Breadth first from the root: stages that are not given, and nodes that no path leads to. */

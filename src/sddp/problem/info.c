@@ -63,10 +63,6 @@ size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node) {
     return problem->node[node].outcomes;
 }
 
-size_t cobre_sddp_given_scenarios(const cobre_sddp_problem *problem) {
-    return problem->scenarios;
-}
-
 bool cobre_sddp_has_noise_model(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++)
         if (problem->node[n].draw)
@@ -92,13 +88,6 @@ size_t cb_find_node(const cobre_sddp_problem *problem, const char *name) {
     for (size_t n = 0; n < problem->nodes; n++)
         if (strcmp(problem->node[n].name, name) == 0)
             return n;
-    return CB_NONE;
-}
-
-size_t cb_find_column(const cobre_sddp_problem *problem, size_t node, const char *name) {
-    for (size_t j = 0; node < problem->nodes && j < problem->node[node].columns; j++)
-        if (strcmp(problem->node[node].column[j].name, name) == 0)
-            return j;
     return CB_NONE;
 }
 

@@ -1,7 +1,7 @@
 /* path.h: which nodes and outcomes a trajectory meets. All of it is known before any LP is solved, so that every rank
  * knows every trajectory's path without a word. */
-#ifndef CB_PATH_H
-#define CB_PATH_H
+#ifndef COBRE_SDDP_PROBLEM_PATH_H
+#define COBRE_SDDP_PROBLEM_PATH_H
 
 #include "sddp/problem/problem.h"
 

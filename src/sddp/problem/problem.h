@@ -18,8 +18,8 @@
  * cb_problem_finish. The functions never fail visibly: an error is reported where cb_problem_at said the reader is, it is
  * counted, and the caller goes on, so that all errors of a case are found at once. An index returned after an error is
  * CB_NONE, which every function accepts and ignores. */
-#ifndef CB_PROBLEM_H
-#define CB_PROBLEM_H
+#ifndef COBRE_SDDP_PROBLEM_PROBLEM_H
+#define COBRE_SDDP_PROBLEM_PROBLEM_H
 
 #include "sddp/error.h"
 #include "sddp/rng.h"
@@ -136,8 +136,7 @@ struct cobre_sddp_problem {
     cb_edge *root_edge;
     cb_scenario *scenario;
 
-    size_t longest;       /* steps of the longest path; 0: there is a cycle */
-    size_t most_outcomes; /* of any node */
+    size_t longest; /* steps of the longest path; 0: there is a cycle */
     uint64_t opening_seed;
     uint64_t fingerprint;   /* of all that changes results; the same on all ranks */
     uint64_t shape;         /* of the names of states and nodes: what a warm start asks for */
@@ -211,7 +210,6 @@ void cb_add_step(cobre_sddp_problem *problem, size_t scenario, size_t node, cons
 
 size_t cb_find_state(const cobre_sddp_problem *problem, const char *name); /* CB_NONE if there is none */
 size_t cb_find_node(const cobre_sddp_problem *problem, const char *name);
-size_t cb_find_column(const cobre_sddp_problem *problem, size_t node, const char *name);
 size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char *name);
 
 /* Checks what only the whole can show, sorts, draws, moves the outcomes into the opening tree, checks that all ranks

@@ -3,8 +3,8 @@
  * Strict where leniency would hide a mistake: every line has as many fields as the header; a quoted field ends on its
  * line; the text is UTF-8. Tolerated because programs write it: a byte order mark, CRLF, blanks around fields, empty
  * lines, no newline at the end, lines that start with #. */
-#ifndef CB_CSV_H
-#define CB_CSV_H
+#ifndef COBRE_SDDP_READ_CSV_H
+#define COBRE_SDDP_READ_CSV_H
 
 #include "sddp/problem/problem.h"
 

@@ -1,6 +1,6 @@
 /* json_file.h: JSON files whose errors have a line; jansson keeps lines for syntax errors only. */
-#ifndef CB_JSON_FILE_H
-#define CB_JSON_FILE_H
+#ifndef COBRE_SDDP_READ_JSON_FILE_H
+#define COBRE_SDDP_READ_JSON_FILE_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* reader.h: the input formats. A reader reports every error it finds through the problem (cb_problem_error) and returns
  * the problem as far as it got; NULL only when there is no memory. Not collective. */
-#ifndef CB_READER_H
-#define CB_READER_H
+#ifndef COBRE_SDDP_READ_READER_H
+#define COBRE_SDDP_READ_READER_H
 
 #include "sddp/problem/problem.h"
 

@@ -1,8 +1,7 @@
 /* axis.c: scales and ticks. */
-#include "sddp/report/report.h"
+#include "sddp/report/chart.h"
 
 #include <math.h>
-#include <string.h>
 
 double cb_scale_at(const struct scale *scale, double value) {
     double range = scale->to - scale->from;
@@ -30,6 +29,11 @@ void cb_scale_fit(struct scale *scale, int ticks) {
     scale->to = fmin(ceil(scale->to / step - 1e-9) * step, scale->to + 0.03 * range);
 }
 
+int cb_whole_ticks(const struct scale *scale, int most) {
+    double range = scale->to - scale->from;
+    return range >= most ? most : range >= 2 ? (int)range : 1;
+}
+
 const char *cb_tick_text(double value, double step, double largest, char text[32]) {
     static const struct {
         double size;
@@ -46,17 +50,5 @@ const char *cb_tick_text(double value, double step, double largest, char text[32
     if (fabs(value) < step * 1e-9)
         value = 0;
     snprintf(text, 32, "%.*f%s", value == 0 ? 0 : decimals, value / size, value == 0 ? "" : units[unit].name);
-    return text;
-}
-
-const char *cb_grouped_text(const char *number, char text[64]) {
-    size_t digits = strspn(number, "0123456789"), used = 0;
-    bool plain = digits > 3 && !strpbrk(number, "eE");
-    for (size_t i = 0; number[i] && used < 60; i++) {
-        if (plain && i && i < digits && (digits - i) % 3 == 0)
-            text[used++] = ',';
-        text[used++] = number[i];
-    }
-    text[used] = '\0';
     return text;
 }

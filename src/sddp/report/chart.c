@@ -1,15 +1,27 @@
-/* chart.c: pictures as inline SVG. Colours and sizes of text are the page's (page.c); a picture is as wide as its card,
- * and its text is larger there on a narrow screen, so the margins hold more than they need to. */
-#include "sddp/report/report.h"
+/* chart.c: pictures as inline SVG. Colours and sizes of text are the page's (report.css); a picture is as wide as its
+ * card, and its text is larger there on a narrow screen, so the margins hold more than they need to. */
+#include "sddp/report/chart.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 enum { LEFT = 62, RIGHT = 14, TOP = 26, BOTTOM = 46, Y_TICKS = 5 };
 
-void cb_chart_begin(struct chart *chart, FILE *to, double height, const char *title, const char *description) {
-    static unsigned pictures;
+void cb_html_write(FILE *to, const char *text) {
+    for (; *text; text++)
+        switch (*text) {
+        case '<': fputs("&lt;", to); break;
+        case '>': fputs("&gt;", to); break;
+        case '&': fputs("&amp;", to); break;
+        case '"': fputs("&quot;", to); break;
+        default: putc(*text, to);
+        }
+}
+
+void cb_chart_begin(struct chart *chart, FILE *to, unsigned id, double height, const char *title,
+                    const char *description) {
     chart->to = to;
-    chart->id = ++pictures;
+    chart->id = id;
     chart->x.start = LEFT;
     chart->x.end = CB_CHART_WIDTH - RIGHT;
     chart->y.start = height - BOTTOM;
@@ -63,11 +75,6 @@ static void draw_x_axis(const struct chart *chart, int ticks) {
         cb_chart_tick(chart, value, step, largest(x));
 }
 
-int cb_whole_ticks(const struct scale *scale, int most) {
-    double range = scale->to - scale->from;
-    return range >= most ? most : range >= 2 ? (int)range : 1;
-}
-
 void cb_chart_axes(const struct chart *chart, const char *x_name, const char *y_name, int x_ticks) {
     draw_y_axis(chart);
     draw_x_axis(chart, x_ticks);
@@ -85,32 +92,37 @@ static double y_at(const struct chart *chart, double value) {
     return at > 5000 ? 5000 : at > -5000 ? at : -5000;
 }
 
-void cb_chart_line(const struct chart *chart, unsigned colour, const char *class, const double *x, const double *y,
-                   size_t count) {
+void cb_chart_line(const struct chart *chart, unsigned colour, const char *class, const struct grid *grid, size_t y) {
     fprintf(chart->to, "<path class=\"line s%u %s\" data-series=\"%s\" clip-path=\"url(#c%u)\" d=\"", colour, class,
             class, chart->id);
     bool pen_down = false;
-    for (size_t i = 0; i < count; i++) {
-        if (isfinite(y[i]))
-            fprintf(chart->to, "%c%.1f %.1f", pen_down ? 'L' : 'M', cb_scale_at(&chart->x, x[i]), y_at(chart, y[i]));
-        pen_down = isfinite(y[i]);
+    for (size_t i = 0; i < grid->rows; i++) {
+        const double *row = grid->at + i * grid->columns;
+        if (isfinite(row[y]))
+            fprintf(chart->to, "%c%.1f %.1f", pen_down ? 'L' : 'M', cb_scale_at(&chart->x, row[0]),
+                    y_at(chart, row[y]));
+        pen_down = isfinite(row[y]);
     }
     fprintf(chart->to, "\"/>\n");
 }
 
-void cb_chart_band(const struct chart *chart, unsigned colour, const char *class, const double *x, const double *low,
-                   const double *high, size_t count) {
+void cb_chart_band(const struct chart *chart, unsigned colour, const char *class, const struct grid *grid, size_t low,
+                   size_t high) {
     fprintf(chart->to, "<path class=\"band s%u %s\" data-series=\"%s\" clip-path=\"url(#c%u)\" d=\"", colour, class,
             class, chart->id);
     char move = 'M';
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(high[i])) {
-            fprintf(chart->to, "%c%.1f %.1f", move, cb_scale_at(&chart->x, x[i]), y_at(chart, high[i]));
+    for (size_t i = 0; i < grid->rows; i++) {
+        const double *row = grid->at + i * grid->columns;
+        if (isfinite(row[high])) {
+            fprintf(chart->to, "%c%.1f %.1f", move, cb_scale_at(&chart->x, row[0]), y_at(chart, row[high]));
             move = 'L';
         }
-    for (size_t i = count; i-- > 0;)
-        if (isfinite(low[i]))
-            fprintf(chart->to, "L%.1f %.1f", cb_scale_at(&chart->x, x[i]), y_at(chart, low[i]));
+    }
+    for (size_t i = grid->rows; i-- > 0;) {
+        const double *row = grid->at + i * grid->columns;
+        if (isfinite(row[low]))
+            fprintf(chart->to, "L%.1f %.1f", cb_scale_at(&chart->x, row[0]), y_at(chart, row[low]));
+    }
     fprintf(chart->to, "%s\"/>\n", move == 'L' ? "Z" : "");
 }
 

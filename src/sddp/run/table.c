@@ -67,51 +67,47 @@ static char *cut_field(char *at, char **field) {
     return more ? at + 1 : NULL;
 }
 
-static size_t cut_line(char *line, char **field) {
-    size_t count = 0;
-    while (line && count < CB_SHEET_FIELDS)
-        line = cut_field(line, &field[count++]);
-    return count;
+/* Cuts the next line into `field`; what it lacks reads as empty. False: there is no more. */
+static bool read_line(struct sheet *sheet, char *field[CB_SHEET_FIELDS]) {
+    if (getline(&sheet->line, &sheet->room, sheet->file) < 0)
+        return false;
+    char *end = sheet->line + strlen(sheet->line), *next = sheet->line;
+    for (size_t i = 0; i < CB_SHEET_FIELDS; i++)
+        if (next)
+            next = cut_field(next, &field[i]);
+        else
+            field[i] = end;
+    return true;
 }
 
 bool cb_sheet_next(struct sheet *sheet) {
-    if (getline(&sheet->line, &sheet->room, sheet->file) < 0)
+    char *all[CB_SHEET_FIELDS];
+    if (!read_line(sheet, all))
         return false;
-    sheet->number++;
-    sheet->fields = cut_line(sheet->line, sheet->field);
-    for (size_t i = sheet->fields; i < CB_SHEET_FIELDS; i++)
-        sheet->field[i] = sheet->line + strlen(sheet->line); /* a short row reads as empty fields */
+    for (size_t i = 0; i < sheet->count; i++)
+        sheet->field[i] = all[sheet->column[i]];
     return true;
 }
 
-bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name) {
-    char path[PATH_MAX];
+bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name, const char *const *columns) {
+    char path[PATH_MAX], *all[CB_SHEET_FIELDS];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return false;
     *sheet = (struct sheet){.file = fopen(path, "r")};
-    if (!sheet->file)
-        return false;
-    size_t room = 0;
-    if (getline(&sheet->header, &room, sheet->file) < 0) {
-        cb_sheet_close(sheet);
-        return false;
+    bool good = sheet->file && read_line(sheet, all);
+    for (; good && columns[sheet->count]; sheet->count++) {
+        size_t *column = &sheet->column[sheet->count];
+        while (*column < CB_SHEET_FIELDS && strcmp(all[*column], columns[sheet->count]) != 0)
+            (*column)++;
+        good = *column < CB_SHEET_FIELDS;
     }
-    sheet->number = 1;
-    sheet->columns = cut_line(sheet->header, sheet->name);
-    return true;
-}
-
-size_t cb_sheet_column(const struct sheet *sheet, const char *name) {
-    for (size_t i = 0; i < sheet->columns; i++)
-        if (strcmp(sheet->name[i], name) == 0)
-            return i;
-    return CB_SHEET_FIELDS;
+    if (!good)
+        cb_sheet_close(sheet);
+    return good;
 }
 
 void cb_sheet_close(struct sheet *sheet) {
     if (sheet->file)
         fclose(sheet->file);
     free(sheet->line);
-    free(sheet->header);
-    *sheet = (struct sheet){.file = NULL};
 }

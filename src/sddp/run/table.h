@@ -20,18 +20,19 @@ struct draft {
 bool cb_draft_open(struct draft *draft, const char *path);
 bool cb_draft_close(struct draft *draft, bool good); /* not good: it is thrown away */
 
-/* A table with a header, read row by row. */
+/* Some columns of a table with a header, read row by row. */
 enum { CB_SHEET_FIELDS = 32 };
 struct sheet {
     FILE *file;
-    char *line, *header;
-    size_t room, number; /* number: of the line, from 1 */
-    char *field[CB_SHEET_FIELDS], *name[CB_SHEET_FIELDS];
-    size_t fields, columns;
+    char *line;
+    size_t room;
+    size_t count, column[CB_SHEET_FIELDS]; /* the columns asked for, and where they are */
+    char *field[CB_SHEET_FIELDS];          /* what the row has in them */
 };
-bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name); /* false: there is none to read */
-bool cb_sheet_next(struct sheet *sheet);                                       /* false: no more rows */
-size_t cb_sheet_column(const struct sheet *sheet, const char *name);           /* CB_SHEET_FIELDS: there is none */
+
+/* `columns` are their names, up to a NULL. False: there is no such table, or it lacks one of them. */
+bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name, const char *const *columns);
+bool cb_sheet_next(struct sheet *sheet); /* false: no more rows */
 void cb_sheet_close(struct sheet *sheet);
 
 #endif

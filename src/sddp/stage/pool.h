@@ -8,8 +8,8 @@
  *
  * A function is what cuts bound from below: the future cost of a node (single cuts), or the cost of one outcome of a node
  * from there on (multi-cuts). */
-#ifndef CB_POOL_H
-#define CB_POOL_H
+#ifndef COBRE_SDDP_STAGE_POOL_H
+#define COBRE_SDDP_STAGE_POOL_H
 
 #include "sddp/error.h"
 

@@ -318,7 +318,6 @@ cobre_sddp_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *
     stage->solves++;
     do {
         cb_lp_outcome result = cb_lp_solve(stage->kind->solver, stage->lp);
-        stage->calls++;
         if (result != CB_LP_OPTIMAL)
             return fail(stage, result, outcome, values);
         read_solution(stage);

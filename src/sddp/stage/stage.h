@@ -2,8 +2,8 @@
  *
  * Cuts stay in the pool; the LP holds those that mattered lately (resident cuts). A solve is: solve the LP; look for cuts
  * of the pool that the solution violates; add the worst few; again, until there are none. */
-#ifndef CB_STAGE_H
-#define CB_STAGE_H
+#ifndef COBRE_SDDP_STAGE_STAGE_H
+#define COBRE_SDDP_STAGE_STAGE_H
 
 #include "sddp/lp/lp.h"
 #include "sddp/problem/problem.h"
@@ -60,7 +60,7 @@ typedef struct {
     size_t targets;
     double *out;              /* outgoing states of the last solve, as the solver gave them */
     double objective, future; /* the whole, and the part that is future cost */
-    uint64_t solves, calls;   /* stage problems, and solver calls for them */
+    uint64_t solves;          /* stage problems */
     int *row_index;           /* scratch for one cut */
     double *row_value;
 } cb_stage;

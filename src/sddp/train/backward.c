@@ -87,7 +87,7 @@ static void single_cut(cb_trainer *trainer, size_t index, uint64_t iteration, co
         }
     }
     cb_risk_weights(cb_node_risk(&trainer->policy->kind, node), trainer->probability, trainer->objective, count,
-                    trainer->order, trainer->weight);
+                    trainer->worst, trainer->weight);
     memset(mean, 0, states * sizeof *mean);
     for (k = 0; k < count; k++) {
         double weight = going_on * trainer->weight[k];

@@ -117,7 +117,6 @@ static cobre_sddp_status checkpoint(cb_trainer *trainer, bool last) {
 static cobre_sddp_status loop(cb_trainer *trainer, cobre_sddp_result *result) {
     const cobre_sddp_options *options = &trainer->options;
     cobre_sddp_policy *policy = trainer->policy;
-    result->first_iteration = policy->iterations + 1;
     if (policy->iterations > 0)
         result->last = cb_policy_progress(policy, policy->iterations);
     CB_TRY(cb_rules_check(trainer, false, false, &result->stop)); /* a resumed run may have been done */

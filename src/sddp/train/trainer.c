@@ -70,10 +70,10 @@ static bool allocate(cb_trainer *trainer) {
     trainer->objective = malloc(outcomes * sizeof *trainer->objective);
     trainer->weight = malloc(outcomes * sizeof *trainer->weight);
     trainer->slope = malloc((outcomes * states + 1) * sizeof *trainer->slope);
-    trainer->order = malloc(2 * outcomes * sizeof *trainer->order);
+    trainer->worst = malloc(outcomes * sizeof *trainer->worst);
     return trainer->path && trainer->chain && trainer->state && trainer->state_room && trainer->cost &&
            trainer->count && trainer->record && trainer->probability && trainer->objective && trainer->weight &&
-           trainer->slope && trainer->order;
+           trainer->slope && trainer->worst;
 }
 
 cobre_sddp_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_options *options) {
@@ -109,7 +109,7 @@ void cb_trainer_free(cb_trainer *trainer) {
     free(trainer->objective);
     free(trainer->weight);
     free(trainer->slope);
-    free(trainer->order);
+    free(trainer->worst);
     free(trainer->starts);
 }
 

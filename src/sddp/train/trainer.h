@@ -1,6 +1,6 @@
 /* trainer.h: one rank's share of a training run. */
-#ifndef CB_TRAINER_H
-#define CB_TRAINER_H
+#ifndef COBRE_SDDP_TRAIN_TRAINER_H
+#define COBRE_SDDP_TRAIN_TRAINER_H
 
 #include "sddp/policy/policy.h"
 #include "sddp/problem/path.h"
@@ -37,10 +37,10 @@ typedef struct {
     double *record;                                   /* this rank's new cuts of one step */
     size_t *count;                                    /* cuts of one step, by rank */
     double *probability, *objective, *slope, *weight; /* of all outcomes of a node's children */
-    size_t *order;
-    unsigned char *starts; /* on their way from rank 0 */
-    size_t starts_room;    /* the same on all ranks */
-    double bound;          /* internal sense; on rank 0 */
+    const double **worst;                             /* scratch of cb_risk_weights */
+    unsigned char *starts;                            /* on their way from rank 0 */
+    size_t starts_room;                               /* the same on all ranks */
+    double bound;                                     /* internal sense; on rank 0 */
     double start_time;
     cobre_sddp_times times;
 } cb_trainer;

@@ -7,8 +7,8 @@
  *
  * Units. time: hours or months (h). power: MW. energy: MW h. Water units: flow m3/s, volume hm3, and a flow of 1 over h
  * hours is 0.0036 h hm3. Energy units: flow MW, volume MW h, and a flow of 1 over h is a volume of h. */
-#ifndef CB_HYDRO_H
-#define CB_HYDRO_H
+#ifndef COBRE_SDDP_READ_HYDRO_HYDRO_H
+#define COBRE_SDDP_READ_HYDRO_HYDRO_H
 
 #include "sddp/read/csv.h"
 

@@ -1,7 +1,7 @@
 /* sof.h: the two halves of the StochOptFormat reader. The problem's place of errors is the JSON pointer of the value
  * that is being read (json_file.h). */
-#ifndef CB_SOF_H
-#define CB_SOF_H
+#ifndef COBRE_SDDP_READ_SOF_SOF_H
+#define COBRE_SDDP_READ_SOF_SOF_H
 
 #include "sddp/read/json_file.h"
 

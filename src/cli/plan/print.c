@@ -1,0 +1,42 @@
+/* print.c: what several commands print: errors of a case, its size, words of a command. */
+#include "cli/plan/session.h"
+
+#include <string.h>
+
+void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
+    fprintf(file, "%s:", issue->file && *issue->file ? issue->file : "case");
+    if (issue->line)
+        fprintf(file, "%zu:", issue->line);
+    if (issue->place && *issue->place)
+        fprintf(file, " %s:", issue->place);
+    fprintf(file, " %s\n", issue->message);
+}
+
+void cb_shell_write(FILE *file, const char *word) {
+    size_t plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-");
+    if (plain > 0 && !word[plain]) {
+        fputs(word, file);
+        return;
+    }
+    putc('\'', file);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", file);
+        else
+            putc(*word, file);
+    putc('\'', file);
+}
+
+size_t cb_stages(const cobre_sddp_problem *problem) {
+    size_t last = 0;
+    for (size_t i = 0; i < cobre_sddp_nodes(problem); i++)
+        if (cobre_sddp_node_stage(problem, i) > last)
+            last = cobre_sddp_node_stage(problem, i);
+    return last;
+}
+
+void cb_print_size(const cobre_sddp_problem *problem) {
+    size_t stages = cb_stages(problem), nodes = cobre_sddp_nodes(problem), states = cobre_sddp_states(problem);
+    printf("%zu stage%s, %zu node%s, %zu state%s", stages, stages == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", states,
+           states == 1 ? "" : "s");
+}

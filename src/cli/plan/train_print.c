@@ -1,0 +1,204 @@
+/* train_print.c: training as it is seen: a table, lines or JSON.
+ *
+ * On a terminal the newest row is written over and over in its place, up to ten times a second, and stays when a second
+ * has passed since the last one that stayed; the header comes again once a screen. Elsewhere, and under MPI, every
+ * iteration is a line. */
+#include "cli/plan/train.h"
+
+#include "sddp/run/files.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* The bound and the simulated mean, as a share of the mean; NaN where that means nothing. */
+static double find_gap(const struct train_print *print, const cobre_sddp_progress *now) {
+    double distance = print->maximises ? now->bound - now->window_mean : now->window_mean - now->bound;
+    bool known = now->window_passes && now->window_mean != 0 && !print->averse;
+    return known ? distance / fabs(now->window_mean) : NAN;
+}
+
+static unsigned screen_lines(void) {
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 8 ? size.ws_row - 3u : 20u;
+}
+
+static void print_header(struct train_print *print) {
+    const char *other = print->averse ? "simulated" : print->maximises ? "lower bound" : "upper bound";
+    printf("%6s %12s %12s %10s %8s %8s %7s %8s\n", "iter", print->maximises ? "upper bound" : "lower bound", other,
+           "+- 95 %", "gap", "cuts", "LP/s", "time");
+    print->rows = 0;
+}
+
+static double solve_rate(const cobre_sddp_progress *from, const cobre_sddp_progress *to) {
+    double seconds = to->seconds - from->seconds;
+    return seconds > 0 && to->solves >= from->solves ? (double)(to->solves - from->solves) / seconds : NAN;
+}
+
+static void print_row(const struct train_print *print) {
+    const cobre_sddp_progress *now = &print->newest;
+    char bound[32], mean[32], half[32] = "-", gap[32] = "-", rate[32], clock[32];
+    double share = find_gap(print, now);
+    if (now->window_passes > 1)
+        cb_short_text(now->window_half, 5, half);
+    if (isfinite(share))
+        snprintf(gap, sizeof gap, fabs(share) < 1 ? "%.2f %%" : fabs(share) < 100 ? "%.0f %%" : "%.0e %%", 100 * share);
+    double solves = solve_rate(&print->last_kept, now);
+    snprintf(rate, sizeof rate, isfinite(solves) ? "%.0f" : "-", solves);
+    printf("%6" PRIu64 " %12s %12s %10s %8s %8" PRIu64 " %7s %8s", now->iteration, cb_short_text(now->bound, 8, bound),
+           cb_short_text(now->window_mean, 8, mean), half, gap, now->cuts, rate, cb_clock_text(now->seconds, clock));
+}
+
+static void keep_row(struct train_print *print) {
+    if (print->terminal)
+        printf("\r");
+    print_row(print);
+    printf(print->terminal ? "\033[K\n" : "\n");
+    print->open = false;
+    print->kept = print->newest.seconds;
+    print->last_kept = print->newest;
+    print->rows++;
+}
+
+static void draw_row(struct train_print *print) {
+    printf("\r");
+    print_row(print);
+    printf("\033[K");
+    print->open = true;
+    print->drawn = print->newest.seconds;
+}
+
+static void print_json_row(const struct train_print *print) {
+    const cobre_sddp_progress *now = &print->newest;
+    char bound[32], mean[32], deviation[32], window_mean[32], half[32], gap[32], seconds[32];
+    printf("{\"event\": \"iteration\", \"iteration\": %" PRIu64 ", \"bound\": %s, \"mean\": %s, \"deviation\": %s, "
+           "\"window_mean\": %s, \"window_half\": %s, \"window_passes\": %" PRIu64 ", \"gap\": %s, \"cuts\": %" PRIu64
+           ", \"solves\": %" PRIu64 ", \"seconds\": %s}\n",
+           now->iteration, cb_json_real(now->bound, bound), cb_json_real(now->mean, mean),
+           cb_json_real(now->deviation, deviation), cb_json_real(now->window_mean, window_mean),
+           cb_json_real(now->window_half, half), now->window_passes, cb_json_real(find_gap(print, now), gap), now->cuts,
+           now->solves, cb_json_real(now->seconds, seconds));
+}
+
+static void print_json_start(const struct train *train) {
+    const struct session *base = &train->base;
+    printf("{\"event\": \"start\", \"version\": \"%s\", \"case\": ", cobre_version());
+    cb_json_write(stdout, base->case_path);
+    printf(", \"name\": ");
+    cb_json_write(stdout, cobre_sddp_problem_name(base->problem));
+    printf(", \"sense\": \"%s\", \"nodes\": %zu, \"stages\": %zu, \"states\": %zu, \"ranks\": %zu, \"backend\": "
+           "\"%s\", \"out\": ",
+           train->print.maximises ? "max" : "min", cobre_sddp_nodes(base->problem), cb_stages(base->problem),
+           cobre_sddp_states(base->problem), cobre_size(base->comm),
+           cobre_backend_name(cobre_comm_backend(base->comm)));
+    cb_json_write(stdout, train->folder);
+    printf("}\n");
+}
+
+static const char *plural(size_t count) {
+    return count == 1 ? "" : "s";
+}
+
+void cb_train_print_start(struct train *train) {
+    struct train_print *print = &train->print;
+    const struct session *base = &train->base;
+    print->json = base->json;
+    print->maximises = cobre_sddp_maximises(base->problem);
+    print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_averse(base->problem);
+    /* Open MPI gives each rank a terminal of its own, wherever its output goes to. */
+    print->terminal = !print->json && isatty(STDOUT_FILENO) && cobre_comm_backend(base->comm) != COBRE_MPI;
+    print->screen = print->terminal ? screen_lines() : 0;
+    if (print->json) {
+        print_json_start(train);
+        fflush(stdout);
+        return;
+    }
+    size_t ranks = cobre_size(base->comm);
+    printf("%s: ", cobre_sddp_problem_name(base->problem));
+    cb_print_size(base->problem);
+    printf("; %zu rank%s (%s)\n\n", ranks, plural(ranks), cobre_backend_name(cobre_comm_backend(base->comm)));
+    print_header(print);
+    fflush(stdout);
+}
+
+void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress) {
+    print->newest = *progress;
+    if (print->json) {
+        print_json_row(print);
+    } else if (!print->terminal || progress->seconds - print->kept >= 1 || print->last_kept.iteration == 0) {
+        if (print->terminal && print->rows >= print->screen)
+            print_header(print);
+        keep_row(print);
+    } else if (progress->seconds - print->drawn >= 0.1) {
+        draw_row(print);
+    } else {
+        print->open = true;
+        return;
+    }
+    fflush(stdout);
+}
+
+static void print_json_end(const struct train *train, const cobre_sddp_result *result, uint64_t cuts) {
+    char bound[32], mean[32], half[32], seconds[32];
+    printf("{\"event\": \"end\", \"stop\": \"%s\", \"iterations\": %" PRIu64 ", \"bound\": %s, \"window_mean\": %s, "
+           "\"window_half\": %s, \"cuts\": %" PRIu64 ", \"solves\": %" PRIu64 ", \"seconds\": %s, \"policy\": ",
+           cobre_sddp_stop_name(result->stop), result->iterations, cb_json_real(result->last.bound, bound),
+           cb_json_real(result->last.window_mean, mean), cb_json_real(result->last.window_half, half), cuts,
+           result->last.solves, cb_json_real(result->times.total, seconds));
+    cb_json_write(stdout, train->policy);
+    printf("}\n");
+}
+
+static void print_bounds(const struct train_print *print, const cobre_sddp_progress *last) {
+    char bound[32], mean[32], half[32];
+    double gap = find_gap(print, last);
+    printf("bound     %s (%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower");
+    if (isfinite(gap))
+        printf(", gap %.3g %%", 100 * gap);
+    if (print->averse)
+        printf(", no gap: with a risk measure");
+    if (last->window_passes > 1)
+        printf("\nsimulated %s +- %s (95 %%, last %" PRIu64 " passes)", cb_short_text(last->window_mean, 8, mean),
+               cb_short_text(last->window_half, 5, half), last->window_passes);
+    printf("\n");
+}
+
+/* A program that reads the lines wants no hint; a person does. */
+static void print_next(const struct train *train, const cobre_sddp_result *result) {
+    const char *path = train->base.case_path;
+    if (result->stop == COBRE_SDDP_STOP_ASKED) {
+        printf("go on     cobre train ");
+        cb_shell_write(stdout, path);
+        printf("%s --resume ", train->line.again);
+        cb_shell_write(stdout, train->policy);
+        if (train->out) {
+            printf(" --out ");
+            cb_shell_write(stdout, train->folder);
+        }
+        printf("\n");
+    }
+    printf("next      cobre simulate ");
+    cb_shell_write(stdout, path);
+    printf(" --policy ");
+    cb_shell_write(stdout, train->policy);
+    printf("\n");
+}
+
+void cb_train_print_end(struct train *train, const cobre_sddp_result *result, uint64_t cuts) {
+    struct train_print *print = &train->print;
+    if (print->json) {
+        print_json_end(train, result, cuts);
+        return;
+    }
+    if (print->open)
+        keep_row(print);
+    printf("\nstopped: %s, after %" PRIu64 " iteration%s and %.1f s\n", cobre_sddp_stop_name(result->stop),
+           result->iterations, plural((size_t)result->iterations), result->times.total);
+    print_bounds(print, &result->last);
+    printf("\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cuts);
+    printf("trace     %s/" CB_FILE_TRAINING "\n", train->folder);
+    printf("times     %s/" CB_FILE_TIMES "\n", train->folder);
+    print_next(train, result);
+}

@@ -1,0 +1,56 @@
+/* chart.h: pictures as inline SVG. Their colours are those of the page they are in (report.css). */
+#ifndef COBRE_SDDP_REPORT_CHART_H
+#define COBRE_SDDP_REPORT_CHART_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Numbers row by row: what a picture is drawn from. The first column is x. */
+struct grid {
+    double *at;
+    size_t rows, columns, room;
+};
+
+/* axis.c: numbers and where they are drawn. */
+struct scale {
+    double from, to;   /* values */
+    double start, end; /* where they are in the picture */
+};
+double cb_scale_at(const struct scale *scale, double value);
+double cb_nice_step(double range, int ticks);            /* 1, 2 or 5 times a power of ten */
+void cb_scale_fit(struct scale *scale, int ticks);       /* starts it at a whole tick, and leaves a little room above */
+int cb_whole_ticks(const struct scale *scale, int most); /* how many, when only whole numbers make sense */
+
+/* "71.6k": short, with as many decimals as ticks `step` apart need; largest: of all on that axis. */
+const char *cb_tick_text(double value, double step, double largest, char text[32]);
+
+/* chart.c: a picture. Series are told apart by their colour, from 1 to 8. */
+enum { CB_CHART_WIDTH = 520, CB_CHART_HEIGHT = 290 };
+
+struct chart {
+    FILE *to;
+    struct scale x, y;
+    unsigned id; /* of the picture in its page */
+};
+
+void cb_chart_begin(struct chart *chart, FILE *to, unsigned id, double height, const char *title,
+                    const char *description);
+void cb_chart_axes(const struct chart *chart, const char *x_name, const char *y_name, int x_ticks);
+void cb_chart_tick(const struct chart *chart, double value, double step, double most); /* its label below the picture */
+
+/* Through the values in one column; between those in two. What is not finite is left out. */
+void cb_chart_line(const struct chart *chart, unsigned colour, const char *class, const struct grid *grid, size_t y);
+void cb_chart_band(const struct chart *chart, unsigned colour, const char *class, const struct grid *grid, size_t low,
+                   size_t high);
+void cb_chart_bar(const struct chart *chart, unsigned colour, double x0, double x1, double y0, double y1,
+                  const char *tip);
+void cb_chart_mark(const struct chart *chart, double x, const char *text); /* a line from top to bottom */
+
+/* A strip around x that shows a line and `tip` under the pointer. */
+void cb_chart_strip(const struct chart *chart, double x, double width, const char *tip);
+void cb_chart_end(const struct chart *chart);
+
+/* Text of SVG and HTML: what has a meaning there is escaped. */
+void cb_html_write(FILE *to, const char *text);
+
+#endif

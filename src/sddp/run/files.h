@@ -1,0 +1,48 @@
+/* files.h: what a run folder holds: its files, their columns, and the phases of times.csv. Writers and readers take the
+ * names from here. */
+#ifndef COBRE_SDDP_RUN_FILES_H
+#define COBRE_SDDP_RUN_FILES_H
+
+#define CB_FILE_POLICY "policy.cobre"
+#define CB_FILE_TRAINING "training.csv"
+#define CB_FILE_TIMES "times.csv"
+#define CB_FILE_SUMMARY "summary.csv"
+#define CB_FILE_SIMULATION "simulation.csv"
+
+#define CB_COLUMNS_TRAINING "iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds"
+#define CB_COLUMNS_TIMES "rank,phase,seconds"
+#define CB_COLUMNS_FACTS "key,value" /* summary.csv and simulation.csv */
+
+/* X(code, name, title): where the time of a rank goes. */
+#define CB_PHASE_MAP(X)                                                                                                \
+    X(FORWARD, "forward", "Forward")                                                                                   \
+    X(BACKWARD, "backward", "Backward")                                                                                \
+    X(BOUND, "bound", "Bound")                                                                                         \
+    X(COMMUNICATION, "communication", "Communication")                                                                 \
+    X(SIMULATION, "simulation", "Simulation")                                                                          \
+    X(OTHER, "other", "Other")
+
+enum cb_phase {
+#define CB_PHASE_ENUM(code, name, title) CB_PHASE_##code,
+    CB_PHASE_MAP(CB_PHASE_ENUM)
+#undef CB_PHASE_ENUM
+        CB_PHASES
+};
+
+/* X(code, name, columns): the tables of a simulation, name.csv. All but the first can be left out. */
+#define CB_TABLE_MAP(X)                                                                                                \
+    X(COSTS, "costs", "trajectory,steps,cost")                                                                         \
+    X(STAGES, "stages", "trajectory,step,stage,node,outcome,cost,future_cost,discount")                                \
+    X(STATES, "states", "trajectory,step,kind,element,in,out")                                                         \
+    X(VARIABLES, "variables", "trajectory,step,kind,element,value")                                                    \
+    X(DUALS, "duals", "trajectory,step,kind,element,value")                                                            \
+    X(NOISE, "noise", "trajectory,step,kind,element,value")
+
+enum cb_table {
+#define CB_TABLE_ENUM(code, name, columns) CB_TABLE_##code,
+    CB_TABLE_MAP(CB_TABLE_ENUM)
+#undef CB_TABLE_ENUM
+        CB_TABLES
+};
+
+#endif

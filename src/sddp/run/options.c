@@ -1,0 +1,184 @@
+/* options.c: from the text of an option to the fields that it sets. */
+#include "sddp/run/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parsed {
+    uint64_t count; /* or the value of a choice */
+    double real;
+    const char *text;
+};
+
+const struct cb_option *cb_option_find(const struct cb_option *rows, const char *name) {
+    while (rows->name && strcmp(rows->name, name) != 0)
+        rows++;
+    return rows->name ? rows : NULL;
+}
+
+const char *cb_option_values(const struct cb_option *row, char text[64]) {
+    const struct cb_value *first = &row->value[0], *second = &row->value[1];
+    snprintf(text, 64,
+             second->kind && second->optional ? "%s[,%s]"
+             : second->kind                   ? "%s,%s"
+                                              : "%s",
+             first->kind ? first->name : "", second->kind ? second->name : "");
+    return text;
+}
+
+/* NULL, or what is wrong. */
+static const char *parse_count(const char *text, uint64_t *count) {
+    char *end;
+    errno = 0;
+    *count = strtoull(text, &end, 10);
+    return text[0] < '0' || text[0] > '9' || *end || errno ? "not a whole number" : NULL;
+}
+
+static const char *parse_real(const char *text, double *real) {
+    char *end;
+    *real = strtod(text, &end);
+    return end == text || *end || !isfinite(*real) ? "not a number" : NULL;
+}
+
+static const char *parse_seconds(const char *text, double *seconds) {
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+    char *end;
+    *seconds = strtod(text, &end);
+    for (size_t i = 0; end != text && i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0 && *seconds > 0 && isfinite(*seconds)) {
+            *seconds *= units[i].seconds;
+            return NULL;
+        }
+    return "not a time; write seconds, or 90s, 15m, 2h, 1d";
+}
+
+static const char *parse_choice(const char *text, const struct cb_choice *choices, uint64_t *value, char words[128]) {
+    size_t length = 0;
+    for (const struct cb_choice *choice = choices; choice->word; choice++) {
+        if (strcmp(text, choice->word) == 0) {
+            *value = choice->value;
+            return NULL;
+        }
+        const char *before = choice == choices ? "" : choice[1].word ? ", " : " or ";
+        int more = snprintf(words + length, 128 - length, "%s%s", before, choice->word);
+        length = more > 0 && length + (size_t)more < 128 ? length + (size_t)more : 127;
+    }
+    return words;
+}
+
+static const char *check_range(const struct cb_value *value, double number, char text[128]) {
+    bool high = value->most != 0 && number > value->most;
+    if (!high && (value->above ? number > value->least : number >= value->least))
+        return NULL;
+    if (value->most != 0)
+        snprintf(text, 128, value->above ? "must be above %g and at most %g" : "must be from %g to %g", value->least,
+                 value->most);
+    else
+        snprintf(text, 128, value->above ? "must be above %g" : "must be at least %g", value->least);
+    return text;
+}
+
+/* NULL, or what is wrong; `room` is for the words of that. */
+static const char *parse(const struct cb_value *value, const char *text, struct parsed *parsed, char room[128]) {
+    const char *wrong = NULL;
+    switch (value->kind) {
+    case CB_VALUE_NONE: return NULL;
+    case CB_VALUE_TEXT: parsed->text = text; return NULL;
+    case CB_VALUE_CHOICE: return parse_choice(text, value->choices, &parsed->count, room);
+    case CB_VALUE_SECONDS: return parse_seconds(text, &parsed->real);
+    case CB_VALUE_REAL: wrong = parse_real(text, &parsed->real); break;
+    case CB_VALUE_COUNT:
+        wrong = parse_count(text, &parsed->count);
+        if (!wrong && value->field.size < sizeof parsed->count && parsed->count >> 8 * value->field.size)
+            wrong = "not a whole number";
+        parsed->real = (double)parsed->count;
+        break;
+    }
+    return wrong ? wrong : check_range(value, parsed->real, room);
+}
+
+static void store(const struct cb_value *value, const struct parsed *parsed, void *fields) {
+    unsigned char *place = (unsigned char *)fields + value->field.offset;
+    uint32_t half = (uint32_t)parsed->count;
+    bool yes = parsed->count != 0;
+    if (value->kind == CB_VALUE_TEXT)
+        memcpy(place, &parsed->text, sizeof parsed->text);
+    else if (value->kind == CB_VALUE_REAL || value->kind == CB_VALUE_SECONDS)
+        memcpy(place, &parsed->real, sizeof parsed->real);
+    else if (value->field.size == sizeof parsed->count)
+        memcpy(place, &parsed->count, sizeof parsed->count);
+    else if (value->field.size == sizeof half)
+        memcpy(place, &half, sizeof half);
+    else
+        memcpy(place, &yes, sizeof yes);
+}
+
+static bool fail(char error[CB_OPTION_ERROR], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(char error[CB_OPTION_ERROR], const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error, CB_OPTION_ERROR, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* Of two values the wrong one is named. */
+static bool fail_value(const struct cb_option *row, const struct cb_value *value, const char *text, const char *wrong,
+                       char error[CB_OPTION_ERROR]) {
+    if (!row->value[1].kind)
+        return fail(error, "%s: %s", text, wrong);
+    const char *is = strncmp(wrong, "not ", 4) == 0 ? "is " : "";
+    return fail(error, "%s: %s %s%s", text, value->name, is, wrong);
+}
+
+static bool parse_all(const struct cb_option *row, const char *text, struct parsed parsed[CB_OPTION_VALUES],
+                      size_t *count, char error[CB_OPTION_ERROR]) {
+    char first[64], room[128];
+    const char *part[CB_OPTION_VALUES] = {text, NULL};
+    if (row->value[1].kind) {
+        size_t length = strcspn(text, ",");
+        part[1] = text[length] ? text + length + 1 : NULL;
+        part[0] = first;
+        if (!part[1] && !row->value[1].optional)
+            return fail(error, "%s: needs two values: %s", text, cb_option_values(row, room));
+        if (snprintf(first, sizeof first, "%.*s", (int)length, text) >= (int)sizeof first)
+            return fail(error, "%s: not a number", text);
+    }
+    for (*count = 0; *count < CB_OPTION_VALUES && part[*count]; ++*count) {
+        const struct cb_value *value = &row->value[*count];
+        const char *wrong = parse(value, part[*count], &parsed[*count], room);
+        if (wrong)
+            return fail_value(row, value, text, wrong, error);
+    }
+    return true;
+}
+
+bool cb_option_set(const struct cb_option *rows, const char *name, const char *text, void *fields,
+                   char error[CB_OPTION_ERROR]) {
+    const struct cb_option *row = cb_option_find(rows, name);
+    char values[64];
+    struct parsed parsed[CB_OPTION_VALUES];
+    size_t count = 0;
+    if (!row)
+        return fail(error, "there is no option %s", name);
+    bool flag = !row->value[0].kind;
+    if (flag && text)
+        return fail(error, "%s: takes no value", text);
+    if (!flag && !text)
+        return fail(error, "needs a value: %s", cb_option_values(row, values));
+    if (!flag && !parse_all(row, text, parsed, &count, error))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        store(&row->value[i], &parsed[i], fields);
+    if (row->given.size)
+        memcpy((unsigned char *)fields + row->given.offset, &(bool){true}, sizeof(bool));
+    return true;
+}

@@ -1,0 +1,71 @@
+/* options.h: options as rows of tables, set by name from text.
+ *
+ * A row says what an option is called, what its values can be, which fields of a struct it sets, and what it is good
+ * for. Command lines, keyword arguments and schemas of tools are made of the same rows; nothing here knows any of them. */
+#ifndef COBRE_SDDP_RUN_OPTIONS_H
+#define COBRE_SDDP_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CB_OPTION_VALUES = 2, CB_OPTION_ERROR = 512 };
+
+/* Where a value goes in the struct that a table is for. A size of 0: nowhere. */
+struct cb_field {
+    size_t offset, size;
+};
+#define CB_FIELD(type, member)                                                                                         \
+    { .offset = offsetof(type, member), .size = sizeof(((type *)0)->member) }
+
+enum cb_value_kind {
+    CB_VALUE_NONE,
+    CB_VALUE_COUNT,   /* a whole number: uint64_t or size_t */
+    CB_VALUE_REAL,    /* double */
+    CB_VALUE_SECONDS, /* double; as in 90, 90s, 15m, 2h, 1d */
+    CB_VALUE_TEXT,    /* const char *; the text must live as long as the struct */
+    CB_VALUE_CHOICE   /* one of some words: an enum or a bool */
+};
+
+struct cb_choice {
+    const char *word; /* NULL after the last */
+    unsigned value;
+};
+
+struct cb_value {
+    const char *name; /* "N" */
+    enum cb_value_kind kind;
+    struct cb_field field;
+    double least, most;   /* of a number; most 0: no limit */
+    bool above;           /* it must be more than `least` */
+    bool optional;        /* a second value that can be left out */
+    const char *fallback; /* what holds when it is not given, as text; NULL: there is no such value, or help says it */
+    const struct cb_choice *choices;
+};
+
+struct cb_option {
+    const char *name;                        /* "forward-passes"; NULL after the last row of a table */
+    const char *help;                        /* NULL: not for users */
+    const char *group;                       /* what goes before all rows of a group; NULL: nothing */
+    struct cb_field given;                   /* a bool that becomes true */
+    struct cb_value value[CB_OPTION_VALUES]; /* "first,second"; none: a flag */
+    bool again;                              /* whoever resumes a training must give it again */
+};
+
+/* NULL: there is no such row. */
+const struct cb_option *cb_option_find(const struct cb_option *rows, const char *name);
+
+/* Sets what the row `name` says in the struct that the rows are for. A flag has no text. False: nothing is set, and
+ * `error` says what is wrong with the text: "x: not a whole number". */
+bool cb_option_set(const struct cb_option *rows, const char *name, const char *text, void *fields,
+                   char error[CB_OPTION_ERROR]);
+
+/* "N[,TOLERANCE]", as users write the values of an option; empty for a flag. Returns `text`. */
+const char *cb_option_values(const struct cb_option *row, char text[64]);
+
+/* option_tables.c: the tables for the structs of sddp.h. */
+extern const struct cb_option cb_load_rows[];     /* cobre_sddp_load_options */
+extern const struct cb_option cb_scenario_rows[]; /* the same, of a case that is to be simulated */
+extern const struct cb_option cb_train_rows[];    /* cobre_sddp_options */
+extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options */
+
+#endif

@@ -1,0 +1,383 @@
+/* simulation.c: the stages of all trajectories on their way to CSV tables, and the summary of a simulation.
+ *
+ * While simulating, each rank appends the rows of the stages that it is told to a spool of its own. Then, trajectory by
+ * trajectory, one rank that has it (the last one, as every rank is told all stages) broadcasts its rows and rank 0
+ * writes them: the tables are the same for any number of ranks. */
+#include "sddp/run/simulation.h"
+
+#include "sddp/error.h"
+#include "sddp/policy/policy.h"
+#include "sddp/run/folder.h"
+#include "sddp/run/numbers.h"
+#include "sddp/run/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_NAME(code, name, columns) name,
+#define TABLE_COLUMNS(code, name, columns) columns,
+const char *const cb_table_name[CB_TABLES] = {CB_TABLE_MAP(TABLE_NAME)};
+static const char *const table_columns[CB_TABLES] = {CB_TABLE_MAP(TABLE_COLUMNS)};
+
+struct cb_piece {
+    size_t trajectory;
+    long start[CB_TABLES], end[CB_TABLES];
+};
+
+bool cb_tables_choose(bool wanted[CB_TABLES], const char *list) {
+    for (size_t table = 0; table < CB_TABLES; table++)
+        wanted[table] = table == CB_TABLE_COSTS;
+    for (const char *at = list; strcmp(list, "none") != 0;) {
+        size_t length = strcspn(at, ","), table = CB_TABLE_COSTS + 1;
+        while (table < CB_TABLES &&
+               !(strlen(cb_table_name[table]) == length && memcmp(at, cb_table_name[table], length) == 0))
+            table++;
+        if (table == CB_TABLES)
+            return false;
+        wanted[table] = true;
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    return true;
+}
+
+void cb_spool_open(struct cb_spool *spool, const bool wanted[CB_TABLES], const cobre_sddp_problem *problem) {
+    *spool = (struct cb_spool){.problem = problem};
+    for (size_t table = 0; table < CB_TABLES; table++) {
+        spool->wanted[table] = wanted[table];
+        if (!wanted[table])
+            continue;
+        spool->file[table] = tmpfile();
+        spool->labels[table] = calloc(cobre_sddp_nodes(problem), sizeof *spool->labels[table]);
+        spool->failed |= !spool->file[table] || !spool->labels[table];
+    }
+}
+
+static size_t label_count(const cobre_sddp_problem *problem, size_t table, size_t node) {
+    return table == CB_TABLE_STATES      ? cobre_sddp_states(problem)
+           : table == CB_TABLE_VARIABLES ? cobre_sddp_columns(problem, node)
+           : table == CB_TABLE_DUALS     ? cobre_sddp_rows(problem, node)
+                                         : cobre_sddp_randoms(problem, node);
+}
+
+static const char *label_name(const cobre_sddp_problem *problem, size_t table, size_t node, size_t index) {
+    return table == CB_TABLE_STATES      ? cobre_sddp_state_name(problem, index)
+           : table == CB_TABLE_VARIABLES ? cobre_sddp_column_name(problem, node, index)
+           : table == CB_TABLE_DUALS     ? cobre_sddp_row_name(problem, node, index)
+                                         : cobre_sddp_random_name(problem, node, index);
+}
+
+/* "kind[element,tier]" in parts; kind is empty when the name has no brackets. */
+struct label {
+    char kind[64], element[192];
+};
+
+static void split_label(const char *name, struct label *label) {
+    size_t kind = strcspn(name, "["), length = strlen(name);
+    bool has_kind = kind > 0 && kind < sizeof label->kind && length > kind + 1 && name[length - 1] == ']';
+    if (!has_kind) {
+        label->kind[0] = '\0';
+        snprintf(label->element, sizeof label->element, "%s", name);
+        return;
+    }
+    snprintf(label->kind, sizeof label->kind, "%.*s", (int)kind, name);
+    snprintf(label->element, sizeof label->element, "%.*s", (int)(length - kind - 2), name + kind + 1);
+}
+
+/* "kind,element", in quotes where needed: the same for every row about it. */
+static char *make_label(const char *name) {
+    struct label label;
+    char *text = NULL;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    if (!file)
+        return NULL;
+    split_label(name, &label);
+    cb_field_write(file, label.kind);
+    putc(',', file);
+    cb_field_write(file, label.element);
+    fclose(file);
+    return text;
+}
+
+static char **labels_of(struct cb_spool *spool, size_t table, size_t node) {
+    size_t at = table == CB_TABLE_STATES ? 0 : node; /* states are the same everywhere */
+    char **labels = spool->labels[table][at];
+    if (labels)
+        return labels;
+    size_t count = label_count(spool->problem, table, node);
+    labels = calloc(count + 1, sizeof *labels);
+    for (size_t i = 0; labels && i < count; i++) {
+        labels[i] = make_label(label_name(spool->problem, table, node, i));
+        spool->failed |= !labels[i];
+    }
+    spool->failed |= !labels;
+    spool->labels[table][at] = labels;
+    return labels;
+}
+
+static void begin_trajectory(struct cb_spool *spool, size_t trajectory) {
+    if (spool->count == spool->room) {
+        size_t room = spool->room ? 2 * spool->room : 64;
+        struct cb_piece *more = realloc(spool->pieces, room * sizeof *more);
+        spool->failed |= !more;
+        if (!more)
+            return;
+        spool->pieces = more;
+        spool->room = room;
+    }
+    struct cb_piece *piece = &spool->pieces[spool->count++];
+    piece->trajectory = trajectory;
+    for (size_t table = 0; table < CB_TABLES; table++)
+        piece->start[table] = spool->file[table] ? ftell(spool->file[table]) : 0;
+    spool->steps = 0;
+    spool->cost = 0;
+}
+
+static void end_trajectory(struct cb_spool *spool) {
+    if (spool->count == 0 || spool->failed)
+        return;
+    char cost[32];
+    struct cb_piece *piece = &spool->pieces[spool->count - 1];
+    fprintf(spool->file[CB_TABLE_COSTS], "%zu,%zu,%s\n", piece->trajectory + 1, spool->steps,
+            cb_exact_text(spool->cost, cost));
+    for (size_t table = 0; table < CB_TABLES; table++)
+        piece->end[table] = spool->file[table] ? ftell(spool->file[table]) : 0;
+}
+
+static void write_stage(struct cb_spool *spool, const cobre_sddp_stage *stage) {
+    FILE *file = spool->file[CB_TABLE_STAGES];
+    fprintf(file, "%zu,%zu,%zu,", stage->trajectory + 1, stage->step + 1,
+            cobre_sddp_node_stage(spool->problem, stage->node));
+    cb_field_write(file, cobre_sddp_node_name(spool->problem, stage->node));
+    if (stage->outcome == SIZE_MAX)
+        fputs(",", file);
+    else
+        fprintf(file, ",%zu", stage->outcome + 1);
+    fprintf(file, ",%.10g,%.10g,%.10g\n", stage->stage_cost, stage->future_cost, stage->discount);
+}
+
+static void write_values(struct cb_spool *spool, const cobre_sddp_stage *stage, enum cb_table table,
+                         const double *first, const double *second) {
+    if (!spool->file[table] || !first)
+        return;
+    char **labels = labels_of(spool, table, stage->node);
+    size_t count = label_count(spool->problem, table, stage->node);
+    for (size_t i = 0; labels && i < count; i++) {
+        fprintf(spool->file[table], "%zu,%zu,%s,%.10g", stage->trajectory + 1, stage->step + 1, labels[i],
+                first[i] + 0.0); /* no "-0" */
+        if (second)
+            fprintf(spool->file[table], ",%.10g", second[i] + 0.0);
+        putc('\n', spool->file[table]);
+    }
+}
+
+void cb_spool_stage(void *arg, const cobre_sddp_stage *stage) {
+    struct cb_spool *spool = arg;
+    if (spool->failed)
+        return;
+    if (spool->count == 0 || spool->pieces[spool->count - 1].trajectory != stage->trajectory) {
+        end_trajectory(spool);
+        begin_trajectory(spool, stage->trajectory);
+    }
+    if (spool->failed)
+        return;
+    spool->steps++;
+    spool->cost += stage->discount * stage->stage_cost;
+    if (spool->file[CB_TABLE_STAGES])
+        write_stage(spool, stage);
+    write_values(spool, stage, CB_TABLE_STATES, stage->state_in, stage->state_out);
+    write_values(spool, stage, CB_TABLE_VARIABLES, stage->columns, NULL);
+    write_values(spool, stage, CB_TABLE_DUALS, stage->row_duals, NULL);
+    write_values(spool, stage, CB_TABLE_NOISE, stage->noise, NULL);
+}
+
+static void free_labels(struct cb_spool *spool, size_t table) {
+    for (size_t node = 0; spool->labels[table] && node < cobre_sddp_nodes(spool->problem); node++) {
+        char **labels = spool->labels[table][node];
+        for (size_t i = 0; labels && i < label_count(spool->problem, table, node); i++)
+            free(labels[i]);
+        free(labels);
+    }
+    free(spool->labels[table]);
+}
+
+void cb_spool_close(struct cb_spool *spool) {
+    for (size_t table = 0; table < CB_TABLES; table++) {
+        if (spool->file[table])
+            fclose(spool->file[table]);
+        free_labels(spool, table);
+    }
+    free(spool->pieces);
+}
+
+/* The last rank that has each trajectory, plus one; 0: none has it. The caller frees it. Collective. */
+static cobre_sddp_status find_owners(const struct cb_spool *spool, cobre_comm *comm, uint32_t **owners,
+                                     uint64_t *count) {
+    uint64_t mine = 0;
+    for (size_t i = 0; i < spool->count; i++)
+        if (spool->pieces[i].trajectory >= mine)
+            mine = spool->pieces[i].trajectory + 1;
+    CB_TRY(cb_sddp_comm(cobre_allreduce_t(comm, &mine, count, 1, COBRE_MAX)));
+    size_t bytes = (*count + 1) * sizeof **owners;
+    *owners = calloc(1, bytes);
+    CB_TRY(cb_agree(comm, *owners ? COBRE_SDDP_OK : cb_sddp_memory("the owners of trajectories", bytes)));
+    for (size_t i = 0; i < spool->count; i++)
+        (*owners)[spool->pieces[i].trajectory] = (uint32_t)cobre_rank(comm) + 1;
+    return cb_sddp_comm(cobre_allreduce_t(comm, *owners, *owners, *count + 1, COBRE_MAX));
+}
+
+/* Asked for in increasing order, which is how they were simulated: the next one is nearly always the answer. */
+static const struct cb_piece *find_piece(struct cb_spool *spool, size_t trajectory) {
+    for (size_t tried = 0; tried < spool->count; tried++) {
+        const struct cb_piece *piece = &spool->pieces[spool->next++ % spool->count];
+        if (piece->trajectory == trajectory)
+            return piece;
+    }
+    return NULL;
+}
+
+/* One trajectory's rows of one table, from `owner` to the file of rank 0. An owner that cannot read them sends zeros: the
+ * others wait for it, and hear of it at the end. */
+static cobre_sddp_status send_piece(struct cb_spool *spool, cobre_comm *comm, size_t table, long start, uint64_t length,
+                                    size_t owner, FILE *to) {
+    unsigned char bytes[1 << 15];
+    FILE *from = spool->file[table];
+    bool mine = cobre_rank(comm) == owner;
+    if (length > 0 && mine && fseek(from, start, SEEK_SET) != 0)
+        spool->failed = true;
+    while (length > 0) {
+        size_t part = length < sizeof bytes ? (size_t)length : sizeof bytes;
+        if (mine && (spool->failed || fread(bytes, 1, part, from) != part)) {
+            spool->failed = true;
+            memset(bytes, 0, part);
+        }
+        CB_TRY(cb_sddp_comm(cobre_broadcast_t(comm, bytes, part, owner)));
+        if (to)
+            fwrite(bytes, 1, part, to);
+        length -= part;
+    }
+    return COBRE_SDDP_OK;
+}
+
+static cobre_sddp_status send_trajectory(struct cb_spool *spool, cobre_comm *comm, size_t trajectory, size_t owner,
+                                         struct draft *to) {
+    uint64_t length[CB_TABLES] = {0};
+    bool mine = cobre_rank(comm) == owner;
+    const struct cb_piece *piece = mine ? find_piece(spool, trajectory) : NULL;
+    for (size_t table = 0; piece && table < CB_TABLES; table++)
+        length[table] = (uint64_t)(piece->end[table] - piece->start[table]);
+    CB_TRY(cb_sddp_comm(cobre_broadcast_t(comm, length, CB_TABLES, owner)));
+    for (size_t table = 0; table < CB_TABLES; table++)
+        CB_TRY(send_piece(spool, comm, table, piece ? piece->start[table] : 0, length[table], owner, to[table].file));
+    return COBRE_SDDP_OK;
+}
+
+static cobre_sddp_status table_path(const char *folder, size_t table, char path[PATH_MAX]) {
+    char name[32];
+    snprintf(name, sizeof name, "%s.csv", cb_table_name[table]);
+    return cb_folder_join(folder, name, path);
+}
+
+static cobre_sddp_status open_tables(const struct cb_spool *spool, const char *folder, struct draft *to) {
+    char path[PATH_MAX];
+    for (size_t table = 0; table < CB_TABLES; table++) {
+        if (!spool->wanted[table])
+            continue;
+        CB_TRY(table_path(folder, table, path));
+        if (!cb_draft_open(&to[table], path))
+            return cb_file_failed(path);
+        fprintf(to[table].file, "%s\n", table_columns[table]);
+    }
+    return COBRE_SDDP_OK;
+}
+
+/* All of them or none: tables of two simulations do not go together. */
+static cobre_sddp_status close_tables(const struct cb_spool *spool, const char *folder, struct draft *to,
+                                      cobre_sddp_status status) {
+    char path[PATH_MAX];
+    for (size_t table = 0; table < CB_TABLES && !status; table++)
+        if (to[table].file && (fflush(to[table].file) != 0 || ferror(to[table].file)))
+            status = cb_sddp_fail_at(COBRE_SDDP_FILE_FAILED, folder, 0, "the tables could not be written to %s: %s",
+                                     folder, strerror(errno));
+    for (size_t table = 0; table < CB_TABLES; table++) {
+        if (to[table].file && !cb_draft_close(&to[table], !status) && !status)
+            status = cb_file_failed(to[table].path);
+        if (!status && !spool->wanted[table] && !table_path(folder, table, path))
+            remove(path); /* of an older simulation */
+    }
+    return status;
+}
+
+static cobre_sddp_status finish_spool(struct cb_spool *spool) {
+    end_trajectory(spool);
+    for (size_t table = 0; table < CB_TABLES; table++)
+        if (spool->file[table] && (fflush(spool->file[table]) != 0 || ferror(spool->file[table])))
+            spool->failed = true;
+    if (!spool->failed)
+        return COBRE_SDDP_OK;
+    return cb_sddp_fail(COBRE_SDDP_FILE_FAILED, "there is no room left for the tables (in " P_tmpdir ", or of memory)");
+}
+
+static cobre_sddp_status gather(struct cb_spool *spool, cobre_comm *comm, struct draft *to) {
+    uint64_t count = 0;
+    uint32_t *owners = NULL;
+    cobre_sddp_status status = find_owners(spool, comm, &owners, &count);
+    for (size_t i = 0; !status && i < count; i++)
+        if (owners[i])
+            status = send_trajectory(spool, comm, i, owners[i] - 1, to);
+    free(owners);
+    if (!status && spool->failed)
+        status = cb_sddp_fail(COBRE_SDDP_FILE_FAILED, "the tables cannot be read back from " P_tmpdir);
+    return status;
+}
+
+cobre_sddp_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char *folder) {
+    struct draft to[CB_TABLES] = {{.file = NULL}};
+    bool writes = cobre_rank(comm) == 0;
+    CB_TRY(cb_agree(comm, finish_spool(spool)));
+    cobre_sddp_status status = cb_agree(comm, writes ? open_tables(spool, folder, to) : COBRE_SDDP_OK);
+    if (!status)
+        status = cb_agree(comm, gather(spool, comm, to));
+    if (!status)
+        return cb_agree(comm, writes ? close_tables(spool, folder, to, COBRE_SDDP_OK) : COBRE_SDDP_OK);
+    return writes ? close_tables(spool, folder, to, status) : status;
+}
+
+bool cb_simulation_is_sample(const cobre_sddp_simulate_options *options) {
+    return options->sampling != COBRE_SDDP_GIVEN;
+}
+
+double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
+                         const cobre_sddp_simulation *result) {
+    double bound = cobre_sddp_bound(policy);
+    bool known = cb_simulation_is_sample(options) && !cobre_sddp_policy_averse(policy) && !options->max_steps;
+    if (!known || result->mean == 0)
+        return NAN;
+    double distance = cobre_sddp_maximises(policy->problem) ? bound - result->mean : result->mean - bound;
+    return 100 * distance / fabs(result->mean);
+}
+
+cobre_sddp_status cb_simulation_summary(const char *folder, const char *sampling,
+                                        const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
+                                        const cobre_sddp_simulation *result) {
+    char path[PATH_MAX], text[6][32];
+    double gap = cb_simulation_gap(options, policy, result);
+    double half = cb_simulation_is_sample(options) ? result->half : NAN;
+    struct draft draft;
+    CB_TRY(cb_folder_join(folder, CB_FILE_SIMULATION, path));
+    if (!cb_draft_open(&draft, path))
+        return cb_file_failed(path);
+    fprintf(draft.file,
+            CB_COLUMNS_FACTS "\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
+                             "deviation,%.10g\nminimum,%s\nmaximum,%s\ngap,%s\n",
+            sampling, options->seed, result->trajectories, cb_exact_text(cobre_sddp_bound(policy), text[0]),
+            cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
+            cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
+            isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
+    return cb_draft_close(&draft, true) ? COBRE_SDDP_OK : cb_file_failed(path);
+}

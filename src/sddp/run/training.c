@@ -1,0 +1,207 @@
+/* training.c: training.csv, times.csv and summary.csv of a run folder. */
+#include "sddp/run/training.h"
+
+#include "sddp/error.h"
+#include "sddp/run/files.h"
+#include "sddp/run/folder.h"
+#include "sddp/run/numbers.h"
+#include "sddp/run/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char header[] = CB_COLUMNS_TRAINING "\n";
+
+/* Copies the rows before iteration `first` of the run that this one goes on from: from the training.csv beside its
+ * policy, which may be this very one. Nothing is lost when that is interrupted: the rows are cut off in place. */
+static bool copy_rows(FILE *trace, FILE *old, uint64_t first) {
+    bool in_place = trace == old;
+    char line[1024];
+    long end = 0;
+    while (fgets(line, sizeof line, old)) {
+        bool good = end == 0 ? strcmp(line, header) == 0 : strchr(line, '\n') && strtoull(line, NULL, 10) < first;
+        if (!good)
+            break;
+        if (!in_place && end > 0)
+            fputs(line, trace);
+        end = ftell(old);
+    }
+    if (in_place && (ftruncate(fileno(old), end) != 0 || fseek(old, 0, SEEK_END) != 0))
+        return false;
+    if (in_place && end == 0)
+        fputs(header, trace);
+    return true;
+}
+
+static bool is_same_file(FILE *file, const char *path) {
+    struct stat open, named;
+    return fstat(fileno(file), &open) == 0 && stat(path, &named) == 0 && named.st_ino == open.st_ino &&
+           named.st_dev == open.st_dev && open.st_size > 0;
+}
+
+static FILE *open_older(const struct cb_training *training, uint64_t first) {
+    char folder[PATH_MAX], path[PATH_MAX];
+    const char *resume = training->options->resume;
+    if (first <= 1 || !resume)
+        return NULL;
+    cb_folder_of(resume, folder);
+    return cb_folder_join(folder, CB_FILE_TRAINING, path) ? NULL : fopen(path, "r"); /* it may be one to read only */
+}
+
+static cobre_sddp_status open_trace(struct cb_training *training, uint64_t first) {
+    CB_TRY(cb_folder_join(training->folder, CB_FILE_TRAINING, training->trace_path));
+    FILE *old = open_older(training, first);
+    bool in_place = old && is_same_file(old, training->trace_path);
+    training->trace = fopen(training->trace_path, in_place ? "r+" : "w");
+    bool good = training->trace != NULL;
+    if (good && !in_place)
+        fputs(header, training->trace);
+    if (good && old)
+        good = copy_rows(training->trace, in_place ? training->trace : old, first);
+    int cause = errno;
+    if (old)
+        fclose(old);
+    errno = cause;
+    return good ? COBRE_SDDP_OK : cb_file_failed(training->trace_path);
+}
+
+static cobre_sddp_status write_row(struct cb_training *training, const cobre_sddp_progress *now) {
+    char bound[32], mean[32], deviation[32], window_mean[32], half[32];
+    if (!training->trace)
+        CB_TRY(open_trace(training, now->iteration));
+    fprintf(training->trace, "%" PRIu64 ",%s,%s,%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6f\n", now->iteration,
+            cb_exact_text(now->bound, bound), cb_exact_text(now->mean, mean), cb_exact_text(now->deviation, deviation),
+            cb_exact_text(now->window_mean, window_mean), cb_exact_text(now->window_half, half), now->window_passes,
+            now->cuts, now->solves, now->seconds);
+    return fflush(training->trace) == 0 ? COBRE_SDDP_OK : cb_file_failed(training->trace_path);
+}
+
+cobre_sddp_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *progress) {
+    cobre_sddp_status status = training->lost ? COBRE_SDDP_OK : write_row(training, progress);
+    training->lost = training->lost || status;
+    return status;
+}
+
+/* Without a row of its own a run that had nothing left to do keeps those of the run before. */
+cobre_sddp_status cb_training_end(struct cb_training *training, uint64_t iterations) {
+    if (!training->trace && !training->lost)
+        CB_TRY(open_trace(training, iterations + 1));
+    if (!training->trace)
+        return COBRE_SDDP_OK;
+    bool good = !ferror(training->trace);
+    good = fclose(training->trace) == 0 && good;
+    training->trace = NULL;
+    return good || training->lost ? COBRE_SDDP_OK : cb_file_failed(training->trace_path);
+}
+
+static cobre_sddp_status open_file(const struct cb_training *training, const char *name, struct draft *draft) {
+    char path[PATH_MAX];
+    CB_TRY(cb_folder_join(training->folder, name, path));
+    return cb_draft_open(draft, path) ? COBRE_SDDP_OK : cb_file_failed(path);
+}
+
+static cobre_sddp_status close_file(struct draft *draft) {
+    return cb_draft_close(draft, true) ? COBRE_SDDP_OK : cb_file_failed(draft->path);
+}
+
+static cobre_sddp_status write_times(const struct cb_training *training, const double *seconds, size_t ranks) {
+#define PHASE_NAME(code, name, title) name,
+    static const char *const phases[CB_PHASES] = {CB_PHASE_MAP(PHASE_NAME)};
+#undef PHASE_NAME
+    struct draft draft;
+    CB_TRY(open_file(training, CB_FILE_TIMES, &draft));
+    fputs(CB_COLUMNS_TIMES "\n", draft.file);
+    for (size_t i = 0; i < ranks * CB_PHASES; i++)
+        fprintf(draft.file, "%zu,%s,%.6f\n", i / CB_PHASES, phases[i % CB_PHASES], seconds[i]);
+    return close_file(&draft);
+}
+
+cobre_sddp_status cb_training_times(const struct cb_training *training, const cobre_sddp_times *times) {
+    cobre_comm *comm = training->comm;
+    size_t ranks = cobre_size(comm);
+    double known = times->forward + times->backward + times->bound + times->communication + times->simulation;
+    double mine[CB_PHASES] = {
+        [CB_PHASE_FORWARD] = times->forward,       [CB_PHASE_BACKWARD] = times->backward,
+        [CB_PHASE_BOUND] = times->bound,           [CB_PHASE_COMMUNICATION] = times->communication,
+        [CB_PHASE_SIMULATION] = times->simulation, [CB_PHASE_OTHER] = times->total > known ? times->total - known : 0};
+    double *all = calloc(ranks * CB_PHASES, sizeof *all);
+    size_t *counts = calloc(2 * ranks, sizeof *counts);
+    cobre_sddp_status status = cb_agree(comm, all && counts ? COBRE_SDDP_OK : cb_sddp_memory("times", 0));
+    for (size_t i = 0; !status && i < ranks; i++) {
+        counts[i] = CB_PHASES;
+        counts[ranks + i] = i * CB_PHASES;
+    }
+    if (!status)
+        status =
+            cb_sddp_comm(cobre_allgatherv_t(comm, mine, CB_PHASES, all, ranks * CB_PHASES, counts, counts + ranks));
+    if (!status && cobre_rank(comm) == 0)
+        status = write_times(training, all, ranks);
+    free(all);
+    free(counts);
+    return status;
+}
+
+static void text_row(FILE *file, const char *key, const char *value) {
+    fprintf(file, "%s,", key);
+    cb_field_write(file, value);
+    putc('\n', file);
+}
+
+static void count_row(FILE *file, const char *key, uint64_t value) {
+    fprintf(file, "%s,%" PRIu64 "\n", key, value);
+}
+
+static void real_row(FILE *file, const char *key, double value) {
+    char text[32];
+    fprintf(file, "%s,%s\n", key, cb_exact_text(value, text));
+}
+
+static void write_case_rows(FILE *file, const struct cb_training *training) {
+    const cobre_sddp_problem *problem = training->problem;
+    const cobre_sddp_load_options *load = training->load;
+    size_t passes = training->options->forward_passes;
+    char absolute[PATH_MAX];
+    text_row(file, "name", cobre_sddp_problem_name(problem));
+    text_row(file, "case", realpath(training->case_path, absolute) ? absolute : training->case_path);
+    text_row(file, "sense", cobre_sddp_maximises(problem) ? "max" : "min");
+    count_row(file, "nodes", cobre_sddp_nodes(problem));
+    count_row(file, "states", cobre_sddp_states(problem));
+    count_row(file, "ranks", cobre_size(training->comm));
+    text_row(file, "backend", cobre_backend_name(cobre_comm_backend(training->comm)));
+    count_row(file, "forward_passes", passes ? passes : 1);
+    if (load->has_value_bound)
+        real_row(file, "value_bound", load->value_bound);
+}
+
+cobre_sddp_status cb_training_summary(const struct cb_training *training, const cobre_sddp_result *result,
+                                      const cobre_sddp_policy *policy) {
+    char date[32];
+    struct draft draft;
+    CB_TRY(open_file(training, CB_FILE_SUMMARY, &draft));
+    FILE *file = draft.file;
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    fputs(CB_COLUMNS_FACTS "\n", file);
+    text_row(file, "version", cobre_version());
+    text_row(file, "date", date);
+    write_case_rows(file, training);
+    text_row(file, "solver", cobre_sddp_policy_solver(policy));
+    count_row(file, "seed", cobre_sddp_policy_seed(policy));
+    text_row(file, "stop", cobre_sddp_stop_name(result->stop));
+    count_row(file, "iterations", result->iterations);
+    real_row(file, "bound", result->last.bound);
+    real_row(file, "window_mean", result->last.window_mean);
+    /* With a risk measure the mean bounds nothing: without an interval readers show no gap. */
+    real_row(file, "window_half", cobre_sddp_policy_averse(policy) ? NAN : result->last.window_half);
+    count_row(file, "cuts", cobre_sddp_cuts(policy));
+    count_row(file, "solves", result->last.solves);
+    real_row(file, "seconds", result->times.total);
+    return close_file(&draft);
+}

@@ -1,0 +1,38 @@
+/* rank.h: what the files of the rank program share; rank.c says what it does. */
+#ifndef COBRE_TEST_RANK_H
+#define COBRE_TEST_RANK_H
+
+#include "kit/check.h"
+
+extern cobre_comm *comm;
+extern size_t rank, size;
+
+double now(void); /* seconds since 1970, like the shell's EPOCHREALTIME */
+
+/* An error of the library ends the program with code 3. */
+void must(cobre_status status);
+
+/* Makes the file NAME.RANK. */
+void mark(const char *name, const char *text);
+
+/* A collective on `count` words: allgatherv of a part from each rank, broadcast from rank 1 % size, or allreduce. */
+enum { MAX_RANKS = 16 };
+typedef struct {
+    char kind; /* g, b, r */
+    size_t count;
+    uint32_t *send, *recv;
+    size_t counts[MAX_RANKS], displs[MAX_RANKS];
+} operation;
+
+operation operation_make(const char *name, size_t bytes);
+void operation_prepare(const operation *op);
+void operation_run(const operation *op, cobre_comm *over);
+void operation_check(const operation *op); /* every word of the result */
+void operation_free(operation *op);
+
+/* Steps with files of their own. */
+void measure_link(const char *what);
+void go_round(const char *what);
+void overfill(void);
+
+#endif

@@ -1,0 +1,225 @@
+/* test_options.c: the tables of options: every row sets its fields, refuses what is wrong, and is in the man page. */
+#include "cobre/sddp.h"
+#include "kit/check.h"
+#include "sddp/run/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+union fields {
+    cobre_sddp_load_options load;
+    cobre_sddp_options train;
+    cobre_sddp_simulate_options simulate;
+    unsigned char byte[sizeof(cobre_sddp_options) + sizeof(cobre_sddp_simulate_options)];
+};
+
+/* A value of each option that is right and sets no field to zero, one that is wrong, and why. Without a wrong one any
+ * text is right. */
+static const struct example {
+    const struct cb_option *rows;
+    const char *name, *good, *bad, *why;
+} examples[] = {
+    {cb_load_rows, "value-bound", "-2.5", "inf", "inf: not a number"},
+    {cb_scenario_rows, "scenarios", "mine.csv", NULL, NULL},
+    {cb_train_rows, "iterations", "7", "0", "0: must be at least 1"},
+    {cb_train_rows, "time", "15m", "soon", "soon: not a time; write seconds, or 90s, 15m, 2h, 1d"},
+    {cb_train_rows, "stall", "20,1e-5", "20,0", "20,0: TOLERANCE must be above 0"},
+    {cb_train_rows, "gap", NULL, "yes", "yes: takes no value"},
+    {cb_train_rows, "window", "2", "1", "1: must be at least 2"},
+    {cb_train_rows, "simulation", "10,200", "x,200", "x,200: N is not a whole number"},
+    {cb_train_rows, "stop", "all", "never", "never: any or all"},
+    {cb_train_rows, "forward-passes", "8", "-8", "-8: not a whole number"},
+    {cb_train_rows, "seed", "18446744073709551615", "18446744073709551616", "18446744073709551616: not a whole number"},
+    {cb_train_rows, "solver", "clp", NULL, NULL},
+    {cb_train_rows, "multi-cut", NULL, "1", "1: takes no value"},
+    {cb_train_rows, "cvar", "0.1,0.5", "0.1", "0.1: needs two values: ALPHA,BETA"},
+    {cb_train_rows, "checkpoint-every", "3", "3.5", "3.5: not a whole number"},
+    {cb_train_rows, "resume", "policy.cobre", NULL, NULL},
+    {cb_train_rows, "warm-start", "policy.cobre", NULL, NULL},
+    {cb_simulate_rows, "sampling", "given", "best", "best: in-sample, out-of-sample, history or given"},
+    {cb_simulate_rows, "trajectories", "5", "0", "0: must be at least 1"},
+    {cb_simulate_rows, "seed", "5", "", ": not a whole number"},
+    {cb_simulate_rows, "max-steps", "5", "five", "five: not a whole number"},
+    {cb_simulate_rows, "solver", "glpk", NULL, NULL},
+};
+enum { EXAMPLES = sizeof examples / sizeof *examples };
+
+static const struct cb_option *const tables[] = {cb_load_rows, cb_scenario_rows, cb_train_rows, cb_simulate_rows};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+static bool is_in(const struct cb_field *field, size_t byte) {
+    return byte >= field->offset && byte < field->offset + field->size;
+}
+
+static bool is_set(const union fields *fields, const struct cb_field *field) {
+    bool set = field->size == 0;
+    for (size_t i = 0; i < field->size; i++)
+        set |= fields->byte[field->offset + i] != 0;
+    return set;
+}
+
+static void every_row_sets_its_fields_only(void) {
+    char error[CB_OPTION_ERROR] = "";
+    for (size_t e = 0; e < EXAMPLES; e++) {
+        const struct example *x = &examples[e];
+        const struct cb_option *row = cb_option_find(x->rows, x->name);
+        union fields fields;
+        memset(&fields, 0, sizeof fields);
+        CHECK_SAY(row != NULL, "there is no row %s", x->name);
+        CHECK_SAY(cb_option_set(x->rows, x->name, x->good, &fields, error), "%s %s", x->name, error);
+        CHECK_SAY(is_set(&fields, &row->given), "%s: not noted as given", x->name);
+        CHECK_SAY(row->given.size || row->value[0].kind, "%s sets nothing", x->name);
+        for (size_t v = 0; v < CB_OPTION_VALUES; v++)
+            CHECK_SAY(is_set(&fields, &row->value[v].field), "%s: value %zu is not set", x->name, v + 1);
+        for (size_t i = 0; i < sizeof fields; i++)
+            CHECK_SAY(fields.byte[i] == 0 || is_in(&row->given, i) || is_in(&row->value[0].field, i) ||
+                          is_in(&row->value[1].field, i),
+                      "%s: byte %zu of another field is set", x->name, i);
+    }
+}
+
+static void wrong_values_say_why_and_set_nothing(void) {
+    const union fields zero = {.byte = {0}};
+    for (size_t e = 0; e < EXAMPLES; e++) {
+        const struct example *x = &examples[e];
+        char error[CB_OPTION_ERROR] = "";
+        union fields fields = zero;
+        if (!x->bad)
+            continue;
+        CHECK_SAY(!cb_option_set(x->rows, x->name, x->bad, &fields, error), "%s %s is taken", x->name, x->bad);
+        CHECK_TEXT(error, x->why);
+        CHECK_BYTES(&fields, &zero, sizeof fields);
+    }
+}
+
+static void every_row_is_complete(void) {
+    for (size_t t = 0; t < TABLES; t++)
+        for (const struct cb_option *row = tables[t]; row->name; row++) {
+            char error[CB_OPTION_ERROR], values[64];
+            union fields fields = {.byte = {0}};
+            size_t e = 0;
+            while (e < EXAMPLES && !(examples[e].rows == tables[t] && strcmp(examples[e].name, row->name) == 0))
+                e++;
+            CHECK_SAY(e < EXAMPLES, "%s has no example here", row->name);
+            CHECK_SAY(cb_option_find(tables[t], row->name) == row, "%s is there twice", row->name);
+            CHECK_SAY(row->help && *row->help, "%s has no help", row->name);
+            CHECK_SAY(!*cb_option_values(row, values) == !row->value[0].kind, "%s: values \"%s\"", row->name, values);
+            for (size_t v = 0; v < CB_OPTION_VALUES; v++) {
+                struct cb_option alone[] = {{.name = "fallback", .value = {row->value[v]}}, {.name = NULL}};
+                CHECK_SAY(!row->value[v].kind || (row->value[v].name && row->value[v].field.size), "%s", row->name);
+                if (row->value[v].fallback)
+                    CHECK_SAY(cb_option_set(alone, "fallback", row->value[v].fallback, &fields, error),
+                              "%s: the fallback %s", row->name, error);
+            }
+        }
+}
+
+static void set(cobre_sddp_options *options, const char *name, const char *text) {
+    char error[CB_OPTION_ERROR];
+    CHECK_SAY(cb_option_set(cb_train_rows, name, text, options, error), "%s %s", name, error);
+}
+
+static void refuse(const char *name, const char *text, const char *why) {
+    char error[CB_OPTION_ERROR];
+    cobre_sddp_options options = {.struct_size = sizeof options};
+    CHECK_SAY(!cb_option_set(cb_train_rows, name, text, &options, error), "%s %s is taken", name, text);
+    CHECK_TEXT(error, why);
+}
+
+static void values_are_what_was_written(void) {
+    cobre_sddp_options options = {.struct_size = sizeof options};
+    const char *file = "a/policy.cobre";
+    set(&options, "iterations", "100");
+    set(&options, "time", "1.5h");
+    set(&options, "stall", "20");
+    CHECK(options.stall_tolerance == 0);
+    set(&options, "stall", "30,1e-5");
+    set(&options, "simulation", "10,200");
+    set(&options, "cvar", "1,0");
+    set(&options, "stop", "all");
+    set(&options, "seed", "7");
+    set(&options, "resume", file);
+    CHECK_EQ(options.iterations, 100);
+    CHECK_EQ(options.seed, 7);
+    CHECK_EQ(options.stall_window, 30);
+    CHECK_EQ(options.simulate_every, 10);
+    CHECK_EQ(options.simulate_passes, 200);
+    CHECK(options.seconds == 5400 && options.stall_tolerance == 1e-5 && options.resume == file);
+    CHECK(options.has_risk && options.risk_alpha == 1 && options.risk_beta == 0 && options.stop_when_all);
+    set(&options, "stop", "any");
+    CHECK(!options.stop_when_all);
+}
+
+static void limits(void) {
+    char long_number[80];
+    memset(long_number, '1', sizeof long_number);
+    memcpy(long_number + 70, ",2", 3);
+    refuse("cvar", "0,0.5", "0,0.5: ALPHA must be above 0 and at most 1");
+    refuse("cvar", "1.1,0.5", "1.1,0.5: ALPHA must be above 0 and at most 1");
+    refuse("cvar", "0.5,1.1", "0.5,1.1: BETA must be from 0 to 1");
+    refuse("cvar", "0.5,-1", "0.5,-1: BETA must be from 0 to 1");
+    refuse("cvar", "0.5,nan", "0.5,nan: BETA is not a number");
+    refuse("cvar", "0.5,0.5,0.5", "0.5,0.5,0.5: BETA is not a number");
+    refuse("simulation", "5,1", "5,1: PASSES must be at least 2");
+    refuse("stall", "5,", "5,: TOLERANCE is not a number");
+    refuse("time", "0", "0: not a time; write seconds, or 90s, 15m, 2h, 1d");
+    refuse("time", "1w", "1w: not a time; write seconds, or 90s, 15m, 2h, 1d");
+    refuse("iterations", NULL, "needs a value: N");
+    refuse("stall", NULL, "needs a value: N[,TOLERANCE]");
+    refuse("speed", "9", "there is no option speed");
+    char error[CB_OPTION_ERROR];
+    cobre_sddp_options options = {.struct_size = sizeof options};
+    CHECK(!cb_option_set(cb_train_rows, "stall", long_number, &options, error));
+}
+
+/* Which rows a man page has paragraphs for. */
+static void compare_with_page(const char *page, const char *const *other, const struct cb_option *const *rows,
+                              size_t count) {
+    char path[4096], line[1024], names[64][32];
+    size_t found = 0;
+    snprintf(path, sizeof path, "%s/man/%s", COBRE_SOURCE, page);
+    FILE *file = fopen(path, "r");
+    CHECK_SAY(file != NULL, "cannot open %s", path);
+    while (fgets(line, sizeof line, file) && found < 64)
+        if (sscanf(line, ".It Fl -%31[a-z-]", names[found]) == 1 || sscanf(line, ".It Fl %31[a-z]", names[found]) == 1)
+            found++;
+    fclose(file);
+    CHECK(found < 64);
+    for (size_t t = 0; t < count; t++)
+        for (const struct cb_option *row = rows[t]; row->name; row++) {
+            size_t i = 0;
+            while (i < found && strcmp(names[i], row->name) != 0)
+                i++;
+            CHECK_SAY(i < found, "%s does not describe --%s", page, row->name);
+        }
+    for (size_t i = 0; i < found; i++) {
+        bool known = false;
+        for (size_t t = 0; t < count; t++)
+            known |= cb_option_find(rows[t], names[i]) != NULL;
+        for (size_t k = 0; other[k]; k++)
+            known |= strcmp(other[k], names[i]) == 0;
+        CHECK_SAY(known, "%s describes %s, which is in no table", page, names[i]);
+    }
+}
+
+static void man_pages(void) {
+    compare_with_page("cobre-train.1", (const char *const[]){"n", "backend", "out", "json", "h", NULL},
+                      (const struct cb_option *const[]){cb_train_rows, cb_load_rows}, 2);
+    compare_with_page("cobre-simulate.1",
+                      (const char *const[]){"policy", "n", "backend", "tables", "out", "json", "h", NULL},
+                      (const struct cb_option *const[]){cb_simulate_rows, cb_scenario_rows, cb_load_rows}, 3);
+}
+
+int main(int argc, char **argv) {
+    static const check_case cases[] = {
+        CHECK_CASE(every_row_sets_its_fields_only),
+        CHECK_CASE(wrong_values_say_why_and_set_nothing),
+        CHECK_CASE(every_row_is_complete),
+        CHECK_CASE(values_are_what_was_written),
+        CHECK_CASE(limits),
+        CHECK_CASE(man_pages),
+        CHECK_END,
+    };
+    return check_main(argc, argv, cases);
+}
