@@ -230,7 +230,10 @@ static void open_no_more_files(void) {
     say("ready", 0);
     if (self.rank == 1)
         await_order(); /* none comes: it is killed */
-    tell("failed", cobre_barrier(comm));
+    cobre_status status = cobre_barrier(comm);
+    CHECK(setrlimit(RLIMIT_NOFILE, &normal) == 0); /* a report opens files */
+    tell("failed", status);
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
     CHECK_OK(cobre_comm_free(&comm));
     CHECK(setrlimit(RLIMIT_NOFILE, &normal) == 0); /* the leak checker opens files */
 }

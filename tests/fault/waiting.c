@@ -317,7 +317,7 @@ static void abort_or_wait(void) {
     say("ready", 0);
     if (self.rank == plan.away) {
         await_order();
-        say("ends", 0);
+        say("leaves", 0);
         cobre_abort(comm, 7, "the reservoir \"A\" is empty");
     }
     if (plan.computing)
@@ -338,7 +338,7 @@ static void abort_run(size_t size, size_t away, bool computing) {
         await_waiters(&j);
     mark_time(&j);
     order(&j, away, 'a');
-    double since = await(&j, away, "ends")->time;
+    double since = await(&j, away, "leaves")->time;
     int status = await_end(&j, away);
     CHECK_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 7, "exit code 7, not wait status %#x", (unsigned)status);
     j.rank[away].killed = true; /* its end is checked */

@@ -90,7 +90,7 @@ int check_main(int argc, char **argv, const check_case *cases) {
     for (const check_case *c = cases; argc < 2 && c->name; c++)
         run(c);
     for (const check_case *c = cases; list && c->name; c++)
-        printf("%s%s%s%s\n", c->name, c->timed ? " timed" : "", c->serial ? " serial" : "", c->busy ? " busy" : "");
+        printf("%s%s%s\n", c->name, c->timed ? " timed" : "", c->busy ? " busy" : "");
     for (int i = 1; !list && i < argc; i++) {
         const check_case *c = find(cases, argv[i]);
         if (!c) {

@@ -39,8 +39,8 @@ _Noreturn void check_skip(const char *why);
 typedef struct {
     const char *name;
     void (*run)(void);
-    bool timed;         /* promises something about time */
-    bool serial;        /* nothing else may run beside it */
+    bool timed; /* promises something about time */
+
     bool busy;          /* computes more than it waits */
     cobre_backend only; /* about this backend; COBRE_AUTO: about all */
 } check_case;

@@ -16,8 +16,10 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(report) <= 4096, "a report is written whole");
@@ -271,10 +273,14 @@ static void read_output(job *j, size_t r) {
 }
 
 static void look_for_ends(job *j) {
+    struct rusage used;
     for (size_t r = 0; r < j->size; r++)
         if (j->rank[r].pid && !j->rank[r].ended &&
-            waitpid(j->rank[r].pid, &j->rank[r].status, WNOHANG) == j->rank[r].pid) {
+            wait4(j->rank[r].pid, &j->rank[r].status, WNOHANG, &used) == j->rank[r].pid) {
             j->rank[r].ended = true;
+            j->rank[r].died = kit_seconds();
+            j->rank[r].spent = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                               1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
             close(j->rank[r].end);
         }
 }
@@ -339,11 +345,22 @@ void order_all(job *j, char what) {
         order(j, r, what);
 }
 
+static double cpu_seconds(pid_t pid) {
+    clockid_t clock;
+    struct timespec spent = {0};
+    if (clock_getcpuclockid(pid, &clock) == 0)
+        clock_gettime(clock, &spent);
+    return (double)spent.tv_sec + 1e-9 * (double)spent.tv_nsec;
+}
+
 double mark_time(job *j) {
     size_t first = j->logged;
     for (size_t r = 0; r < j->size; r++)
         if (j->rank[r].pid && !j->rank[r].ended)
-            add_report(j, &(report){.rank = r, .event = "mark", .waited = sentinel_waited(j->rank[r].pid)});
+            add_report(j, &(report){.rank = r,
+                                    .event = "mark",
+                                    .waited = sentinel_waited(j->rank[r].pid),
+                                    .spent = cpu_seconds(j->rank[r].pid)});
     double now = kit_seconds();
     for (size_t i = first; i < j->logged; i++)
         j->log[i]->time = now;
@@ -439,30 +456,47 @@ void side_by_side(size_t workers, size_t count, void (*one)(size_t index)) {
     CHECK_SAY(failed == 0, "%zu of %zu workers fail", failed, workers);
 }
 
-/* As the rank's last report before that time says; a rank that has made none had just begun. */
-static double waited_until(const job *j, size_t rank, double time) {
+/* The rank's last report up to that time; NULL: it had just begun. */
+static const report *last_report(const job *j, size_t rank, double time) {
     const report *last = NULL;
     for (size_t i = 0; i < j->logged; i++)
         if (j->log[i]->rank == rank && j->log[i]->time <= time && (!last || j->log[i]->time >= last->time))
             last = j->log[i];
-    return last ? last->waited : 0;
+    return last;
 }
 
 static double delay_of(const job *j, size_t rank, double from, double to) {
-    double delay = waited_until(j, rank, to) - waited_until(j, rank, from);
+    const report *first = last_report(j, rank, from), *last = last_report(j, rank, to);
+    double delay = (last ? last->waited : 0) - (first ? first->waited : 0);
     return delay > 0 ? delay : 0;
 }
 
+/* A process that does nothing but end: what it did not run, it waited. */
+static double delay_of_the_dying(const job *j, double from, double to) {
+    double delay = 0;
+    for (size_t r = 0; r < j->size; r++) {
+        const report *first = last_report(j, r, from);
+        bool dying = first && (j->rank[r].killed || strcmp(first->event, "ends") == 0);
+        if (!dying || (j->rank[r].ended && j->rank[r].died < from))
+            continue;
+        double end = j->rank[r].ended ? fmin(j->rank[r].died, to) : to;
+        double spent = (j->rank[r].ended ? j->rank[r].spent : cpu_seconds(j->rank[r].pid)) - first->spent;
+        delay += fmax(0, end - from - spent);
+    }
+    return delay;
+}
+
 double time_given(const job *j, size_t rank, double from, double to) {
-    return to - from - sentinel_lost(from, to) - delay_of(j, rank, from, to);
+    return to - from - sentinel_lost(from, to) - delay_of(j, rank, from, to) - delay_of_the_dying(j, from, to);
 }
 
 void must_come_within(const job *j, const report *r, double since, double seconds) {
-    CHECK_SAY(time_given(j, r->rank, since, r->time) <= seconds,
-              "rank %zu, %s: within %g s; it took %.6f s, of which the machine took %.6f s (sentinel) and %.6f s (the "
-              "rank waited for a CPU): %s",
-              r->rank, r->event, seconds, r->time - since, sentinel_lost(since, r->time),
-              delay_of(j, r->rank, since, r->time), r->message);
+    CHECK_SAY(
+        time_given(j, r->rank, since, r->time) <= seconds,
+        "rank %zu, %s: within %g s; it took %.6f s, of which the machine took %.6f s (sentinel), %.6f s (the rank "
+        "waited for a CPU) and %.6f s (so did the dying one): %s",
+        r->rank, r->event, seconds, r->time - since, sentinel_lost(since, r->time),
+        delay_of(j, r->rank, since, r->time), delay_of_the_dying(j, since, r->time), r->message);
 }
 
 void must_have_failed(const job *j, const report *r, cobre_cause cause, size_t culprit, double since) {
@@ -492,6 +526,7 @@ static void be_late(void) {
 static void send_report(report *r, const char *event) {
     r->time = kit_seconds();
     r->waited = sentinel_waited(0) + late_so_far;
+    r->spent = cpu_seconds(0);
     r->rank = self.rank;
     snprintf(r->event, sizeof r->event, "%s", event);
     if (write(self.j->pipe[1], r, sizeof *r) != (ssize_t)sizeof *r)

@@ -22,6 +22,7 @@ double deadline_seconds(void);                                  /* COBRE_TEST_DE
 typedef struct {
     double time;   /* monotonic: one clock for all processes */
     double waited; /* seconds that the rank's thread has waited for a CPU so far */
+    double spent;  /* seconds of CPU time of its process so far */
     size_t rank;
     char event[20];
     cobre_status status; /* this and the next ones: of a call that tell() was given */
@@ -42,8 +43,10 @@ typedef struct {
     size_t size;
     bool captures; /* keeps what its ranks print, instead of printing it */
     struct {
-        pid_t pid; /* 0: not started */
-        int end;   /* a descriptor that can be read when the process has ended, -1: seen */
+        pid_t pid;    /* 0: not started */
+        double died;  /* when it was seen to have ended */
+        double spent; /* seconds of CPU time in all, then */
+        int end;      /* a descriptor that can be read when the process has ended, -1: seen */
         int orders;
         int output; /* -1: none */
         bool ended, killed;
@@ -73,7 +76,7 @@ bool has_reported(job *j, size_t rank, const char *event); /* ever; does not wai
 void order(job *j, size_t rank, char what);
 void order_all(job *j, char what);
 
-double mark_time(job *j);              /* now; notes how long each rank has waited for a CPU so far */
+double mark_time(job *j);              /* now; notes how long each rank has run and has waited for a CPU so far */
 double kill_rank(job *j, size_t rank); /* SIGKILL; mark_time() just before */
 int await_end(job *j, size_t rank);    /* its wait status */
 
@@ -91,8 +94,9 @@ size_t remove_names(const char *prefix);
 void forget_job(job *j);
 
 /* The seconds between two times in which the rank, and those that it waited for, could run: without what the sentinel
- * lost (sentinel.h) and without what the rank waited for a CPU. Exact if both times are of mark_time() or of reports of
- * this rank; with another first time it leaves out what the rank waited since its last report, too. */
+ * lost (sentinel.h), without what the rank waited for a CPU, and without what a rank that was killed, or has said "ends",
+ * did not run while the kernel cleared up behind it. Exact if both times are of mark_time() or of reports of this rank; with another
+ * first time it leaves out what the rank waited since its last report, too. */
 double time_given(const job *j, size_t rank, double from, double to);
 
 /* The report came within this time, as time_given() counts it. */

@@ -51,9 +51,9 @@ static void end_busy(const pid_t *pids, size_t count) {
 /* What a case does that tests the promise. */
 static void test_promise(void) {
     job j;
-    start_job(&j, 1, nap_and_work);
-    await(&j, 0, "ready");
-    double since = mark_time(&j);
+    start_job(&j, 2, nap_and_work);
+    await_all(&j, "ready");
+    double since = kill_rank(&j, 1);
     order(&j, 0, 'g');
     must_come_within(&j, await(&j, 0, "done"), since, PROMISE);
     end_job(&j);
