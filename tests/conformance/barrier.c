@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Plain stores before, plain loads after: the barrier alone orders them. */
 static void barrier_write_before_read(kit *k) {
@@ -19,9 +20,17 @@ static void barrier_write_before_read(kit *k) {
     }
 }
 
+/* One barrier right after the other: each rank is as far as we are, or one step ahead. */
 static void barrier_repeated(kit *k) {
-    for (size_t i = 0; i < kit_times(10000); i++)
+    for (uint64_t n = 1; n <= kit_times(10000); n++) {
+        atomic_store(&k->board->step[k->rank], n);
         CHECK_OK(cobre_barrier(k->comm));
+        for (size_t r = 0; r < k->size; r++) {
+            uint64_t step = atomic_load(&k->board->step[r]);
+            CHECK_SAY(step == n || step == n + 1, "after barrier %llu rank %zu is in barrier %llu",
+                      (unsigned long long)n, r, (unsigned long long)step);
+        }
+    }
 }
 
 /* After collective n everybody has entered n, and nobody is behind n + 1, because we have not entered it. */
@@ -73,11 +82,16 @@ static void collectives_wait_for_all(kit *k) {
     free(large);
 }
 
-/* One rank: there is nobody to wait for. */
+/* One rank: there is nobody to wait for, so it never sleeps. */
 static void barrier_no_op(kit *k) {
+    struct rusage before, after;
     CHECK_EQ(k->size, 1);
+    CHECK_OK(cobre_barrier(k->comm)); /* the first may still set up things */
+    CHECK(getrusage(RUSAGE_THREAD, &before) == 0);
     for (size_t i = 0; i < kit_times(1000000); i++)
         CHECK_OK(cobre_barrier(k->comm));
+    CHECK(getrusage(RUSAGE_THREAD, &after) == 0);
+    CHECK_EQ(after.ru_nvcsw, before.ru_nvcsw);
 }
 
 const kit_case barrier_cases[] = {

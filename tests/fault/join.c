@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static struct {
-    double timeout[MAX_RANKS]; /* 0: the harness's */
+    double timeout[KIT_MAX_RANKS]; /* 0: the harness's */
     bool large_rank_0;
 } plan;
 
@@ -46,7 +46,7 @@ static void must_name(const report *r, size_t rank) {
 }
 
 static void set_timeouts(double seconds) {
-    for (size_t r = 0; r < MAX_RANKS; r++)
+    for (size_t r = 0; r < KIT_MAX_RANKS; r++)
         plan.timeout[r] = seconds;
 }
 

@@ -163,7 +163,7 @@ static void be_launcher(void) {
 
 static void kill_of_everybody(void) {
     plan.work = mixed_collectives;
-    plan.victim = MAX_RANKS;
+    plan.victim = KIT_MAX_RANKS;
     for (size_t i = 0; i < 10; i++) {
         job j;
         plan.seed = kit_random(chance());

@@ -7,11 +7,9 @@
 #include "kit/harness.h"
 #include "kit/sentinel.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 extern const check_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], space_cases[],
     cycle_cases[], process_cases[];
@@ -47,6 +45,6 @@ int main(int argc, char **argv) {
     sentinel_start();
     int code = check_main(2, argv, chosen);
     sentinel_stop();
-    CHECK_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+    CHECK_SAY(!children_left(), "no process is left");
     return code;
 }

@@ -12,7 +12,7 @@
 
 static struct {
     double timeout;
-    size_t told_size[MAX_RANKS]; /* 0: the right one */
+    size_t told_size[KIT_MAX_RANKS]; /* 0: the right one */
 } plan;
 
 /* Joins, sums the ranks, waits for an order, sums again, leaves. */

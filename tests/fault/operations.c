@@ -28,7 +28,7 @@ static cobre_status allreduce_large(tools *t) {
 }
 
 static cobre_status gather(tools *t, size_t count, cobre_region *region) {
-    size_t counts[MAX_RANKS], displs[MAX_RANKS];
+    size_t counts[KIT_MAX_RANKS], displs[KIT_MAX_RANKS];
     for (size_t r = 0; r < self.size; r++) {
         counts[r] = count;
         displs[r] = r * count;

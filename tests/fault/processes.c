@@ -30,7 +30,7 @@ static void must_end_well(pid_t child) {
 
 static void must_be_invalid(cobre_comm *comm, cobre_region *region) {
     double x = 0, y;
-    size_t counts[MAX_RANKS] = {0}, displs[MAX_RANKS] = {0};
+    size_t counts[KIT_MAX_RANKS] = {0}, displs[KIT_MAX_RANKS] = {0};
     cobre_comm *handle = comm, *local;
     cobre_region *region_handle = region, *made;
     CHECK(cobre_barrier(comm) == COBRE_INVALID_COMMUNICATOR);

@@ -36,7 +36,7 @@ static uint64_t bytes_free(void) {
 
 static void use_all_paths(cobre_comm *comm) {
     enum { N = 300 * 1000 };
-    size_t counts[MAX_RANKS], displs[MAX_RANKS];
+    size_t counts[KIT_MAX_RANKS], displs[KIT_MAX_RANKS];
     double *send = calloc(N, sizeof *send), *recv = calloc(N * self.size, sizeof *recv);
     CHECK(send && recv);
     for (size_t r = 0; r < self.size; r++) {

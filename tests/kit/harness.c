@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -25,9 +27,35 @@ cobre_backend backend;
 
 static job *jobs[8]; /* those that have processes, for the end of a case that fails */
 
-static void kill_group(pid_t pid) {
-    if (pid > 0)
-        kill(-pid, SIGKILL);
+double deadline_seconds(void) {
+    const char *text = getenv("COBRE_TEST_DEADLINE");
+    double seconds = text ? atof(text) : 0;
+    return seconds > 0 ? seconds : 300;
+}
+
+/* The groups of the ranks, and whoever has become our child since: ranks of a launcher have groups of their own. */
+void kill_processes(void) {
+    char path[64];
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+        for (size_t r = 0; jobs[i] && r < jobs[i]->size; r++)
+            if (jobs[i]->rank[r].pid)
+                kill(-jobs[i]->rank[r].pid, SIGKILL);
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *children = fopen(path, "r");
+    for (int pid; children && fscanf(children, "%d", &pid) == 1;)
+        kill(pid, SIGKILL);
+    if (children)
+        fclose(children);
+}
+
+bool children_left(void) {
+    double until = kit_seconds() + fmin(DEADLINE, 5);
+    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) >= 0;)
+        if (pid == 0 && kit_seconds() > until)
+            return true;
+        else if (pid == 0)
+            usleep(500);
+    return false;
 }
 
 static void print_log(const job *j) {
@@ -53,13 +81,18 @@ static void print_log(const job *j) {
                     (unsigned)j->rank[r].status);
 }
 
-static void remove_names(const char *prefix) {
+size_t remove_names(const char *prefix) {
+    size_t count = 0;
     DIR *directory = opendir("/dev/shm");
     for (struct dirent *entry; directory && (entry = readdir(directory));)
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
+            printf("left behind: /dev/shm/%s\n", entry->d_name);
             unlinkat(dirfd(directory), entry->d_name, 0);
+            count++;
+        }
     if (directory)
         closedir(directory);
+    return count;
 }
 
 static void drain(job *j);
@@ -76,10 +109,9 @@ static void say_and_clean_up(void) {
         if (jobs[i]) {
             drain(jobs[i]);
             print_log(jobs[i]);
-            for (size_t r = 0; r < jobs[i]->size; r++)
-                kill_group(jobs[i]->rank[r].pid);
         }
-    snprintf(prefix, sizeof prefix, "cobre-fault-%d-", (int)getpid());
+    kill_processes();
+    snprintf(prefix, sizeof prefix, "cobre-test-%d-", (int)getpid());
     remove_names(prefix);
 }
 
@@ -133,10 +165,10 @@ void make_job(job *j, size_t size) {
     static unsigned number;
     check_at_failure = say_and_clean_up;
     *j = (job){.size = size};
-    snprintf(j->name, sizeof j->name, "/cobre-fault-%d-%u", (int)getpid(), ++number);
+    snprintf(j->name, sizeof j->name, "/cobre-test-%d-%06u", (int)getpid(), ++number);
     if (backend == COBRE_TCP)
         hold_port(j);
-    CHECK(size <= MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
+    CHECK(size <= KIT_MAX_RANKS && pipe2(j->pipe, O_CLOEXEC) == 0);
     fcntl(j->pipe[0], F_SETFL, O_NONBLOCK);
     size_t free_entry = 0;
     while (free_entry + 1 < sizeof jobs / sizeof *jobs && jobs[free_entry])
@@ -147,24 +179,46 @@ void make_job(job *j, size_t size) {
 static int order_pipe;
 static void be_late(void);
 
+static void redirect(int output) {
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(null, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    close(null);
+    close(output);
+}
+
 void start_rank(job *j, size_t rank, void (*body)(void)) {
-    int ends[2];
-    CHECK(pipe2(ends, O_CLOEXEC) == 0);
+    int orders[2], output[2] = {-1, -1};
+    CHECK(pipe2(orders, O_CLOEXEC) == 0);
+    CHECK(!j->captures || pipe2(output, O_CLOEXEC) == 0);
+    fflush(NULL); /* or the child writes our buffered text again */
     pid_t parent = getpid(), pid = fork();
     CHECK(pid >= 0);
     if (pid > 0) {
         setpgid(pid, pid); /* here and there, so that nobody has to wait for it */
-        close(ends[0]);
+        close(orders[0]);
+        if (j->captures) {
+            close(output[1]);
+            fcntl(output[0], F_SETFL, O_NONBLOCK);
+        }
         j->rank[rank].pid = pid;
-        j->rank[rank].orders = ends[1];
+        j->rank[rank].end = pidfd_open(pid, 0);
+        CHECK(j->rank[rank].end >= 0);
+        j->rank[rank].orders = orders[1];
+        j->rank[rank].output = output[0];
         return;
     }
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    close(ends[1]);
-    order_pipe = ends[0];
+    close(orders[1]);
+    order_pipe = orders[0];
+    if (j->captures) {
+        close(output[0]);
+        redirect(output[1]);
+    }
     self = (self_t){.j = j, .rank = rank, .size = j->size};
     be_late();
     body();
@@ -198,10 +252,48 @@ static void drain(job *j) {
         add_report(j, &r);
 }
 
+static void read_output(job *j, size_t r) {
+    enum { MOST = 256 * 1024 };
+    char piece[4096];
+    ssize_t got;
+    while ((got = read(j->rank[r].output, piece, sizeof piece)) > 0) {
+        size_t left = MOST - j->rank[r].length, keep = (size_t)got < left ? (size_t)got : left;
+        j->rank[r].text = realloc(j->rank[r].text, j->rank[r].length + keep + 1);
+        if (!j->rank[r].text)
+            abort();
+        memcpy(j->rank[r].text + j->rank[r].length, piece, keep);
+        j->rank[r].length += keep;
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        close(j->rank[r].output);
+        j->rank[r].output = -1;
+    }
+}
+
 static void look_for_ends(job *j) {
     for (size_t r = 0; r < j->size; r++)
-        if (j->rank[r].pid && !j->rank[r].ended)
-            j->rank[r].ended = waitpid(j->rank[r].pid, &j->rank[r].status, WNOHANG) == j->rank[r].pid;
+        if (j->rank[r].pid && !j->rank[r].ended &&
+            waitpid(j->rank[r].pid, &j->rank[r].status, WNOHANG) == j->rank[r].pid) {
+            j->rank[r].ended = true;
+            close(j->rank[r].end);
+        }
+}
+
+void await_news(job *j, double until) {
+    struct pollfd polled[2 * KIT_MAX_RANKS + 1];
+    for (size_t r = 0; r < j->size; r++) {
+        bool there = j->rank[r].pid != 0;
+        polled[2 * r] = (struct pollfd){.fd = there && !j->rank[r].ended ? j->rank[r].end : -1, .events = POLLIN};
+        polled[2 * r + 1] = (struct pollfd){.fd = there ? j->rank[r].output : -1, .events = POLLIN};
+    }
+    polled[2 * j->size] = (struct pollfd){.fd = j->pipe[0], .events = POLLIN};
+    double left = until - kit_seconds();
+    poll(polled, 2 * j->size + 1, left <= 0 ? 0 : left < 1 ? (int)(1000 * left) + 1 : 1000);
+    look_for_ends(j);
+    for (size_t r = 0; r < j->size; r++)
+        if (polled[2 * r + 1].revents)
+            read_output(j, r);
+    drain(j);
 }
 
 static const report *next(job *j, size_t rank, const char *event) {
@@ -221,9 +313,7 @@ const report *await(job *j, size_t rank, const char *event) {
         if (found)
             return found;
         CHECK_SAY(!over, "rank %zu reports \"%s\" within the deadline and before its end", rank, event);
-        struct pollfd polled = {.fd = j->pipe[0], .events = POLLIN};
-        poll(&polled, 1, 20);
-        look_for_ends(j);
+        await_news(j, deadline);
     }
 }
 
@@ -268,12 +358,8 @@ double kill_rank(job *j, size_t rank) {
 }
 
 int await_end(job *j, size_t rank) {
-    for (double deadline = kit_seconds() + DEADLINE; !j->rank[rank].ended; look_for_ends(j)) {
+    for (double deadline = kit_seconds() + DEADLINE; !j->rank[rank].ended; await_news(j, deadline))
         CHECK_SAY(kit_seconds() < deadline, "rank %zu ends within the deadline", rank);
-        struct pollfd polled = {.fd = j->pipe[0], .events = POLLIN};
-        poll(&polled, 1, 1);
-        drain(j);
-    }
     return j->rank[rank].status;
 }
 
@@ -295,11 +381,19 @@ void end_job(job *j) {
                       "rank %zu ends with exit code 0, not with wait status %#x", r, (unsigned)status);
         }
     for (size_t r = 0; r < j->size; r++)
-        if (j->rank[r].pid) {
-            CHECK_SAY(group_is_empty(j->rank[r].pid), "rank %zu leaves no process behind", r);
-            close(j->rank[r].orders);
-        }
+        CHECK_SAY(!j->rank[r].pid || group_is_empty(j->rank[r].pid), "rank %zu leaves no process behind", r);
     CHECK_SAY(!name_exists(j->name), "%s is gone", j->name);
+    forget_job(j);
+}
+
+void forget_job(job *j) {
+    for (size_t r = 0; r < j->size; r++)
+        if (j->rank[r].pid) {
+            close(j->rank[r].orders);
+            if (j->rank[r].output >= 0)
+                close(j->rank[r].output);
+            free(j->rank[r].text);
+        }
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
         if (jobs[i] == j)
             jobs[i] = NULL;
@@ -318,7 +412,7 @@ static void work_off(size_t first, size_t step, size_t count, void (*one)(size_t
     *chance() += first << 32; /* or all of them draw the same */
     for (size_t i = first; i < count; i += step)
         one(i);
-    CHECK_SAY(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no process is left");
+    CHECK_SAY(!children_left(), "no process is left");
 }
 
 void side_by_side(size_t workers, size_t count, void (*one)(size_t index)) {

@@ -1,4 +1,4 @@
-/* harness.h: real processes that die, freeze and err on purpose, and a parent that watches them.
+/* harness.h: real processes, which may die, freeze and err on purpose, and a parent that watches them.
  *
  * A case is a function of the parent. It starts ranks, each a forked process that runs a body. A rank reports what it
  * does through a pipe, with the time; the parent waits for reports, never for time to pass, and sends orders of one
@@ -7,17 +7,17 @@
  *
  * A check that fails ends the whole case: a rank that fails ends with exit code 1, which the parent takes for a
  * failure, and the parent prints all reports, kills everybody and exits with 1. */
-#ifndef COBRE_FAULT_HARNESS_H
-#define COBRE_FAULT_HARNESS_H
+#ifndef COBRE_TEST_HARNESS_H
+#define COBRE_TEST_HARNESS_H
 
 #include "kit/kit.h"
 
 #include <sys/types.h>
 
-#define MAX_RANKS 16
 #define SLOWNESS (KIT_SANITIZED ? 4 : 1)                        /* of all that a sanitizer looks at */
 #define PROMISE (SLOWNESS * (backend == COBRE_TCP ? 1.0 : 0.1)) /* seconds from a death to every survivor's error */
-#define DEADLINE 300.0                                          /* for everything else; only a hang takes so long */
+#define DEADLINE deadline_seconds()                             /* for everything else; only a hang takes so long */
+double deadline_seconds(void);                                  /* COBRE_TEST_DEADLINE, or 5 minutes */
 
 typedef struct {
     double time;   /* monotonic: one clock for all processes */
@@ -40,13 +40,18 @@ typedef struct {
     uint16_t port; /* tcp */
     int held;      /* a socket that keeps the port for this job, 0: none */
     size_t size;
+    bool captures; /* keeps what its ranks print, instead of printing it */
     struct {
         pid_t pid; /* 0: not started */
+        int end;   /* a descriptor that can be read when the process has ended, -1: seen */
         int orders;
+        int output; /* -1: none */
         bool ended, killed;
-        int status;
+        int status;  /* as from waitpid, once ended */
         size_t seen; /* reports that await() has gone past */
-    } rank[MAX_RANKS];
+        char *text;  /* the first part of what it printed */
+        size_t length;
+    } rank[KIT_MAX_RANKS];
     int pipe[2];
     report **log;
     size_t logged, room;
@@ -75,6 +80,15 @@ int await_end(job *j, size_t rank);    /* its wait status */
 /* Waits until all ranks have ended, which those that nobody killed must do by themselves with exit code 0; then neither
  * a process nor a name of the job may be left. */
 void end_job(job *j);
+
+/* For who judges himself how a job went: waits until a rank has ended, reported or printed something, at most until then;
+ * ends all processes of all jobs, and all children; says whether there are still children, after a moment for those that
+ * are on their way out; says which names in /dev/shm begin so, and removes them; frees the job. */
+void await_news(job *j, double until);
+void kill_processes(void);
+bool children_left(void);
+size_t remove_names(const char *prefix);
+void forget_job(job *j);
 
 /* The seconds between two times in which the rank, and those that it waited for, could run: without what the sentinel
  * lost (sentinel.h) and without what the rank waited for a CPU. Exact if both times are of mark_time() or of reports of

@@ -35,7 +35,8 @@ typedef struct {
     char note[KIT_MAX_RANKS][128];  /* written by its rank, read by the runner at the deadline */
     kit_state state[KIT_MAX_RANKS]; /* as note */
     double seconds;                 /* that the case took on rank 0 */
-    _Atomic uint64_t entered;       /* for the case to use, as is cell */
+    _Atomic uint64_t entered;       /* for the case to use, as are the next two */
+    _Atomic uint64_t step[KIT_MAX_RANKS];
     struct {
         uint64_t value[8]; /* a cache line each */
     } cell[KIT_MAX_RANKS];

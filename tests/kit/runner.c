@@ -12,22 +12,22 @@
  * own. Elsewhere each case is a run.
  *
  * A run:
- *   1. Make what the ranks share: the job's name and the board, an unnamed file that they open through /proc.
- *   2. Start this program again, once a rank, with --rank-only. With --threads once for all ranks (for TSan). Under MPI
- *      start the launcher, which does that.
+ *   1. Make what the ranks share: the job's name and the board, an unnamed file.
+ *   2. Fork a process per rank. With --threads one for all ranks (for TSan). Under MPI one that becomes the launcher, which
+ *      starts this program with --rank-only.
  *   3. Collect what they print and how they end, until all have ended or the deadline is there.
  *   4. Kill what is left of them; see whether the job left a process or a file behind.
  *   5. Say what went wrong, with the ranks' output. A case that passes prints one line.
  *
  * Exit code: 0 passed, 1 failed, 77 does not apply here (all ranks said so), 2 wrong usage.
  *
- * --check sets COBRE_CHECK=1. COBRE_TEST_DEADLINE: seconds for a case (30; 120 with sanitizers). COBRE_TEST_SEED: for random data; --repeat counts
- * it up. COBRE_TEST_LONG: more repetitions. Under a debugger: `gdb --args runner barrier_repeated 1 local --rank-only`, or start the ranks of an shm job
- * by hand with COBRE_COMM_BACKEND, COBRE_SHM_NAME, COBRE_SHM_RANK and COBRE_SHM_SIZE set. */
+ * --check sets COBRE_CHECK=1. COBRE_TEST_DEADLINE: seconds for a case (300). COBRE_TEST_SEED: for random data; --repeat
+ * counts it up. COBRE_TEST_LONG: more repetitions. Under a debugger: `gdb --args runner barrier_repeated 1 local
+ * --rank-only`, or start the ranks of an shm job by hand with COBRE_COMM_BACKEND, COBRE_SHM_NAME, COBRE_SHM_RANK and
+ * COBRE_SHM_SIZE set. */
 #include "kit/runner.h"
 #include "kit/mpich_nap.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -43,11 +43,6 @@
 #include <unistd.h>
 
 enum { SPINNING_CUT = 5 }; /* of repetitions, where ranks that spin take the cores from each other */
-
-_Noreturn void give_up(const char *what) {
-    fprintf(stderr, "runner: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
 
 static const kit_case *find_case(const char *name) {
     for (const kit_case *const *table = kit_tables; *table; table++)
@@ -78,109 +73,114 @@ static void list_cases(const world *place) {
 static kit_board *open_boards(size_t count) {
     const char *path = getenv("COBRE_TEST_BOARD");
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    if (path && fd < 0)
-        give_up(path);
+    CHECK_SAY(!path || fd >= 0, "%s can be opened", path);
     kit_board *board = mmap(NULL, count * sizeof *board, PROT_READ | PROT_WRITE,
                             fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
-    if (board == MAP_FAILED)
-        give_up("mmap of the board");
+    CHECK(board != MAP_FAILED);
     if (fd >= 0)
         close(fd);
     return board;
 }
 
 typedef struct {
-    const job *j;
+    const run *r;
     const cobre_config *config; /* NULL: from the environment */
 } rank_start;
 
-static void open_comm(kit *k, const job *j) {
+static void open_comm(kit *k, const run *r) {
     if (k->config)
         k->rank = k->config->rank;
     CHECK_OK(cobre_comm_open(k->config, &k->comm));
     k->rank = cobre_rank(k->comm);
     k->backend = cobre_comm_backend(k->comm);
-    CHECK(k->backend == find_world(j->backend)->id);
-    CHECK_EQ(cobre_size(k->comm), j->ranks);
+    CHECK(k->backend == r->place->id);
+    CHECK_EQ(cobre_size(k->comm), r->ranks);
     CHECK(k->rank < k->size);
     k->note = k->board->note[k->rank];
 }
 
-static void run_case(const job *j, size_t index, const cobre_config *config) {
-    kit_board *board = &j->board[index];
+static void run_case(const run *r, size_t index, const cobre_config *config) {
+    kit_board *board = &r->board[index];
     kit here = {.board = board,
-                .threads = j->threads,
-                .seed = j->seed,
-                .size = j->ranks,
+                .threads = r->threads,
+                .seed = r->seed,
+                .size = r->ranks,
                 .config = config,
                 .note = board->note[0]};
     kit *k = &here;
     double start = kit_seconds();
     kit_be(k);
-    open_comm(k, j);
+    open_comm(k, r);
     board->state[k->rank] = KIT_BEGUN;
 
-    j->tests[index]->run(k);
+    r->tests[index]->run(k);
 
     kit_note(k, "end of the case: free");
     CHECK_OK(cobre_comm_free(&k->comm));
     CHECK(k->comm == NULL);
     if (k->skipped)
-        printf("%s skipped: %s\n", j->tests[index]->name, k->skipped);
+        printf("%s skipped: %s\n", r->tests[index]->name, k->skipped);
     if (k->rank == 0)
         board->seconds = kit_seconds() - start;
     board->state[k->rank] = k->skipped ? KIT_SKIPPED : KIT_PASSED;
-    if (j->tests[index]->breaks && find_world(j->backend)->launcher[0])
-        while (!is_over(j, index)) /* the launcher ends all ranks when the first has gone */
+    if (r->tests[index]->breaks && r->place->launcher[0])
+        while (!is_over(r, index)) /* the launcher ends all ranks when the first has gone */
             sched_yield();
 }
 
 static void *run_rank(void *argument) {
     const rank_start *start = argument;
-    for (size_t i = 0; i < start->j->test_count; i++)
-        run_case(start->j, i, start->config);
+    for (size_t i = 0; i < start->r->test_count; i++)
+        run_case(start->r, i, start->config);
     return NULL;
 }
 
-static void run_threads(const job *j) {
+static void run_threads(const run *r, const cobre_config *common) {
     pthread_t thread[KIT_MAX_RANKS];
     rank_start start[KIT_MAX_RANKS];
     cobre_config config[KIT_MAX_RANKS];
-    for (size_t r = 0; r < j->ranks; r++) {
-        config[r] = (cobre_config){.struct_size = sizeof config[r],
-                                   .backend = find_world(j->backend)->id,
-                                   .shm_name = getenv("COBRE_SHM_NAME"),
-                                   .rank = r,
-                                   .size = j->ranks};
-        start[r] = (rank_start){.j = j, .config = &config[r]};
-        if ((errno = pthread_create(&thread[r], NULL, run_rank, &start[r])))
-            give_up("pthread_create");
+    for (size_t i = 0; i < r->ranks; i++) {
+        config[i] = *common;
+        config[i].rank = i;
+        start[i] = (rank_start){.r = r, .config = &config[i]};
+        CHECK_EQ(pthread_create(&thread[i], NULL, run_rank, &start[i]), 0);
     }
-    for (size_t r = 0; r < j->ranks; r++)
-        pthread_join(thread[r], NULL);
+    for (size_t i = 0; i < r->ranks; i++)
+        pthread_join(thread[i], NULL);
 }
 
-static void run_here(job *j) {
-    const world *place = find_world(j->backend);
+void run_ranks(run *r) {
     setvbuf(stdout, NULL, _IOLBF, 0);
 #ifdef __GLIBC__
-    if (!place->launcher[0]) { /* large payloads find the pages of the last one: taking new ones is half of the time */
+    if (!r->place
+             ->launcher[0]) { /* large payloads find the pages of the last one: taking new ones is half of the time */
         mallopt(M_MMAP_MAX, 0);
         mallopt(M_TRIM_THRESHOLD, INT_MAX);
     }
 #endif
-    j->board = open_boards(j->test_count);
     check_at_failure = kit_say_who;
-    if (place->launcher[0])
+    if (!r->board) {
+        r->board = open_boards(r->test_count);
+        run_rank(&(rank_start){.r = r});
+        return;
+    }
+    cobre_config config = rank_config();
+    config.size = r->ranks;
+    if (r->threads)
+        run_threads(r, &config);
+    else
+        run_rank(&(rank_start){.r = r, .config = &config});
+}
+
+/* This process is one rank that a launcher, or a person, has started. */
+static void be_only_rank(run *r) {
+    if (r->place->launcher[0])
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a launcher that is killed leaves its ranks to themselves */
-    if (place->spins && j->ranks > (size_t)sysconf(_SC_NPROCESSORS_ONLN)) {
+    if (r->place->spins && r->ranks > (size_t)sysconf(_SC_NPROCESSORS_ONLN)) {
         nap_when_idle = true;
         kit_cut_times(SPINNING_CUT);
     }
-    if (j->threads)
-        run_threads(j);
-    else
-        run_rank(&(rank_start){.j = j});
+    run_ranks(r);
 }
 
 static int usage(const char *why) {
@@ -192,57 +192,71 @@ static int usage(const char *why) {
     return 2;
 }
 
-static void add_test(job *j, const kit_case *c) {
-    j->tests = realloc(j->tests, (j->test_count + 1) * sizeof *j->tests);
-    if (!j->tests)
-        give_up("list of cases");
-    j->tests[j->test_count++] = c;
+static void add_test(run *r, const kit_case *c) {
+    r->tests = realloc(r->tests, (r->test_count + 1) * sizeof *r->tests);
+    CHECK(r->tests);
+    r->tests[r->test_count++] = c;
 }
 
-static bool has_test(const job *j, const char *name) {
+static bool has_test(const run *r, const char *name) {
     size_t i = 0;
-    while (i < j->test_count && strcmp(j->tests[i]->name, name) != 0)
+    while (i < r->test_count && strcmp(r->tests[i]->name, name) != 0)
         i++;
-    return i < j->test_count;
+    return i < r->test_count;
 }
 
-static void add_matching(job *j, const char *pattern, const world *place) {
+static void add_matching(run *r, const char *pattern) {
     for (const kit_case *const *table = kit_tables; *table; table++)
         for (const kit_case *c = *table; c->name; c++)
-            if (fnmatch(pattern, c->name, 0) == 0 && is_listed(c, j->ranks, place) && !has_test(j, c->name))
-                add_test(j, c);
+            if (fnmatch(pattern, c->name, 0) == 0 && is_listed(c, r->ranks, r->place) && !has_test(r, c->name))
+                add_test(r, c);
 }
 
-/* Sets j's tests to those that j->list names; false if one is unknown. */
-static bool find_cases(job *j, const world *place) {
-    char *names = strdup(j->list), *rest = names;
+/* Sets r's tests to those that r->list names; false if one is unknown. */
+static bool find_cases(run *r) {
+    char *names = strdup(r->list), *rest = names;
     bool known = true;
     for (char *name; (name = strsep(&rest, ","));)
         if (strchr(name, '*'))
-            add_matching(j, name, place);
+            add_matching(r, name);
         else if (find_case(name))
-            add_test(j, find_case(name));
+            add_test(r, find_case(name));
         else
             known = false;
     free(names);
-    return known && j->test_count > 0;
+    return known && r->test_count > 0;
 }
 
-/* All cases in one job, or each in its own. Skipped is what has nothing but skipped cases. */
-static int run_jobs(const job *asked, const world *place) {
-    size_t each = place->launcher[0] ? asked->test_count : 1, failed = 0, passed = 0;
+/* All cases in one run, or each in its own. Skipped is what has nothing but skipped cases. */
+static int do_runs(const run *asked) {
+    size_t each = asked->place->launcher[0] ? asked->test_count : 1, failed = 0, passed = 0;
     for (size_t i = 0; i < asked->test_count; i += each) {
-        job j = *asked;
-        j.tests += i;
-        j.test_count = each;
+        static run r; /* static: what it points to stays in sight of the leak checker of a rank */
+        r = *asked;
+        r.tests += i;
+        r.test_count = each;
         if (each == 1)
-            j.list = j.tests[0]->name;
-        int result = run_job(&j);
+            r.list = r.tests[0]->name;
+        int result = do_run(&r);
         failed += result == 1;
         passed += result == 0;
         fflush(stdout);
     }
     return failed ? 1 : passed ? 0 : CHECK_SKIP;
+}
+
+/* The ranks get our word only: a batch system's variables, or those of a launcher that started us, speak of other jobs. */
+static void clean_environment(void) {
+    static const char *const foreign[] = {"COBRE_", "PMI_", "PMIX_", "OMPI_", "MPI_", "MPIR_", "SLURM_"};
+    for (size_t i = 0; environ[i];) {
+        char name[256];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+        bool remove = false;
+        for (size_t f = 0; f < sizeof foreign / sizeof foreign[0]; f++)
+            remove |= strncmp(name, foreign[f], strlen(foreign[f])) == 0;
+        if (!remove || strncmp(name, "COBRE_TEST_", 11) == 0 || unsetenv(name) != 0)
+            i++;
+    }
 }
 
 int main(int argc, char **argv) {
@@ -253,10 +267,10 @@ int main(int argc, char **argv) {
     if (argc < 4)
         return usage("too few arguments");
     const char *seed = getenv("COBRE_TEST_SEED");
-    static job asked; /* static: a rank that exits keeps its list of cases in sight of the leak checker */
-    asked = (job){.list = argv[1],
+    static run asked; /* static: as in do_runs */
+    asked = (run){.list = argv[1],
                   .ranks = (size_t)strtoul(argv[2], NULL, 10),
-                  .backend = argv[3],
+                  .place = find_world(argv[3]),
                   .seed = seed ? strtoull(seed, NULL, 0) : 1};
     unsigned long repeat = 1;
     bool rank_only = false;
@@ -272,22 +286,24 @@ int main(int argc, char **argv) {
         else
             return usage("unknown option");
     }
-    const world *place = find_world(asked.backend);
-    if (!place)
+    if (!asked.place)
         return usage("no such backend");
-    if (!find_cases(&asked, place))
+    if (!find_cases(&asked))
         return usage("no such case; --list shows them");
-    if (asked.ranks < 1 || asked.ranks > place->max_ranks)
+    if (asked.ranks < 1 || asked.ranks > asked.place->max_ranks)
         return usage("this backend cannot have so many ranks");
-    if (asked.threads && !place->threads)
+    if (asked.threads && !asked.place->threads)
         return usage("this backend cannot have its ranks in one process");
     if (rank_only) {
-        run_here(&asked);
+        be_only_rank(&asked);
         return 0;
     }
 
+    backend = asked.place->id;
+    clean_environment();
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); /* what the ranks leave behind comes to us */
     int result = 0;
     for (unsigned long i = 0; i < repeat && result == 0; i++, asked.seed++)
-        result = run_jobs(&asked, place);
+        result = do_runs(&asked);
     return result;
 }

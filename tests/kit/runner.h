@@ -1,55 +1,43 @@
-/* runner.h: one run of a case or of several, between the side that starts the ranks (job.c) and the rank itself (runner.c). */
+/* runner.h: one run of a case or of several, between the side that starts the ranks (run.c) and the ranks (runner.c). */
 #ifndef COBRE_TEST_RUNNER_H
 #define COBRE_TEST_RUNNER_H
 
-#include "kit/kit.h"
+#include "kit/harness.h"
 
-#include <sys/types.h>
-
-typedef struct {
-    pid_t pid;
-    int output; /* read end of its standard output and error, -1 after its end */
-    bool ended;
-    int status; /* as from waitpid, once ended */
-    char *text; /* the first part of what it printed */
-    size_t text_len;
-} process;
-
-typedef struct {
-    const kit_case **tests;
-    size_t test_count;
-    const char *list; /* their names, as the command line has them */
-    const char *backend;
-    size_t ranks;
-    bool threads; /* all ranks in one process */
-    bool check;   /* COBRE_CHECK=1 */
-    uint64_t seed;
-    char name[64];       /* everything of this job that has a name starts with it; no '/' */
-    char *shared_before; /* the names in /dev/shm */
-    int board_fd;
-    kit_board *board; /* one a case */
-    process process[KIT_MAX_RANKS];
-    size_t processes; /* as many as ranks, or 1 that holds or launches them all */
-    process *first_failure;
-} job;
-
-/* A place where a case can run. `environment` says to a process, before it starts, where its job is. */
+/* A place where a case can run. */
 typedef struct {
     const char *backend;
     cobre_backend id;
-    void (*environment)(const job *j, size_t index);
     size_t max_ranks;
     bool threads;             /* can have all its ranks in one process */
     bool spins;               /* a rank that waits never yields: slow with more ranks than cores */
     const char *launcher[10]; /* its command, which goes on with "-n RANKS"; then one launch is for all cases */
 } world;
-const world *find_world(const char *backend);
+const world *find_world(const char *backend_name);
 
-bool is_over(const job *j, size_t test); /* have all ranks passed or skipped it? */
+typedef struct {
+    const kit_case **tests;
+    size_t test_count;
+    const char *list; /* their names, as the command line has them */
+    const world *place;
+    size_t ranks;
+    bool threads; /* all ranks in one process */
+    bool check;   /* COBRE_CHECK=1 */
+    uint64_t seed;
+    kit_board *board; /* one per case */
+    int board_fd;
+    char *shared_before; /* the names in /dev/shm */
+    job job;             /* has as many processes as ranks, or 1 that holds or launches them all */
+    bool failed;         /* a process did */
+    size_t first_failure;
+} run;
+
+bool is_over(const run *r, size_t test); /* have all ranks passed or skipped it? */
 
 /* Starts the ranks, waits, cleans up and reports. Returns the runner's exit code. */
-int run_job(job *j);
+int do_run(run *r);
 
-_Noreturn void give_up(const char *what); /* with errno's text */
+/* In a process of the run: its rank, or all of them as threads. */
+void run_ranks(run *r);
 
 #endif

@@ -58,7 +58,7 @@ static void leaves_process(kit *k) {
 
 static void leaves_name(kit *k) {
     char path[256];
-    snprintf(path, sizeof path, "/dev/shm%s-left", getenv("COBRE_SHM_NAME"));
+    snprintf(path, sizeof path, "/dev/shm%s-left", k->config->shm_name);
     if (is_last(k))
         CHECK(close(open(path, O_CREAT | O_WRONLY, 0600)) == 0);
 }

@@ -36,7 +36,7 @@ static void workers_first(void) {
 static void random_order(void) {
     for (size_t round = 0; round < kit_times(80); round++) {
         job j;
-        size_t size = 2 + kit_below(chance(), 7), order_of[MAX_RANKS] = {0};
+        size_t size = 2 + kit_below(chance(), 7), order_of[KIT_MAX_RANKS] = {0};
         make_plan(size, round % 2 ? "secret" : NULL);
         make_job(&j, size);
         for (size_t r = 0; r < size; r++) {

@@ -63,12 +63,12 @@ void make_plan(size_t size, const char *token) {
     CHECK(sodium_init() >= 0);
     uint16_t port = free_port();
     if (!wishes)
-        wishes = mmap(NULL, MAX_RANKS * sizeof *wishes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        wishes = mmap(NULL, KIT_MAX_RANKS * sizeof *wishes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(wishes != MAP_FAILED);
-    for (size_t r = 0; r < MAX_RANKS; r++)
+    for (size_t r = 0; r < KIT_MAX_RANKS; r++)
         wishes[r] = false;
     plan = (struct plan){0};
-    for (size_t r = 0; r < MAX_RANKS; r++)
+    for (size_t r = 0; r < KIT_MAX_RANKS; r++)
         plan.config[r] = (cobre_config){.struct_size = sizeof(cobre_config),
                                         .backend = COBRE_TCP,
                                         .rank = r,
@@ -80,19 +80,19 @@ void make_plan(size_t size, const char *token) {
 }
 
 void set_everywhere(const char *coordinator, const char *bind) {
-    for (size_t r = 0; r < MAX_RANKS; r++) {
+    for (size_t r = 0; r < KIT_MAX_RANKS; r++) {
         plan.config[r].tcp_coordinator = coordinator;
         plan.config[r].tcp_bind = bind;
     }
 }
 
 void set_timeouts(double seconds) {
-    for (size_t r = 0; r < MAX_RANKS; r++)
+    for (size_t r = 0; r < KIT_MAX_RANKS; r++)
         plan.config[r].join_timeout_secs = seconds;
 }
 
 static void must_not_hold_secrets(const char *text) {
-    for (size_t r = 0; r < MAX_RANKS; r++) {
+    for (size_t r = 0; r < KIT_MAX_RANKS; r++) {
         const char *token = plan.config[r].tcp_token;
         CHECK_SAY(!token || !*token || !strstr(text, token), "no secret in: %s", text);
         for (size_t i = 0; i < 8 && plan.environment[r][i]; i++)
@@ -166,7 +166,7 @@ static void work(cobre_comm *comm) {
     CHECK_OK(cobre_allreduce(comm, &mine, 1, &sum, 1, COBRE_U64, COBRE_SUM));
     CHECK(sum == size * (size + 1) / 2);
     uint64_t *all = calloc(size * each, sizeof *all);
-    size_t counts[MAX_RANKS], displs[MAX_RANKS];
+    size_t counts[KIT_MAX_RANKS], displs[KIT_MAX_RANKS];
     CHECK(all != NULL);
     for (size_t r = 0; r < size; r++) {
         counts[r] = each;

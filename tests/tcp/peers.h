@@ -9,9 +9,9 @@
 #include "kit/harness.h"
 
 extern struct plan {
-    cobre_config config[MAX_RANKS];
-    const char *environment[MAX_RANKS][8]; /* "NAME=value"; if there are any, the slot opens from them alone */
-    bool hold[MAX_RANKS];                  /* waits for an order between working and leaving */
+    cobre_config config[KIT_MAX_RANKS];
+    const char *environment[KIT_MAX_RANKS][8]; /* "NAME=value"; if there are any, the slot opens from them alone */
+    bool hold[KIT_MAX_RANKS];                  /* waits for an order between working and leaving */
 } plan;
 
 /* All slots: their rank, this size and token (NULL: none), a free port on 127.0.0.1, and much time. */
