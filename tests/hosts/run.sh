@@ -89,7 +89,8 @@ declare -A pid
 coordinator=10.77.0.1
 timeout=30
 
-# within SECONDS FROM TO WHAT: WHAT happened after FROM, and the time between two micros, without what the machine withheld, is not longer than promised.
+# within SECONDS FROM TO WHAT: it happened at TO, no longer after FROM than promised; times in micros, without what the machine
+# withheld.
 within() {
     local ms
     ms=$(ms_between "$2" "$3")

@@ -52,7 +52,7 @@ static const char *linger; /* the file to wait for after an error */
 
 double now(void) {
     struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 

@@ -7,7 +7,7 @@
 extern cobre_comm *comm;
 extern size_t rank, size;
 
-double now(void); /* seconds since 1970, like the shell's EPOCHREALTIME */
+double now(void); /* seconds, monotonic; kit/sentinel.h has the same for shell scripts */
 
 /* An error of the library ends the program with code 3. */
 void must(cobre_status status);

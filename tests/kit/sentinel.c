@@ -30,9 +30,9 @@ typedef struct {
 static record *own;
 static pid_t watcher;
 
-static double clock_seconds(clockid_t clock) {
+static double clock_seconds(void) {
     struct timespec now;
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -43,11 +43,11 @@ static record *map_record(int fd) {
 }
 
 static _Noreturn void watch(record *r) {
-    atomic_store_explicit(&r->last, clock_seconds(CLOCK_MONOTONIC), memory_order_release);
+    atomic_store_explicit(&r->last, clock_seconds(), memory_order_release);
     for (size_t count = 0;;) {
         double due = atomic_load_explicit(&r->last, memory_order_relaxed) + nap;
         nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * nap)}, NULL);
-        double now = clock_seconds(CLOCK_MONOTONIC);
+        double now = clock_seconds();
         if (now - due > grace) {
             atomic_store_explicit(&r->span[count % SPANS].from, due, memory_order_relaxed);
             atomic_store_explicit(&r->span[count % SPANS].to, now, memory_order_relaxed);
@@ -135,13 +135,13 @@ int main(int argc, char **argv) {
         die_with(getppid());
         watch(open_record(argv[2], O_CREAT | O_TRUNC));
     }
-    if (argc < 4 || argc > 5 || strcmp(argv[1], "lost") != 0) {
-        fprintf(stderr, "usage: sentinel watch FILE | sentinel lost FILE FROM [TO]\n");
-        return 2;
-    }
-    double now = clock_seconds(CLOCK_MONOTONIC), shift = clock_seconds(CLOCK_REALTIME) - now;
-    double from = 1e-6 * strtod(argv[3], NULL) - shift, to = argc > 4 ? 1e-6 * strtod(argv[4], NULL) - shift : now;
-    printf("%.0f\n", 1e6 * lost(open_record(argv[2], 0), from, to));
+    if (argc == 2 && strcmp(argv[1], "now") == 0)
+        printf("%.0f\n", 1e6 * clock_seconds());
+    else if (argc == 5 && strcmp(argv[1], "lost") == 0)
+        printf("%.0f\n",
+               1e6 * lost(open_record(argv[2], 0), 1e-6 * strtod(argv[3], NULL), 1e-6 * strtod(argv[4], NULL)));
+    else
+        CHECK_NEVER("usage: sentinel watch FILE | sentinel now | sentinel lost FILE FROM TO");
     return 0;
 }
 

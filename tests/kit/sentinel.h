@@ -9,10 +9,11 @@
  * it records nothing, and the promise is tested as it stands. The delay of one thread is counted by the kernel: the time in
  * which it was ready to run and did not.
  *
- * For shell scripts there is a program, whose times are those of $EPOCHREALTIME in microseconds:
+ * For shell scripts there is a program. Its times are monotonic and in microseconds: the time of day can jump.
  *
- *     sentinel watch FILE             records into FILE until its parent ends
- *     sentinel lost FILE FROM [TO]    prints the microseconds that were lost since FROM, up to TO or now */
+ *     sentinel watch FILE           records into FILE until its parent ends
+ *     sentinel now                  prints the time
+ *     sentinel lost FILE FROM TO    prints the microseconds that were lost between two times */
 #ifndef COBRE_TEST_SENTINEL_H
 #define COBRE_TEST_SENTINEL_H
 

@@ -4,7 +4,7 @@
 # (D3 to D5), tcp with 2 and 4 (D6, D7), Open MPI with 2 (D8), MPICH with 4 (D9), Open MPI with 2 again (D10).
 cobre=$1 driver=$2
 IFS=, read -r -a jobs <<<"$3"
-. "$(dirname "$0")/../mpi/lib.sh" "$cobre" "$(dirname "$driver")"
+. "$(dirname "$0")/../mpi/lib.sh" "$cobre" "$(dirname "$driver")" none
 run=("$driver" "${@:4}" simulate=30)
 
 "${run[@]}" save="$scratch/policy.1" >"$scratch/out.1" || exit
