@@ -1,5 +1,5 @@
 /* again.c: many jobs one after the other: nothing grows, and a port is free as soon as its job is over. */
-#include "tcp/peers.h"
+#include "fault/tcp/peers.h"
 
 #include <dirent.h>
 #include <stdio.h>

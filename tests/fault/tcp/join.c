@@ -1,5 +1,5 @@
 /* join.c: who comes when, from where, and with what in mind. Each mistake has its own error, on both sides. */
-#include "tcp/peers.h"
+#include "fault/tcp/peers.h"
 
 #include <fcntl.h>
 #include <stdio.h>

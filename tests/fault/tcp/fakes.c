@@ -1,5 +1,5 @@
 /* fakes.c: what a worker meets where it looks for rank 0. The parent plays it. */
-#include "tcp/peers.h"
+#include "fault/tcp/peers.h"
 
 #include <net/if.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* secrets.c: tokens, the files that hold them, and who may connect where there is none. */
-#include "tcp/peers.h"
+#include "fault/tcp/peers.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

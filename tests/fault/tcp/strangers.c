@@ -1,6 +1,6 @@
 /* strangers.c: others at rank 0's door while the job forms. It forms nevertheless, and soon; what they can make rank 0
  * hold is bounded. */
-#include "tcp/peers.h"
+#include "fault/tcp/peers.h"
 
 #include <dirent.h>
 #include <errno.h>

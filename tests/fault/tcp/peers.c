@@ -1,4 +1,4 @@
-#include "tcp/peers.h"
+#include "fault/tcp/peers.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* peers.h: ranks that join over tcp, and raw connections that pretend to be one, beside the harness of tests/fault.
+/* peers.h: ranks that join over tcp, and raw connections that pretend to be one, beside the harness.
  *
  * `plan` says how each process of a job opens its communicator: slot r of the job uses plan[r], which may lie about its
  * rank, its size or its token. The parent's own connections play strangers, false ranks and false coordinators. */

@@ -1,5 +1,5 @@
 /* dying.c: a rank that dies, or is interrupted, while the job forms: everyone who waits is told at once. */
-#include "tcp/peers.h"
+#include "fault/tcp/peers.h"
 
 #include <string.h>
 #include <sys/wait.h>
