@@ -22,7 +22,7 @@ static void barrier_write_before_read(kit *k) {
 
 /* One barrier right after the other: each rank is as far as we are, or one step ahead. */
 static void barrier_repeated(kit *k) {
-    for (uint64_t n = 1; n <= kit_times(10000); n++) {
+    for (uint64_t n = 1; n <= kit_times(4000); n++) {
         atomic_store(&k->board->step[k->rank], n);
         CHECK_OK(cobre_barrier(k->comm));
         for (size_t r = 0; r < k->size; r++) {
