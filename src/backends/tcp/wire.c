@@ -1,4 +1,7 @@
-/* wire.c: packing and parsing, byte by byte; nothing here touches a socket. */
+/* wire.c: packing and parsing, byte by byte; nothing here touches a socket.
+ *
+ * Each message is described once, by a function that walks over its fields. A codec goes along, and either writes each
+ * field into the bytes or reads it from there. So what is packed and what is parsed cannot differ. */
 #include "backends/tcp/wire.h"
 
 #include <sodium.h>
@@ -9,42 +12,68 @@ _Static_assert(CB_PROOF == CB_NONCE, "a reply has one place for both");
 
 static const unsigned char magic[8] = {'c', 'o', 'b', 'r', 'e', 't', 'c', 'p'};
 
-/* A place in a message; put and get move on. */
+/* A place in a message, and the direction. Every step moves on. */
 typedef struct {
     unsigned char *at;
-} writer;
+    bool reads;
+} codec;
 
-typedef struct {
-    const unsigned char *at;
-} reader;
-
-static void put(writer *to, uint64_t value, size_t bytes) {
-    for (size_t i = bytes; i-- > 0; value >>= 8)
-        to->at[i] = (unsigned char)value;
-    to->at += bytes;
+static inline codec writes_to(unsigned char *bytes) {
+    return (codec){.at = bytes};
 }
 
-static void put_bytes(writer *to, const void *from, size_t bytes) {
-    memcpy(to->at, from, bytes);
-    to->at += bytes;
+/* A codec that reads never writes to the bytes. */
+static inline codec reads_from(const unsigned char *bytes) {
+    return (codec){.at = (unsigned char *)(uintptr_t)bytes, .reads = true};
 }
 
-static uint64_t get(reader *from, size_t bytes) {
+static inline uint64_t take(codec *c, size_t bytes) {
     uint64_t value = 0;
     for (size_t i = 0; i < bytes; i++)
-        value = value << 8 | from->at[i];
-    from->at += bytes;
+        value = value << 8 | c->at[i];
+    c->at += bytes;
     return value;
 }
 
-static void get_bytes(reader *from, void *to, size_t bytes) {
-    memcpy(to, from->at, bytes);
-    from->at += bytes;
+static inline void put(codec *c, uint64_t value, size_t bytes) {
+    for (size_t i = bytes; i-- > 0; value >>= 8)
+        c->at[i] = (unsigned char)value;
+    c->at += bytes;
 }
 
-static bool get_magic(reader *from) {
+/* u8(c, &field), ...: a codec that writes leaves the field alone. */
+#define WALK_NUMBER(name, type)                                                                                        \
+    static inline void name(codec *c, type *field) {                                                                   \
+        if (c->reads)                                                                                                  \
+            *field = (type)take(c, sizeof *field);                                                                     \
+        else                                                                                                           \
+            put(c, *field, sizeof *field);                                                                             \
+    }
+WALK_NUMBER(u8, uint8_t)
+WALK_NUMBER(u16, uint16_t)
+WALK_NUMBER(u32, uint32_t)
+WALK_NUMBER(u64, uint64_t)
+
+static inline void raw(codec *c, void *field, size_t bytes) {
+    if (c->reads)
+        memcpy(field, c->at, bytes);
+    else
+        memcpy(c->at, field, bytes);
+    c->at += bytes;
+}
+
+/* Bytes without a meaning: written as 0. True if they are. */
+static inline bool nothing(codec *c, size_t bytes) {
+    if (c->reads)
+        return take(c, bytes) == 0;
+    put(c, 0, bytes);
+    return true;
+}
+
+static inline bool walk_magic(codec *c) {
     unsigned char found[sizeof magic];
-    get_bytes(from, found, sizeof found);
+    memcpy(found, magic, sizeof found);
+    raw(c, found, sizeof found);
     return memcmp(found, magic, sizeof magic) == 0;
 }
 
@@ -65,39 +94,30 @@ uint8_t cb_native_byte_order(void) {
     return first ? 1 : 2;
 }
 
+static bool walk_hello(codec c, cb_hello *hello) {
+    bool ours = walk_magic(&c);
+    u16(&c, &hello->version);
+    u8(&c, &hello->byte_order);
+    u8(&c, &hello->size_bytes);
+    u8(&c, &hello->kind);
+    nothing(&c, 3);
+    u32(&c, &hello->rank);
+    u32(&c, &hello->size);
+    u16(&c, &hello->port);
+    nothing(&c, 2);
+    u32(&c, &hello->pid);
+    raw(&c, hello->nonce, CB_NONCE);
+    raw(&c, hello->job, CB_JOB_ID);
+    return ours;
+}
+
 void cb_pack_hello(const cb_hello *hello, unsigned char bytes[CB_HELLO_BYTES]) {
-    writer to = {bytes};
-    put_bytes(&to, magic, sizeof magic);
-    put(&to, hello->version, 2);
-    put(&to, hello->byte_order, 1);
-    put(&to, hello->size_bytes, 1);
-    put(&to, hello->kind, 1);
-    put(&to, 0, 3);
-    put(&to, hello->rank, 4);
-    put(&to, hello->size, 4);
-    put(&to, hello->port, 2);
-    put(&to, 0, 2);
-    put(&to, hello->pid, 4);
-    put_bytes(&to, hello->nonce, CB_NONCE);
-    put_bytes(&to, hello->job, CB_JOB_ID);
+    walk_hello(writes_to(bytes), (cb_hello *)(uintptr_t)hello);
 }
 
 int cb_parse_hello(const unsigned char bytes[CB_HELLO_BYTES], cb_hello *hello) {
-    reader from = {bytes};
-    if (!get_magic(&from))
+    if (!walk_hello(reads_from(bytes), hello))
         return -1;
-    hello->version = (uint16_t)get(&from, 2);
-    hello->byte_order = (uint8_t)get(&from, 1);
-    hello->size_bytes = (uint8_t)get(&from, 1);
-    hello->kind = (uint8_t)get(&from, 1);
-    get(&from, 3);
-    hello->rank = (uint32_t)get(&from, 4);
-    hello->size = (uint32_t)get(&from, 4);
-    hello->port = (uint16_t)get(&from, 2);
-    get(&from, 2);
-    hello->pid = (uint32_t)get(&from, 4);
-    get_bytes(&from, hello->nonce, CB_NONCE);
-    get_bytes(&from, hello->job, CB_JOB_ID);
     if (hello->version != CB_WIRE_VERSION)
         return CB_REFUSED_VERSION;
     if (hello->byte_order != cb_native_byte_order())
@@ -109,98 +129,77 @@ bool cb_may_be_ours(const unsigned char *bytes, size_t count) {
     return memcmp(bytes, magic, count < sizeof magic ? count : sizeof magic) == 0;
 }
 
+static bool walk_reply(codec c, cb_reply *reply) {
+    bool ours = walk_magic(&c);
+    u8(&c, &reply->type);
+    u8(&c, &reply->reason);
+    u16(&c, &reply->version);
+    u32(&c, &reply->number);
+    raw(&c, reply->secret, CB_PROOF);
+    raw(&c, reply->job, CB_JOB_ID);
+    return ours;
+}
+
 void cb_pack_reply(const cb_reply *reply, unsigned char bytes[CB_REPLY_BYTES]) {
-    writer to = {bytes};
-    put_bytes(&to, magic, sizeof magic);
-    put(&to, reply->type, 1);
-    put(&to, reply->reason, 1);
-    put(&to, reply->version, 2);
-    put(&to, reply->number, 4);
-    put_bytes(&to, reply->secret, CB_PROOF);
-    put_bytes(&to, reply->job, CB_JOB_ID);
+    walk_reply(writes_to(bytes), (cb_reply *)(uintptr_t)reply);
 }
 
 bool cb_parse_reply(const unsigned char bytes[CB_REPLY_BYTES], cb_reply *reply) {
-    reader from = {bytes};
-    if (!get_magic(&from))
-        return false;
-    reply->type = (uint8_t)get(&from, 1);
-    reply->reason = (uint8_t)get(&from, 1);
-    reply->version = (uint16_t)get(&from, 2);
-    reply->number = (uint32_t)get(&from, 4);
-    get_bytes(&from, reply->secret, CB_PROOF);
-    get_bytes(&from, reply->job, CB_JOB_ID);
-    return reply->type >= CB_CHALLENGE && reply->type <= CB_REFUSAL;
+    return walk_reply(reads_from(bytes), reply) && reply->type >= CB_CHALLENGE && reply->type <= CB_REFUSAL;
 }
 
-static void put_print(writer *to, const cb_fingerprint *print) {
-    put(to, print->operation, 1);
-    put(to, print->type, 1);
-    put(to, print->op, 1);
-    put(to, print->flags, 1);
-    put(to, print->root, 4);
-    put(to, print->count, 8);
-    put(to, print->detail, 8);
+static inline void walk_print(codec *c, cb_fingerprint *print) {
+    u8(c, &print->operation);
+    u8(c, &print->type);
+    u8(c, &print->op);
+    u8(c, &print->flags);
+    u32(c, &print->root);
+    u64(c, &print->count);
+    u64(c, &print->detail);
 }
 
-static void get_print(reader *from, cb_fingerprint *print) {
-    print->operation = (uint8_t)get(from, 1);
-    print->type = (uint8_t)get(from, 1);
-    print->op = (uint8_t)get(from, 1);
-    print->flags = (uint8_t)get(from, 1);
-    print->root = (uint32_t)get(from, 4);
-    print->count = get(from, 8);
-    print->detail = get(from, 8);
+/* inline: on the way of every small operation, where the direction should be known when it is compiled. */
+static inline bool walk_header(codec c, cb_header *header) {
+    u64(&c, &header->length);
+    u8(&c, &header->tag);
+    bool clean = nothing(&c, 7);
+    u64(&c, &header->sequence);
+    walk_print(&c, &header->print);
+    return clean;
 }
 
 void cb_pack_header(const cb_header *header, unsigned char bytes[CB_HEADER_BYTES]) {
-    writer to = {bytes};
-    put(&to, header->length, 8);
-    put(&to, header->tag, 1);
-    put(&to, 0, 7);
-    put(&to, header->sequence, 8);
-    put_print(&to, &header->print);
+    walk_header(writes_to(bytes), (cb_header *)(uintptr_t)header);
 }
 
 bool cb_parse_header(const unsigned char bytes[CB_HEADER_BYTES], cb_header *header) {
-    reader from = {bytes};
-    header->length = get(&from, 8);
-    header->tag = (uint8_t)get(&from, 1);
-    bool clean = get(&from, 7) == 0;
-    header->sequence = get(&from, 8);
-    get_print(&from, &header->print);
-    return clean && header->tag >= CB_TAG_CALL && header->tag <= CB_TAG_FAILED;
+    return walk_header(reads_from(bytes), header) && header->tag >= CB_TAG_CALL && header->tag <= CB_TAG_FAILED;
+}
+
+static void walk_failure(codec c, uint32_t *cause, cb_failure *failure) {
+    u32(&c, cause);
+    u32(&c, &failure->culprit);
+    u32(&c, (uint32_t *)&failure->code);
+    nothing(&c, 4);
+    u64(&c, (uint64_t *)&failure->pid);
+    u32(&c, &failure->rank_a);
+    u32(&c, &failure->rank_b);
+    walk_print(&c, &failure->call_a);
+    walk_print(&c, &failure->call_b);
+    nothing(&c, 8);
+    raw(&c, failure->text, sizeof failure->text);
 }
 
 void cb_pack_failure(const cb_failure *failure, unsigned char bytes[CB_FAILURE_BYTES]) {
-    writer to = {bytes};
-    put(&to, (uint64_t)failure->cause, 4);
-    put(&to, failure->culprit, 4);
-    put(&to, (uint32_t)failure->code, 4);
-    put(&to, 0, 4);
-    put(&to, (uint64_t)failure->pid, 8);
-    put(&to, failure->rank_a, 4);
-    put(&to, failure->rank_b, 4);
-    put_print(&to, &failure->call_a);
-    put_print(&to, &failure->call_b);
-    put(&to, 0, 8);
-    put_bytes(&to, failure->text, sizeof failure->text);
+    uint32_t cause = (uint32_t)failure->cause;
+    walk_failure(writes_to(bytes), &cause, (cb_failure *)(uintptr_t)failure);
 }
 
 bool cb_parse_failure(const unsigned char bytes[CB_FAILURE_BYTES], size_t ranks, cb_failure *failure) {
-    reader from = {bytes};
-    uint64_t cause = get(&from, 4);
+    uint32_t cause;
+    *failure = (cb_failure){.cause = COBRE_CAUSE_NONE};
+    walk_failure(reads_from(bytes), &cause, failure);
     failure->cause = (cobre_cause)cause;
-    failure->culprit = (uint32_t)get(&from, 4);
-    failure->code = (int32_t)get(&from, 4);
-    get(&from, 4);
-    failure->pid = (int64_t)get(&from, 8);
-    failure->rank_a = (uint32_t)get(&from, 4);
-    failure->rank_b = (uint32_t)get(&from, 4);
-    get_print(&from, &failure->call_a);
-    get_print(&from, &failure->call_b);
-    get(&from, 8);
-    get_bytes(&from, failure->text, sizeof failure->text);
     failure->text[sizeof failure->text - 1] = '\0';
     return cause > COBRE_CAUSE_NONE && cause <= COBRE_CAUSE_TRANSPORT && failure->culprit < ranks &&
            failure->rank_a < ranks && failure->rank_b < ranks;
@@ -224,22 +223,19 @@ size_t cb_table_bytes(size_t ranks) {
     return 8 * ranks + 20;
 }
 
-void cb_pack_table(const cb_address *successor, const int64_t *pids, size_t ranks, unsigned char *bytes) {
-    writer to = {bytes};
-    put(&to, successor->family, 1);
-    put(&to, 0, 1);
-    put(&to, successor->port, 2);
-    put_bytes(&to, successor->bytes, sizeof successor->bytes);
+static void walk_table(codec c, cb_address *successor, int64_t *pids, size_t ranks) {
+    u8(&c, &successor->family);
+    nothing(&c, 1);
+    u16(&c, &successor->port);
+    raw(&c, successor->bytes, sizeof successor->bytes);
     for (size_t r = 0; r < ranks; r++)
-        put(&to, (uint64_t)pids[r], 8);
+        u64(&c, (uint64_t *)&pids[r]);
+}
+
+void cb_pack_table(const cb_address *successor, const int64_t *pids, size_t ranks, unsigned char *bytes) {
+    walk_table(writes_to(bytes), (cb_address *)(uintptr_t)successor, (int64_t *)(uintptr_t)pids, ranks);
 }
 
 void cb_parse_table(const unsigned char *bytes, size_t ranks, cb_address *successor, int64_t *pids) {
-    reader from = {bytes};
-    successor->family = (uint8_t)get(&from, 1);
-    get(&from, 1);
-    successor->port = (uint16_t)get(&from, 2);
-    get_bytes(&from, successor->bytes, sizeof successor->bytes);
-    for (size_t r = 0; r < ranks; r++)
-        pids[r] = (int64_t)get(&from, 8);
+    walk_table(reads_from(bytes), successor, pids, ranks);
 }
