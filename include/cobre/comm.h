@@ -80,7 +80,19 @@ typedef enum {
 #undef COBRE_CAUSE_ENUM
 } cobre_cause;
 
-typedef enum { COBRE_AUTO, COBRE_LOCAL, COBRE_SHM, COBRE_TCP, COBRE_MPI } cobre_backend;
+/* X(NAME, name, ...): the backends. COBRE_AUTO tries them from the last to the first. */
+#define COBRE_BACKEND_MAP(X, ...)                                                                                      \
+    X(LOCAL, local, __VA_ARGS__) /* one process */                                                                     \
+    X(SHM, shm, __VA_ARGS__)     /* processes of one node, over shared memory */                                       \
+    X(TCP, tcp, __VA_ARGS__)     /* processes on several hosts, over sockets */                                        \
+    X(MPI, mpi, __VA_ARGS__)     /* the ranks of an MPI */
+
+typedef enum {
+    COBRE_AUTO,
+#define COBRE_BACKEND_ENUM(NAME, name, ...) COBRE_##NAME,
+    COBRE_BACKEND_MAP(COBRE_BACKEND_ENUM, )
+#undef COBRE_BACKEND_ENUM
+} cobre_backend;
 
 /* Element types. 0 is none of them, so that a forgotten type is an error. */
 typedef enum { COBRE_U8 = 1, COBRE_I32, COBRE_U32, COBRE_I64, COBRE_U64, COBRE_F32, COBRE_F64 } cobre_type;

@@ -1,6 +1,7 @@
 /* clean.c: `cobre clean`. */
 #include "backends/shm/clean.h"
 #include "cli/cli.h"
+#include "comm/backend.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,6 +21,10 @@ static const char help[] =
     "  -h, --help  show this\n";
 
 enum { NAME_SIZE = 240 };
+
+static int clean_name(const char *name) {
+    return cb_shm_backend.clean ? cb_shm_backend.clean(name) : 0;
+}
 
 /* Where a segment is built under its name (no O_TMPFILE), one that was never finished starts with zeros, as many a
  * stranger's file does. Only the launcher's own names tell them apart. */
@@ -45,7 +50,7 @@ static int rehearse(int directory, const char *name) {
     snprintf(trial, sizeof trial, "/cobre-clean-%ld", (long)getpid());
     if (linkat(directory, name, directory, trial + 1, 0) < 0)
         return errno == ENOENT ? 0 : -1;
-    int result = cb_segment_clean(trial);
+    int result = clean_name(trial);
     if (result != 1)
         unlinkat(directory, trial + 1, 0);
     return result;
@@ -56,7 +61,7 @@ static int clean_one(int directory, const char *name, bool dry_run) {
     if (dry_run)
         return rehearse(directory, name);
     snprintf(path, sizeof path, "/%s", name);
-    return cb_segment_clean(path);
+    return clean_name(path);
 }
 
 static int clean_all(DIR *listing, bool dry_run) {

@@ -35,10 +35,4 @@ void cb_json_write(FILE *file, const char *text);
 bool cb_json_string(const char *json, int depth, const char *key, char *text, size_t len);
 bool cb_json_number(const char *json, int depth, const char *key, uint64_t *number);
 
-/* cb_shm_clean, for builds without shm too (0 there). */
-int cb_segment_clean(const char *name);
-
-/* Removes the name of a job that has just ended. Waits a moment for dying processes to let go of it. */
-void cb_segment_remove(const char *name);
-
 #endif

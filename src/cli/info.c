@@ -18,14 +18,13 @@ static const char help[] =
     "  --json      one JSON object, for programs\n"
     "  -h, --help  show this\n";
 
-/* In the order in which `auto` tries them. */
-static const cobre_backend backends[] = {COBRE_MPI, COBRE_TCP, COBRE_SHM, COBRE_LOCAL};
-enum { BACKENDS = sizeof backends / sizeof *backends };
+#define COUNT(NAME, name, ...) +1
+enum { BACKENDS = 1 COBRE_BACKEND_MAP(COUNT, ) }; /* with COBRE_AUTO */
 
 struct facts {
     bool chosen; /* otherwise the choice fails, with cobre_last_error() */
     cobre_backend backend;
-    char why[BACKENDS][512];
+    char why[BACKENDS][512]; /* by backend */
     size_t usable_cores;
     long online_cores;
     bool has_shm;
@@ -46,8 +45,8 @@ static void measure_memory(struct facts *facts) {
 }
 
 static void gather(struct facts *facts) {
-    for (size_t i = 0; i < BACKENDS; i++)
-        cb_explain(backends[i], facts->why[i], sizeof facts->why[i]);
+    for (cobre_backend b = cb_first_backend(); b; b = cb_next_backend(b))
+        cb_explain(b, facts->why[b], sizeof facts->why[b]);
     facts->usable_cores = cb_usable_cores();
     facts->online_cores = sysconf(_SC_NPROCESSORS_ONLN);
     measure_memory(facts);
@@ -77,9 +76,8 @@ static void print_text(const struct facts *facts) {
         if (cobre_last_error()->suggestion[0])
             printf("  suggestion: %s\n", cobre_last_error()->suggestion);
     }
-    for (size_t i = 0; i < BACKENDS; i++)
-        printf("%c %-5s %s\n", facts->chosen && backends[i] == facts->backend ? '*' : ' ',
-               cobre_backend_name(backends[i]), facts->why[i]);
+    for (cobre_backend b = cb_first_backend(); b; b = cb_next_backend(b))
+        printf("%c %-5s %s\n", facts->chosen && b == facts->backend ? '*' : ' ', cobre_backend_name(b), facts->why[b]);
     printf("cores: %zu usable, %ld online\n", facts->usable_cores, facts->online_cores);
     print_memory(facts);
 }
@@ -92,12 +90,11 @@ static void print_member(const char *name, const char *value) {
 
 static void print_backends(const struct facts *facts) {
     printf("  \"backends\": [\n");
-    for (size_t i = 0; i < BACKENDS; i++) {
-        printf("    {\"name\": \"%s\", \"built_in\": %s, \"chosen\": %s, \"why\": ", cobre_backend_name(backends[i]),
-               cb_built_in(backends[i]) ? "true" : "false",
-               facts->chosen && backends[i] == facts->backend ? "true" : "false");
-        cb_json_write(stdout, facts->why[i]);
-        printf("}%s\n", i + 1 < BACKENDS ? "," : "");
+    for (cobre_backend b = cb_first_backend(); b; b = cb_next_backend(b)) {
+        printf("    {\"name\": \"%s\", \"built_in\": %s, \"chosen\": %s, \"why\": ", cobre_backend_name(b),
+               cb_built_in(b) ? "true" : "false", facts->chosen && b == facts->backend ? "true" : "false");
+        cb_json_write(stdout, facts->why[b]);
+        printf("}%s\n", cb_next_backend(b) ? "," : "");
     }
     printf("  ],\n");
 }

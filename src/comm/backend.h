@@ -1,7 +1,9 @@
 /* backend.h: what a backend sees of the core, and what the core needs of a backend.
  *
- * comm.c checks the arguments, describes the call in a cb_call and switches to cb_<backend>_<operation>. A backend
- * embeds struct cobre_comm as the first member of its own communicator. */
+ * A backend is a folder and a line in COBRE_BACKEND_MAP (comm.h). For the collectives the core checks the arguments,
+ * describes the call in a cb_call and switches to cb_<backend>_<operation> (dispatch.h). Everything else is in the
+ * backend's descriptor, cb_<backend>_backend. A backend embeds struct cobre_comm as the first member of its own
+ * communicator. */
 #ifndef COBRE_COMM_BACKEND_H
 #define COBRE_COMM_BACKEND_H
 
@@ -11,29 +13,38 @@
 #include <time.h>
 
 #include "cobre/comm.h"
-#include "comm/backends.def"
 
 /* "0.1.0" */
 #define CB_TEXT_OF(number) #number
 #define CB_JOIN_VERSION(major, minor, patch) CB_TEXT_OF(major) "." CB_TEXT_OF(minor) "." CB_TEXT_OF(patch)
 #define CB_VERSION_TEXT CB_JOIN_VERSION(COBRE_VERSION_MAJOR, COBRE_VERSION_MINOR, COBRE_VERSION_PATCH)
 
-/* X(code, name): everything that ranks do together, and so must agree on. */
-#define CB_OPERATION_MAP(X)                                                                                            \
-    X(BARRIER, "barrier")                                                                                              \
-    X(BROADCAST, "broadcast")                                                                                          \
-    X(ALLREDUCE, "allreduce")                                                                                          \
-    X(ALLGATHERV, "allgatherv")                                                                                        \
-    X(ALLGATHERV_REGION, "allgatherv_region")                                                                          \
-    X(REGION_CREATE, "region_create")                                                                                  \
-    X(REGION_FENCE, "region_fence")                                                                                    \
-    X(REGION_SEAL, "region_seal")                                                                                      \
-    X(SPLIT_LOCAL, "split_local")
+/* CB_WHEN(COBRE_HAVE_X, text): the text if backend X is in this build, which the build says as 1 or 0. */
+#define CB_WHEN_1(...) __VA_ARGS__
+#define CB_WHEN_0(...)
+#define CB_WHEN_IS(have, ...) CB_WHEN_##have(__VA_ARGS__)
+#define CB_WHEN(have, ...) CB_WHEN_IS(have, __VA_ARGS__)
+
+/* X(CODE, name) or CALL(CODE, name): everything that ranks do together, and so must agree on. The order is that of the
+ * codes on the wire. For each X a backend implements cb_<backend>_<name>(comm, call); a CALL is another operation to it:
+ * a seal is a fence, and then the core's work. */
+#define CB_CALL_MAP(X, CALL)                                                                                           \
+    X(BARRIER, barrier)                                                                                                \
+    X(BROADCAST, broadcast)                                                                                            \
+    X(ALLREDUCE, allreduce)                                                                                            \
+    X(ALLGATHERV, allgatherv)                                                                                          \
+    X(ALLGATHERV_REGION, allgatherv_region)                                                                            \
+    X(REGION_CREATE, region_create)                                                                                    \
+    X(REGION_FENCE, region_fence)                                                                                      \
+    CALL(REGION_SEAL, region_seal)                                                                                     \
+    X(SPLIT_LOCAL, split_local)
+#define CB_NOTHING_FOR(CODE, name)
+#define CB_OPERATION_MAP(X) CB_CALL_MAP(X, CB_NOTHING_FOR)
 
 typedef enum {
     CB_NO_OPERATION,
 #define CB_OPERATION_ENUM(code, name) CB_##code,
-    CB_OPERATION_MAP(CB_OPERATION_ENUM)
+    CB_CALL_MAP(CB_OPERATION_ENUM, CB_OPERATION_ENUM)
 #undef CB_OPERATION_ENUM
 } cb_operation;
 
@@ -54,6 +65,8 @@ typedef struct {
     const void *send;
     void *recv; /* broadcast: the buffer */
     const size_t *counts, *displs;
+    cobre_region *region; /* calls on a region; region_create: to be filled in */
+    cobre_comm **made;    /* split_local: the result */
 } cb_call;
 
 struct cobre_comm {
@@ -66,7 +79,8 @@ struct cobre_comm {
     double stall_secs;     /* 0: none */
     int (*interrupted)(void *);
     void *interrupted_arg;
-    char broken[768]; /* text of the first failure, once it has been reported */
+    cobre_comm *next_open; /* list of this process's open communicators (comm.c) */
+    char broken[768];      /* text of the first failure, once it has been reported */
 };
 
 struct cobre_region {
@@ -86,34 +100,71 @@ struct cobre_region {
 typedef struct {
     cobre_backend backend;
     size_t rank, size;
-    const char *shm_name;
-    const char *tcp_coordinator, *tcp_bind;
-    char tcp_token[512]; /* "": none */
-    uint16_t tcp_port;
-    bool tcp_open;
-    int tcp_listen_fd;      /* from the launcher; -1: none */
-    const char *mpi_plugin; /* NULL: by launcher */
-    bool check;             /* mpi: compare calls */
     double join_timeout_secs, stall_secs;
     int (*interrupted)(void *);
     void *interrupted_arg;
+    /* The backend's own settings, a struct of its choice that from_environment or from_config fills in and open reads. They
+     * may hold a secret, and are wiped after open. */
+    _Alignas(16) unsigned char own[768];
 } cb_options;
 
-/* What each backend implements. All return COBRE_OK or the status of an error that they have set. */
-#define CB_DECLARE(NAME, name, ...)                                                                                    \
-    cobre_status cb_##name##_open(const cb_options *options, cobre_comm **comm);                                       \
-    void cb_##name##_free(cobre_comm *comm);                                                                           \
-    void cb_##name##_abort(cobre_comm *comm, int code, const char *text); /* returns; the core ends the process */     \
-    cobre_status cb_##name##_split_local(cobre_comm *comm, const cb_call *call, cobre_comm **local);                   \
-    cobre_status cb_##name##_barrier(cobre_comm *comm, const cb_call *call);                                           \
-    cobre_status cb_##name##_broadcast(cobre_comm *comm, const cb_call *call);                                         \
-    cobre_status cb_##name##_allreduce(cobre_comm *comm, const cb_call *call);                                         \
-    cobre_status cb_##name##_allgatherv(cobre_comm *comm, const cb_call *call);                                        \
-    cobre_status cb_##name##_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region);           \
-    cobre_status cb_##name##_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region);               \
-    cobre_status cb_##name##_region_fence(cobre_region *region, const cb_call *call);                                  \
-    void cb_##name##_region_free(cobre_region *region);
-CB_BACKENDS(CB_DECLARE, )
+/* Variables of the environment that tell how many ranks there are, or that there are at least rank + 1. */
+typedef struct {
+    const char *name;
+    bool is_rank;
+} cb_size_sign;
+
+/* A job that a launcher is about to start. The launcher sets `size` and `coordinator`, the backend the rest. */
+typedef struct {
+    size_t size;
+    const char *coordinator; /* host of rank 0; NULL: all ranks are on this machine */
+    char name[96];           /* of the job: what its ranks find each other by, or prove that they belong to it with */
+    uint16_t port;
+    int listen_fd; /* a bound, listening socket for rank 0; -1: none */
+} cb_launch;
+
+/* All about a backend that is not a collective. Where a backend is not in the build, the functions are NULL; its
+ * variables are known all the same, because they may speak of ranks that this build cannot join. */
+typedef struct {
+    const char *const *variables; /* that say who a rank is, NULL at the end; a rank's children must not inherit them */
+    const char *const *signs;     /* auto takes the backend if one of them is set, NULL at the end; NULL: always */
+    const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
+    bool own_size;                /* it finds out by itself how many ranks there are, and holds the environment to it */
+    bool over_hosts;              /* its ranks may run on several hosts */
+
+    /* Configuration: fills in `options`, or sets an error. */
+    cobre_status (*from_environment)(cb_options *options);
+    cobre_status (*from_config)(const cobre_config *config, cb_options *options);
+    const char *config_sign;                       /* the member of the config that means this backend; NULL: none */
+    bool (*in_config)(const cobre_config *config); /* auto: is it set? NULL: as `signs` say */
+    void (*explain)(char *text, size_t len);       /* for `cobre info`; NULL: by the signs */
+
+    cobre_status (*open)(const cb_options *options, cobre_comm **comm);
+    void (*free)(cobre_comm *comm);
+    void (*abort)(cobre_comm *comm, int code, const char *text); /* returns; the core ends the process */
+    void (*region_free)(cobre_region *region);
+    int (*clean)(const char *name);       /* for `cobre clean`, see backends/shm/clean.h; NULL: nothing has a name */
+    void (*at_exit)(cobre_comm *comm);    /* exit() without free: tell the others that we leave; NULL: nothing */
+    void (*after_fork)(cobre_comm *comm); /* in the child, which must let go of it; NULL: nothing */
+
+    /* The launcher's side: `launch` once, then `launch_here` on the host of rank 0, before any rank starts (false: errno
+     * says why); `launch_rank` in each rank before it becomes the program; `launch_end` when all have ended.
+     * launch NULL: `cobre run` cannot start such ranks. */
+    bool (*launch)(cb_launch *launch);
+    bool (*launch_here)(cb_launch *launch); /* NULL: nothing to do */
+    void (*launch_rank)(const cb_launch *launch, size_t rank);
+    void (*launch_end)(const cb_launch *launch); /* NULL: nothing to clean up */
+} cb_backend;
+
+#define CB_DECLARE_BACKEND(NAME, name, ...) extern const cb_backend cb_##name##_backend;
+COBRE_BACKEND_MAP(CB_DECLARE_BACKEND, )
+#undef CB_DECLARE_BACKEND
+
+/* All return COBRE_OK or the status of an error that they have set. */
+#define CB_DECLARE(NAME, name, operation) cobre_status cb_##name##_##operation(cobre_comm *comm, const cb_call *call);
+#define CB_DECLARE_OPERATION(CODE, operation) COBRE_BACKEND_MAP(CB_DECLARE, operation)
+CB_OPERATION_MAP(CB_DECLARE_OPERATION)
+#undef CB_DECLARE_OPERATION
 #undef CB_DECLARE
 
 /* Regions of backends without shared memory (heap_region.c). */
@@ -156,7 +207,8 @@ size_t cb_utf8_length(const unsigned char *text);
 typedef struct {
     cobre_cause cause;
     uint32_t culprit;        /* UINT32_MAX: not known */
-    int32_t code;            /* aborted: the exit code; transport: errno, mpi: MPI's error code */
+    int32_t code;            /* aborted: the exit code; transport: errno */
+    int32_t mpi_code;        /* transport: MPI's error code; it does not travel */
     int64_t pid;             /* of the culprit */
     uint32_t rank_a, rank_b; /* mismatch: who made which call */
     cb_fingerprint call_a, call_b;
@@ -180,7 +232,8 @@ void cb_flush_output(void);
 
 /* os.c */
 const char *cb_variable(const char *name); /* of the environment; an empty one counts as not set */
-double cb_now(void);                       /* seconds of the monotonic clock */
+void cb_set_number(const char *variable, uint64_t value);
+double cb_now(void); /* seconds of the monotonic clock */
 struct timespec cb_timespec(double seconds);
 void cb_nap(double seconds);
 int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);

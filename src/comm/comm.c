@@ -13,12 +13,57 @@
 
 unsigned cb_fork_generation;
 
-static void count_fork(void) {
+/* The open communicators of this process, and the lock of that list. */
+static cobre_comm *open_comms;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* In the child of a fork(): the lock may have been held at that moment. The parent's communicators are not ours; what of
+ * them would keep the parent's death from being seen goes. */
+static void after_fork(void) {
     cb_fork_generation++;
+    list_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (cobre_comm *comm = open_comms; comm; comm = comm->next_open)
+        if (cb_backend_at(comm->backend)->after_fork)
+            cb_backend_at(comm->backend)->after_fork(comm);
+    open_comms = NULL;
+}
+
+static bool lock_list_within(double seconds) {
+    for (double end = cb_now() + seconds; pthread_mutex_trylock(&list_lock) != 0; cb_nap(1e-3))
+        if (cb_now() > end)
+            return false;
+    return true;
+}
+
+/* exit() without cobre_comm_free is leaving, not dying. Where the list cannot be had, because a thread that holds it was
+ * stopped, the others see a death. */
+__attribute__((destructor)) static void leave_at_exit(void) {
+    if (!open_comms || !lock_list_within(0.1))
+        return;
+    for (cobre_comm *comm = open_comms; comm; comm = comm->next_open)
+        if (cb_backend_at(comm->backend)->at_exit)
+            cb_backend_at(comm->backend)->at_exit(comm);
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void remember(cobre_comm *comm) {
+    pthread_mutex_lock(&list_lock);
+    comm->next_open = open_comms;
+    open_comms = comm;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void forget(cobre_comm *comm) {
+    pthread_mutex_lock(&list_lock);
+    cobre_comm **link = &open_comms;
+    while (*link != comm)
+        link = &(*link)->next_open;
+    *link = comm->next_open;
+    pthread_mutex_unlock(&list_lock);
 }
 
 static void prepare_process(void) {
-    pthread_atfork(NULL, NULL, count_fork);
+    pthread_atfork(NULL, NULL, after_fork);
     cb_find_launcher();
 }
 
@@ -43,16 +88,6 @@ cobre_status cb_bad_handle(const cobre_comm *comm, const char *operation) {
                     "%s: the communicator was opened before fork(), in the parent process", operation);
 }
 
-static cobre_status open_backend(const cb_options *options, cobre_comm **comm) {
-    switch ((int)options->backend) {
-#define OPEN_ARM(NAME, name, ...)                                                                                      \
-    case COBRE_##NAME: return cb_##name##_open(options, comm);
-        CB_BACKENDS(OPEN_ARM, )
-#undef OPEN_ARM
-    default: return cb_bad_handle(NULL, "open");
-    }
-}
-
 /* Fills in what is common to all backends' communicators. */
 static void finish_open(cobre_comm *comm, double stall_secs, int (*interrupted)(void *), void *interrupted_arg) {
     comm->magic = CB_COMM_MAGIC;
@@ -60,6 +95,7 @@ static void finish_open(cobre_comm *comm, double stall_secs, int (*interrupted)(
     comm->stall_secs = stall_secs;
     comm->interrupted = interrupted;
     comm->interrupted_arg = interrupted_arg;
+    remember(comm);
 }
 
 cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm) {
@@ -74,22 +110,13 @@ cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm) {
     cobre_comm *opened = NULL;
     cobre_status status = cb_select(config, &options);
     if (!status)
-        status = open_backend(&options, &opened);
-    explicit_bzero(options.tcp_token, sizeof options.tcp_token);
+        status = cb_backend_at(options.backend)->open(&options, &opened);
+    explicit_bzero(options.own, sizeof options.own);
     if (status)
         return status;
     finish_open(opened, options.stall_secs, options.interrupted, options.interrupted_arg);
     *comm = opened;
     return COBRE_OK;
-}
-
-static void free_backend(cobre_comm *comm) {
-    switch ((int)comm->backend) {
-#define FREE_ARM(NAME, name, ...)                                                                                      \
-    case COBRE_##NAME: cb_##name##_free(comm); break;
-        CB_BACKENDS(FREE_ARM, )
-#undef FREE_ARM
-    }
 }
 
 cobre_status cobre_comm_free(cobre_comm **comm) {
@@ -101,19 +128,11 @@ cobre_status cobre_comm_free(cobre_comm **comm) {
     if ((*comm)->regions)
         return CB_INVALID(*comm, "free", "comm", "free the regions first, in the same order on all ranks",
                           "free: %zu regions of this communicator are not freed yet", (*comm)->regions);
+    forget(*comm);
     (*comm)->magic = 0;
-    free_backend(*comm);
+    cb_backend_at((*comm)->backend)->free(*comm);
     *comm = NULL;
     return COBRE_OK;
-}
-
-static void abort_backend(cobre_comm *comm, int code, const char *text) {
-    switch ((int)comm->backend) {
-#define ABORT_ARM(NAME, name, ...)                                                                                     \
-    case COBRE_##NAME: cb_##name##_abort(comm, code, text); break;
-        CB_BACKENDS(ABORT_ARM, )
-#undef ABORT_ARM
-    }
 }
 
 /* Another thread may hold the stream for ever, waiting for input or output. */
@@ -138,7 +157,7 @@ void cobre_abort(cobre_comm *comm, int code, const char *text) {
             &(struct cb_details){
                 .operation = "abort", .cause = COBRE_CAUSE_ABORTED, .culprit = comm->rank, .culprit_pid = getpid()},
             "rank %zu aborted: %s", comm->rank, text);
-        abort_backend(comm, code, text);
+        cb_backend_at(comm->backend)->abort(comm, code, text);
     }
     cb_flush_output();
     _exit(code & 0xff ? code : 1);
@@ -168,9 +187,6 @@ cobre_backend cobre_comm_backend(const cobre_comm *comm) {
     return comm ? comm->backend : COBRE_AUTO;
 }
 
-static cobre_status split_backend(cobre_comm *comm, const cb_call *call,
-                                  cobre_comm **local){CB_DISPATCH(comm, split_local, comm, call, local)}
-
 cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local) {
     if (local)
         *local = NULL;
@@ -180,8 +196,8 @@ cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local) {
     if (!local)
         return CB_INVALID(comm, "split_local", "local", "pass &local", "split_local: the place for the result is NULL");
     cobre_comm *made = NULL;
-    cb_call call = {.print = {.operation = CB_SPLIT_LOCAL}};
-    status = split_backend(comm, &call, &made);
+    cb_call call = {.print = {.operation = CB_SPLIT_LOCAL}, .made = &made};
+    status = cb_split_local(comm, &call);
     if (status)
         return status;
     finish_open(made, comm->stall_secs, comm->interrupted, comm->interrupted_arg);
@@ -302,7 +318,7 @@ cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size_t send_co
                                       .type = (uint8_t)type,
                                       .count = total,
                                       .detail = cb_hash_counts(0, counts, comm->size)};
-    CB_DISPATCH(comm, allgatherv, comm, &call)
+    return cb_allgatherv(comm, &call);
 }
 
 static cobre_status check_allreduce(const cobre_comm *comm, const cb_call *call, size_t recv_count) {
@@ -341,7 +357,16 @@ cobre_status cobre_allreduce(cobre_comm *comm, const void *send, size_t send_cou
     status = check_allreduce(comm, &call, recv_count);
     if (status)
         return status;
-    CB_DISPATCH(comm, allreduce, comm, &call)
+    return cb_allreduce(comm, &call);
+}
+
+static cobre_status bad_root(const cobre_comm *comm, size_t root) {
+    return cb_error(comm, cb_backend_of(comm), COBRE_INVALID_ROOT,
+                    &(struct cb_details){.operation = "broadcast",
+                                         .expected = cb_size_of(comm),
+                                         .actual = root,
+                                         .suggestion = "ranks count from 0 to size - 1"},
+                    "broadcast: root %zu is not a rank, there are %zu", root, cb_size_of(comm));
 }
 
 static cobre_status check_broadcast(const cobre_comm *comm, const cb_call *call) {
@@ -349,12 +374,7 @@ static cobre_status check_broadcast(const cobre_comm *comm, const cb_call *call)
     if (!size)
         return bad_type(comm, "broadcast", call->type);
     if (call->root >= cb_size_of(comm))
-        return cb_error(comm, cb_backend_of(comm), COBRE_INVALID_ROOT,
-                        &(struct cb_details){.operation = "broadcast",
-                                             .expected = cb_size_of(comm),
-                                             .actual = call->root,
-                                             .suggestion = "ranks count from 0 to size - 1"},
-                        "broadcast: root %zu is not a rank, there are %zu", call->root, cb_size_of(comm));
+        return bad_root(comm, call->root);
     if (CB_CHECK_NO_OPS && call->count > PTRDIFF_MAX / size)
         return bad_size(comm, "broadcast", "the count is more than memory can hold", PTRDIFF_MAX / size, call->count);
     if (CB_CHECK_NO_OPS && !call->recv && call->count)
@@ -377,7 +397,7 @@ inline cobre_status cobre_broadcast(cobre_comm *comm, void *buf, size_t count, c
     status = check_broadcast(comm, &call);
     if (status)
         return status;
-    CB_DISPATCH(comm, broadcast, comm, &call)
+    return cb_broadcast(comm, &call);
 }
 
 cobre_status cobre_barrier(cobre_comm *comm) {
@@ -385,5 +405,5 @@ cobre_status cobre_barrier(cobre_comm *comm) {
     if (status)
         return status;
     cb_call call = {.print = {.operation = CB_BARRIER}};
-    CB_DISPATCH(comm, barrier, comm, &call)
+    return cb_barrier(comm, &call);
 }

@@ -7,8 +7,9 @@
 
 #include "comm/backend.h"
 
-#define CB_COUNT_ONE(NAME, name, ...) +1
-enum { CB_BACKEND_COUNT = 0 CB_BACKENDS(CB_COUNT_ONE, ) };
+#define CB_COUNT_ONE(NAME, name, ...) +COBRE_HAVE_##NAME
+enum { CB_BACKEND_COUNT = 0 COBRE_BACKEND_MAP(CB_COUNT_ONE, ) };
+#undef CB_COUNT_ONE
 
 /* Are calls checked that do nothing on local: barrier, broadcast? */
 #ifdef NDEBUG
@@ -16,15 +17,6 @@ enum { CB_CHECK_NO_OPS = CB_BACKEND_COUNT > 1 };
 #else
 enum { CB_CHECK_NO_OPS = 1 };
 #endif
-
-#define CB_ARM(NAME, name, function, ...)                                                                              \
-    case COBRE_##NAME:                                                                                                 \
-        return cb_##name##_##function(__VA_ARGS__);
-#define CB_DISPATCH(comm, function, ...)                                                                               \
-    switch ((int)cb_backend_of(comm)) {                                                                                \
-        CB_BACKENDS(CB_ARM, function, __VA_ARGS__)                                                                     \
-    default: return cb_bad_handle(comm, #function);                                                                    \
-    }
 
 static inline cobre_backend cb_backend_of(const cobre_comm *comm) {
     return CB_BACKEND_COUNT == 1 ? COBRE_LOCAL : comm->backend;
@@ -38,6 +30,20 @@ enum { CB_COMM_MAGIC = 0xc0b4ec01, CB_REGION_MAGIC = 0xc0b4e4e6 };
 
 /* Says why the handle cannot be used. */
 cobre_status cb_bad_handle(const cobre_comm *comm, const char *operation);
+
+/* cb_barrier(comm, call), cb_broadcast(comm, call), ...: each a switch over the backends of this build. */
+#define CB_ARM(NAME, name, operation)                                                                                  \
+    CB_WHEN(COBRE_HAVE_##NAME, case COBRE_##NAME : return cb_##name##_##operation(comm, call);)
+#define CB_DEFINE_DISPATCH(CODE, operation)                                                                            \
+    static inline cobre_status cb_##operation(cobre_comm *comm, const cb_call *call) {                                 \
+        switch ((int)cb_backend_of(comm)) {                                                                            \
+            COBRE_BACKEND_MAP(CB_ARM, operation)                                                                       \
+        default: return cb_bad_handle(comm, #operation);                                                               \
+        }                                                                                                              \
+    }
+CB_OPERATION_MAP(CB_DEFINE_DISPATCH)
+#undef CB_DEFINE_DISPATCH
+#undef CB_ARM
 
 static inline cobre_status cb_check_handle(const cobre_comm *comm, const char *operation) {
     if (!comm || comm->magic != CB_COMM_MAGIC || comm->fork_generation != cb_fork_generation)

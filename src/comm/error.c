@@ -41,9 +41,9 @@ const char *cobre_cause_name(cobre_cause cause) {
 
 const char *cb_operation_name(unsigned operation) {
     switch (operation) {
-#define OPERATION_NAME(code, name)                                                                                     \
-    case CB_##code: return name;
-        CB_OPERATION_MAP(OPERATION_NAME)
+#define OPERATION_NAME(CODE, name)                                                                                     \
+    case CB_##CODE: return #name;
+        CB_CALL_MAP(OPERATION_NAME, OPERATION_NAME)
 #undef OPERATION_NAME
     default: return "?";
     }

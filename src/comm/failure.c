@@ -76,8 +76,8 @@ cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_
         .sequence = sequence,
         .culprit = failure->culprit == UINT32_MAX ? COBRE_NO_RANK : failure->culprit,
         .culprit_pid = failure->pid,
-        .os_error = transport && comm->backend != COBRE_MPI ? failure->code : 0,
-        .mpi_error = transport && comm->backend == COBRE_MPI ? failure->code : 0,
+        .os_error = transport ? failure->code : 0,
+        .mpi_error = failure->mpi_code,
         .suggestion = advice_for(failure->cause),
     };
     if (comm->broken[0])

@@ -1,4 +1,5 @@
 /* os.c: small things of the operating system that several backends need. */
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,12 @@
 const char *cb_variable(const char *name) {
     const char *value = getenv(name);
     return value && *value ? value : NULL;
+}
+
+void cb_set_number(const char *variable, uint64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    setenv(variable, text, 1);
 }
 
 double cb_now(void) {

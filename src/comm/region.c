@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "comm/dispatch.h"
+#include "comm/select.h"
 
 static cobre_status check_region(const cobre_region *region, const char *operation) {
     if (!region || region->magic != CB_REGION_MAGIC)
@@ -14,10 +15,6 @@ static cobre_status check_region(const cobre_region *region, const char *operati
                                              .suggestion = "use a region between its create and its free"},
                         "%s: this is not an open region", operation);
     return cb_check_handle(region->comm, operation);
-}
-
-static cobre_status create_in_backend(cobre_comm *comm, const cb_call *call, cobre_region *region) {
-    CB_DISPATCH(comm, region_create, comm, call, region)
 }
 
 static cobre_status check_create(const cobre_comm *comm, size_t count, cobre_type type, unsigned flags,
@@ -69,8 +66,9 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         .print = {.operation = CB_REGION_CREATE, .type = (uint8_t)type, .flags = (uint8_t)flags, .count = count},
         .type = type,
         .count = count,
+        .region = made,
     };
-    status = create_in_backend(comm, &call, made);
+    status = cb_region_create(comm, &call);
     if (status) {
         free(made);
         return status;
@@ -111,19 +109,16 @@ void *cobre_region_claim(cobre_region *region, size_t first, size_t count) {
 }
 
 /* A call that the ranks make on a region together. */
-static cb_call region_call(const cobre_region *region, cb_operation operation) {
-    return (cb_call){.print = {.operation = (uint8_t)operation, .detail = region->number}};
+static cb_call region_call(cobre_region *region, cb_operation operation) {
+    return (cb_call){.print = {.operation = (uint8_t)operation, .detail = region->number}, .region = region};
 }
-
-static cobre_status fence_in_backend(cobre_region *region,
-                                     const cb_call *call){CB_DISPATCH(region->comm, region_fence, region, call)}
 
 cobre_status cobre_region_fence(cobre_region *region) {
     cobre_status status = check_region(region, "region_fence");
     if (status)
         return status;
     cb_call call = region_call(region, CB_REGION_FENCE);
-    return fence_in_backend(region, &call);
+    return cb_region_fence(region->comm, &call);
 }
 
 /* Only the pages of the data: what a backend keeps beside them stays writable. A region whose pages cannot be protected
@@ -133,7 +128,7 @@ cobre_status cobre_region_seal(cobre_region *region) {
     if (status)
         return status;
     cb_call call = region_call(region, CB_REGION_SEAL);
-    status = fence_in_backend(region, &call);
+    status = cb_region_fence(region->comm, &call);
     if (status)
         return status;
     region->sealed = true;
@@ -149,15 +144,6 @@ cobre_status cobre_region_seal(cobre_region *region) {
                     "region_seal: the system cannot make the region read-only: %s", strerror(error));
 }
 
-static void free_in_backend(cobre_region *region) {
-    switch ((int)cb_backend_of(region->comm)) {
-#define FREE_ARM(NAME, name, ...)                                                                                      \
-    case COBRE_##NAME: cb_##name##_region_free(region); break;
-        CB_BACKENDS(FREE_ARM, )
-#undef FREE_ARM
-    }
-}
-
 cobre_status cobre_region_free(cobre_region **region) {
     if (!region || !*region)
         return COBRE_OK;
@@ -166,7 +152,7 @@ cobre_status cobre_region_free(cobre_region **region) {
         return status;
     (*region)->comm->regions--;
     (*region)->magic = 0;
-    free_in_backend(*region);
+    cb_backend_at((*region)->comm->backend)->region_free(*region);
     free(*region);
     *region = NULL;
     return COBRE_OK;
@@ -190,7 +176,8 @@ cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *send, size_t 
                     .send = send,
                     .recv = region->data,
                     .counts = counts,
-                    .displs = displs};
+                    .displs = displs,
+                    .region = region};
     size_t total;
     status = cb_check_gather(comm, "allgatherv_region", &call, region->count, &total);
     if (status)
@@ -201,5 +188,5 @@ cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *send, size_t 
             .type = (uint8_t)region->type,
             .count = total,
             .detail = cb_hash_counts(cb_hash_counts(region->number, counts, comm->size), displs, comm->size)};
-    CB_DISPATCH(comm, allgatherv_region, comm, &call, region)
+    return cb_allgatherv_region(comm, &call);
 }

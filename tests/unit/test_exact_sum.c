@@ -436,7 +436,7 @@ static void *sum_over_ranks(void *argument) {
 }
 
 static bool without_ranks(void) {
-#ifdef COBRE_HAVE_SHM
+#if COBRE_HAVE_SHM
     return false;
 #else
     puts("skipped: shm is not in this build");

@@ -11,7 +11,7 @@
 #include "comm/backend.h"
 #include "kit/check.h"
 
-#ifndef COBRE_HAVE_SHM
+#if !COBRE_HAVE_SHM
 int main(void) {
     return 77; /* nothing to look into */
 }

@@ -12,7 +12,7 @@ static cobre_status identity(const cb_call *call, size_t at) {
     return COBRE_OK;
 }
 
-cobre_status cb_local_open(const cb_options *options, cobre_comm **comm) {
+static cobre_status open_alone(const cb_options *options, cobre_comm **comm) {
     (void)options;
     *comm = calloc(1, sizeof **comm);
     if (!*comm)
@@ -26,17 +26,17 @@ cobre_status cb_local_open(const cb_options *options, cobre_comm **comm) {
     return COBRE_OK;
 }
 
-void cb_local_free(cobre_comm *comm) {
+static void free_alone(cobre_comm *comm) {
     free(comm);
 }
 
-void cb_local_abort(cobre_comm *comm, int code, const char *text) {
+static void abort_alone(cobre_comm *comm, int code, const char *text) {
     (void)comm, (void)code, (void)text;
 }
 
-cobre_status cb_local_split_local(cobre_comm *comm, const cb_call *call, cobre_comm **local) {
-    (void)comm, (void)call;
-    return cb_local_open(NULL, local);
+cobre_status cb_local_split_local(cobre_comm *comm, const cb_call *call) {
+    (void)comm;
+    return open_alone(NULL, call->made);
 }
 
 cobre_status cb_local_barrier(cobre_comm *comm, const cb_call *call) {
@@ -59,21 +59,46 @@ cobre_status cb_local_allgatherv(cobre_comm *comm, const cb_call *call) {
     return identity(call, call->displs[0]);
 }
 
-cobre_status cb_local_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region) {
-    (void)region; /* call->recv is its memory */
-    return cb_local_allgatherv(comm, call);
+cobre_status cb_local_allgatherv_region(cobre_comm *comm, const cb_call *call) {
+    return cb_local_allgatherv(comm, call); /* call->recv is the region's memory */
 }
 
-cobre_status cb_local_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region) {
-    (void)call;
-    return cb_heap_region_create(comm, region);
+cobre_status cb_local_region_create(cobre_comm *comm, const cb_call *call) {
+    return cb_heap_region_create(comm, call->region);
 }
 
-cobre_status cb_local_region_fence(cobre_region *region, const cb_call *call) {
-    (void)region, (void)call;
+cobre_status cb_local_region_fence(cobre_comm *comm, const cb_call *call) {
+    (void)comm, (void)call;
     return COBRE_OK;
 }
 
-void cb_local_region_free(cobre_region *region) {
-    cb_heap_region_free(region);
+static cobre_status from_environment(cb_options *options) {
+    (void)options;
+    return COBRE_OK;
 }
+
+static cobre_status from_config(const cobre_config *config, cb_options *options) {
+    (void)config, (void)options;
+    return COBRE_OK;
+}
+
+/* N jobs of one rank each. */
+static bool launch(cb_launch *launch) {
+    (void)launch;
+    return true;
+}
+
+static void launch_rank(const cb_launch *launch, size_t rank) {
+    (void)launch, (void)rank;
+}
+
+const cb_backend cb_local_backend = {
+    .from_environment = from_environment,
+    .from_config = from_config,
+    .open = open_alone,
+    .free = free_alone,
+    .abort = abort_alone,
+    .region_free = cb_heap_region_free,
+    .launch = launch,
+    .launch_rank = launch_rank,
+};

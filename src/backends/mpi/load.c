@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/mpi/mpi.h"
+#include "backends/mpi/config.h"
 
 /* MPIs that have a plugin, if the build found them. */
 static const struct maker {
@@ -157,7 +157,7 @@ static cobre_status choose(const char *asked, const cb_mpi_plugin **chosen) {
 static cobre_status find_plugin(const cb_options *options) {
     const cb_mpi_plugin *chosen;
     pthread_mutex_lock(&lock);
-    cobre_status status = choose(options->mpi_plugin, &chosen);
+    cobre_status status = choose(((const struct cb_mpi_options *)options->own)->plugin, &chosen);
     if (!status && plugin && plugin != chosen) {
         char library[128];
         plugin->library(library, sizeof library);
@@ -227,7 +227,7 @@ static void describe(const cb_mpi_plugin *found, const char *name, char *text, s
 void cb_mpi_explain(char *text, size_t len) {
     char why[128], problem[512], each[PATH_MAX + 256];
     const struct maker *maker = find_maker(why, sizeof why);
-    const char *asked = cb_variable("COBRE_MPI_PLUGIN"), *name = asked ? asked : maker ? maker->plugin : NULL;
+    const char *asked = cb_variable(CB_ENV_MPI_PLUGIN), *name = asked ? asked : maker ? maker->plugin : NULL;
     if (asked)
         snprintf(why, sizeof why, "COBRE_MPI_PLUGIN is set");
     const cb_mpi_plugin *found = name ? load(name, problem, sizeof problem) : NULL;
@@ -258,38 +258,13 @@ void cb_mpi_abort(cobre_comm *comm, int code, const char *text) {
     plugin->abort(comm, code, text);
 }
 
-cobre_status cb_mpi_split_local(cobre_comm *comm, const cb_call *call, cobre_comm **local) {
-    return plugin->split_local(comm, call, local);
-}
-
-cobre_status cb_mpi_barrier(cobre_comm *comm, const cb_call *call) {
-    return plugin->barrier(comm, call);
-}
-
-cobre_status cb_mpi_broadcast(cobre_comm *comm, const cb_call *call) {
-    return plugin->broadcast(comm, call);
-}
-
-cobre_status cb_mpi_allreduce(cobre_comm *comm, const cb_call *call) {
-    return plugin->allreduce(comm, call);
-}
-
-cobre_status cb_mpi_allgatherv(cobre_comm *comm, const cb_call *call) {
-    return plugin->allgatherv(comm, call);
-}
-
-cobre_status cb_mpi_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region) {
-    return plugin->allgatherv_region(comm, call, region);
-}
-
-cobre_status cb_mpi_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region) {
-    return plugin->region_create(comm, call, region);
-}
-
-cobre_status cb_mpi_region_fence(cobre_region *region, const cb_call *call) {
-    return plugin->region_fence(region, call);
-}
-
 void cb_mpi_region_free(cobre_region *region) {
     plugin->region_free(region);
 }
+
+#define FORWARD(CODE, operation)                                                                                       \
+    cobre_status cb_mpi_##operation(cobre_comm *comm, const cb_call *call) {                                           \
+        return plugin->operation(comm, call);                                                                          \
+    }
+CB_OPERATION_MAP(FORWARD)
+#undef FORWARD

@@ -36,21 +36,19 @@ typedef struct {
     cobre_status (*open)(const cb_options *options, cobre_comm **comm);
     void (*free)(cobre_comm *comm);
     void (*abort)(cobre_comm *comm, int code, const char *text);
-    cobre_status (*split_local)(cobre_comm *comm, const cb_call *call, cobre_comm **local);
-    cobre_status (*barrier)(cobre_comm *comm, const cb_call *call);
-    cobre_status (*broadcast)(cobre_comm *comm, const cb_call *call);
-    cobre_status (*allreduce)(cobre_comm *comm, const cb_call *call);
-    cobre_status (*allgatherv)(cobre_comm *comm, const cb_call *call);
-    cobre_status (*allgatherv_region)(cobre_comm *comm, const cb_call *call, cobre_region *region);
-    cobre_status (*region_create)(cobre_comm *comm, const cb_call *call, cobre_region *region);
-    cobre_status (*region_fence)(cobre_region *region, const cb_call *call);
     void (*region_free)(cobre_region *region);
+#define CB_MPI_MEMBER(CODE, operation) cobre_status (*operation)(cobre_comm * comm, const cb_call *call);
+    CB_OPERATION_MAP(CB_MPI_MEMBER)
+#undef CB_MPI_MEMBER
 } cb_mpi_plugin;
 
 /* The one symbol that a plugin exports. */
 #define CB_MPI_SYMBOL cobre_mpi_plugin
 
-/* For `cobre info`: which plugin this process would load, and what it is, or why there is none. */
-void cb_mpi_explain(char *text, size_t len);
+/* cb_options.own */
+struct cb_mpi_options {
+    const char *plugin; /* NULL: by launcher */
+    bool check;         /* compare calls */
+};
 
 #endif

@@ -65,7 +65,7 @@ cobre_status cb_plugin_fail(struct cb_mpi_comm *comm, const cb_call *call, const
         char text[224];
         error_text(code, text, sizeof text);
         comm->failure = (cb_failure){
-            .cause = COBRE_CAUSE_TRANSPORT, .culprit = (uint32_t)comm->base.rank, .pid = getpid(), .code = code};
+            .cause = COBRE_CAUSE_TRANSPORT, .culprit = (uint32_t)comm->base.rank, .pid = getpid(), .mpi_code = code};
         snprintf(comm->failure.text, sizeof comm->failure.text, "%s: %s", what, text);
     }
     process.broken = true;
@@ -258,7 +258,7 @@ static cobre_status open_world(const cb_options *options, cobre_comm **comm) {
     cobre_status status = initialise();
     if (status)
         return status;
-    int code = make(MPI_COMM_WORLD, false, options->check, &made);
+    int code = make(MPI_COMM_WORLD, false, ((const struct cb_mpi_options *)options->own)->check, &made);
     if (code != MPI_SUCCESS)
         return refuse(code, "see that there is memory, and room in /dev/shm",
                       "MPI could not make a communicator of our own");
@@ -283,7 +283,7 @@ static void abort_job(cobre_comm *base, int code, const char *text) {
         MPI_Abort(comm->world, code & 0xff ? code & 0xff : 1);
 }
 
-static cobre_status split_local(cobre_comm *base, const cb_call *call, cobre_comm **local) {
+static cobre_status split_local(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base, *made;
     cobre_status status = cb_plugin_enter(comm, call, comm->world);
     if (status)
@@ -291,7 +291,7 @@ static cobre_status split_local(cobre_comm *base, const cb_call *call, cobre_com
     int code = make(comm->node, true, comm->check, &made);
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Comm_dup", code);
-    *local = &made->base;
+    *call->made = &made->base;
     return COBRE_OK;
 }
 

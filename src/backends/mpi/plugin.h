@@ -67,9 +67,9 @@ cobre_status cb_plugin_barrier(cobre_comm *comm, const cb_call *call);
 cobre_status cb_plugin_broadcast(cobre_comm *comm, const cb_call *call);
 cobre_status cb_plugin_allreduce(cobre_comm *comm, const cb_call *call);
 cobre_status cb_plugin_allgatherv(cobre_comm *comm, const cb_call *call);
-cobre_status cb_plugin_allgatherv_region(cobre_comm *comm, const cb_call *call, cobre_region *region);
-cobre_status cb_plugin_region_create(cobre_comm *comm, const cb_call *call, cobre_region *region);
-cobre_status cb_plugin_region_fence(cobre_region *region, const cb_call *call);
+cobre_status cb_plugin_allgatherv_region(cobre_comm *comm, const cb_call *call);
+cobre_status cb_plugin_region_create(cobre_comm *comm, const cb_call *call);
+cobre_status cb_plugin_region_fence(cobre_comm *comm, const cb_call *call);
 void cb_plugin_region_free(cobre_region *region);
 
 #endif

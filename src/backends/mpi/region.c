@@ -88,7 +88,8 @@ static void zero_own_slice(const struct cb_mpi_comm *comm, const cobre_region *r
     memset((char *)region->data + first, 0, last - first);
 }
 
-cobre_status cb_plugin_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
+cobre_status cb_plugin_region_create(cobre_comm *base, const cb_call *call) {
+    cobre_region *region = call->region;
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
     size_t page = cb_core->page_size();
     region->mapped = (region->bytes / page + 1) * page;
@@ -108,10 +109,10 @@ cobre_status cb_plugin_region_create(cobre_comm *base, const cb_call *call, cobr
     return status ? status : fence(comm, call, region);
 }
 
-cobre_status cb_plugin_region_fence(cobre_region *region, const cb_call *call) {
-    struct cb_mpi_comm *comm = (struct cb_mpi_comm *)region->comm;
+cobre_status cb_plugin_region_fence(cobre_comm *base, const cb_call *call) {
+    struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
     cobre_status status = cb_plugin_enter(comm, call, comm->node);
-    return status ? status : fence(comm, call, region);
+    return status ? status : fence(comm, call, call->region);
 }
 
 /* On a broken communicator the window stays, because freeing it is collective. It also stays when a sealed one cannot be
@@ -157,7 +158,7 @@ static int exchange_nodes(struct cb_mpi_comm *comm, const cb_call *call) {
     return code;
 }
 
-cobre_status cb_plugin_allgatherv_region(cobre_comm *base, const cb_call *call, cobre_region *region) {
+cobre_status cb_plugin_allgatherv_region(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
     size_t size = cb_core->type_size(call->type);
     cobre_status status = cb_plugin_enter(comm, call, comm->world);
@@ -169,12 +170,12 @@ cobre_status cb_plugin_allgatherv_region(cobre_comm *base, const cb_call *call, 
     char *own = (char *)call->recv + call->displs[base->rank] * size;
     if (call->count && own != call->send)
         memcpy(own, call->send, call->count * size);
-    status = fence(comm, call, region);
+    status = fence(comm, call, call->region);
     if (status || comm->nodes == 1)
         return status;
     if (base->node_rank == 0)
         code = exchange_nodes(comm, call);
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Allgatherv, MPI_Bcast", code);
-    return fence(comm, call, region);
+    return fence(comm, call, call->region);
 }

@@ -58,8 +58,8 @@ cobre_status cb_shm_barrier(cobre_comm *comm, const cb_call *call) {
     return meet(shm(comm), call);
 }
 
-cobre_status cb_shm_region_fence(cobre_region *region, const cb_call *call) {
-    return meet(shm(region->comm), call);
+cobre_status cb_shm_region_fence(cobre_comm *comm, const cb_call *call) {
+    return meet(shm(comm), call);
 }
 
 cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
@@ -282,13 +282,13 @@ cobre_status cb_shm_allreduce(cobre_comm *base, const cb_call *call) {
                                                          : reduce_by_slices(comm, call, bytes);
 }
 
-cobre_status cb_shm_allgatherv_region(cobre_comm *base, const cb_call *call, cobre_region *region) {
+cobre_status cb_shm_allgatherv_region(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
     size_t size = cb_type_size(call->type);
     cobre_status status = meet(comm, call);
     if (status)
         return status;
     if (call->count)
-        copy((unsigned char *)region->data + call->displs[base->rank] * size, call->send, call->count * size);
+        copy((unsigned char *)call->region->data + call->displs[base->rank] * size, call->send, call->count * size);
     return round_trip(comm, call);
 }

@@ -100,33 +100,6 @@ uint32_t cb_shm_state(struct cb_rank_header *rank) {
     return atomic_load_explicit(&rank->state, memory_order_acquire);
 }
 
-static struct cb_job *jobs; /* of this process and, after a fork, of its parent */
-
-void cb_shm_register(struct cb_job *job) {
-    job->fork_generation = cb_fork_generation;
-    cb_shm_lock();
-    job->next = jobs;
-    jobs = job;
-    cb_shm_unlock();
-}
-
-void cb_shm_forget(struct cb_job *job) {
-    cb_shm_lock();
-    struct cb_job **link = &jobs;
-    while (*link && *link != job)
-        link = &(*link)->next;
-    if (*link)
-        *link = job->next;
-    cb_shm_unlock();
-}
-
-/* exit() without cobre_comm_free is leaving, not dying. A fork's child speaks only for jobs of its own. Where the list cannot
- * be had, because a thread that holds it was stopped, the others see a death. */
-__attribute__((destructor)) static void leave_at_exit(void) {
-    if (!jobs || !cb_shm_try_lock(0.1))
-        return;
-    for (struct cb_job *job = jobs; job; job = job->next)
-        if (job->fork_generation == cb_fork_generation)
-            say_left(job);
-    cb_shm_unlock();
+void cb_shm_at_exit(cobre_comm *comm) {
+    say_left(((struct cb_shm_comm *)comm)->job);
 }

@@ -146,7 +146,8 @@ static struct cb_extent extent_of(const cobre_region *region) {
     return (struct cb_extent){.base = (char *)region->data - page, .bytes = region->mapped, .offset = region->offset};
 }
 
-cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
+cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call) {
+    cobre_region *region = call->region;
     struct cb_extent extent;
     cobre_status status = cb_shm_extent_create((struct cb_shm_comm *)base, call, region->bytes, &extent);
     if (status)
@@ -162,7 +163,7 @@ void cb_shm_region_free(cobre_region *region) {
     cb_shm_extent_free((struct cb_shm_comm *)region->comm, &extent);
 }
 
-cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call, cobre_comm **local) {
+cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = (struct cb_shm_comm *)base;
     struct cb_shm_comm *made = calloc(1, sizeof *made);
     if (!made)
@@ -184,6 +185,6 @@ cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call, cobre_com
     made->bulk_bytes = comm->bulk_bytes;
     atomic_fetch_add_explicit(&comm->job->users, 1, memory_order_relaxed);
     cb_shm_attach_arena(made, (char *)made->arena.base + cb_page_size());
-    *local = &made->base;
+    *call->made = &made->base;
     return COBRE_OK;
 }

@@ -37,7 +37,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "comm/backend.h"
+#include "backends/shm/config.h"
 
 enum {
     CB_SHM_LAYOUT = 3, /* raised when anything below changes, or how a call is cut into rounds */
@@ -124,8 +124,6 @@ struct cb_job {
     sem_t answered, leave; /* the helper has claimed the rank or not; it shall let go */
     int claim_error;
     bool claimed;
-    unsigned fork_generation;
-    struct cb_job *next; /* list of this process's jobs */
 };
 
 struct cb_shm_comm {
@@ -159,8 +157,6 @@ int cb_shm_init_alive(pthread_mutex_t *alive);
 int cb_shm_claim_rank(struct cb_job *job); /* 0, EBUSY: taken, EOWNERDEAD: who had it died; other errno */
 void cb_shm_release_rank(struct cb_job *job);
 uint32_t cb_shm_state(struct cb_rank_header *rank); /* its state now, DIED found out */
-void cb_shm_register(struct cb_job *job);           /* so that exit() counts as leaving */
-void cb_shm_forget(struct cb_job *job);
 
 /* join.c */
 size_t cb_shm_arena_bytes(size_t size, size_t bulk_bytes);

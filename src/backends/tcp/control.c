@@ -154,45 +154,11 @@ void cb_tcp_say_leave(struct cb_tcp_comm *comm) {
         cb_control_send(comm->control, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
 }
 
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; /* of the list */
-static struct cb_tcp_comm *open_comms;
-
-/* A child of fork() lets go of its parent's connections: they must end when the parent does. */
-static void let_go_after_fork(void) {
-    guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    for (struct cb_tcp_comm *comm = open_comms; comm; comm = comm->next_open)
-        cb_tcp_close(comm);
-    open_comms = NULL;
+void cb_tcp_at_exit(cobre_comm *comm) {
+    cb_tcp_say_leave((struct cb_tcp_comm *)comm);
 }
 
-static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, let_go_after_fork);
-}
-
-void cb_tcp_remember(struct cb_tcp_comm *comm) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&guard);
-    comm->next_open = open_comms;
-    open_comms = comm;
-    pthread_mutex_unlock(&guard);
-}
-
-void cb_tcp_forget(struct cb_tcp_comm *comm) {
-    pthread_mutex_lock(&guard);
-    struct cb_tcp_comm **link = &open_comms;
-    while (*link && *link != comm)
-        link = &(*link)->next_open;
-    if (*link)
-        *link = comm->next_open;
-    pthread_mutex_unlock(&guard);
-}
-
-/* exit() without cobre_comm_free is leaving, not dying. Where the list cannot be had the others see a death. */
-__attribute__((destructor)) static void leave_at_exit(void) {
-    if (!open_comms || pthread_mutex_trylock(&guard) != 0)
-        return;
-    for (struct cb_tcp_comm *comm = open_comms; comm; comm = comm->next_open)
-        cb_tcp_say_leave(comm);
-    pthread_mutex_unlock(&guard);
+/* The parent's connections must end when the parent does. */
+void cb_tcp_after_fork(cobre_comm *comm) {
+    cb_tcp_close((struct cb_tcp_comm *)comm);
 }

@@ -30,7 +30,7 @@ static cobre_status refuse_port(const cb_options *options, const char *host, int
                              ? "set COBRE_TCP_BIND to a name or address of this host"
                              : "set COBRE_TCP_BIND to an address of this host and COBRE_TCP_PORT to a port above 1023";
     return CB_TCP_ERROR(error > 0 ? error : 0, advice, "tcp: rank 0 cannot listen on %s port %u: %s", host,
-                        options->tcp_port, error < 0 ? gai_strerror(error) : strerror(error));
+                        cb_tcp_own(options)->port, error < 0 ? gai_strerror(error) : strerror(error));
 }
 
 /* Both loopback addresses, because `localhost` may lead to either; one of them may not be there. */
@@ -47,25 +47,29 @@ static void listen_on_loopback(struct cb_listeners *listeners, uint16_t port, in
 static cobre_status open_listeners(struct gathering *gathering) {
     const cb_options *options = gathering->options;
     struct cb_listeners *listeners = &gathering->listeners;
-    uint16_t port = options->tcp_port;
-    bool beyond = options->tcp_token[0] || options->tcp_open;
+    uint16_t port = cb_tcp_own(options)->port;
+    bool beyond = cb_tcp_own(options)->token[0] || cb_tcp_own(options)->open;
     int error = 0;
-    if (options->tcp_listen_fd >= 0) {
-        fcntl(options->tcp_listen_fd, F_SETFL, O_NONBLOCK);
-        listeners->fds[listeners->count++] = options->tcp_listen_fd;
+    if (cb_tcp_own(options)->listen_fd >= 0) {
+        fcntl(cb_tcp_own(options)->listen_fd, F_SETFL, O_NONBLOCK);
+        listeners->fds[listeners->count++] = cb_tcp_own(options)->listen_fd;
         return COBRE_OK;
     }
-    if (options->tcp_bind && !beyond && !cb_net_is_loopback(options->tcp_bind))
+    if (cb_tcp_own(options)->bind && !beyond && !cb_net_is_loopback(cb_tcp_own(options)->bind))
         return CB_TCP_ERROR(
             0, "set COBRE_TCP_TOKEN to the same secret on all ranks, or COBRE_TCP_OPEN=1 to trust the network",
-            "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token", options->tcp_bind);
-    if (options->tcp_bind || beyond)
-        cb_net_listen(listeners, options->tcp_bind, &port, &error);
+            "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token", cb_tcp_own(options)->bind);
+    if (cb_tcp_own(options)->bind || beyond)
+        cb_net_listen(listeners, cb_tcp_own(options)->bind, &port, &error);
     else
         listen_on_loopback(listeners, port, &error);
     if (listeners->count)
         return COBRE_OK;
-    return refuse_port(options, options->tcp_bind ? options->tcp_bind : beyond ? "all addresses" : "loopback", error);
+    return refuse_port(options,
+                       cb_tcp_own(options)->bind ? cb_tcp_own(options)->bind
+                       : beyond                  ? "all addresses"
+                                                 : "loopback",
+                       error);
 }
 
 /* Where the guest can be reached for its ring link: where it comes from, at the port that it told. */
@@ -189,7 +193,7 @@ static cobre_status judge_and_seat(struct gathering *gathering, struct cb_guest 
     }
     cb_keeper_answer(gathering->keeper, guest, refusal);
     /* It knew the token, so it is one of ours, and the job cannot be what was meant. */
-    if (refusal == CB_REFUSED_SIZE && gathering->options->tcp_token[0]) {
+    if (refusal == CB_REFUSED_SIZE && cb_tcp_own(gathering->options)->token[0]) {
         char text[128];
         snprintf(text, sizeof text, "rank %u was told that there are %u ranks, rank 0 that there are %zu",
                  guest->hello.rank, guest->hello.size, comm->base.size);
@@ -263,7 +267,7 @@ cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *optio
     cobre_status status = open_listeners(&gathering);
     cb_net_listen_unix(&gathering.listeners);
     gathering.addresses = calloc(comm->base.size, sizeof *gathering.addresses);
-    gathering.keeper = cb_keeper_open(&gathering.listeners, options->tcp_token, comm->base.size, gathering.job);
+    gathering.keeper = cb_keeper_open(&gathering.listeners, cb_tcp_own(options)->token, comm->base.size, gathering.job);
     if (!status && (!gathering.addresses || !gathering.keeper))
         status = CB_TCP_ERROR(ENOMEM, "free memory", "tcp: rank 0 is out of memory");
     if (!status)

@@ -115,13 +115,11 @@ cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {
         release(comm);
         return status;
     }
-    cb_tcp_remember(comm);
     *result = &comm->base;
     return COBRE_OK;
 }
 
 void cb_tcp_free(cobre_comm *base) {
-    cb_tcp_forget(tcp(base));
     cb_tcp_say_leave(tcp(base));
     release(tcp(base));
 }
@@ -198,19 +196,19 @@ cobre_status cb_tcp_allgatherv(cobre_comm *base, const cb_call *call) {
     return travel(base, call, small, cb_star_allgatherv, cb_ring_allgatherv, cb_hub_allgatherv);
 }
 
-cobre_status cb_tcp_allgatherv_region(cobre_comm *base, const cb_call *call, cobre_region *region) {
-    (void)region; /* call->recv is its memory, this rank's own */
-    return cb_tcp_allgatherv(base, call);
+cobre_status cb_tcp_allgatherv_region(cobre_comm *base, const cb_call *call) {
+    return cb_tcp_allgatherv(base, call); /* call->recv is the region's memory, this rank's own */
 }
 
-cobre_status cb_tcp_split_local(cobre_comm *base, const cb_call *call, cobre_comm **local) {
+cobre_status cb_tcp_split_local(cobre_comm *base, const cb_call *call) {
     cobre_status status = cb_tcp_barrier(base, call);
-    return status ? status : cb_local_open(NULL, local);
+    return status ? status : cb_local_split_local(base, call);
 }
 
 /* Each rank makes its own block and tells how many bytes it had, or that they were enough. The ranks agree on the least,
  * so that all have a block or none. */
-cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call, cobre_region *region) {
+cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call) {
+    cobre_region *region = call->region;
     const uint64_t enough = UINT64_MAX;
     cobre_status made = cb_heap_region_create(base, region);
     uint64_t mine = made ? cobre_last_error()->actual : enough, least = enough;
@@ -228,11 +226,7 @@ cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call, cobre_r
     return made ? made : cb_heap_region_refuse(base, region->bytes, least, ENOMEM);
 }
 
-cobre_status cb_tcp_region_fence(cobre_region *region, const cb_call *call) {
-    (void)region, (void)call;
+cobre_status cb_tcp_region_fence(cobre_comm *base, const cb_call *call) {
+    (void)base, (void)call;
     return COBRE_OK;
-}
-
-void cb_tcp_region_free(cobre_region *region) {
-    cb_heap_region_free(region);
 }

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "backends/tcp/config.h"
 #include "backends/tcp/wire.h"
 
 struct cb_piece {
@@ -78,7 +79,6 @@ struct cb_tcp_comm {
     struct cb_watch *watch;
     cb_failure failure; /* cause NONE: not broken */
     double timeout;
-    struct cb_tcp_comm *next_open; /* this process's list, for exit() and fork() */
 };
 
 /* flow.c */
@@ -93,8 +93,6 @@ cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t p
 bool cb_tcp_alarm(struct cb_tcp_comm *comm); /* reads the alarm; true when the communicator is broken now */
 cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call);
 void cb_tcp_say_leave(struct cb_tcp_comm *comm);
-void cb_tcp_remember(struct cb_tcp_comm *comm); /* so that exit() counts as leaving */
-void cb_tcp_forget(struct cb_tcp_comm *comm);
 
 void cb_control_send(int fd, uint8_t tag, const cb_failure *failure);
 /* The next frame's tag, with *failure filled for FAILED; 0: nothing more now; -1: the connection ended, or nonsense

@@ -108,18 +108,17 @@ static bool prepare(struct agent *agent) {
     const struct order *order = &agent->order;
     if (!take_environment(order->environment) || !move_to(order->directory, order->host))
         return false;
+    cobre_backend backend = cb_backend_named(order->backend);
     job->agent = order->host;
-    job->options = (struct run_options){.size = order->size,
-                                        .backend = COBRE_TCP,
-                                        .label = true /* all output comes to us */,
-                                        .program = order->program};
-    snprintf(job->token, sizeof job->token, "%s", order->token);
-    job->coordinator = order->coordinator;
-    job->port = order->port;
+    job->options = (struct run_options){
+        .size = order->size, .backend = backend, .label = true /* all output comes to us */, .program = order->program};
+    job->launch =
+        (cb_launch){.size = order->size, .coordinator = order->coordinator, .port = order->port, .listen_fd = -1};
+    snprintf(job->launch.name, sizeof job->launch.name, "%s", order->name);
     job->ranks = calloc(order->size, sizeof *job->ranks);
-    bool good = cb_environment_has(COBRE_TCP) && job->ranks && getrlimit(RLIMIT_NOFILE, &job->files) == 0 &&
-                cb_signals_catch() && open_input(agent) && (order->rank || cb_environment_listen(job, false)) &&
-                cb_guard_start(job);
+    bool good = cb_built_in(backend) && cb_backend_at(backend)->over_hosts && job->ranks &&
+                getrlimit(RLIMIT_NOFILE, &job->files) == 0 && cb_signals_catch() && open_input(agent) &&
+                (order->rank || cb_environment_prepare_here(job)) && cb_guard_start(job);
     if (!good)
         fprintf(stderr, "cobre run: %s: cannot prepare rank %zu: %s\n", order->host, order->rank, strerror(errno));
     return good;
@@ -135,7 +134,7 @@ static int start(struct agent *agent) {
     agent->rank = &job->ranks[index];
     if (index)
         cb_close(&agent->feed);
-    say(agent, FRAME_STARTED, (uint32_t)agent->rank->pid, index ? 0 : job->port);
+    say(agent, FRAME_STARTED, (uint32_t)agent->rank->pid, index ? 0 : job->launch.port);
     return 0;
 }
 
@@ -289,7 +288,8 @@ static void forget(struct agent *agent) {
 
 int cb_command_agent(int argc, char **argv) {
     (void)argv;
-    static struct agent agent = {.feed = -1, .job = {.guard_fd = -1, .null_fd = -1, .input_fd = -1, .listen_fd = -1}};
+    static struct agent agent = {.feed = -1,
+                                 .job = {.guard_fd = -1, .null_fd = -1, .input_fd = -1, .launch.listen_fd = -1}};
     if (argc > 1 || isatty(STDIN_FILENO))
         return cb_usage_error("", "'agent' is not for you: cobre run --hosts starts it");
     int code = read_order(&agent);

@@ -1,8 +1,8 @@
 /* frame.c: frames as bytes, and back. Nothing here reads or writes anything.
  *
  * A frame is a byte for its type, 4 bytes for its length, most significant first, and as many bytes. Numbers in it are
- * 4 bytes. An order is a sequence of texts, each with a 0 at its end: version, host, rank, size, coordinator, port,
- * token, directory, number of variables, variables, program and arguments. */
+ * 4 bytes. An order is a sequence of texts, each with a 0 at its end: version, host, rank, size, backend, coordinator,
+ * port, name, directory, number of variables, variables, program and arguments. */
 #include "cli/run/frame.h"
 
 #include <errno.h>
@@ -80,9 +80,10 @@ bool cb_order_put(struct text *text, const struct order *order) {
     put_text(&body, order->host);
     put_decimal(&body, order->rank);
     put_decimal(&body, order->size);
+    put_text(&body, order->backend);
     put_text(&body, order->coordinator);
     put_decimal(&body, order->port);
-    put_text(&body, order->token);
+    put_text(&body, order->name);
     put_text(&body, order->directory);
     put_decimal(&body, variables);
     for (char **variable = order->environment; *variable; variable++)
@@ -150,9 +151,10 @@ bool cb_order_get(char *bytes, size_t count, struct order *order) {
     order->host = next_text(&reading);
     order->rank = next_decimal(&reading, CB_MAX_RANKS - 1);
     order->size = next_decimal(&reading, CB_MAX_RANKS);
+    order->backend = next_text(&reading);
     order->coordinator = next_text(&reading);
     order->port = (uint16_t)next_decimal(&reading, UINT16_MAX);
-    order->token = next_text(&reading);
+    order->name = next_text(&reading);
     order->directory = next_text(&reading);
     size_t variables = next_decimal(&reading, texts_left(&reading));
     order->environment = next_list(&reading, variables);

@@ -34,8 +34,8 @@ struct frame {
 
 /* What the first frame asks of an agent. Points into the frame. */
 struct order {
-    const char *host; /* the agent's, as the launcher calls it */
-    const char *coordinator, *token, *directory;
+    const char *host;                                     /* the agent's, as the launcher calls it */
+    const char *backend, *coordinator, *name, *directory; /* name: cb_launch.name */
     size_t rank, size;
     uint16_t port; /* 0 for rank 0, whose agent chooses it */
     char **environment, **program;

@@ -58,7 +58,7 @@ static void wait_until_gone(const pid_t *groups, size_t count) {
     }
 }
 
-static _Noreturn void guard(const char *segment) {
+static _Noreturn void guard(const struct job *job) {
     static pid_t groups[CB_MAX_RANKS];
     size_t count = 0;
     pid_t record;
@@ -71,8 +71,8 @@ static _Noreturn void guard(const char *segment) {
     for (size_t i = 0; i < count; i++)
         kill(-groups[i], SIGKILL);
     wait_until_gone(groups, count);
-    if (count && segment[0])
-        cb_segment_remove(segment);
+    if (count)
+        cb_environment_end(job);
     _exit(0);
 }
 
@@ -85,7 +85,7 @@ bool cb_guard_start(struct job *job) {
     job->guard = fork();
     if (job->guard == 0) {
         withdraw(records[0]); /* closes our end of `ready` */
-        guard(job->segment);
+        guard(job);
     }
     cb_signals_unblock(&old);
     close(records[0]);

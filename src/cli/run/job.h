@@ -103,11 +103,7 @@ struct job {
     int64_t deadline;  /* of the stage, in ms of the monotonic clock */
     int passed_signal; /* the first SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
     int start_code;    /* of a rank elsewhere that could not be started; 0: none */
-    char segment[64];  /* shm: its name; empty otherwise */
-    char token[65];    /* tcp: the secret, in hexadecimal */
-    const char *coordinator;
-    uint16_t port;     /* 0: not known yet */
-    int listen_fd;     /* for rank 0; -1: none */
+    cb_launch launch;  /* port 0: not known yet */
     const char *agent; /* in an agent: its host, as the launcher calls it */
     pid_t guard;
     int guard_fd;          /* the only write end of the guard's pipe */
@@ -125,10 +121,10 @@ void cb_hosts_free(struct host_list *list);
 /* options.c: -1 when the job should run, otherwise the exit code. */
 int cb_run_options(int argc, char **argv, struct run_options *options);
 
-/* environment.c: what a backend needs, before the first rank and in each. */
-bool cb_environment_has(cobre_backend backend); /* the launcher knows how */
+/* environment.c: what a backend needs, before the first rank, in each, and at the end. */
 bool cb_environment_prepare(struct job *job);
-bool cb_environment_listen(struct job *job, bool loopback); /* tcp: opens listen_fd and sets the port */
+bool cb_environment_prepare_here(struct job *job); /* on the host of rank 0 */
+void cb_environment_end(const struct job *job);
 void cb_environment_set(const struct job *job, size_t rank, int error_fd);
 bool cb_environment_is_of_host(const char *variable); /* "NAME=value" that means nothing elsewhere */
 

@@ -65,15 +65,14 @@ static int parse_size(const char *text, size_t *size) {
 }
 
 static int parse_backend(const char *name, cobre_backend *backend) {
-    for (*backend = COBRE_LOCAL; *backend <= COBRE_MPI; (*backend)++)
-        if (strcmp(name, cobre_backend_name(*backend)) == 0)
-            break;
-    if (*backend > COBRE_MPI)
+    *backend = cb_backend_named(name);
+    if (!*backend)
         return cb_usage_error("run", "--backend %s: no backend has this name; 'cobre info' shows which there are",
                               name);
-    if (*backend == COBRE_MPI)
-        return cb_usage_error("run", "--backend mpi: the ranks of an MPI job are started by that MPI's mpiexec");
-    if (!cb_built_in(*backend) || !cb_environment_has(*backend))
+    if (cb_backend_at(*backend)->own_size)
+        return cb_usage_error("run", "--backend %s: the ranks of such a job are started by its own launcher (mpiexec)",
+                              name);
+    if (!cb_built_in(*backend))
         return cb_usage_error("run", "--backend %s: not in this build, which has: %s", name, cb_built_in_list());
     return 0;
 }
@@ -110,7 +109,7 @@ static size_t default_size(void) {
 }
 
 static int settle_hosts(struct run_options *options) {
-    if (options->backend != COBRE_AUTO && options->backend != COBRE_TCP)
+    if (options->backend != COBRE_AUTO && !cb_backend_at(options->backend)->over_hosts)
         return cb_usage_error("run", "--backend %s: ranks on several hosts need tcp",
                               cobre_backend_name(options->backend));
     if (options->size == 0)

@@ -69,12 +69,13 @@ static bool put_order(const struct job *job, size_t index, struct text *text) {
     if (good) {
         errno = E2BIG;
         good = cb_order_put(text, &(struct order){.host = job->ranks[index].host,
-                                                  .coordinator = job->coordinator,
-                                                  .token = job->token,
+                                                  .backend = cobre_backend_name(job->options.backend),
+                                                  .coordinator = job->launch.coordinator,
+                                                  .name = job->launch.name,
                                                   .directory = directory,
                                                   .rank = index,
                                                   .size = job->options.size,
-                                                  .port = job->port,
+                                                  .port = job->launch.port,
                                                   .environment = environment,
                                                   .program = job->options.program});
     }
@@ -138,7 +139,7 @@ bool cb_remote_connecting(const struct job *job) {
 int cb_remote_start(struct job *job) {
     int code = 0;
     while (code == 0 && job->started < job->options.size &&
-           (job->started == 0 || (job->port && connecting(job) < AT_ONCE))) {
+           (job->started == 0 || (job->launch.port && connecting(job) < AT_ONCE))) {
         code = start_one(job, job->started);
         if (code == 0) {
             job->started++;
@@ -210,7 +211,7 @@ static bool take_start(struct job *job, struct rank *rank, uint32_t pid, uint32_
     if (rank == job->ranks && (port == 0 || port > UINT16_MAX))
         return false;
     if (rank == job->ranks)
-        job->port = (uint16_t)port;
+        job->launch.port = (uint16_t)port;
     rank->link.pid = (pid_t)pid;
     rank->link.connected = true;
     rank->link.contact = CONNECTED;

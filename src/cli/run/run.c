@@ -344,8 +344,7 @@ static void bury(struct job *job) {
         while (waitpid(job->ranks[i].pid, NULL, 0) < 0 && errno == EINTR)
             ;
     cb_guard_end(job);
-    if (job->segment[0])
-        cb_segment_remove(job->segment);
+    cb_environment_end(job);
 }
 
 /* Our reader may be slow, but a signal ends the wait for it. */
@@ -383,7 +382,7 @@ static void forget(struct job *job, struct pollfd *fds) {
 }
 
 static int run(int argc, char **argv, bool self) {
-    struct job job = {.guard_fd = -1, .null_fd = -1, .listen_fd = -1, .deadline = INT64_MAX};
+    struct job job = {.guard_fd = -1, .null_fd = -1, .launch.listen_fd = -1, .deadline = INT64_MAX};
     int code = cb_run_options(argc, argv, &job.options);
     job.options.self = self;
     if (code >= 0) {

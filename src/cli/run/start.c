@@ -162,7 +162,7 @@ int cb_rank_start(struct job *job, size_t index) {
         open_ends(job, index, &ends) ? start(job, index, job->options.program, &ends) : cannot_start(job, index, errno);
     close_ends(&ends);
     if (index == 0)
-        cb_close(&job->listen_fd); /* now it is rank 0's alone */
+        cb_close(&job->launch.listen_fd); /* now it is rank 0's alone */
     return code;
 }
 

@@ -1,0 +1,43 @@
+/* config.c: the mpi backend as the core sees it: the variables of MPI launchers, and its own. */
+#include "backends/mpi/config.h"
+
+#include "comm/select.h"
+
+#if COBRE_HAVE_MPI
+
+static cobre_status from_environment(cb_options *options) {
+    struct cb_mpi_options *own = (struct cb_mpi_options *)options->own;
+    own->plugin = cb_variable(CB_ENV_MPI_PLUGIN);
+    return cb_read_switch(COBRE_MPI, "COBRE_CHECK", &own->check);
+}
+
+static cobre_status from_config(const cobre_config *config, cb_options *options) {
+    *(struct cb_mpi_options *)options->own =
+        (struct cb_mpi_options){.plugin = config->mpi_plugin, .check = config->check};
+    return COBRE_OK;
+}
+
+#endif
+
+const cb_backend cb_mpi_backend = {
+    .signs = (const char *const[]){"PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                   "MPI_LOCALRANKID", "SLURM_PROCID", NULL},
+    .sizes = (const cb_size_sign[]){{.name = "OMPI_COMM_WORLD_SIZE"},
+                                    {.name = "PMI_SIZE"},
+                                    {.name = "SLURM_NTASKS"},
+                                    {.name = "OMPI_COMM_WORLD_RANK", .is_rank = true},
+                                    {.name = "PMI_RANK", .is_rank = true},
+                                    {.name = "SLURM_PROCID", .is_rank = true},
+                                    {.name = "MPI_LOCALRANKID", .is_rank = true},
+                                    {.name = NULL}},
+    .own_size = true,
+#if COBRE_HAVE_MPI
+    .from_environment = from_environment,
+    .from_config = from_config,
+    .explain = cb_mpi_explain,
+    .open = cb_mpi_open,
+    .free = cb_mpi_free,
+    .abort = cb_mpi_abort,
+    .region_free = cb_mpi_region_free,
+#endif
+};

@@ -1,0 +1,22 @@
+/* config.h: what the shm backend itself is told about its job, and its functions that the descriptor names. */
+#ifndef COBRE_BACKENDS_SHM_CONFIG_H
+#define COBRE_BACKENDS_SHM_CONFIG_H
+
+#include "comm/backend.h"
+
+/* cb_options.own */
+struct cb_shm_options {
+    const char *name; /* of the segment, with '/' */
+};
+
+static inline const char *cb_shm_own_name(const cb_options *options) {
+    return ((const struct cb_shm_options *)options->own)->name;
+}
+
+cobre_status cb_shm_open(const cb_options *options, cobre_comm **comm);
+void cb_shm_free(cobre_comm *comm);
+void cb_shm_abort(cobre_comm *comm, int code, const char *text);
+void cb_shm_region_free(cobre_region *region);
+void cb_shm_at_exit(cobre_comm *comm);
+
+#endif
