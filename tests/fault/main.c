@@ -17,7 +17,7 @@ extern const check_case start_cases[], fake_cases[], secret_cases[], stranger_ca
 
 static const check_case *const tables[] = {
     death_cases, kill_cases, join_cases,   name_cases,  waiting_cases,  space_cases, cycle_cases, process_cases,
-#ifdef COBRE_HAVE_TCP
+#if COBRE_HAVE_TCP
     start_cases, fake_cases, secret_cases, dying_cases, stranger_cases, again_cases,
 #endif
     NULL};
