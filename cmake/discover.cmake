@@ -2,7 +2,8 @@
 #     -DOUTPUT=... -P discover.cmake
 # Asks PROGRAM --list [ARGUMENT] for its cases and writes one test for each, for ctest to read. A line is the name and what
 # is to be known of the case: "timed", it promises something about time (TIMED=OFF leaves it out); "busy", it computes
-# (the others mostly wait, see tests/CMakeLists.txt for what that means); "slow", it is for `make soak`. ONLY leaves out every case that has not this mark.
+# (the others mostly wait, see tests/CMakeLists.txt for what that means); "slow", it is for `make soak`. ONLY leaves out
+# every case that has not this mark.
 # A name that ends in .r3 is a case with 3 ranks, which the program takes as two arguments. RANKS=3|8: only these.
 execute_process(COMMAND ${PROGRAM} --list ${ARGUMENT} OUTPUT_VARIABLE list OUTPUT_STRIP_TRAILING_WHITESPACE
     COMMAND_ERROR_IS_FATAL ANY)

@@ -199,6 +199,10 @@ struct cb_details {
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
                       const struct cb_details *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+const char *cb_operation_name(unsigned operation);
+/* Writes "allreduce(sum, f64, count 4)" into text. */
+void cb_describe(const cb_fingerprint *print, char *text, size_t len);
+
 /* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON must
  * stay JSON. */
 size_t cb_utf8_length(const unsigned char *text);
@@ -219,9 +223,6 @@ typedef struct {
 void cb_find_mismatch(cb_failure *failure, size_t size, const cb_fingerprint *(*call_of)(const void *comm, size_t rank),
                       const void *comm);
 cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_t sequence, const cb_failure *failure);
-const char *cb_operation_name(unsigned operation);
-/* Writes "allreduce(sum, f64, count 4)" into text. */
-void cb_describe(const cb_fingerprint *print, char *text, size_t len);
 
 /* limits.c: what this process may use. */
 size_t cb_usable_cores(void);    /* by affinity, cut by the cgroup's quota; at least 1 */

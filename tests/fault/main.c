@@ -13,14 +13,25 @@
 
 extern const check_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], space_cases[],
     cycle_cases[], process_cases[];
-extern const check_case start_cases[], fake_cases[], secret_cases[], stranger_cases[], dying_cases[], again_cases[];
+extern const check_case tcp_join_cases[], fake_cases[], secret_cases[], stranger_cases[], dying_cases[], again_cases[];
 
-static const check_case *const tables[] = {
-    death_cases, kill_cases, join_cases,   name_cases,  waiting_cases,  space_cases, cycle_cases, process_cases,
+static const check_case *const tables[] = {death_cases,
+                                           kill_cases,
+                                           join_cases,
+                                           name_cases,
+                                           waiting_cases,
+                                           space_cases,
+                                           cycle_cases,
+                                           process_cases,
 #if COBRE_HAVE_TCP
-    start_cases, fake_cases, secret_cases, dying_cases, stranger_cases, again_cases,
+                                           tcp_join_cases,
+                                           fake_cases,
+                                           secret_cases,
+                                           dying_cases,
+                                           stranger_cases,
+                                           again_cases,
 #endif
-    NULL};
+                                           NULL};
 
 static check_case chosen[256]; /* those of the backend */
 

@@ -1,6 +1,6 @@
 /* operations.h: every collective as one function of the same shape, to be interrupted in all ways. */
-#ifndef COBRE_FAULT_OPERATIONS_H
-#define COBRE_FAULT_OPERATIONS_H
+#ifndef COBRE_TEST_FAULT_OPERATIONS_H
+#define COBRE_TEST_FAULT_OPERATIONS_H
 
 #include "kit/harness.h"
 

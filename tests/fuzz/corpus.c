@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "backends/tcp/wire.h"
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 #include "kit/check.h"
 
 enum { MOST = 1024 };

@@ -4,8 +4,8 @@
  * link it with corpus.c, which gives it the seeds and what the fuzzer has found so far. The property is the same for every
  * message: what the parser accepts, packed again, is the same bytes but for the reserved ones, which are 0; so nothing is
  * lost, invented or read beyond the end. */
-#ifndef COBRE_FUZZ_H
-#define COBRE_FUZZ_H
+#ifndef COBRE_TEST_FUZZ_H
+#define COBRE_TEST_FUZZ_H
 
 #include <stddef.h>
 #include <stdint.h>

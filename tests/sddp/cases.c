@@ -1,11 +1,11 @@
 /* cases.c: the reference cases: built here, or read from tables. */
-#include "cases.h"
+#include "sddp/cases.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "hydro_kit.h"
+#include "sddp/hydro_kit.h"
 
 #define INF INFINITY
 

@@ -1,6 +1,6 @@
 /* cases.h: reference cases with published optima. */
-#ifndef CASES_H
-#define CASES_H
+#ifndef COBRE_TEST_SDDP_CASES_H
+#define COBRE_TEST_SDDP_CASES_H
 
 #include "sddp/problem/problem.h"
 

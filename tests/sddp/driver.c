@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases.h"
 #include "kit/mpich_nap.h"
-#include "starve.h"
+#include "sddp/cases.h"
+#include "sddp/starve.h"
 
 typedef struct {
     cobre_comm *comm;

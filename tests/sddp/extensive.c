@@ -1,5 +1,5 @@
 /* extensive.c: see extensive.h. Built depth first. */
-#include "extensive.h"
+#include "sddp/extensive.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* extensive.h: the whole scenario tree as one LP. */
-#ifndef EXTENSIVE_H
-#define EXTENSIVE_H
+#ifndef COBRE_TEST_SDDP_EXTENSIVE_H
+#define COBRE_TEST_SDDP_EXTENSIVE_H
 
 #include "sddp/problem/problem.h"
 

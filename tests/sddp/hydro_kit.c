@@ -1,5 +1,5 @@
 /* hydro_kit.c: helpers of the tests that read cases. */
-#include "hydro_kit.h"
+#include "sddp/hydro_kit.h"
 
 #include <dirent.h>
 #include <math.h>

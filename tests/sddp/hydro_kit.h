@@ -1,6 +1,6 @@
 /* hydro_kit.h: cases made up in a temporary folder, and what the readers say about them. */
-#ifndef HYDRO_KIT_H
-#define HYDRO_KIT_H
+#ifndef COBRE_TEST_SDDP_HYDRO_KIT_H
+#define COBRE_TEST_SDDP_HYDRO_KIT_H
 
 #include <stddef.h>
 #include <stdint.h>

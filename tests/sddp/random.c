@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "extensive.h"
+#include "sddp/extensive.h"
 
 enum { CHAIN, MARKOV, CYCLE, KINDS };
 

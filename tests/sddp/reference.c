@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cases.h"
-#include "extensive.h"
 #include "kit/check.h"
+#include "sddp/cases.h"
+#include "sddp/extensive.h"
 
 static cobre_comm *comm;
 

@@ -1,5 +1,5 @@
 /* starve.c: see starve.h. The linker sends the program's own calls here (--wrap). */
-#include "starve.h"
+#include "sddp/starve.h"
 
 #include <limits.h>
 #include <stdatomic.h>

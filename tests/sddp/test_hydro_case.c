@@ -1,5 +1,5 @@
 /* test_hydro_case.c: the programs that the shipped cases become, against hand calculation. */
-#include "hydro_kit.h"
+#include "sddp/hydro_kit.h"
 
 #include <math.h>
 

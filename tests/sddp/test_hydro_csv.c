@@ -1,5 +1,5 @@
 /* test_hydro_csv.c: tables as programs and people write them, and where a JSON value stands. */
-#include "hydro_kit.h"
+#include "sddp/hydro_kit.h"
 
 #include <locale.h>
 

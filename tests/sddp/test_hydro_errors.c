@@ -3,7 +3,7 @@
  * A mistake is an edit of a case that is right. */
 #include <unistd.h>
 
-#include "hydro_kit.h"
+#include "sddp/hydro_kit.h"
 
 static kit_result r;
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cases.h"
 #include "kit/check.h"
+#include "sddp/cases.h"
 #include "sddp/lp/lp.h"
 #include "sddp/problem/path.h"
 #include "sddp/read/reader.h"

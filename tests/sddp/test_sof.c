@@ -1,6 +1,6 @@
 /* test_sof.c: each mistake in a StochOptFormat file is found at its line, all of them at once; and no bytes crash the
  * reader, or the bounds that are found from what it read. */
-#include "hydro_kit.h"
+#include "sddp/hydro_kit.h"
 
 #define GAS "gas.sof.json", "gas.sof.json"
 #define WHOLE GAS, NULL

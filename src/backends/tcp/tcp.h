@@ -158,6 +158,8 @@ void cb_keeper_close(struct cb_door_keeper *keeper);
 /* coordinator.c, worker.c: make the connections of a communicator whose rank, size and arrays are there. */
 cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options);
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options);
+
+/* tcp.c */
 bool cb_tcp_interrupted(const cb_options *options);
 void cb_tcp_close(struct cb_tcp_comm *comm); /* all connections */
 

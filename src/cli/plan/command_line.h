@@ -1,6 +1,6 @@
 /* command_line.h: a command line that is read by tables of options (sddp/run/options.h), and its help. */
-#ifndef COBRE_CLI_COMMAND_LINE_H
-#define COBRE_CLI_COMMAND_LINE_H
+#ifndef COBRE_CLI_PLAN_COMMAND_LINE_H
+#define COBRE_CLI_PLAN_COMMAND_LINE_H
 
 #include "sddp/run/options.h"
 

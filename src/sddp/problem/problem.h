@@ -123,7 +123,7 @@ typedef struct {
     double **values;
 } cb_scenario;
 
-typedef struct cb_json_lines cb_json_lines; /* json_file.c */
+typedef struct cb_json_lines cb_json_lines; /* sddp/read/json_file.c */
 
 struct cobre_sddp_problem {
     char *name;
@@ -217,14 +217,15 @@ size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char
  * whose reader found errors call it too. On failure the problem can only be freed. */
 cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver);
 
-/* json_file.c: the line of a place in the JSON file that was read; 0: not known. */
+/* sddp/read/json_file.c: the line of a place in the JSON file that was read; 0: not known. */
 size_t cb_json_line(cb_json_lines *lines, const char *file, const char *place);
 void cb_json_forget(cobre_sddp_problem *problem); /* when there is nothing more to report */
 
 /* The parts of finish, each in a file of its own. */
-void cb_problem_check(cobre_sddp_problem *problem);                                        /* check.c */
-cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem);         /* openings.c */
-cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *solver); /* value_bound.c */
+void cb_problem_check(cobre_sddp_problem *problem);                                /* check.c */
+cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem); /* openings.c */
+cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem,
+                                         const char *solver); /* sddp/stage/value_bound.c */
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
 cobre_sddp_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);

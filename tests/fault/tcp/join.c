@@ -304,7 +304,7 @@ static void given_listener(void) {
     }
 }
 
-const check_case start_cases[] = {
+const check_case tcp_join_cases[] = {
     {.name = "join_coordinator_first", .run = coordinator_first, .only = COBRE_TCP},
     {.name = "join_workers_first", .run = workers_first, .only = COBRE_TCP},
     {.name = "join_random_order", .run = random_order, .only = COBRE_TCP},

@@ -2,8 +2,8 @@
  *
  * `plan` says how each process of a job opens its communicator: slot r of the job uses plan[r], which may lie about its
  * rank, its size or its token. The parent's own connections play strangers, false ranks and false coordinators. */
-#ifndef COBRE_TCP_PEERS_H
-#define COBRE_TCP_PEERS_H
+#ifndef COBRE_TEST_FAULT_TCP_PEERS_H
+#define COBRE_TEST_FAULT_TCP_PEERS_H
 
 #include "backends/tcp/wire.h"
 #include "kit/harness.h"

@@ -1,9 +1,9 @@
 /* hydro.h: a hydrothermal case while it is read. docs/case-format.md is the format; the names here are its names.
  *
- * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (elements.c,
- * series.c, inflow.c, par.c); then check.c looks at what only the whole shows; and if nothing
- * was wrong, build.c makes one node for each stage. After an error a field may be NaN or an index CB_NONE:
- * comparisons with them are false, so that one mistake is reported once.
+ * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (elements.c, series.c, inflow.c,
+ * par.c); then check.c looks at what only the whole shows; and if nothing was wrong, build.c makes one node for each
+ * stage. After an error a field may be NaN or an index CB_NONE: comparisons with them are false, so that one mistake is
+ * reported once.
  *
  * Units. time: hours or months (h). power: MW. energy: MW h. Water units: flow m3/s, volume hm3, and a flow of 1 over h
  * hours is 0.0036 h hm3. Energy units: flow MW, volume MW h, and a flow of 1 over h is a volume of h. */
@@ -189,7 +189,7 @@ void cb_hydro_read_inflows(cb_hydro_case *c); /* inflow.c */
 void cb_hydro_read_history(cb_hydro_case *c);
 void cb_hydro_read_par(cb_hydro_case *c);         /* par.c */
 void cb_hydro_read_correlation(cb_hydro_case *c); /* correlation.c */
-void cb_hydro_read_load(cb_hydro_case *c);        /* hydro_series.c; after the inflows, which may hold random loads */
+void cb_hydro_read_load(cb_hydro_case *c);        /* series.c; after the inflows, which may hold random loads */
 void cb_hydro_read_changes(cb_hydro_case *c);     /* changes.c */
 bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage,
                        cb_hydro_case *now); /* a copy with the changes made; false: no memory */
