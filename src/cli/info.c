@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -53,6 +54,7 @@ static void gather(struct facts *facts) {
     cb_options options;
     facts->chosen = cb_select(NULL, &options) == COBRE_OK; /* last: nothing may follow on its error */
     facts->backend = facts->chosen ? options.backend : COBRE_AUTO;
+    explicit_bzero(options.own, sizeof options.own); /* it may hold a secret */
 }
 
 static void print_memory(const struct facts *facts) {

@@ -114,7 +114,8 @@ typedef struct {
     bool is_rank;
 } cb_size_sign;
 
-/* A job that a launcher is about to start. The launcher sets `size` and `coordinator`, the backend the rest. */
+/* A job that a launcher is about to start. The launcher sets `size`, `coordinator` and a listen_fd of -1, the backend
+ * the rest. */
 typedef struct {
     size_t size;
     const char *coordinator; /* host of rank 0; NULL: all ranks are on this machine */

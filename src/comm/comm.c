@@ -56,9 +56,10 @@ static void remember(cobre_comm *comm) {
 static void forget(cobre_comm *comm) {
     pthread_mutex_lock(&list_lock);
     cobre_comm **link = &open_comms;
-    while (*link != comm)
+    while (*link && *link != comm)
         link = &(*link)->next_open;
-    *link = comm->next_open;
+    if (*link)
+        *link = comm->next_open;
     pthread_mutex_unlock(&list_lock);
 }
 

@@ -1,4 +1,4 @@
-/* dispatch.h: from a checked call to its backend: a switch, no table of function pointers.
+/* dispatch.h: from a checked collective to its backend: a switch, no table of function pointers.
  *
  * With one backend in the build the switch folds to a direct call, and what that backend does not do leaves no
  * instruction behind: in that build the checks of operations that do nothing are for debugging only. */

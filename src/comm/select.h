@@ -12,7 +12,8 @@ const cb_backend *cb_backend_at(cobre_backend backend);
 bool cb_built_in(cobre_backend backend);
 cobre_backend cb_backend_named(const char *name); /* COBRE_AUTO: none has this name */
 
-/* The backends from the one that auto tries first to the one that it tries last: for (b = cb_first(); b; b = cb_next(b)). */
+/* The backends from the one that auto tries first to the one that it tries last: for (b = cb_first_backend(); b;
+ * b = cb_next_backend(b)). */
 cobre_backend cb_first_backend(void);
 cobre_backend cb_next_backend(cobre_backend backend); /* COBRE_AUTO after the last */
 
@@ -22,8 +23,8 @@ const char *cb_built_in_list(void);
 /* One line: why the environment leads to this backend, or what it lacks (a variable, a build option). */
 void cb_explain(cobre_backend backend, char *text, size_t len);
 
-/* Variables of the environment as values. Each sets an error that names the variable. A variable that is not set leaves
- * *value as it is; cb_read_count needs one that is set. */
+/* Variables of the environment as values. Each sets an error that names the variable. cb_read_count needs one that is
+ * set; to the others one that is not set means: *value as it is, or 0. */
 cobre_status cb_read_count(cobre_backend backend, const char *name, size_t *value);
 cobre_status cb_read_seconds(cobre_backend backend, const char *name, double *value);
 cobre_status cb_read_switch(cobre_backend backend, const char *name, bool *value); /* 0 or 1 */
@@ -32,7 +33,7 @@ bool cb_parse_whole(const char *text, uint64_t *value);
 /* Checks that hold wherever the values came from; *_from names the place. */
 cobre_status cb_check_ranks(const cb_options *options, const char *rank_from, const char *size_from);
 
-/* Appends to a comma-separated list the names that have no value. */
+/* Makes a comma-separated list of the names that have no value. */
 void cb_list_missing(const char *const *names, char *list, size_t size);
 cobre_status cb_missing(cobre_backend backend, const char *list, const char *example);
 

@@ -115,10 +115,10 @@ static const cb_mpi_plugin *load(const char *name_or_path, char *problem, size_t
     void *library =
         strchr(name_or_path, '/') ? dlopen(name_or_path, RTLD_NOW | RTLD_LOCAL) : load_by_name(name_or_path);
     const cb_mpi_plugin *found = library ? dlsym(library, "cobre_mpi_plugin") : NULL;
-    if (found && strcmp(found->abi, CB_VERSION_TEXT) == 0)
+    if (found && strcmp(found->abi, CB_MPI_ABI) == 0)
         return found;
     if (found)
-        snprintf(problem, len, "it belongs to cobre %.32s, this is %s", found->abi, CB_VERSION_TEXT);
+        snprintf(problem, len, "it belongs to cobre %.32s, this is %s", found->abi, CB_MPI_ABI);
     else
         snprintf(problem, len, "%s", dlerror());
     return NULL;

@@ -29,8 +29,11 @@ typedef struct {
     void (*nap)(double seconds);
 } cb_mpi_core;
 
+/* The version, and a number that is raised whenever a struct that both sides use changes between two versions. */
+#define CB_MPI_ABI CB_VERSION_TEXT "/2"
+
 typedef struct {
-    const char *abi; /* CB_VERSION_TEXT of the plugin's build: another version has other structs */
+    const char *abi;                         /* CB_MPI_ABI of the plugin's build: another one has other structs */
     void (*library)(char *text, size_t len); /* "Open MPI v4.1.4"; also before MPI is initialised */
     void (*start)(const cb_mpi_core *core);  /* once, before all that follows */
     cobre_status (*open)(const cb_options *options, cobre_comm **comm);

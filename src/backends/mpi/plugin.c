@@ -297,7 +297,7 @@ static cobre_status split_local(cobre_comm *base, const cb_call *call) {
 
 __attribute__((visibility("default"))) extern const cb_mpi_plugin CB_MPI_SYMBOL;
 const cb_mpi_plugin CB_MPI_SYMBOL = {
-    .abi = CB_VERSION_TEXT,
+    .abi = CB_MPI_ABI,
     .library = library,
     .start = start,
     .open = open_world,

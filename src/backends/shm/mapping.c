@@ -39,20 +39,13 @@ static void watch_forks(void) {
     pthread_atfork(NULL, NULL, renew_guard);
 }
 
-void cb_shm_lock(void) {
+static void lock(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&guard);
 }
 
-bool cb_shm_try_lock(double seconds) {
-    for (double end = cb_now() + seconds; pthread_mutex_trylock(&guard) != 0; cb_nap(1e-3))
-        if (cb_now() > end)
-            return false;
-    return true;
-}
-
-void cb_shm_unlock(void) {
+static void unlock(void) {
     pthread_mutex_unlock(&guard);
 }
 
@@ -90,7 +83,7 @@ void *cb_shm_map(int fd, off_t offset, size_t bytes) {
     void *base = NULL;
     if (fstat(fd, &file) != 0)
         return NULL;
-    cb_shm_lock();
+    lock();
     struct mapping *mapping = find(&file, offset, bytes);
     if (!mapping)
         mapping = add(fd, &file, offset, bytes);
@@ -98,12 +91,12 @@ void *cb_shm_map(int fd, off_t offset, size_t bytes) {
         mapping->users++;
         base = mapping->base;
     }
-    cb_shm_unlock();
+    unlock();
     return base;
 }
 
 void cb_shm_unmap(void *base) {
-    cb_shm_lock();
+    lock();
     struct mapping **link = &mappings;
     while (*link && (*link)->base != base)
         link = &(*link)->next;
@@ -113,7 +106,7 @@ void cb_shm_unmap(void *base) {
         munmap(base, mapping->bytes);
         free(mapping);
     }
-    cb_shm_unlock();
+    unlock();
 }
 
 /* Growing a file beyond this limit (ulimit -f) is a deadly signal, not an error. */

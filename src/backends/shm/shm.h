@@ -141,9 +141,6 @@ struct cb_shm_comm {
 };
 
 /* mapping.c */
-void cb_shm_lock(void); /* of this process's lists */
-bool cb_shm_try_lock(double seconds);
-void cb_shm_unlock(void);
 void *cb_shm_map(int fd, off_t offset, size_t bytes);
 void cb_shm_unmap(void *base);
 /* Makes the pages of [offset, offset + bytes); 0 or errno, ENOSPC or ENOMEM when there are too few. */

@@ -109,6 +109,11 @@ static bool prepare(struct agent *agent) {
     if (!take_environment(order->environment) || !move_to(order->directory, order->host))
         return false;
     cobre_backend backend = cb_backend_named(order->backend);
+    if (!cb_built_in(backend) || !cb_backend_at(backend)->over_hosts) {
+        fprintf(stderr, "cobre run: %s: the cobre there has no %s backend, only: %s\n", order->host, order->backend,
+                cb_built_in_list());
+        return false;
+    }
     job->agent = order->host;
     job->options = (struct run_options){
         .size = order->size, .backend = backend, .label = true /* all output comes to us */, .program = order->program};
@@ -116,8 +121,7 @@ static bool prepare(struct agent *agent) {
         (cb_launch){.size = order->size, .coordinator = order->coordinator, .port = order->port, .listen_fd = -1};
     snprintf(job->launch.name, sizeof job->launch.name, "%s", order->name);
     job->ranks = calloc(order->size, sizeof *job->ranks);
-    bool good = cb_built_in(backend) && cb_backend_at(backend)->over_hosts && job->ranks &&
-                getrlimit(RLIMIT_NOFILE, &job->files) == 0 && cb_signals_catch() && open_input(agent) &&
+    bool good = job->ranks && getrlimit(RLIMIT_NOFILE, &job->files) == 0 && cb_signals_catch() && open_input(agent) &&
                 (order->rank || cb_environment_prepare_here(job)) && cb_guard_start(job);
     if (!good)
         fprintf(stderr, "cobre run: %s: cannot prepare rank %zu: %s\n", order->host, order->rank, strerror(errno));

@@ -24,7 +24,7 @@ enum frame_type {
     FRAME_TYPES
 };
 
-enum { FRAME_HEADER = 5, FRAME_LIMIT = 1 << 24, FRAME_CHUNK = 1 << 16, FRAME_VERSION = 1 };
+enum { FRAME_HEADER = 5, FRAME_LIMIT = 1 << 24, FRAME_CHUNK = 1 << 16, FRAME_VERSION = 2 };
 
 struct frame {
     enum frame_type type;
