@@ -1,6 +1,7 @@
 /* backend.h: what a backend sees of the core, and what the core needs of a backend.
  *
- * A backend is a folder and a line in COBRE_BACKEND_MAP (comm.h). For the collectives the core checks the arguments,
+ * A backend is a folder and a line in COBRE_BACKEND_MAP (comm.h); backend.cmake in the folder says what it adds to the
+ * build. For the collectives the core checks the arguments,
  * describes the call in a cb_call and switches to cb_<backend>_<operation> (dispatch.h). Everything else is in the
  * backend's descriptor, cb_<backend>_backend. A backend embeds struct cobre_comm as the first member of its own
  * communicator. */
@@ -130,6 +131,7 @@ typedef struct {
     const char *const *variables; /* that say who a rank is, NULL at the end; a rank's children must not inherit them */
     const char *const *signs;     /* auto takes the backend if one of them is set, NULL at the end; NULL: always */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
+    bool alone;                   /* one process each; whoever asks for it by name means that */
     bool own_size;                /* it finds out by itself how many ranks there are, and holds the environment to it */
     bool over_hosts;              /* its ranks may run on several hosts */
 

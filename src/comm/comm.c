@@ -314,11 +314,9 @@ cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size_t send_co
     status = cb_check_gather(comm, "allgatherv", &call, recv_count, &total);
     if (status)
         return status;
-    if (cb_backend_of(comm) != COBRE_LOCAL)
-        call.print = (cb_fingerprint){.operation = CB_ALLGATHERV,
-                                      .type = (uint8_t)type,
-                                      .count = total,
-                                      .detail = cb_hash_counts(0, counts, comm->size)};
+    call.print = (cb_fingerprint){.operation = CB_ALLGATHERV, .type = (uint8_t)type, .count = total};
+    if (cb_size_of(comm) > 1)
+        call.print.detail = cb_hash_counts(0, counts, comm->size);
     return cb_allgatherv(comm, &call);
 }
 

@@ -182,11 +182,8 @@ cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *send, size_t 
     status = cb_check_gather(comm, "allgatherv_region", &call, region->count, &total);
     if (status)
         return status;
-    if (cb_backend_of(comm) != COBRE_LOCAL)
-        call.print = (cb_fingerprint){
-            .operation = CB_ALLGATHERV_REGION,
-            .type = (uint8_t)region->type,
-            .count = total,
-            .detail = cb_hash_counts(cb_hash_counts(region->number, counts, comm->size), displs, comm->size)};
+    call.print = (cb_fingerprint){.operation = CB_ALLGATHERV_REGION, .type = (uint8_t)region->type, .count = total};
+    if (cb_size_of(comm) > 1)
+        call.print.detail = cb_hash_counts(cb_hash_counts(region->number, counts, comm->size), displs, comm->size);
     return cb_allgatherv_region(comm, &call);
 }

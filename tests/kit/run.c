@@ -1,4 +1,5 @@
 /* run.c: one run of a case, or under MPI of several: starts the ranks, waits, cleans up and says how it went. */
+#include "comm/select.h"
 #include "kit/runner.h"
 
 #include <dirent.h>
@@ -14,11 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A new backend joins here. */
-static const world worlds[] = {
-    {.backend = "local", .id = COBRE_LOCAL, .max_ranks = 1, .threads = true},
-    {.backend = "shm", .id = COBRE_SHM, .max_ranks = KIT_MAX_RANKS, .threads = true},
-    {.backend = "tcp", .id = COBRE_TCP, .max_ranks = KIT_MAX_RANKS},
+/* Those that are more than a backend. */
+static const world launchers[] = {
     {.backend = "openmpi",
      .id = COBRE_MPI,
      .max_ranks = KIT_MAX_RANKS,
@@ -27,11 +25,16 @@ static const world worlds[] = {
     {.backend = "mpich", .id = COBRE_MPI, .max_ranks = KIT_MAX_RANKS, .spins = true, .launcher = {"mpirun.mpich"}},
 };
 
-const world *find_world(const char *backend_name) {
-    for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++)
-        if (strcmp(worlds[i].backend, backend_name) == 0)
-            return &worlds[i];
-    return NULL;
+const world *find_world(const char *name) {
+    static world plain;
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+        if (strcmp(launchers[i].backend, name) == 0)
+            return &launchers[i];
+    cobre_backend id = cb_backend_named(name);
+    if (!cb_built_in(id))
+        return NULL;
+    plain = (world){.backend = name, .id = id, .max_ranks = cb_backend_at(id)->alone ? 1 : KIT_MAX_RANKS};
+    return &plain;
 }
 
 /* ---- The process that is started ---- */

@@ -296,8 +296,6 @@ int main(int argc, char **argv) {
         return usage("no such case; --list shows them");
     if (asked.ranks < 1 || asked.ranks > asked.place->max_ranks)
         return usage("this backend cannot have so many ranks");
-    if (asked.threads && !asked.place->threads)
-        return usage("this backend cannot have its ranks in one process");
     if (rank_only) {
         be_only_rank(&asked);
         return 0;

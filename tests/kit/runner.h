@@ -9,11 +9,10 @@ typedef struct {
     const char *backend;
     cobre_backend id;
     size_t max_ranks;
-    bool threads;             /* can have all its ranks in one process */
     bool spins;               /* a rank that waits never yields: slow with more ranks than cores */
     const char *launcher[10]; /* its command, which goes on with "-n RANKS"; then one launch is for all cases */
 } world;
-const world *find_world(const char *backend_name);
+const world *find_world(const char *name); /* NULL: there is none; the next call may change it */
 
 typedef struct {
     const kit_case **tests;

@@ -93,6 +93,7 @@ static void launch_rank(const cb_launch *launch, size_t rank) {
 }
 
 const cb_backend cb_local_backend = {
+    .alone = true,
     .from_environment = from_environment,
     .from_config = from_config,
     .open = open_alone,

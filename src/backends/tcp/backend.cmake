@@ -1,0 +1,26 @@
+if(PkgConfig_FOUND)
+    pkg_check_modules(sodium QUIET IMPORTED_TARGET libsodium)
+endif()
+option(COBRE_TCP "the tcp backend: processes on several hosts; needs libsodium" ${sodium_FOUND})
+
+list(APPEND library_sources ${folder}/config.c) # its variables are known without it, too
+if(COBRE_TCP)
+    if(NOT sodium_FOUND)
+        message(FATAL_ERROR "COBRE_TCP needs libsodium (Debian: libsodium-dev) and pkg-config")
+    endif()
+    list(APPEND library_sources
+        ${folder}/accept.c
+        ${folder}/control.c
+        ${folder}/coordinator.c
+        ${folder}/flow.c
+        ${folder}/hub.c
+        ${folder}/net.c
+        ${folder}/ring.c
+        ${folder}/star.c
+        ${folder}/tcp.c
+        ${folder}/watch.c
+        ${folder}/wire.c
+        ${folder}/worker.c)
+    list(APPEND backend_libraries PkgConfig::sodium)
+    list(APPEND backend_packages libsodium)
+endif()
