@@ -42,10 +42,12 @@ cobre_status cb_missing(cobre_backend backend, const char *list, const char *exa
              &(struct cb_details){.operation = "open", .subject = culprit, .suggestion = advice}, __VA_ARGS__)
 
 /* What the launcher passes to its ranks besides the backend's own variables: the descriptor of the pipe that carries
- * this rank's last error, and the number of ranks, which then counts for more than a batch system's variables. */
+ * this rank's last error; the rank, for scripts; and the number of ranks, which then counts for more than a batch system's
+ * variables. */
 void cb_find_launcher(void);
 #define CB_ENV_BACKEND "COBRE_COMM_BACKEND"
 #define CB_ENV_ERROR_FD "COBRE_RUN_ERROR_FD"
+#define CB_ENV_RUN_RANK "COBRE_RUN_RANK"
 #define CB_ENV_RUN_SIZE "COBRE_RUN_SIZE"
 
 #endif

@@ -20,8 +20,8 @@ start_on() {
     start run --hosts "$hosts" --remote-shell "$shell" "$@"
 }
 
-waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/new-$COBRE_TCP_RANK
-    mv $scratch/new-$COBRE_TCP_RANK $scratch/pid-$COBRE_TCP_RANK; while :; do wait; done'
+waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/new-$COBRE_RUN_RANK
+    mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK; while :; do wait; done'
 
 ready() { # ready RANKS
     local rank
@@ -33,7 +33,7 @@ ready() { # ready RANKS
 rank_pid() { cat "$scratch/pid-$1"; }
 
 case_placement() {
-    on $two --label sh -c 'echo $COBRE_TCP_RANK/$COBRE_TCP_SIZE/$COBRE_RUN_SIZE $FAKE_HOST $COBRE_TCP_COORDINATOR $COBRE_COMM_BACKEND'
+    on $two --label sh -c "echo \$$ENV_TCP_RANK/\$$ENV_TCP_SIZE/\$COBRE_RUN_SIZE \$FAKE_HOST \$$ENV_TCP_COORDINATOR \$COBRE_COMM_BACKEND"
     code_is 0
     [ "$(sort "$scratch/out")" = "[0] 0/4/4 localhost localhost tcp
 [1] 1/4/4 localhost localhost tcp
@@ -43,7 +43,7 @@ case_placement() {
 }
 
 case_fewer_ranks_than_slots() {
-    on $two -n 3 --label sh -c 'echo $FAKE_HOST $COBRE_TCP_SIZE'
+    on $two -n 3 --label sh -c "echo \$FAKE_HOST \$$ENV_TCP_SIZE"
     [ "$(sort "$scratch/out" | paste -sd,)" = "[0] localhost 3,[1] localhost 3,[2] 127.0.0.1 3" ] ||
         fail "$(cat "$scratch/out")"
     on localhost,127.0.0.1,localhost --label sh -c 'echo $FAKE_HOST'
@@ -51,7 +51,7 @@ case_fewer_ranks_than_slots() {
 }
 
 case_user_names() {
-    on me@localhost:1,you@127.0.0.1 --label sh -c 'echo $FAKE_HOST $COBRE_TCP_COORDINATOR'
+    on me@localhost:1,you@127.0.0.1 --label sh -c "echo \$FAKE_HOST \$$ENV_TCP_COORDINATOR"
     [ "$(sort "$scratch/out" | paste -sd,)" = "[0] me@localhost localhost,[1] you@127.0.0.1 localhost" ] ||
         fail "$(cat "$scratch/out")"
 }
@@ -93,8 +93,8 @@ case_not_more_than_a_few_at_once() {
 
 case_environment() {
     FROM_LAUNCHER="a  b
-c" TMPDIR=/launcher HOME=/launcher HOSTNAME=launcher SSH_AUTH_SOCK=/launcher COBRE_STALL_SECS=77 \
-        on localhost sh -c 'echo "$FROM_LAUNCHER,$TMPDIR,$HOME,${HOSTNAME-none},${SSH_AUTH_SOCK-none},$COBRE_STALL_SECS"'
+c" TMPDIR=/launcher HOME=/launcher HOSTNAME=launcher SSH_AUTH_SOCK=/launcher with "$ENV_STALL_SECS=77" \
+        on localhost sh -c 'echo "$FROM_LAUNCHER,$TMPDIR,$HOME,${HOSTNAME-none},${SSH_AUTH_SOCK-none},'"\$$ENV_STALL_SECS\""
     out_is "a  b
 c,/var/tmp,/home/localhost,none,none,77"
 }
@@ -157,7 +157,7 @@ case_terminal_input() {
 }
 
 case_output() {
-    on $two sh -c 'echo out $COBRE_TCP_RANK; echo err $COBRE_TCP_RANK >&2'
+    on $two sh -c 'echo out $COBRE_RUN_RANK; echo err $COBRE_RUN_RANK >&2'
     [ "$(sort "$scratch/out" | paste -sd,)" = "out 0,out 1,out 2,out 3" ] || fail "$(cat "$scratch/out")"
     [ "$(sort "$scratch/err" | paste -sd,)" = "err 0,err 1,err 2,err 3" ] || fail "$(cat "$scratch/err")"
     on localhost printf 'a\0b\377no newline'
@@ -188,8 +188,8 @@ case_reader_goes_away() {
 case_reader_is_stuck() {
     mkfifo "$scratch/fifo"
     exec 8<>"$scratch/fifo"
-    env "$mark" "$cobre" run --hosts localhost:2 --remote-shell "$shell" sh -c 'trap "touch $scratch/got-$COBRE_TCP_RANK; exit 0" TERM
-        yes & touch $scratch/pid-$COBRE_TCP_RANK; while :; do wait; done' >"$scratch/fifo" 2>"$scratch/err" 8<&- &
+    env "$mark" "$cobre" run --hosts localhost:2 --remote-shell "$shell" sh -c 'trap "touch $scratch/got-$COBRE_RUN_RANK; exit 0" TERM
+        yes & touch $scratch/pid-$COBRE_RUN_RANK; while :; do wait; done' >"$scratch/fifo" 2>"$scratch/err" 8<&- &
     launcher=$!
     ready 2
     wait_for pipe_is_full 8 || fail "no output"
@@ -204,7 +204,7 @@ case_reader_is_stuck() {
 }
 
 case_log_dir() {
-    on $two --log-dir "$scratch/log" sh -c 'echo out $COBRE_TCP_RANK; echo err $COBRE_TCP_RANK >&2'
+    on $two --log-dir "$scratch/log" sh -c 'echo out $COBRE_RUN_RANK; echo err $COBRE_RUN_RANK >&2'
     code_is 0
     out_is ""
     for i in 0 1 2 3; do
@@ -217,14 +217,14 @@ case_log_dir() {
 }
 
 case_exit_codes() {
-    on $two sh -c 'test $COBRE_TCP_RANK != 2 || exit 42; exec sleep 600'
+    on $two sh -c 'test $COBRE_RUN_RANK != 2 || exit 42; exec sleep 600'
     code_is 42
     err_has "rank 2 of 4 on 127.0.0.1 (pid "
     err_has "exit code 42"
     err_has "3 stopped"
     on $two true
     code_is 0
-    on localhost:2 sh -c 'test $COBRE_TCP_RANK != 1 || exit 9; trap "" TERM; while :; do sleep 600; done'
+    on localhost:2 sh -c 'test $COBRE_RUN_RANK != 1 || exit 9; trap "" TERM; while :; do sleep 600; done'
     code_is 9
 }
 
@@ -288,7 +288,7 @@ case_signals_are_passed_on() {
     err_has "SIGINT was passed on"
     for signal in TERM USR1; do
         rm -f "$scratch"/pid-*
-        start_on $two sh -c "trap 'echo \$COBRE_TCP_RANK; kill \$(jobs -p) 2>/dev/null; exit 0' $signal; $waiting"
+        start_on $two sh -c "trap 'echo \$COBRE_RUN_RANK; kill \$(jobs -p) 2>/dev/null; exit 0' $signal; $waiting"
         ready 4
         kill "-$signal" "$launcher"
         finish
@@ -409,7 +409,7 @@ case_unknown_host() {
 
 case_secrets_stay_out_of_argument_lists() {
     export FAKE_SSH_LOG=$scratch/shells
-    start_on $two --log-dir "$scratch/log" sh -c "echo \$COBRE_TCP_TOKEN >\$scratch/token-\$COBRE_TCP_RANK; $waiting"
+    start_on $two --log-dir "$scratch/log" sh -c "echo \$$ENV_TCP_TOKEN >\$scratch/token-\$COBRE_RUN_RANK; $waiting"
     look() { cat /proc/[0-9]*/cmdline >>"$scratch/lists" 2>/dev/null; [ -e "$scratch/pid-3" ]; }
     wait_for look || fail "not started"
     ready 4

@@ -41,7 +41,7 @@ case_info_when_the_choice_fails() {
     COBRE_COMM_BACKEND=$(printf 'x"\\\377\001') cobre info --json
     code_is 0
     json_holds "$scratch/out" 'docs[0]["chosen"] is None and docs[0]["error"]["kind"] == "InvalidBackend"'
-    COBRE_SHM_NAME=$(printf '/a"\377\n') cobre info --json
+    with "$ENV_SHM_NAME=$(printf '/a"\377\n')" cobre info --json
     code_is 0
     json_holds "$scratch/out" 'len(docs) == 1'
 }
@@ -75,7 +75,7 @@ case_clean_nothing() {
 # A job that is killed while it forms, with nobody left to remove its name.
 case_clean_stale() {
     local name=/cobre-test-clean-$$ pid
-    env "$mark" COBRE_COMM_BACKEND=shm COBRE_SHM_NAME=$name COBRE_SHM_RANK=0 COBRE_SHM_SIZE=2 "$helpers/rank" &
+    env "$mark" COBRE_COMM_BACKEND=shm $ENV_SHM_NAME=$name $ENV_SHM_RANK=0 $ENV_SHM_SIZE=2 "$helpers/rank" &
     pid=$!
     wait_for exists "/dev/shm$name" || fail "no segment"
     cobre clean

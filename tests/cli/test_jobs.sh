@@ -83,7 +83,7 @@ case_wrong_argument() {
 }
 
 # Rank 1 stays outside, so that the job has a name for as long as we need.
-forming='test $COBRE_SHM_RANK != 0 || { echo $COBRE_SHM_NAME >$scratch/name; exec $helpers/rank; };'
+forming="test \$COBRE_RUN_RANK != 0 || { printenv $ENV_SHM_NAME >\$scratch/name; exec \$helpers/rank; };"
 
 wait_for_name() {
     wait_for lines_are "$scratch/name" 1 || fail "not started"
@@ -92,7 +92,7 @@ wait_for_name() {
 }
 
 case_failure_while_the_job_forms() {
-    cobre run -n 2 sh -c "$forming until [ -e /dev/shm\$COBRE_SHM_NAME ]; do sleep 0.01; done; exit 3"
+    cobre run -n 2 sh -c "$forming until [ -e /dev/shm\$$ENV_SHM_NAME ]; do sleep 0.01; done; exit 3"
     code_is 3
     err_has "rank 1 of 2"
     no_segment "$(cat "$scratch/name")"
@@ -117,8 +117,8 @@ case_interrupted_while_the_job_forms() {
 }
 
 case_no_name_after_the_job_has_formed() {
-    cobre run -n 3 sh -c 'echo $COBRE_SHM_NAME >$scratch/name-$COBRE_SHM_RANK
-        $helpers/rank && test ! -e /dev/shm$COBRE_SHM_NAME'
+    cobre run -n 3 sh -c "echo \$$ENV_SHM_NAME >\$scratch/name-\$COBRE_RUN_RANK
+        \$helpers/rank && test ! -e /dev/shm\$$ENV_SHM_NAME"
     code_is 0
     [ "$(sort -u "$scratch"/name-* | grep -c ^/cobre-)" = 1 ] || fail "$(cat "$scratch"/name-*)"
 }

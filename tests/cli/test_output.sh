@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../kit/lib.sh"
 
 case_label_keeps_streams_apart() {
-    cobre run -n 2 --label sh -c 'echo out $COBRE_SHM_RANK; echo err $COBRE_SHM_RANK >&2'
+    cobre run -n 2 --label sh -c 'echo out $COBRE_RUN_RANK; echo err $COBRE_RUN_RANK >&2'
     code_is 0
     [ "$(sort "$scratch/out")" = "[0] out 0
 [1] out 1" ] || fail "$(cat "$scratch/out")"
@@ -15,7 +15,7 @@ case_label_keeps_streams_apart() {
 # whole.
 case_label_tears_no_line() {
     "${within[@]}" "$cobre" run -n 8 --label bash -c '
-        piece=$(printf "%01000d" 0 | tr 0 $COBRE_SHM_RANK)
+        piece=$(printf "%01000d" 0 | tr 0 $COBRE_RUN_RANK)
         for line in {1..40}; do
             for part in {1..9}; do printf %s "$piece"; done; printf "%s\n" "$piece"
             for part in {1..3}; do printf %s "$piece" >&2; done; printf "%s\n" "$piece" >&2
@@ -49,7 +49,7 @@ case_label_keeps_any_bytes() {
 }
 
 case_label_cuts_an_endless_line() {
-    cobre run -n 2 --label sh -c 'head -c 3000000 /dev/zero | tr "\0" $COBRE_SHM_RANK; echo; echo next'
+    cobre run -n 2 --label sh -c 'head -c 3000000 /dev/zero | tr "\0" $COBRE_RUN_RANK; echo; echo next'
     code_is 0
     for rank in 0 1; do
         [ "$(grep -F -e "[$rank] $rank" -e "[$rank+]" "$scratch/out" | sed 's/^[^ ]* //' | tr -d '\n' | wc -c)" = 3000000 ] ||
@@ -76,8 +76,8 @@ case_label_reader_goes_away() {
 case_label_reader_is_stuck() {
     mkfifo "$scratch/fifo"
     exec 8<>"$scratch/fifo"
-    env "$mark" "$cobre" run -n 2 --label sh -c 'trap "touch '"$scratch"'/got-\$COBRE_SHM_RANK; exit 0" TERM
-        touch '"$scratch"'/ready-$COBRE_SHM_RANK; yes & while :; do wait; done' >"$scratch/fifo" 2>"$scratch/err" 8<&- &
+    env "$mark" "$cobre" run -n 2 --label sh -c 'trap "touch '"$scratch"'/got-\$COBRE_RUN_RANK; exit 0" TERM
+        touch '"$scratch"'/ready-$COBRE_RUN_RANK; yes & while :; do wait; done' >"$scratch/fifo" 2>"$scratch/err" 8<&- &
     launcher=$!
     wait_for exists "$scratch/ready-0" && wait_for exists "$scratch/ready-1" || fail "not started"
     wait_for pipe_is_full 8 || fail "no output"
@@ -90,7 +90,7 @@ case_label_reader_is_stuck() {
 }
 
 case_log_dir() {
-    cobre run -n 3 --log-dir "$scratch/a/b" sh -c 'echo out $COBRE_SHM_RANK; echo err $COBRE_SHM_RANK >&2'
+    cobre run -n 3 --log-dir "$scratch/a/b" sh -c 'echo out $COBRE_RUN_RANK; echo err $COBRE_RUN_RANK >&2'
     code_is 0
     out_is ""
     for rank in 0 1 2; do
@@ -100,13 +100,13 @@ case_log_dir() {
     [ "$(ls "$scratch/a/b" | wc -l)" = 6 ] || fail "$(ls "$scratch/a/b")"
     cobre run -n 1 --log-dir "$scratch/a/b" echo again
     [ "$(cat "$scratch/a/b/rank-0.out")" = again ] || fail "an old log was kept"
-    cobre run -n 2 --log-dir "$scratch/a/b" sh -c 'test $COBRE_SHM_RANK = 0 || exit 3'
+    cobre run -n 2 --log-dir "$scratch/a/b" sh -c 'test $COBRE_RUN_RANK = 0 || exit 3'
     code_is 3
     err_has "what it wrote: $scratch/a/b/rank-1.err"
 }
 
 case_log_dir_and_label() {
-    cobre run -n 2 --label --log-dir "$scratch/log" sh -c 'echo out $COBRE_SHM_RANK; printf "no newline" >&2'
+    cobre run -n 2 --label --log-dir "$scratch/log" sh -c 'echo out $COBRE_RUN_RANK; printf "no newline" >&2'
     [ "$(sort "$scratch/out")" = "[0] out 0
 [1] out 1" ] || fail "$(cat "$scratch/out")"
     [ "$(cat "$scratch/log/rank-1.out")" = "out 1" ] || fail "rank-1.out"

@@ -3,23 +3,23 @@
 . "$(dirname "$0")/../kit/lib.sh"
 
 case_rank_and_size() {
-    cobre run -n 4 sh -c 'echo $COBRE_SHM_RANK/$COBRE_SHM_SIZE/$COBRE_RUN_SIZE/$COBRE_COMM_BACKEND'
+    cobre run -n 4 sh -c "echo \$COBRE_RUN_RANK/\$COBRE_RUN_SIZE/\$$ENV_SHM_RANK/\$$ENV_SHM_SIZE/\$COBRE_COMM_BACKEND"
     code_is 0
-    [ "$(sort "$scratch/out" | paste -sd' ')" = "0/4/4/shm 1/4/4/shm 2/4/4/shm 3/4/4/shm" ] ||
+    [ "$(sort "$scratch/out" | paste -sd' ')" = "0/4/0/4/shm 1/4/1/4/shm 2/4/2/4/shm 3/4/3/4/shm" ] ||
         fail "$(cat "$scratch/out")"
 }
 
 case_one_name_for_all() {
-    cobre run -n 3 sh -c 'echo $COBRE_SHM_NAME'
+    cobre run -n 3 printenv "$ENV_SHM_NAME"
     [ "$(sort -u "$scratch/out" | wc -l)" = 1 ] || fail "names differ"
     grep -qE '^/cobre-[0-9]+-[0-9a-f]{16}$' "$scratch/out" || fail "$(cat "$scratch/out")"
 }
 
 case_names_differ_between_jobs() {
-    cobre run -n 1 sh -c 'echo $COBRE_SHM_NAME'
+    cobre run -n 1 printenv "$ENV_SHM_NAME"
     local first
     first=$(cat "$scratch/out")
-    cobre run -n 1 sh -c 'echo $COBRE_SHM_NAME'
+    cobre run -n 1 printenv "$ENV_SHM_NAME"
     [ "$first" != "$(cat "$scratch/out")" ] || fail "both are $first"
 }
 
@@ -37,9 +37,9 @@ case_default_is_a_rank_a_core() {
 }
 
 case_backend_local() {
-    COBRE_SHM_NAME=/outer COBRE_SHM_RANK=1 cobre run -n 2 --backend local sh -c 'echo $COBRE_COMM_BACKEND,${COBRE_SHM_NAME-none},${COBRE_SHM_RANK-none}'
-    out_is "local,none,none
-local,none,none"
+    with "$ENV_SHM_NAME=/outer" "$ENV_SHM_RANK=1" cobre run -n 2 --backend local sh -c "echo \$COBRE_COMM_BACKEND; printenv $ENV_SHM_NAME $ENV_SHM_RANK"
+    out_is "local
+local"
 }
 
 case_options_end_at_the_program() {
@@ -90,7 +90,7 @@ case_no_descriptors_leak() {
     before=$(sh -c 'cd /proc/$$/fd; echo *')
     for label in "" --label; do
         # shellcheck disable=SC2086
-        cobre run -n 3 $label sh -c 'test $COBRE_SHM_RANK = 2 || exit 0; cd /proc/$$/fd; echo $COBRE_RUN_ERROR_FD: *'
+        cobre run -n 3 $label sh -c 'test $COBRE_RUN_RANK = 2 || exit 0; cd /proc/$$/fd; echo $COBRE_RUN_ERROR_FD: *'
         after=$(sed 's/^\[2\] //; s/.*: //' "$scratch/out")
         error_fd=$(sed 's/^\[2\] //; s/:.*//' "$scratch/out")
         [ "$(echo "$after" | tr ' ' '\n' | sort)" = "$(echo "$before $error_fd" | tr ' ' '\n' | sort)" ] ||
@@ -104,7 +104,7 @@ case_descriptors_of_the_user_pass() {
 }
 
 case_exit_code_of_a_rank() {
-    cobre run -n 3 sh -c 'test $COBRE_SHM_RANK != 1 || exit 42'
+    cobre run -n 3 sh -c 'test $COBRE_RUN_RANK != 1 || exit 42'
     code_is 42
     err_has "rank 1 of 3"
     err_has "exit code 42"
@@ -114,19 +114,19 @@ case_exit_code_of_a_rank() {
 }
 
 case_others_are_stopped() {
-    cobre run -n 3 sh -c 'test $COBRE_SHM_RANK != 1 || exit 9; exec sleep 600'
+    cobre run -n 3 sh -c 'test $COBRE_RUN_RANK != 1 || exit 9; exec sleep 600'
     code_is 9
     err_has "2 stopped"
 }
 
 case_others_that_ignore_sigterm_are_killed() {
-    cobre run -n 2 sh -c 'test $COBRE_SHM_RANK != 1 || exit 9; trap "" TERM; while :; do sleep 600; done'
+    cobre run -n 2 sh -c 'test $COBRE_RUN_RANK != 1 || exit 9; trap "" TERM; while :; do sleep 600; done'
     code_is 9
 }
 
 case_others_that_are_stopped_by_a_signal_end_too() { # timed
     export scratch
-    cobre run -n 2 bash -c 'if [ $COBRE_SHM_RANK = 0 ]; then trap "touch $scratch/told; exit 1" TERM
+    cobre run -n 2 bash -c 'if [ $COBRE_RUN_RANK = 0 ]; then trap "touch $scratch/told; exit 1" TERM
             echo $$ >$scratch/pid; kill -STOP $$; fi
         until grep -qs "T (stopped)" /proc/$(cat $scratch/pid)/status; do sleep 0.02; done 2>/dev/null; exit 4'
     code_is 4
@@ -217,7 +217,7 @@ case_help() {
 }
 
 case_nested() {
-    cobre run -n 2 "$cobre" run -n 3 sh -c 'echo $COBRE_SHM_RANK/$COBRE_SHM_SIZE/$COBRE_RUN_SIZE $COBRE_SHM_NAME'
+    cobre run -n 2 "$cobre" run -n 3 sh -c "echo \$COBRE_RUN_RANK/\$$ENV_SHM_SIZE/\$COBRE_RUN_SIZE \$$ENV_SHM_NAME"
     code_is 0
     [ "$(cut -d' ' -f2 "$scratch/out" | sort -u | wc -l)" = 2 ] || fail "names: $(cat "$scratch/out")"
     [ "$(cut -d' ' -f1 "$scratch/out" | sort | paste -sd' ')" = "0/3/3 0/3/3 1/3/3 1/3/3 2/3/3 2/3/3" ] ||
@@ -227,7 +227,7 @@ case_nested() {
 }
 
 case_many_ranks() {
-    cobre run -n 64 sh -c 'echo $COBRE_SHM_RANK'
+    cobre run -n 64 sh -c 'echo $COBRE_RUN_RANK'
     code_is 0
     [ "$(sort -n "$scratch/out" | paste -sd' ')" = "$(seq 0 63 | paste -sd' ')" ] || fail "$(cat "$scratch/out")"
 }

@@ -5,8 +5,8 @@ set -m # background jobs with default signals, each in a process group of its ow
 export scratch
 
 # A rank that says that it is ready and then waits; with a child and a grandchild.
-waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/pid-$COBRE_SHM_RANK.new
-    mv $scratch/pid-$COBRE_SHM_RANK.new $scratch/pid-$COBRE_SHM_RANK; while :; do wait; done'
+waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/pid-$COBRE_RUN_RANK.new
+    mv $scratch/pid-$COBRE_RUN_RANK.new $scratch/pid-$COBRE_RUN_RANK; while :; do wait; done'
 
 ready() { # ready RANKS: waits until all have said so
     local rank
@@ -37,7 +37,7 @@ case_kill_of_one_rank() {
 case_crash_of_one_rank() {
     (
         ulimit -c 0
-        cobre run -n 3 sh -c 'test $COBRE_SHM_RANK != 1 || kill -SEGV $$; exec sleep 600'
+        cobre run -n 3 sh -c 'test $COBRE_RUN_RANK != 1 || kill -SEGV $$; exec sleep 600'
         code_is 139
         err_has "killed by SIGSEGV (signal 11)"
         exit $case_failed
@@ -67,7 +67,7 @@ case_kill_of_the_launcher_group() {
 }
 
 case_kill_of_the_outer_launcher() {
-    start run -n 2 sh -c 'export outer=$COBRE_SHM_RANK; exec '"$cobre"' run -n 2 sh -c "echo \$\$ >\$scratch/pid-\$((2 * outer + COBRE_SHM_RANK)); sleep 600"'
+    start run -n 2 sh -c 'export outer=$COBRE_RUN_RANK; exec '"$cobre"' run -n 2 sh -c "echo \$\$ >\$scratch/pid-\$((2 * outer + COBRE_RUN_RANK)); sleep 600"'
     ready 4
     kill_launcher "$launcher"
     wait_for all_gone || fail "processes are left"
@@ -78,7 +78,7 @@ case_kill_of_the_launcher_while_it_starts_ranks() {
     local killer in_time=0
     for killer in $(seq 0 4 28); do
         rm -f "$scratch"/started-*
-        start run -n 40 sh -c 'test $COBRE_SHM_RANK != '"$killer"' || kill -9 $PPID; touch $scratch/started-$COBRE_SHM_RANK; exec sleep 600'
+        start run -n 40 sh -c 'test $COBRE_RUN_RANK != '"$killer"' || kill -9 $PPID; touch $scratch/started-$COBRE_RUN_RANK; exec sleep 600'
         wait "$launcher" 2>/dev/null
         wait_for all_gone || fail "processes are left"
         exists "$scratch/started-39" || in_time=$((in_time + 1))
@@ -119,7 +119,7 @@ case_ranks_may_handle_a_signal() {
     local signal
     for signal in INT TERM HUP USR1 USR2; do
         rm -f "$scratch"/pid-*
-        start run -n 3 sh -c "trap 'echo \$COBRE_SHM_RANK; kill \$(jobs -p) 2>/dev/null; exit 0' $signal; $waiting"
+        start run -n 3 sh -c "trap 'echo \$COBRE_RUN_RANK; kill \$(jobs -p) 2>/dev/null; exit 0' $signal; $waiting"
         ready 3
         kill "-$signal" "$launcher"
         finish
@@ -138,8 +138,8 @@ case_own_code_after_a_signal() {
 
 # The ranks live through the user's SIGTERM; later one crashes, and another dies by our own SIGTERM.
 case_a_later_failure_is_not_the_users() {
-    start run -n 2 sh -c 'trap "trap - TERM; touch $scratch/once-$COBRE_SHM_RANK" TERM
-        echo $$ >$scratch/new-$COBRE_SHM_RANK; mv $scratch/new-$COBRE_SHM_RANK $scratch/pid-$COBRE_SHM_RANK
+    start run -n 2 sh -c 'trap "trap - TERM; touch $scratch/once-$COBRE_RUN_RANK" TERM
+        echo $$ >$scratch/new-$COBRE_RUN_RANK; mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK
         while :; do sleep 0.05; done'
     ready 2
     kill -TERM "$launcher"
@@ -209,7 +209,7 @@ in_terminal() { # in_terminal COMMAND: $code, output in $scratch/out; what to ty
 }
 
 case_terminal_input() {
-    in_terminal "$cobre run -n 3 sh -c 'read line && echo rank \$COBRE_SHM_RANK got \$line; true'" \
+    in_terminal "$cobre run -n 3 sh -c 'read line && echo rank \$COBRE_RUN_RANK got \$line; true'" \
         < <(printf 'hello\n')
     code_is 0
     grep -q 'rank 0 got hello' "$scratch/out" || fail "$(cat "$scratch/out")"

@@ -6,7 +6,7 @@ rank=$helpers/rank
 has_backend tcp || { echo "no tcp in this build" && exit 77; }
 
 # A rank that has joined, says its pid, and waits.
-waiting='echo $$ >$scratch/new-$COBRE_TCP_RANK; mv $scratch/new-$COBRE_TCP_RANK $scratch/pid-$COBRE_TCP_RANK
+waiting='echo $$ >$scratch/new-$COBRE_RUN_RANK; mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK
     sleep 600 & while :; do wait; done'
 
 ready() { # ready RANKS
@@ -17,25 +17,25 @@ ready() { # ready RANKS
 }
 
 case_rank_and_size() {
-    cobre run --backend tcp -n 3 sh -c 'echo $COBRE_TCP_RANK/$COBRE_TCP_SIZE/$COBRE_RUN_SIZE/$COBRE_COMM_BACKEND/$COBRE_TCP_COORDINATOR'
+    cobre run --backend tcp -n 3 sh -c "echo \$$ENV_TCP_RANK/\$$ENV_TCP_SIZE/\$COBRE_RUN_RANK/\$COBRE_RUN_SIZE/\$COBRE_COMM_BACKEND/\$$ENV_TCP_COORDINATOR"
     code_is 0
-    [ "$(sort "$scratch/out" | paste -sd' ')" = "0/3/3/tcp/127.0.0.1 1/3/3/tcp/127.0.0.1 2/3/3/tcp/127.0.0.1" ] ||
+    [ "$(sort "$scratch/out" | paste -sd' ')" = "0/3/0/3/tcp/127.0.0.1 1/3/1/3/tcp/127.0.0.1 2/3/2/3/tcp/127.0.0.1" ] ||
         fail "$(cat "$scratch/out")"
 }
 
 case_token_and_port() {
-    cobre run --backend tcp -n 3 sh -c 'echo $COBRE_TCP_TOKEN $COBRE_TCP_PORT'
+    cobre run --backend tcp -n 3 sh -c "echo \$$ENV_TCP_TOKEN \$$ENV_TCP_PORT"
     [ "$(sort -u "$scratch/out" | wc -l)" = 1 ] || fail "they differ: $(cat "$scratch/out")"
     grep -qE '^[0-9a-f]{64} [1-9][0-9]+$' "$scratch/out" || fail "$(cat "$scratch/out")"
     local first
     first=$(head -n 1 "$scratch/out" | cut -d' ' -f1)
-    cobre run --backend tcp -n 1 sh -c 'echo $COBRE_TCP_TOKEN'
+    cobre run --backend tcp -n 1 printenv "$ENV_TCP_TOKEN"
     [ "$first" != "$(cat "$scratch/out")" ] || fail "two jobs have one token"
 }
 
 case_only_rank_0_has_the_socket() {
     cobre run --backend tcp -n 3 --label bash -c 'sockets=$(ls -l /proc/$$/fd | grep -c socket:)
-        echo $sockets ${COBRE_RUN_LISTEN_FD:+told}; until [ -e $scratch/go ]; do sleep 0.01; [ $COBRE_TCP_RANK != 0 ] || touch $scratch/go; done'
+        echo $sockets ${COBRE_RUN_LISTEN_FD:+told}; until [ -e $scratch/go ]; do sleep 0.01; [ $COBRE_RUN_RANK != 0 ] || touch $scratch/go; done'
     [ "$(sort "$scratch/out" | sed 's/ $//')" = "[0] 1 told
 [1] 0
 [2] 0" ] || fail "$(cat "$scratch/out")"
@@ -78,8 +78,8 @@ case_inside_a_batch_job() {
 
 # What belongs to an outer job, or was set for a job by hand, must not leak into this one.
 case_outer_job_is_forgotten() {
-    local outer="COBRE_TCP_COORDINATOR=nowhere COBRE_TCP_PORT=1 COBRE_TCP_RANK=7 COBRE_TCP_SIZE=9 COBRE_TCP_BIND=192.0.2.1
-        COBRE_TCP_TOKEN_FILE=/no/such/file COBRE_TCP_TOKEN=secret COBRE_TCP_OPEN=1 COBRE_RUN_LISTEN_FD=0"
+    local outer="$ENV_TCP_COORDINATOR=nowhere $ENV_TCP_PORT=1 $ENV_TCP_RANK=7 $ENV_TCP_SIZE=9 $ENV_TCP_BIND=192.0.2.1
+        $ENV_TCP_TOKEN_FILE=/no/such/file $ENV_TCP_TOKEN=secret $ENV_TCP_OPEN=1 $ENV_RUN_LISTEN_FD=0"
     for backend in shm local; do
         # shellcheck disable=SC2086
         env "$mark" $outer "$cobre" run -n 1 --backend $backend sh -c 'env | grep -e COBRE_TCP -e LISTEN; echo end' >"$scratch/out"
@@ -103,7 +103,7 @@ case_nested() {
 }
 
 case_token_is_in_no_argument_list_nor_output() {
-    start run --backend tcp -n 3 --label --log-dir "$scratch/log" sh -c "echo \$COBRE_TCP_TOKEN >\$scratch/token-\$COBRE_TCP_RANK; $waiting"
+    start run --backend tcp -n 3 --label --log-dir "$scratch/log" sh -c "echo \$$ENV_TCP_TOKEN >\$scratch/token-\$COBRE_RUN_RANK; $waiting"
     ready 3
     local token
     token=$(cat "$scratch/token-0")
@@ -150,8 +150,8 @@ case_kill_of_the_launcher() {
 }
 
 case_kill_of_the_launcher_while_the_job_forms() {
-    start run --backend tcp -n 2 sh -c 'echo $$ >$scratch/pid-$COBRE_TCP_RANK
-        test $COBRE_TCP_RANK != 0 || exec $helpers/rank; exec sleep 600'
+    start run --backend tcp -n 2 sh -c 'echo $$ >$scratch/pid-$COBRE_RUN_RANK
+        test $COBRE_RUN_RANK != 0 || exec $helpers/rank; exec sleep 600'
     ready 2
     joins() { [ "$(cat "/proc/$(cat "$scratch/pid-0")/comm")" = rank ] && state_is "$(cat "$scratch/pid-0")" S; }
     wait_for joins || fail "rank 0 does not wait"
@@ -161,7 +161,7 @@ case_kill_of_the_launcher_while_the_job_forms() {
 }
 
 case_failure_while_the_job_forms() {
-    cobre run --backend tcp -n 2 sh -c 'test $COBRE_TCP_RANK != 0 || exec $helpers/rank; exit 3'
+    cobre run --backend tcp -n 2 sh -c 'test $COBRE_RUN_RANK != 0 || exec $helpers/rank; exit 3'
     code_is 3
     err_has "rank 1 of 2"
 }

@@ -8,7 +8,7 @@ export scratch
 # begins before all have started.
 export BASH_ENV=$scratch.env
 cat >"$BASH_ENV" <<'END'
-rank=$COBRE_SHM_RANK
+rank=$COBRE_RUN_RANK
 say() { printf '%s\n' "$1" >&"$COBRE_RUN_ERROR_FD"; }
 blame() {
     say "{\"kind\": \"CollectiveFailed\", \"message\": \"rank $rank says: rank $2, $1\", \"context\": {\"cause\": \"$1\", \"culprit\": $2}, \"suggestion\": \"look at rank $2\"}"
@@ -21,7 +21,7 @@ zombie() { # waits until a rank has ended
     until read -r line <"/proc/$pid/stat" && [[ $line == *") Z "* ]]; do nap; done
 }
 echo $$ >"$scratch/new-$rank" && mv "$scratch/new-$rank" "$scratch/pid-$rank"
-for ((other = 0; other < COBRE_SHM_SIZE; other++)); do
+for ((other = 0; other < COBRE_RUN_SIZE; other++)); do
     until [ -e "$scratch/pid-$other" ]; do nap; done
 done
 END

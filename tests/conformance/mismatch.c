@@ -3,6 +3,7 @@
  * Different calls break a communicator, so each try has one of its own. Under MPI they are compared only with COBRE_CHECK=1,
  * which the case sets. */
 #include "conformance/tables.h"
+#include "kit/variables.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -204,14 +205,14 @@ static void find_nodes(const kit *k, size_t node[]) {
 }
 
 static void mismatched_calls(kit *k) {
-    bool mpi = k->backend == COBRE_MPI, set = mpi && !getenv("COBRE_CHECK");
+    bool mpi = k->backend == COBRE_MPI, set = mpi && !getenv(ENV_CHECK);
     desk *d = malloc(sizeof *d);
     CHECK(d != NULL);
     find_nodes(k, d->node);
     for (size_t i = 0; i < LARGE; i++)
         d->send[i] = (double)k->rank;
     if (set)
-        setenv("COBRE_CHECK", "1", 1);
+        setenv(ENV_CHECK, "1", 1);
     for (size_t pair = 0; pair < PAIRS; pair++) {
         for (size_t odd = 0; odd < k->size; odd++)
             if (!mpi || odd == pair % k->size) /* there each try takes longer */
@@ -220,7 +221,7 @@ static void mismatched_calls(kit *k) {
             differ(k, d, pair, pair % 2, 2);
     }
     if (set)
-        unsetenv("COBRE_CHECK");
+        unsetenv(ENV_CHECK);
     kit_reopen(k);
     check_agreement(k);
     free(d);

@@ -1,5 +1,6 @@
 /* processes.c: what else programs do with processes: fork, exec, and ranks as threads that die together. */
 #include "kit/harness.h"
+#include "kit/variables.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -205,7 +206,7 @@ static void outlive_launcher(void) {
     char number[16];
     CHECK(pipe(ends) == 0);
     snprintf(number, sizeof number, "%d", ends[1]);
-    CHECK(setenv("COBRE_RUN_ERROR_FD", number, 1) == 0);
+    CHECK(setenv(ENV_RUN_ERROR_FD, number, 1) == 0);
     cobre_comm *comm = open_rank();
     close(ends[0]);
     CHECK(cobre_barrier(NULL) == COBRE_INVALID_COMMUNICATOR);

@@ -102,9 +102,9 @@ start() { # start JOB PORT SIZE RANK STEP...
     local job=$1 port=$2 size=$3 r=$4
     shift 4
     mkdir -p "$job"
-    COBRE_COMM_BACKEND=tcp COBRE_TCP_COORDINATOR="$coordinator" COBRE_TCP_PORT="$port" COBRE_TCP_RANK="$r" \
-        COBRE_TCP_SIZE="$size" COBRE_TCP_TOKEN="$job-0123456789abcdef" COBRE_TCP_TIMEOUT_SECS="$timeout" \
-        COBRE_TEST_DIR="$PWD/$job" env "$mark" nsenter --net="/run/netns/host$r" "$helpers/rank" "$@" >"$job/out-$r" 2>&1 &
+    env "$mark" COBRE_COMM_BACKEND=tcp $ENV_TCP_COORDINATOR="$coordinator" $ENV_TCP_PORT="$port" $ENV_TCP_RANK="$r" \
+        $ENV_TCP_SIZE="$size" $ENV_TCP_TOKEN="$job-0123456789abcdef" $ENV_TCP_TIMEOUT="$timeout" \
+        COBRE_TEST_DIR="$PWD/$job" nsenter --net="/run/netns/host$r" "$helpers/rank" "$@" >"$job/out-$r" 2>&1 &
     pid[$job-$r]=$!
 }
 

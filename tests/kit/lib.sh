@@ -12,9 +12,10 @@ mark=COBRE_TEST_MARK=$$-$RANDOM$RANDOM
 failures=0 skipped=0
 patience=300 # seconds; only what hangs takes so long
 within=(timeout -k 5 $patience env "$mark")
-unset COBRE_COMM_BACKEND COBRE_SHM_NAME COBRE_SHM_RANK COBRE_SHM_SIZE
-unset COBRE_TCP_COORDINATOR COBRE_TCP_PORT COBRE_TCP_RANK COBRE_TCP_SIZE COBRE_TCP_BIND COBRE_TCP_TOKEN \
-    COBRE_TCP_TOKEN_FILE COBRE_TCP_OPEN
+
+# $ENV_SHM_NAME, ...: how the variables of the library are called, which are not set here. What every rank of every backend
+# has from the launcher (COBRE_RUN_RANK, COBRE_RUN_SIZE) and what chooses the backend are written as users write them.
+eval "$(sed -n 's/^#define \(ENV_[A-Z_]*\) "\(.*\)"$/\1=\2; unset \2/p' "$(dirname "${BASH_SOURCE[0]}")/variables.h")"
 
 marked() { # the processes that carry our mark
     grep -slzx "$mark" /proc/[0-9]*/environ | cut -d/ -f3
@@ -54,6 +55,14 @@ ended() { # also true of a zombie that nobody reaps
 }
 state_is() { [ "$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" = "$2" ]; }
 lines_are() { [ "$(cat "$1" 2>/dev/null | wc -l)" -ge "$2" ]; }
+
+with() { # with NAME=VALUE... COMMAND...: as env does, for functions, too
+    while [[ $1 == *=* ]]; do
+        local -x "$1"
+        shift
+    done
+    "$@"
+}
 
 # Runs `cobre ARGUMENTS...`: $code, and what it wrote in $scratch/out and $scratch/err.
 cobre() {

@@ -1,5 +1,6 @@
 /* rank_link.c: the ring of the tcp backend against the link that it runs on. */
 #include "kit/rank.h"
+#include "kit/variables.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -18,7 +19,7 @@ static int open_stream(void) {
         must(cobre_barrier(comm));
         return -1;
     }
-    CHECK(getaddrinfo(getenv("COBRE_TCP_COORDINATOR"), "7000", &hints, &to) == 0);
+    CHECK(getaddrinfo(getenv(ENV_TCP_COORDINATOR), "7000", &hints, &to) == 0);
     fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (rank == 0) {
         CHECK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
@@ -103,7 +104,7 @@ void measure_link(const char *what) {
     CHECK(rounds <= MAX_ROUNDS && star_rounds <= rounds && star_rounds > 0);
     cobre_comm *star;
     setenv("COBRE_TEST_TCP_STAR", "1", 1);
-    setenv("COBRE_TCP_PORT", "7001", 1);
+    setenv(ENV_TCP_PORT, "7001", 1);
     must(cobre_comm_open(NULL, &star));
     int link = open_stream();
     operation op = operation_make(name, bytes);

@@ -1,6 +1,7 @@
 /* run.c: one run of a case, or under MPI of several: starts the ranks, waits, cleans up and says how it went. */
 #include "comm/select.h"
 #include "kit/runner.h"
+#include "kit/variables.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -61,9 +62,9 @@ static void be_launcher(void) {
     setenv("TMPDIR", directory, 1);
     setenv("COBRE_TEST_BOARD", board, 1);
     setenv("COBRE_TEST_SEED", seed, 1);
-    setenv("COBRE_COMM_BACKEND", "mpi", 1);
+    setenv(ENV_BACKEND, "mpi", 1);
     if (own->check)
-        setenv("COBRE_CHECK", "1", 1);
+        setenv(ENV_CHECK, "1", 1);
     const char *argv[24] = {NULL};
     size_t n = 0;
     for (; own->place->launcher[n]; n++)

@@ -12,7 +12,7 @@ export COBRE_TEST_DIR=$scratch
 for name in $(compgen -e); do
     case $name in
     OMPI_* | PMIX_* | PMI_* | SLURM_* | HYDRA_* | MPIR_* | MPI_LOCAL*) unset "$name" ;;
-    COBRE_MPI_PLUGIN | COBRE_CHECK | COBRE_STALL_SECS | COBRE_TEST_MPI_NODES) unset "$name" ;;
+    COBRE_TEST_MPI_NODES) unset "$name" ;;
     esac
 done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1

@@ -4,7 +4,7 @@
 
 case_plugin_by_name_and_by_path() {
     for plugin in "$mpi" "$plugins/libcobre-mpi-$mpi.so"; do
-        COBRE_MPI_PLUGIN=$plugin launch 2 "$helpers/rank" hello barrier
+        with "$ENV_MPI_PLUGIN=$plugin" launch 2 "$helpers/rank" hello barrier
         code_is 0
         out_count "of 2 by mpi" 2
     done
@@ -37,16 +37,16 @@ case_plugin_of_the_other_mpi() {
     printf '#!/bin/sh\nTMPDIR=$(mktemp -d) exec "%s" "$@"\n' "$helpers/rank" >"$scratch/apart"
     chmod +x "$scratch/apart"
     for plugin in "$other" "$plugins/libcobre-mpi-$other.so"; do
-        COBRE_MPI_PLUGIN=$plugin refused "$scratch/apart" "InitializationFailed: $size=2 speaks of 2 ranks" \
-            "COBRE_MPI_PLUGIN=openmpi or mpich"
+        with "$ENV_MPI_PLUGIN=$plugin" refused "$scratch/apart" "InitializationFailed: $size=2 speaks of 2 ranks" \
+            "$ENV_MPI_PLUGIN=openmpi or mpich"
     done
 }
 
 case_no_plugin() {
     for plugin in pigeon /dev/null "$plugins/libcobre.so" /nowhere/plugin.so; do
-        COBRE_MPI_PLUGIN=$plugin refused "$helpers/rank" \
-            "InitializationFailed: the mpi plugin $plugin cannot be loaded (COBRE_MPI_PLUGIN" \
-            "; set COBRE_MPI_PLUGIN to openmpi, mpich, or the path of a plugin"
+        with "$ENV_MPI_PLUGIN=$plugin" refused "$helpers/rank" \
+            "InitializationFailed: the mpi plugin $plugin cannot be loaded ($ENV_MPI_PLUGIN" \
+            "; set $ENV_MPI_PLUGIN to openmpi, mpich, or the path of a plugin"
     done
 }
 
@@ -65,11 +65,11 @@ case_plugin_beside_the_program() {
 
 # Without a launcher an MPI makes a job of one; a batch system that speaks of four tasks contradicts it.
 case_singleton() {
-    COBRE_COMM_BACKEND=mpi COBRE_MPI_PLUGIN=$mpi env "$mark" "$helpers/rank" hello barrier >"$scratch/out" 2>"$scratch/err"
+    env "$mark" COBRE_COMM_BACKEND=mpi "$ENV_MPI_PLUGIN=$mpi" "$helpers/rank" hello barrier >"$scratch/out" 2>"$scratch/err"
     code=$?
     code_is 0
     out_is "rank 0 of 1 by mpi"
-    COBRE_MPI_PLUGIN=$mpi SLURM_NTASKS=4 SLURM_PROCID=0 env "$mark" "$helpers/rank" hello barrier \
+    env "$mark" "$ENV_MPI_PLUGIN=$mpi" SLURM_NTASKS=4 SLURM_PROCID=0 "$helpers/rank" hello barrier \
         >"$scratch/out" 2>"$scratch/err"
     code=$?
     code_is 3
@@ -96,8 +96,8 @@ case_other_backends_under_the_launcher() {
 }
 
 case_bad_check() {
-    COBRE_CHECK=7 refused "$helpers/rank" 'InitializationFailed: COBRE_CHECK is "7", not 0 or 1'
-    COBRE_CHECK=1 launch 2 "$helpers/rank" hello barrier
+    with $ENV_CHECK=7 refused "$helpers/rank" "InitializationFailed: $ENV_CHECK is \"7\", not 0 or 1"
+    with $ENV_CHECK=1 launch 2 "$helpers/rank" hello barrier
     code_is 0
 }
 

@@ -33,7 +33,7 @@ case_interrupted() {
 }
 
 case_stalled() {
-    COBRE_STALL_SECS=0.5 start_ranks 3 "$helpers/rank" linger=leave 0:await=go barrier mark=returned
+    with $ENV_STALL_SECS=0.5 start_ranks 3 "$helpers/rank" linger=leave 0:await=go barrier mark=returned
     wait_for happened failed 1 2 || fail "the wait does not end"
     for rank in 1 2; do
         failed_with $rank "stalled, culprit -1: CollectiveFailed: barrier #1: a rank had not come when the stall limit"
@@ -75,7 +75,7 @@ case_polling() {
     [ "$spent" -ge 50 ] && [ "$naps" -lt 50 ] || fail "it does not poll"
     waiting hook
     [ "$spent" -lt 50 ] && [ "$naps" -ge 100 ] || fail "it polls with a hook"
-    COBRE_STALL_SECS=60 waiting
+    with $ENV_STALL_SECS=60 waiting
     [ "$spent" -lt 50 ] && [ "$naps" -ge 100 ] || fail "it polls with a stall limit"
 }
 

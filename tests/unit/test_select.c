@@ -11,6 +11,7 @@
 #include "comm/select.h"
 #include "kit/check.h"
 #include "kit/error_json.h"
+#include "kit/variables.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -18,10 +19,11 @@ static char job_name[64]; /* of a segment that nobody else uses */
 
 static void clear_environment(void) {
     static const char *const variables[] = {
-        "COBRE_COMM_BACKEND",   "COBRE_SHM_NAME",     "COBRE_SHM_RANK", "COBRE_SHM_SIZE", "COBRE_SHM_TIMEOUT_SECS",
-        "COBRE_STALL_SECS",     "COBRE_TCP_RANK",     "COBRE_TCP_SIZE", "COBRE_TCP_PORT", "COBRE_TCP_COORDINATOR",
-        "COBRE_RUN_SIZE",       "COBRE_RUN_ERROR_FD", "PMI_RANK",       "PMI_SIZE",       "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_SIZE", "MPI_LOCALRANKID",    "SLURM_PROCID",   "SLURM_NTASKS",   "COBRE_TCP_TIMEOUT_SECS",
+        ENV_BACKEND,       ENV_SHM_NAME,        ENV_SHM_RANK,           ENV_SHM_SIZE,
+        ENV_SHM_TIMEOUT,   ENV_STALL_SECS,      ENV_TCP_RANK,           ENV_TCP_SIZE,
+        ENV_TCP_PORT,      ENV_TCP_COORDINATOR, ENV_RUN_SIZE,           ENV_RUN_ERROR_FD,
+        "PMI_RANK",        "PMI_SIZE",          "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+        "MPI_LOCALRANKID", "SLURM_PROCID",      "SLURM_NTASKS",         ENV_TCP_TIMEOUT,
     };
     for (size_t i = 0; i < COUNT(variables); i++)
         unsetenv(variables[i]);
@@ -63,10 +65,10 @@ static void set(const char *name, const char *value) {
 
 /* Settings of a shm job of one rank, which opens unless the test makes something wrong. */
 static void set_shm(const char *rank, const char *size) {
-    set("COBRE_COMM_BACKEND", "shm");
-    set("COBRE_SHM_NAME", job_name);
-    set("COBRE_SHM_RANK", rank);
-    set("COBRE_SHM_SIZE", size);
+    set(ENV_BACKEND, "shm");
+    set(ENV_SHM_NAME, job_name);
+    set(ENV_SHM_RANK, rank);
+    set(ENV_SHM_SIZE, size);
 }
 
 static bool in_build(cobre_backend backend) {
@@ -79,11 +81,11 @@ static bool in_build(cobre_backend backend) {
 
 static void nothing_set(void) {
     expect_backend(COBRE_LOCAL);
-    set("COBRE_COMM_BACKEND", "");
+    set(ENV_BACKEND, "");
     expect_backend(COBRE_LOCAL);
-    set("COBRE_COMM_BACKEND", "auto");
+    set(ENV_BACKEND, "auto");
     expect_backend(COBRE_LOCAL);
-    set("COBRE_COMM_BACKEND", "local");
+    set(ENV_BACKEND, "local");
     expect_backend(COBRE_LOCAL);
 }
 
@@ -112,27 +114,27 @@ static void mpi_signs(void) {
         for (int explicit = 0; explicit < 2; explicit ++) {
             expect_refusal(COBRE_INITIALIZATION_FAILED, signs[i].name);
             CHECK_TEXT(cobre_last_error()->subject, signs[i].name);
-            set("COBRE_COMM_BACKEND", "auto");
+            set(ENV_BACKEND, "auto");
         }
         /* what the suggestion says, works */
-        CHECK_HOLDS(cobre_last_error()->suggestion, "COBRE_COMM_BACKEND=local");
-        set("COBRE_COMM_BACKEND", "local");
+        CHECK_HOLDS(cobre_last_error()->suggestion, ENV_BACKEND "=local");
+        set(ENV_BACKEND, "local");
         expect_backend(COBRE_LOCAL);
-        unsetenv("COBRE_COMM_BACKEND");
+        unsetenv(ENV_BACKEND);
         unsetenv(signs[i].name);
         expect_backend(COBRE_LOCAL);
     }
 }
 
 static void other_signs_of_many(void) {
-    static const char *const names[] = {"SLURM_NTASKS", "COBRE_SHM_SIZE", "COBRE_TCP_SIZE"};
+    static const char *const names[] = {"SLURM_NTASKS", ENV_SHM_SIZE, ENV_TCP_SIZE};
     for (size_t i = 0; i < COUNT(names); i++) {
         clear_environment();
         set(names[i], "1");
         expect_backend(COBRE_LOCAL);
         set(names[i], "2");
         expect_refusal(COBRE_INITIALIZATION_FAILED, names[i]);
-        set("COBRE_COMM_BACKEND", "local");
+        set(ENV_BACKEND, "local");
         expect_backend(COBRE_LOCAL);
     }
 }
@@ -141,11 +143,11 @@ static void auto_takes_shm(void) {
     if (!in_build(COBRE_SHM))
         return;
     set_shm("0", "1");
-    unsetenv("COBRE_COMM_BACKEND");
+    unsetenv(ENV_BACKEND);
     expect_backend(COBRE_SHM);
-    unsetenv("COBRE_SHM_RANK"); /* its sign is there, so it is meant */
-    expect_refusal(COBRE_MISSING_CONFIGURATION, "COBRE_SHM_RANK");
-    set("COBRE_COMM_BACKEND", "local");
+    unsetenv(ENV_SHM_RANK); /* its sign is there, so it is meant */
+    expect_refusal(COBRE_MISSING_CONFIGURATION, ENV_SHM_RANK);
+    set(ENV_BACKEND, "local");
     expect_backend(COBRE_LOCAL);
 }
 
@@ -157,10 +159,10 @@ static void launcher_inside_batch_job(void) {
     set("SLURM_NTASKS", "4");
     set("SLURM_PROCID", "0");
     expect_refusal(COBRE_INITIALIZATION_FAILED, "SLURM_NTASKS");
-    set("COBRE_RUN_SIZE", "1");
+    set(ENV_RUN_SIZE, "1");
     expect_backend(COBRE_SHM);
-    set("COBRE_RUN_SIZE", "2");
-    expect_refusal(COBRE_INITIALIZATION_FAILED, "COBRE_RUN_SIZE");
+    set(ENV_RUN_SIZE, "2");
+    expect_refusal(COBRE_INITIALIZATION_FAILED, ENV_RUN_SIZE);
 }
 
 /* ---- Names of backends ---- */
@@ -174,7 +176,7 @@ static void backend_not_in_build(void) {
         if (cb_built_in(known[i].id))
             continue;
         clear_environment();
-        set("COBRE_COMM_BACKEND", known[i].name);
+        set(ENV_BACKEND, known[i].name);
         expect_refusal(COBRE_BACKEND_NOT_AVAILABLE, known[i].name);
         CHECK_TEXT(cobre_last_error()->subject, known[i].name);
         CHECK_HOLDS(cobre_last_error()->list, "local");
@@ -182,7 +184,7 @@ static void backend_not_in_build(void) {
         snprintf(list, sizeof list, "%s", cobre_last_error()->list);
         for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", ")) { /* each of these is there indeed */
             cobre_comm *comm;
-            set("COBRE_COMM_BACKEND", name);
+            set(ENV_BACKEND, name);
             cobre_status status = cobre_comm_open(NULL, &comm);
             CHECK(status == COBRE_OK || status == COBRE_MISSING_CONFIGURATION);
             cobre_comm_free(&comm);
@@ -197,27 +199,27 @@ static void backend_unknown(void) {
         "\xed\xa0\x80", "\xc3\xa4h"};
     char overlong[3000];
     for (size_t i = 0; i < COUNT(names); i++) {
-        set("COBRE_COMM_BACKEND", names[i]);
-        expect_refusal(COBRE_INVALID_BACKEND, "COBRE_COMM_BACKEND");
+        set(ENV_BACKEND, names[i]);
+        expect_refusal(COBRE_INVALID_BACKEND, ENV_BACKEND);
         CHECK_TEXT(cobre_last_error()->subject, names[i]);
         CHECK_HOLDS(cobre_last_error()->list, "shm");
     }
     memset(overlong, 'x', sizeof overlong - 1);
     overlong[sizeof overlong - 1] = '\0';
-    set("COBRE_COMM_BACKEND", overlong);
-    expect_refusal(COBRE_INVALID_BACKEND, "COBRE_COMM_BACKEND");
+    set(ENV_BACKEND, overlong);
+    expect_refusal(COBRE_INVALID_BACKEND, ENV_BACKEND);
     memset(overlong, '\xe2', sizeof overlong - 1); /* cut in the middle of a character */
-    set("COBRE_COMM_BACKEND", overlong);
-    expect_refusal(COBRE_INVALID_BACKEND, "COBRE_COMM_BACKEND");
+    set(ENV_BACKEND, overlong);
+    expect_refusal(COBRE_INVALID_BACKEND, ENV_BACKEND);
     CHECK_HOLDS(cobre_last_error()->suggestion, "auto");
-    set("COBRE_COMM_BACKEND", "auto");
+    set(ENV_BACKEND, "auto");
     expect_backend(COBRE_LOCAL);
 }
 
 /* ---- shm's variables ---- */
 
 static void shm_missing(void) {
-    static const char *const names[] = {"COBRE_SHM_NAME", "COBRE_SHM_RANK", "COBRE_SHM_SIZE"};
+    static const char *const names[] = {ENV_SHM_NAME, ENV_SHM_RANK, ENV_SHM_SIZE};
     if (!in_build(COBRE_SHM))
         return;
     for (unsigned present = 0; present < 7; present++) {
@@ -247,16 +249,16 @@ static void follow_example(const char *suggestion, const char *rank) {
             *strchr(word, '=') = '\0';
             setenv(word, word + strlen(word) + 1, 1);
         }
-    CHECK(getenv("COBRE_SHM_NAME"));
-    setenv("COBRE_SHM_NAME", job_name, 1); /* the example's may be in use on this machine */
-    setenv("COBRE_SHM_RANK", rank, 1);
+    CHECK(getenv(ENV_SHM_NAME));
+    setenv(ENV_SHM_NAME, job_name, 1); /* the example's may be in use on this machine */
+    setenv(ENV_SHM_RANK, rank, 1);
 }
 
 static void shm_missing_example_works(void) {
     pid_t ranks[2];
     if (!in_build(COBRE_SHM))
         return;
-    set("COBRE_COMM_BACKEND", "shm");
+    set(ENV_BACKEND, "shm");
     expect_refusal(COBRE_MISSING_CONFIGURATION, "shm");
     for (int r = 0; r < 2; r++) {
         ranks[r] = fork();
@@ -282,16 +284,16 @@ static void shm_numbers(void) {
     static const struct {
         const char *rank, *size, *named;
     } wrong[] = {
-        {"0", "0", "COBRE_SHM_SIZE"},          {"1", "1", "COBRE_SHM_RANK"},
-        {"4", "4", "COBRE_SHM_RANK"},          {"5", "4", "COBRE_SHM_RANK"},
-        {"-1", "4", "COBRE_SHM_RANK"},         {"abc", "4", "COBRE_SHM_RANK"},
-        {"1x", "4", "COBRE_SHM_RANK"},         {"0x1", "4", "COBRE_SHM_RANK"},
-        {"1.0", "4", "COBRE_SHM_RANK"},        {" 1", "4", "COBRE_SHM_RANK"},
-        {"+1", "4", "COBRE_SHM_RANK"},         {"1e1", "40", "COBRE_SHM_RANK"},
-        {"0", "-4", "COBRE_SHM_SIZE"},         {"0", "four", "COBRE_SHM_SIZE"},
-        {"0", "4 ", "COBRE_SHM_SIZE"},         {"0", "18446744073709551617", "COBRE_SHM_SIZE"},
-        {"0", "4294967298", "COBRE_SHM_SIZE"}, {"99999999999999999999999", "4", "COBRE_SHM_RANK"},
-        {"\xff", "4", "COBRE_SHM_RANK"},
+        {"0", "0", ENV_SHM_SIZE},          {"1", "1", ENV_SHM_RANK},
+        {"4", "4", ENV_SHM_RANK},          {"5", "4", ENV_SHM_RANK},
+        {"-1", "4", ENV_SHM_RANK},         {"abc", "4", ENV_SHM_RANK},
+        {"1x", "4", ENV_SHM_RANK},         {"0x1", "4", ENV_SHM_RANK},
+        {"1.0", "4", ENV_SHM_RANK},        {" 1", "4", ENV_SHM_RANK},
+        {"+1", "4", ENV_SHM_RANK},         {"1e1", "40", ENV_SHM_RANK},
+        {"0", "-4", ENV_SHM_SIZE},         {"0", "four", ENV_SHM_SIZE},
+        {"0", "4 ", ENV_SHM_SIZE},         {"0", "18446744073709551617", ENV_SHM_SIZE},
+        {"0", "4294967298", ENV_SHM_SIZE}, {"99999999999999999999999", "4", ENV_SHM_RANK},
+        {"\xff", "4", ENV_SHM_RANK},
     };
     if (!in_build(COBRE_SHM))
         return;
@@ -313,20 +315,20 @@ static void shm_names(void) {
         return;
     set_shm("0", "1");
     for (size_t i = 0; i < COUNT(names); i++) {
-        set("COBRE_SHM_NAME", names[i]);
-        expect_refusal(COBRE_INITIALIZATION_FAILED, "COBRE_SHM_NAME");
+        set(ENV_SHM_NAME, names[i]);
+        expect_refusal(COBRE_INITIALIZATION_FAILED, ENV_SHM_NAME);
     }
     memset(overlong, 'n', sizeof overlong - 1);
     overlong[0] = '/';
     overlong[sizeof overlong - 1] = '\0';
-    set("COBRE_SHM_NAME", overlong);
-    expect_refusal(COBRE_INITIALIZATION_FAILED, "COBRE_SHM_NAME");
+    set(ENV_SHM_NAME, overlong);
+    expect_refusal(COBRE_INITIALIZATION_FAILED, ENV_SHM_NAME);
     overlong[200] = '\0';
-    set("COBRE_SHM_NAME", overlong);
+    set(ENV_SHM_NAME, overlong);
     expect_backend(COBRE_SHM);
     static const char *const special[] = {"/.", "/.."}; /* no other '/', but directories */
     for (size_t i = 0; i < COUNT(special); i++) {
-        set("COBRE_SHM_NAME", special[i]);
+        set(ENV_SHM_NAME, special[i]);
         expect_refusal(COBRE_INITIALIZATION_FAILED, special[i]);
     }
 }
@@ -334,7 +336,7 @@ static void shm_names(void) {
 static void seconds(void) {
     static const char *const wrong[] = {"nonsense", "0", "-1", "inf", "nan", "1s", "1,5", "1e999", " ", "0x"};
     static const char *const right[] = {"1", "0.5", "1e1", "3600"};
-    static const char *const names[] = {"COBRE_SHM_TIMEOUT_SECS", "COBRE_STALL_SECS"};
+    static const char *const names[] = {ENV_SHM_TIMEOUT, ENV_STALL_SECS};
     if (!in_build(COBRE_SHM))
         return;
     for (size_t n = 0; n < COUNT(names); n++) {
@@ -430,9 +432,9 @@ static void config_shm(void) {
 /* Who passes a config does not depend on COBRE_ variables; auto still looks for a launcher of MPI. */
 static void config_and_environment(void) {
     cobre_config config = {.struct_size = sizeof config, .backend = COBRE_LOCAL};
-    set("COBRE_COMM_BACKEND", "nonsense");
-    set("COBRE_SHM_SIZE", "4");
-    set("COBRE_STALL_SECS", "nonsense");
+    set(ENV_BACKEND, "nonsense");
+    set(ENV_SHM_SIZE, "4");
+    set(ENV_STALL_SECS, "nonsense");
     accept_config(&config, COBRE_LOCAL);
     config.backend = COBRE_AUTO;
     accept_config(&config, COBRE_LOCAL);

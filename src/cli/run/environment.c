@@ -33,6 +33,7 @@ static void forget_outer_job(void) {
 void cb_environment_set(const struct job *job, size_t rank, int error_fd) {
     forget_outer_job();
     setenv(CB_ENV_BACKEND, cobre_backend_name(job->options.backend), 1);
+    cb_set_number(CB_ENV_RUN_RANK, rank);
     cb_set_number(CB_ENV_RUN_SIZE, job->options.size);
     cb_set_number(CB_ENV_ERROR_FD, (uint64_t)error_fd);
     cb_backend_at(job->options.backend)->launch_rank(&job->launch, rank);

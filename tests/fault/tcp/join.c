@@ -1,5 +1,6 @@
 /* join.c: who comes when, from where, and with what in mind. Each mistake has its own error, on both sides. */
 #include "fault/tcp/peers.h"
+#include "kit/variables.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,7 +100,7 @@ static void port_in_use(void) {
         snprintf(number, sizeof number, "port %u", port());
         start_all(&j, 1);
         const report *r = must_refuse(&j, 0, number, "in use");
-        CHECK(strstr(r->suggestion, "COBRE_TCP_PORT"));
+        CHECK(strstr(r->suggestion, ENV_TCP_PORT));
         close(taken);
         end_job(&j);
     }
@@ -134,7 +135,7 @@ static void nobody_listens(void) {
     CHECK(r->time - since >= 0.5);
     must_come_within(&j, r, since, 0.5 + PROMISE);
     CHECK(strstr(r->message, "refused"));
-    CHECK(strstr(r->suggestion, "COBRE_TCP_COORDINATOR"));
+    CHECK(strstr(r->suggestion, ENV_TCP_COORDINATOR));
     end_job(&j);
 }
 
@@ -169,7 +170,7 @@ static void unknown_host(void) {
     must_refuse(&j, 1, "no-such-host.invalid", "cannot find");
     plan.config[0].tcp_token = "secret";
     start_rank(&j, 0, join);
-    CHECK(strstr(must_refuse(&j, 0, "no-such-host.invalid", "cannot listen")->suggestion, "COBRE_TCP_BIND"));
+    CHECK(strstr(must_refuse(&j, 0, "no-such-host.invalid", "cannot listen")->suggestion, ENV_TCP_BIND));
     end_job(&j);
 }
 
@@ -287,13 +288,13 @@ static void given_listener(void) {
         start_rank(&j, 1, join);
         int fd = listen_at("127.0.0.1", port());
         CHECK(blocks || fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
-        snprintf(number, sizeof number, "COBRE_RUN_LISTEN_FD=%d", fd);
-        snprintf(ports, sizeof ports, "COBRE_TCP_PORT=%u", port());
-        const char *lines[] = {"COBRE_COMM_BACKEND=tcp",
-                               "COBRE_TCP_RANK=0",
-                               "COBRE_TCP_SIZE=3",
-                               "COBRE_RUN_SIZE=3",
-                               "COBRE_TCP_TOKEN=secret",
+        snprintf(number, sizeof number, ENV_RUN_LISTEN_FD "=%d", fd);
+        snprintf(ports, sizeof ports, ENV_TCP_PORT "=%u", port());
+        const char *lines[] = {ENV_BACKEND "=tcp",
+                               ENV_TCP_RANK "=0",
+                               ENV_TCP_SIZE "=3",
+                               ENV_RUN_SIZE "=3",
+                               ENV_TCP_TOKEN "=secret",
                                number,
                                ports};
         memcpy(plan.environment[0], lines, sizeof lines);

@@ -1,4 +1,5 @@
 #include "fault/tcp/peers.h"
+#include "kit/variables.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -96,7 +97,7 @@ static void must_not_hold_secrets(const char *text) {
         const char *token = plan.config[r].tcp_token;
         CHECK_SAY(!token || !*token || !strstr(text, token), "no secret in: %s", text);
         for (size_t i = 0; i < 8 && plan.environment[r][i]; i++)
-            if (strncmp(plan.environment[r][i], "COBRE_TCP_TOKEN=", 16) == 0 && plan.environment[r][i][16])
+            if (strncmp(plan.environment[r][i], ENV_TCP_TOKEN "=", 16) == 0 && plan.environment[r][i][16])
                 CHECK_SAY(!strstr(text, plan.environment[r][i] + 16), "no secret in: %s", text);
     }
 }

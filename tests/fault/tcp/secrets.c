@@ -1,5 +1,6 @@
 /* secrets.c: tokens, the files that hold them, and who may connect where there is none. */
 #include "fault/tcp/peers.h"
+#include "kit/variables.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@ static void differing_tokens(const char *coordinators, const char *workers) {
     set_timeouts(1);
     plan.config[1].tcp_token = workers;
     start_all(&j, 2);
-    CHECK(strstr(must_refuse(&j, 1, "tokens differ", "")->suggestion, "COBRE_TCP_TOKEN"));
+    CHECK(strstr(must_refuse(&j, 1, "tokens differ", "")->suggestion, ENV_TCP_TOKEN));
     const report *r = must_refuse(&j, 0, "rank 1 of 2 did not come", "tokens differ");
     CHECK_SAY(strstr(r->message, "127.0.0.1"), "it says who was refused: %s", r->message);
     end_job(&j);
@@ -89,7 +90,7 @@ static void beyond_loopback_refused(void) {
         set_everywhere("127.0.0.1", binds[i]);
         start_all(&j, 1);
         const report *r = must_refuse(&j, 0, binds[i], "no token");
-        CHECK(strstr(r->suggestion, "COBRE_TCP_TOKEN") && strstr(r->suggestion, "COBRE_TCP_OPEN=1"));
+        CHECK(strstr(r->suggestion, ENV_TCP_TOKEN) && strstr(r->suggestion, ENV_TCP_OPEN "=1"));
         end_job(&j);
     }
 }
@@ -107,16 +108,16 @@ static void beyond_loopback_open(void) {
     char port[32], coordinator[64];
     uint16_t number = free_port();
     plan = (struct plan){0};
-    snprintf(port, sizeof port, "COBRE_TCP_PORT=%u", number);
-    snprintf(coordinator, sizeof coordinator, "COBRE_TCP_COORDINATOR=%s", address);
+    snprintf(port, sizeof port, ENV_TCP_PORT "=%u", number);
+    snprintf(coordinator, sizeof coordinator, ENV_TCP_COORDINATOR "=%s", address);
     for (size_t r = 0; r < 2; r++) {
-        const char *lines[] = {"COBRE_COMM_BACKEND=tcp",
-                               r ? "COBRE_TCP_RANK=1" : "COBRE_TCP_RANK=0",
-                               "COBRE_TCP_SIZE=2",
+        const char *lines[] = {ENV_BACKEND "=tcp",
+                               r ? ENV_TCP_RANK "=1" : ENV_TCP_RANK "=0",
+                               ENV_TCP_SIZE "=2",
                                coordinator,
                                port,
-                               "COBRE_TCP_OPEN=1",
-                               "COBRE_TCP_BIND=0.0.0.0"};
+                               ENV_TCP_OPEN "=1",
+                               ENV_TCP_BIND "=0.0.0.0"};
         memcpy(plan.environment[r], lines, sizeof lines);
     }
     start_all(&j, 2);
@@ -151,11 +152,11 @@ static const report *open_with_file(job *j, const char *bytes, size_t count, mod
     unlink(token_path);
     int fd = open(token_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     CHECK(fd >= 0 && write(fd, bytes, count) == (ssize_t)count && fchmod(fd, mode) == 0 && close(fd) == 0);
-    snprintf(line, sizeof line, "COBRE_TCP_TOKEN_FILE=%s", token_path);
+    snprintf(line, sizeof line, ENV_TCP_TOKEN_FILE "=%s", token_path);
     make_plan(1, NULL);
     static char port[32];
-    snprintf(port, sizeof port, "COBRE_TCP_PORT=%u", plan.config[0].tcp_port);
-    const char *lines[] = {"COBRE_COMM_BACKEND=tcp", "COBRE_TCP_RANK=0", "COBRE_TCP_SIZE=1", port, line, extra};
+    snprintf(port, sizeof port, ENV_TCP_PORT "=%u", plan.config[0].tcp_port);
+    const char *lines[] = {ENV_BACKEND "=tcp", ENV_TCP_RANK "=0", ENV_TCP_SIZE "=1", port, line, extra};
     memcpy(plan.environment[0], lines, sizeof lines);
     start_all(j, 1);
     const report *r = await(j, 0, "opened");
@@ -186,7 +187,7 @@ static void token_files(void) {
         {long_token, 600, 0600, NULL, "511"},
         {"\0secret\n", 8, 0600, NULL, "token"}, /* would be no token at all */
         {"sec\0ret\n", 8, 0600, NULL, "token"}, /* would be a shorter one */
-        {"secret\n", 7, 0600, "COBRE_TCP_TOKEN=another-secret", "both"},
+        {"secret\n", 7, 0600, ENV_TCP_TOKEN "=another-secret", "both"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         job j;
@@ -208,15 +209,15 @@ static void file_and_variable_agree(void) {
     FILE *out = fopen(token_path, "w");
     CHECK(out && fchmod(fileno(out), 0600) == 0 && fputs("the-right-secret\n", out) >= 0 && fclose(out) == 0);
     make_plan(2, NULL);
-    snprintf(port, sizeof port, "COBRE_TCP_PORT=%u", plan.config[0].tcp_port);
-    snprintf(file, sizeof file, "COBRE_TCP_TOKEN_FILE=%s", token_path);
+    snprintf(port, sizeof port, ENV_TCP_PORT "=%u", plan.config[0].tcp_port);
+    snprintf(file, sizeof file, ENV_TCP_TOKEN_FILE "=%s", token_path);
     for (size_t r = 0; r < 2; r++) {
-        const char *lines[] = {"COBRE_COMM_BACKEND=tcp",
-                               r ? "COBRE_TCP_RANK=1" : "COBRE_TCP_RANK=0",
-                               "COBRE_TCP_SIZE=2",
-                               "COBRE_TCP_COORDINATOR=127.0.0.1",
+        const char *lines[] = {ENV_BACKEND "=tcp",
+                               r ? ENV_TCP_RANK "=1" : ENV_TCP_RANK "=0",
+                               ENV_TCP_SIZE "=2",
+                               ENV_TCP_COORDINATOR "=127.0.0.1",
                                port,
-                               r ? file : "COBRE_TCP_TOKEN=the-right-secret"};
+                               r ? file : ENV_TCP_TOKEN "=the-right-secret"};
         memcpy(plan.environment[r], lines, sizeof lines);
     }
     start_all(&j, 2);
