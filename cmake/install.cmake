@@ -3,7 +3,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS cobre-shared cobre-static EXPORT cobre-targets)
-install(TARGETS cobre-cli)
+if(TARGET cobre-cli)
+    install(TARGETS cobre-cli)
+endif()
 if(mpi_plugins)
     install(TARGETS ${mpi_plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

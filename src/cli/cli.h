@@ -27,12 +27,4 @@ int cb_usage_error(const char *command, const char *format, ...) __attribute__((
 /* For the '?' and ':' of getopt_long (opterr 0, optstring "+:..."): says which option is wrong. */
 int cb_option_error(const char *command, int found, char **argv);
 
-/* Writes text as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD. */
-void cb_json_write(FILE *file, const char *text);
-
-/* One line of error JSON, read back. `depth` is 1 for the members of the object itself, 2 for those of "context". False
- * when there is no such member of that type. Control characters come out as blanks: the text goes to a terminal. */
-bool cb_json_string(const char *json, int depth, const char *key, char *text, size_t len);
-bool cb_json_number(const char *json, int depth, const char *key, uint64_t *number);
-
 #endif

@@ -1,11 +1,11 @@
 /* info.c: `cobre info`. */
 #include "backends/shm/clean.h"
 #include "cli/cli.h"
+#include "cli/json.h"
 #include "comm/select.h"
 
 #include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -84,47 +84,50 @@ static void print_text(const struct facts *facts) {
     print_memory(facts);
 }
 
-static void print_member(const char *name, const char *value) {
-    printf("  \"%s\": ", name);
-    cb_json_write(stdout, value);
-    printf(",\n");
-}
-
-static void print_backends(const struct facts *facts) {
-    printf("  \"backends\": [\n");
+static json_t *backends_json(const struct facts *facts) {
+    json_t *list = json_array();
     for (cobre_backend b = cb_first_backend(); b; b = cb_next_backend(b)) {
-        printf("    {\"name\": \"%s\", \"built_in\": %s, \"chosen\": %s, \"why\": ", cobre_backend_name(b),
-               cb_built_in(b) ? "true" : "false", facts->chosen && b == facts->backend ? "true" : "false");
-        cb_json_write(stdout, facts->why[b]);
-        printf("}%s\n", cb_next_backend(b) ? "," : "");
+        json_t *backend = json_object();
+        cb_json_set(backend, "name", cb_json_text(cobre_backend_name(b)));
+        cb_json_set(backend, "built_in", json_boolean(cb_built_in(b)));
+        cb_json_set(backend, "chosen", json_boolean(facts->chosen && b == facts->backend));
+        cb_json_set(backend, "why", cb_json_text(facts->why[b]));
+        cb_json_append(list, backend);
     }
-    printf("  ],\n");
+    return list;
 }
 
-static void print_choice(const struct facts *facts) {
-    if (facts->chosen) {
-        print_member("chosen", cobre_backend_name(facts->backend));
-        printf("  \"error\": null,\n");
-        return;
-    }
-    char error[8192];
-    cobre_error_json(cobre_last_error(), error, sizeof error);
-    printf("  \"chosen\": null,\n  \"error\": %s,\n", error);
+static json_t *error_json(void) {
+    char text[1 << 14];
+    cobre_error_json(cobre_last_error(), text, sizeof text);
+    return json_loads(text, 0, NULL);
+}
+
+static json_t *cores_json(const struct facts *facts) {
+    json_t *cores = json_object();
+    cb_json_set(cores, "usable", cb_json_count(facts->usable_cores));
+    cb_json_set(cores, "online", json_integer(facts->online_cores));
+    return cores;
+}
+
+static json_t *shm_json(const struct facts *facts) {
+    json_t *shm = json_object();
+    cb_json_set(shm, "directory", cb_json_text(CB_SHM_DIRECTORY));
+    cb_json_set(shm, "free_bytes", cb_json_count(facts->shm_free));
+    cb_json_set(shm, "total_bytes", cb_json_count(facts->shm_total));
+    return shm;
 }
 
 static void print_json(const struct facts *facts) {
-    printf("{\n");
-    print_member("version", cobre_version());
-    print_choice(facts);
-    print_backends(facts);
-    printf("  \"cores\": {\"usable\": %zu, \"online\": %ld},\n", facts->usable_cores, facts->online_cores);
-    if (facts->has_shm)
-        printf("  \"shm\": {\"directory\": \"" CB_SHM_DIRECTORY "\", \"free_bytes\": %" PRIu64
-               ", \"total_bytes\": %" PRIu64 "},\n",
-               facts->shm_free, facts->shm_total);
-    else
-        printf("  \"shm\": null,\n");
-    printf("  \"reservable_bytes\": %" PRIu64 "\n}\n", facts->reservable);
+    json_t *info = json_object();
+    cb_json_set(info, "version", cb_json_text(cobre_version()));
+    cb_json_set(info, "chosen", facts->chosen ? cb_json_text(cobre_backend_name(facts->backend)) : json_null());
+    cb_json_set(info, "error", facts->chosen ? json_null() : error_json());
+    cb_json_set(info, "backends", backends_json(facts));
+    cb_json_set(info, "cores", cores_json(facts));
+    cb_json_set(info, "shm", facts->has_shm ? shm_json(facts) : json_null());
+    cb_json_set(info, "reservable_bytes", cb_json_count(facts->reservable));
+    cb_json_print(info, JSON_INDENT(2));
 }
 
 int cb_command_info(int argc, char **argv) {

@@ -1,121 +1,56 @@
-/* json.c: the little JSON that the command writes, and reads back from the ranks' error lines. */
-#include "cli/cli.h"
+/* json.c: the JSON that the command writes. */
+#include "cli/json.h"
+
 #include "comm/backend.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void cb_json_write(FILE *file, const char *text) {
-    const unsigned char *at = (const unsigned char *)text;
-    putc('"', file);
-    while (*at) {
-        size_t length = cb_utf8_length(at);
-        if (length == 0)
-            fputs("\\ufffd", file);
-        else if (*at == '"' || *at == '\\')
-            fprintf(file, "\\%c", *at);
-        else if (*at < 0x20 || *at == 0x7f)
-            fprintf(file, "\\u%04x", *at);
-        else
-            fwrite(at, 1, length, file);
-        at += length ? length : 1;
+static _Noreturn void no_memory(void) {
+    fputs("cobre: no memory for JSON\n", stderr);
+    exit(1);
+}
+
+json_t *cb_json_text(const char *text) {
+    char *clean = malloc(3 * strlen(text) + 1), *end = clean;
+    if (!clean)
+        no_memory();
+    while (*text) {
+        size_t length = cb_utf8_length((const unsigned char *)text);
+        end = mempcpy(end, length ? text : "\xef\xbf\xbd", length ? length : 3);
+        text += length ? length : 1;
     }
-    putc('"', file);
+    json_t *value = json_stringn(clean, (size_t)(end - clean));
+    free(clean);
+    return value;
 }
 
-static const char *skip_blanks(const char *at) {
-    return at + strspn(at, " \t\r\n");
+json_t *cb_json_real(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* From the opening quote to behind the closing one; NULL when there is none. */
-static const char *skip_string(const char *at) {
-    for (at++; *at && *at != '"'; at++)
-        if (*at == '\\' && *++at == '\0')
-            return NULL;
-    return *at ? at + 1 : NULL;
+json_t *cb_json_count(uint64_t count) {
+    return count <= INT64_MAX ? json_integer((json_int_t)count) : json_real((double)count);
 }
 
-static const char *find_value(const char *at, int wanted_depth, const char *key) {
-    size_t length = strlen(key);
-    int depth = 0;
-    while (*at) {
-        if (*at == '"') {
-            const char *end = skip_string(at);
-            if (!end)
-                return NULL;
-            const char *next = skip_blanks(end);
-            if (*next == ':' && depth == wanted_depth && (size_t)(end - at) == length + 2 &&
-                memcmp(at + 1, key, length) == 0)
-                return skip_blanks(next + 1);
-            at = end;
-            continue;
-        }
-        depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-        at++;
-    }
-    return NULL;
+void cb_json_set(json_t *object, const char *key, json_t *value) {
+    if (json_object_set_new(object, key, value) != 0)
+        no_memory();
 }
 
-static unsigned long hex4(const char **at) {
-    char digits[5] = {0};
-    for (size_t i = 0; i < 4 && (*at)[i] && (*at)[i] != '"'; i++)
-        digits[i] = (*at)[i];
-    *at += strlen(digits);
-    return strtoul(digits, NULL, 16);
+void cb_json_append(json_t *list, json_t *value) {
+    if (json_array_append_new(list, value) != 0)
+        no_memory();
 }
 
-static size_t put_utf8(unsigned long code, char *text) {
-    if (code < 0x80) {
-        text[0] = (char)code;
-        return 1;
-    }
-    size_t length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = length - 1; i > 0; i--, code >>= 6)
-        text[i] = (char)(0x80 | (code & 0x3f));
-    text[0] = (char)((0xf0u << (4 - length)) | code);
-    return length;
+void cb_json_write(FILE *file, json_t *value, size_t flags) {
+    if (json_dumpf(value, file, flags) != 0 && !ferror(file))
+        no_memory();
+    json_decref(value);
 }
 
-/* Reads what follows a backslash; writes at most 4 bytes. */
-static size_t unescape(const char **at, char *text) {
-    char c = *(*at)++;
-    if (c != 'u') {
-        text[0] = strchr("bfnrt", c) ? ' ' : c;
-        return 1;
-    }
-    unsigned long code = hex4(at);
-    if (code >= 0xd800 && code < 0xdc00 && (*at)[0] == '\\' && (*at)[1] == 'u') {
-        *at += 2;
-        code = 0x10000 + ((code & 0x3ff) << 10) + (hex4(at) & 0x3ff);
-    }
-    return put_utf8(code, text);
-}
-
-bool cb_json_string(const char *json, int depth, const char *key, char *text, size_t len) {
-    const char *at = find_value(json, depth, key);
-    if (!at || *at != '"' || !skip_string(at))
-        return false;
-    size_t used = 0;
-    for (at++; *at != '"' && used + 5 <= len;) {
-        size_t count = 1;
-        if (*at == '\\') {
-            at++;
-            count = unescape(&at, text + used);
-        } else {
-            text[used] = *at++;
-        }
-        if ((unsigned char)text[used] < 0x20 || text[used] == 0x7f)
-            text[used] = ' ';
-        used += count;
-    }
-    text[used] = '\0';
-    return true;
-}
-
-bool cb_json_number(const char *json, int depth, const char *key, uint64_t *number) {
-    const char *at = find_value(json, depth, key);
-    if (!at || *at < '0' || *at > '9')
-        return false;
-    *number = strtoull(at, NULL, 10);
-    return true;
+void cb_json_print(json_t *value, size_t flags) {
+    cb_json_write(stdout, value, flags);
+    putchar('\n');
 }

@@ -5,8 +5,7 @@
     int cb_command_##command(int argc, char **argv) {                                                                  \
         (void)argc;                                                                                                    \
         (void)argv;                                                                                                    \
-        fputs("cobre " #command ": this build has no trainer; it needs jansson, Random123, and GLPK or CLP when it "   \
-              "is built\n",                                                                                            \
+        fputs("cobre " #command ": this build has no trainer; it needs Random123, and GLPK or CLP when it is built\n", \
               stderr);                                                                                                 \
         return CB_EXIT_USAGE;                                                                                          \
     }

@@ -50,7 +50,9 @@ case_cold() {
 case_json() {
     cobre bench $quick --sizes 8,16 --operations allreduce --json
     code_is 0
-    out_has '"backend": "local", "ranks": 1'
+    json_keys "$scratch/out" 'docs[0]' version backend ranks results
+    json_keys "$scratch/out" 'docs[0]["results"][0]' operation bytes buffers samples median_us p10_us p90_us
+    json_holds "$scratch/out" 'docs[0]["backend"] == "local" and docs[0]["ranks"] == 1'
     json_holds "$scratch/out" '[r["bytes"] for r in docs[0]["results"]] == [8, 16]'
 }
 

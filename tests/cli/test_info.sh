@@ -24,7 +24,11 @@ case_info_json() {
     cobre info --json
     code_is 0
     json_holds "$scratch/out" 'docs[0]["chosen"] == "local" and docs[0]["error"] is None'
-    out_has '"free_bytes": '
+    json_keys "$scratch/out" 'docs[0]' version chosen error backends cores shm reservable_bytes
+    json_keys "$scratch/out" 'docs[0]["backends"][0]' name built_in chosen why
+    json_keys "$scratch/out" 'docs[0]["cores"]' usable online
+    json_keys "$scratch/out" 'docs[0]["shm"]' directory free_bytes total_bytes
+    json_holds "$scratch/out" 'type(docs[0]["reservable_bytes"]) is int'
 }
 
 case_info_in_a_rank() {
@@ -41,6 +45,7 @@ case_info_when_the_choice_fails() {
     COBRE_COMM_BACKEND=$(printf 'x"\\\377\001') cobre info --json
     code_is 0
     json_holds "$scratch/out" 'docs[0]["chosen"] is None and docs[0]["error"]["kind"] == "InvalidBackend"'
+    json_keys "$scratch/out" 'docs[0]["error"]' kind message context suggestion
     with "$ENV_SHM_NAME=$(printf '/a"\377\n')" cobre info --json
     code_is 0
     json_holds "$scratch/out" 'len(docs) == 1'
@@ -60,10 +65,12 @@ case_info_bad_options() {
 }
 
 case_output_that_cannot_be_written() {
-    env "$mark" "$cobre" info >/dev/full 2>"$scratch/err"
-    code=$?
-    code_is 1
-    err_has "No space left"
+    for json in "" --json; do
+        env "$mark" "$cobre" info $json >/dev/full 2>"$scratch/err"
+        code=$?
+        code_is 1
+        err_has "No space left"
+    done
 }
 
 case_clean_nothing() {

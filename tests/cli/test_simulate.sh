@@ -51,6 +51,7 @@ case_tables_and_json() {
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
     code_is 0
     json_holds out 'docs[0]["trajectories"] == 4'
+    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound out
     [ "$(ls some)" = "$(printf 'costs.csv\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
     cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
     out_has "table     none/costs.csv"
@@ -203,14 +204,20 @@ case_policy() {
     out_has "10 iterations"
     out_has "20 at 2 of 3 nodes"
     cobre policy brazil3-out/policy.cobre --json
-    out_has '"cut_count": 20'
+    json_keys out 'docs[0]' policy name sense solver seed iterations bound cut_count states
+    json_holds out 'docs[0]["cut_count"] == 20'
     cobre policy brazil3-out/policy.cobre "$cases/brazil3" --export csv
     code_is 0
     [ "$(lines out)" = 21 ] || fail "$(lines out) lines"
     head -1 out | grep -q '^node,outcome,iteration,intercept,storage\[SE\]' || fail "$(head -1 out)"
+    cp out cuts.csv
     cobre policy brazil3-out/policy.cobre --export json --out cuts.json
     code_is 0
+    json_keys cuts.json 'docs[0]' policy name sense solver seed iterations bound cut_count states cuts
+    json_keys cuts.json 'docs[0]["cuts"][0]' node outcome iteration intercept slopes
     json_holds cuts.json 'len(docs[0]["cuts"]) == 20 and len(docs[0]["cuts"][0]["slopes"]) == len(docs[0]["states"])'
+    json_holds cuts.json '[[cut["intercept"], *cut["slopes"]] for cut in docs[0]["cuts"]] == [
+        [float(field) for field in row.split(",")[3:]] for row in open("cuts.csv").readlines()[1:]]'
     cobre policy nowhere
     code_is 1
     err_has "nowhere: No such file"

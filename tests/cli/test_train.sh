@@ -199,6 +199,44 @@ case_json() {
     head -1 out | grep -q '"event": "start"' || fail "$(cat out)"
     tail -1 out | grep -q '"stop": "iteration limit"' || fail "$(cat out)"
     json_holds out 'len(docs) == 5 and docs[1]["iteration"] == 1'
+    json_keys out 'docs[0]' event version case name sense nodes stages states ranks backend out
+    json_keys out 'docs[1]' event iteration bound mean deviation window_mean window_half window_passes gap cuts solves seconds
+    json_keys out 'docs[4]' event stop iterations bound window_mean window_half cuts solves seconds policy
+    json_holds out 'docs[1]["gap"] is None' # with a risk measure
+    json_holds out 'repr(docs[3]["bound"]) == repr(docs[4]["bound"])'
+    cobre train nowhere --json
+    code_is 1
+    json_keys out 'docs[0]' event kind message suggestion
+}
+
+# A path can hold any bytes but 0. Those that are not UTF-8 come out as U+FFFD.
+case_json_of_strange_names() {
+    local name=$'a "b" \\c\n\377' text='"a \"b\" \\c\n\ufffd'
+    cp -r "$cases/brazil3" "$name"
+    cobre train "$name" --iterations 3 --json --out "$name-out"
+    code_is 0
+    [ "$(lines out)" = 5 ] || fail "$(cat out)"
+    json_holds out "docs[0]['case'] == $text\" and docs[0]['out'] == $text-out\""
+    json_holds out "docs[4]['policy'] == $text-out/policy.cobre\""
+    cobre simulate "$name" --policy "$name-out/policy.cobre" --trajectories 4 --json
+    code_is 0
+    json_holds out "docs[0]['out'] == $text-out\""
+    cobre policy "$name-out/policy.cobre" "$name" --json
+    code_is 0
+    json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
+    cobre policy "$name-out/policy.cobre" "$name" --export json
+    code_is 0
+    json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
+    cobre validate --json "$name"
+    code_is 0
+    json_holds out "docs == [{'case': $text\", 'errors': [], 'valid': True}]"
+    sed -i '2s/,[^,]*$/,many/' "$name/thermals.csv"
+    cobre validate --json "$name"
+    code_is 1
+    json_holds out "docs[0]['errors'][0]['file'] == $text/thermals.csv\" and docs[0]['errors'][0]['line'] == 2"
+    cobre train "$name" --json
+    code_is 1
+    json_keys out 'docs[0]' event kind message suggestion
 }
 
 # Slopes of 1e7 beside the future cost's 1 were hard for GLPK: it gave up, or bounds were above the optimum, which is about 271e6.
@@ -374,6 +412,8 @@ case_validate() {
     cobre validate --json bad
     code_is 1
     json_holds out 'not docs[0]["valid"] and len(docs[0]["errors"]) >= 2'
+    json_keys out 'docs[0]' case errors valid
+    json_keys out 'docs[0]["errors"][0]' file line place message
     cobre train bad
     code_is 1
     err_has "thermals.csv:2:"

@@ -133,7 +133,7 @@ case_culprit_that_lives() {
 case_own_error_is_shown() {
     job 'test $rank = 2 || exec sleep 600
         say "{\"kind\": \"InvalidRoot\", \"message\": \"an old one\", \"context\": {}, \"suggestion\": \"\"}"
-        say "{\"kind\": \"InvalidRoot\", \"message\": \"root 9 is \\\"not\\\" a rank \\u00e9 \\\\ \\u001b[31m\", \"context\": {\"size\": 4, \"root\": 9}, \"suggestion\": \"use 0 to 3\"}"
+        say "{\"kind\": \"InvalidRoot\", \"message\": \"root 9 is \\\"not\\\" a rank \\u00e9 \\\\ \\u001b[31m\", \"context\": {\"size\": 4, \"root\": 18446744073709551615}, \"suggestion\": \"use 0 to 3\"}"
         exit 5'
     named 2 5
     err_has 'its last error: root 9 is "not" a rank é \  [31m'
@@ -146,6 +146,7 @@ case_nonsense_on_the_error_pipe() {
         say "no json"; say "{\"context\": {\"culprit\": 99}}"; say "{"; say "{\"message\": \"cut off"
         printf "{\"message\": \"no end of line" >&$COBRE_RUN_ERROR_FD; exit 5'
     named 2 5
+    err_has 'its last error: {"message": "cut off'
 }
 
 case_much_on_the_error_pipe() {

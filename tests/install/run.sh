@@ -28,6 +28,8 @@ must_fail() {
 env -u MAKEFLAGS -u MAKELEVEL make -C "$source_dir" install PRESET=default PREFIX=/opt/cobre DESTDIR="$work/stage" \
     >"$work/log" 2>&1 || { cat "$work/log"; fail "make install"; }
 cmake -S "$source_dir" --preset release -B "$work/release" >"$work/log" 2>&1 || { cat "$work/log"; fail "release"; }
+PKG_CONFIG_LIBDIR=/nowhere cmake -S "$source_dir" --preset release -B "$work/without" >"$work/log" 2>&1 &&
+    grep -q "command cobre.*left out" "$work/log" || { cat "$work/log"; fail "release, without jansson"; }
 prefix=$work/stage/opt/cobre
 for file in bin/cobre include/cobre/comm.h lib/libcobre.a lib/libcobre.so lib/libcobre.so.0 lib/pkgconfig/cobre.pc \
     lib/cmake/cobre/cobre-config.cmake share/man/man1/cobre.1 share/man/man1/cobre-run.1 share/man/man1/cobre-info.1 \

@@ -106,6 +106,10 @@ sys.exit(not eval(sys.argv[2]))
 END
 }
 
+json_keys() { # json_keys FILE OBJECT KEY...: an object, as in docs[0]["cuts"][0], has these keys, in this order
+    json_holds "$1" "' '.join($2) == '${*:3}'"
+}
+
 pipe_is_full() { # FD; less than a page is left
     python3 - <<END
 import fcntl, struct, termios

@@ -39,7 +39,7 @@ case_info_says_what_is_missing() {
     grep -qE '^\* mpi .*libmpi.*cannot open shared object file' "$scratch/out" || fail "$(cat "$scratch/out")"
     PMI_SIZE=2 cobre info --json
     code_is 0
-    grep -q '"name": "mpi".*libmpich.*cannot open shared object file' "$scratch/out" || fail "$(cat "$scratch/out")"
+    grep -q '"why": .*libmpich.*cannot open shared object file' "$scratch/out" || fail "$(cat "$scratch/out")"
 }
 
 case_a_rank_says_which_package() {

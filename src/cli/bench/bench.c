@@ -1,8 +1,10 @@
 /* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
 #include "cli/bench/measure.h"
+#include "cli/json.h"
 #include "cli/run/job.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -146,27 +148,41 @@ static double quantile(const struct bench_samples *samples, double part) {
     return 1e6 * samples->seconds[(size_t)(part * (double)(samples->count - 1) + 0.5)];
 }
 
-static void print_head(const struct peer *peer, bool json) {
-    if (json)
-        printf("{\"version\": \"%s\", \"backend\": \"%s\", \"ranks\": %zu, \"results\": [", cobre_version(), peer->name,
-               peer->size);
-    else
-        printf("%s, %zu rank%s; microseconds of a call on the slowest rank\n%-18s %10s %-7s %10s %10s %10s\n",
-               peer->name, peer->size, peer->size == 1 ? "" : "s", "operation", "bytes", "buffers", "median", "p10",
-               "p90");
+static void print_head(const struct peer *peer) {
+    printf("%s, %zu rank%s; microseconds of a call on the slowest rank\n%-18s %10s %-7s %10s %10s %10s\n", peer->name,
+           peer->size, peer->size == 1 ? "" : "s", "operation", "bytes", "buffers", "median", "p10", "p90");
 }
 
-static void print_work(const struct bench_work *work, struct bench_samples *samples, bool json, bool first) {
-    const char *name = bench_operation_name(work->operation), *buffers = work->cold ? "cold" : "warm";
-    qsort(samples->seconds, samples->count, sizeof *samples->seconds, compare);
-    double low = quantile(samples, 0.1), middle = quantile(samples, 0.5), high = quantile(samples, 0.9);
-    if (json)
-        printf("%s\n  {\"operation\": \"%s\", \"bytes\": %zu, \"buffers\": \"%s\", \"samples\": %zu, "
-               "\"median_us\": %.3f, \"p10_us\": %.3f, \"p90_us\": %.3f}",
-               first ? "" : ",", name, work->bytes, buffers, samples->count, middle, low, high);
-    else
-        printf("%-18s %10zu %-7s %10.2f %10.2f %10.2f\n", name, work->bytes, buffers, middle, low, high);
+static void print_result(const struct bench_work *work, const struct bench_samples *samples) {
+    printf("%-18s %10zu %-7s %10.2f %10.2f %10.2f\n", bench_operation_name(work->operation), work->bytes,
+           work->cold ? "cold" : "warm", quantile(samples, 0.5), quantile(samples, 0.1), quantile(samples, 0.9));
     fflush(stdout);
+}
+
+/* With three decimals. */
+static json_t *quantile_json(const struct bench_samples *samples, double part) {
+    return cb_json_real(round(1e3 * quantile(samples, part)) / 1e3);
+}
+
+static json_t *result_json(const struct bench_work *work, const struct bench_samples *samples) {
+    json_t *result = json_object();
+    cb_json_set(result, "operation", cb_json_text(bench_operation_name(work->operation)));
+    cb_json_set(result, "bytes", cb_json_count(work->bytes));
+    cb_json_set(result, "buffers", cb_json_text(work->cold ? "cold" : "warm"));
+    cb_json_set(result, "samples", cb_json_count(samples->count));
+    cb_json_set(result, "median_us", quantile_json(samples, 0.5));
+    cb_json_set(result, "p10_us", quantile_json(samples, 0.1));
+    cb_json_set(result, "p90_us", quantile_json(samples, 0.9));
+    return result;
+}
+
+static void print_json(const struct peer *peer, json_t *results) {
+    json_t *bench = json_object();
+    cb_json_set(bench, "version", cb_json_text(cobre_version()));
+    cb_json_set(bench, "backend", cb_json_text(peer->name));
+    cb_json_set(bench, "ranks", cb_json_count(peer->size));
+    cb_json_set(bench, "results", results);
+    cb_json_print(bench, JSON_INDENT(2) | JSON_REAL_PRECISION(15)); /* 15 digits: 0.1 is 0.1 */
 }
 
 static void show_progress(size_t done, size_t count) {
@@ -184,23 +200,27 @@ static int measure_all(const struct plan *plan, bool json) {
     int code = 0;
     peer->open(peer);
     bool speaks = peer->rank == 0, progress = speaks && isatty(STDERR_FILENO);
-    if (speaks)
-        print_head(peer, json);
+    json_t *results = speaks && json ? json_array() : NULL;
+    if (speaks && !json)
+        print_head(peer);
     for (size_t i = 0; i < plan->count; i++) {
         if (progress)
             show_progress(i, plan->count);
         bench_measure(peer, &plan->works[i], &samples);
         if (progress)
             show_progress(plan->count, plan->count);
-        if (speaks)
-            print_work(&plan->works[i], &samples, json, i == 0);
+        qsort(samples.seconds, samples.count, sizeof *samples.seconds, compare);
+        if (results)
+            cb_json_append(results, result_json(&plan->works[i], &samples));
+        else if (speaks)
+            print_result(&plan->works[i], &samples);
         if (!samples.right && speaks)
             fprintf(stderr, "cobre bench: %s of %zu bytes gave a WRONG RESULT: please report this\n",
                     bench_operation_name(plan->works[i].operation), plan->works[i].bytes);
         code |= !samples.right;
     }
-    if (speaks && json)
-        printf("\n]}\n");
+    if (results)
+        print_json(peer, results);
     peer->close(peer);
     return code;
 }

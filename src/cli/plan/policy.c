@@ -1,6 +1,7 @@
 /* policy.c: `cobre policy`. */
 #include "cli/plan/session.h"
 
+#include "cli/json.h"
 #include "sddp/run/files.h"
 
 #include <errno.h>
@@ -67,48 +68,43 @@ static void export_csv(FILE *to, const cobre_sddp_problem *problem, const cobre_
     }
 }
 
-static void write_json_cut(FILE *to, const cobre_sddp_problem *problem, cobre_sddp_cut cut) {
-    char text[32];
-    fputs("{\"node\": ", to);
-    cb_json_write(to, cobre_sddp_node_name(problem, cut.node));
-    if (cut.outcome == SIZE_MAX)
-        fputs(", \"outcome\": null", to);
-    else
-        fprintf(to, ", \"outcome\": %zu", cut.outcome + 1);
-    fprintf(to, ", \"iteration\": %" PRIu64 ", \"intercept\": %s, \"slopes\": [", cut.iteration,
-            cb_json_real(cut.intercept, text));
+static json_t *cut_json(const cobre_sddp_problem *problem, cobre_sddp_cut cut) {
+    json_t *object = json_object(), *slopes = json_array();
+    cb_json_set(object, "node", cb_json_text(cobre_sddp_node_name(problem, cut.node)));
+    cb_json_set(object, "outcome", cut.outcome == SIZE_MAX ? json_null() : cb_json_count(cut.outcome + 1));
+    cb_json_set(object, "iteration", cb_json_count(cut.iteration));
+    cb_json_set(object, "intercept", cb_json_real(cut.intercept));
     for (size_t s = 0; s < cobre_sddp_states(problem); s++)
-        fprintf(to, "%s%s", s ? ", " : "", cb_json_real(cut.slopes[s], text));
-    fputs("]}", to);
+        cb_json_append(slopes, cb_json_real(cut.slopes[s]));
+    cb_json_set(object, "slopes", slopes);
+    return object;
 }
 
-/* The members that the summary and the export have in common; the object stays open. */
-static void write_json_head(FILE *to, const struct request *request, const cobre_sddp_policy *policy) {
+static json_t *summary_json(const struct request *request, const cobre_sddp_policy *policy) {
     const cobre_sddp_problem *problem = request->base.problem;
-    char bound[32];
-    fputs("{\"policy\": ", to);
-    cb_json_write(to, request->file);
-    fputs(", \"name\": ", to);
-    cb_json_write(to, cobre_sddp_problem_name(problem));
-    fprintf(to, ", \"sense\": \"%s\", \"solver\": ", cobre_sddp_maximises(problem) ? "max" : "min");
-    cb_json_write(to, cobre_sddp_policy_solver(policy));
-    fprintf(to, ", \"seed\": %" PRIu64 ", \"iterations\": %" PRIu64 ", \"bound\": %s, \"cut_count\": %" PRIu64,
-            cobre_sddp_policy_seed(policy), cobre_sddp_iterations(policy),
-            cb_json_real(cobre_sddp_bound(policy), bound), cobre_sddp_cuts(policy));
-    fputs(", \"states\": [", to);
-    for (size_t s = 0; s < cobre_sddp_states(problem); s++) {
-        fputs(s ? ", " : "", to);
-        cb_json_write(to, cobre_sddp_state_name(problem, s));
-    }
-    fputs("]", to);
+    json_t *summary = json_object(), *states = json_array();
+    cb_json_set(summary, "policy", cb_json_text(request->file));
+    cb_json_set(summary, "name", cb_json_text(cobre_sddp_problem_name(problem)));
+    cb_json_set(summary, "sense", cb_json_text(cobre_sddp_maximises(problem) ? "max" : "min"));
+    cb_json_set(summary, "solver", cb_json_text(cobre_sddp_policy_solver(policy)));
+    cb_json_set(summary, "seed", cb_json_count(cobre_sddp_policy_seed(policy)));
+    cb_json_set(summary, "iterations", cb_json_count(cobre_sddp_iterations(policy)));
+    cb_json_set(summary, "bound", cb_json_real(cobre_sddp_bound(policy)));
+    cb_json_set(summary, "cut_count", cb_json_count(cobre_sddp_cuts(policy)));
+    for (size_t s = 0; s < cobre_sddp_states(problem); s++)
+        cb_json_append(states, cb_json_text(cobre_sddp_state_name(problem, s)));
+    cb_json_set(summary, "states", states);
+    return summary;
 }
 
+/* The summary with the cuts as one more member. There can be millions: each is written before the next is made. */
 static void export_json(FILE *to, const struct request *request, const cobre_sddp_policy *policy) {
-    write_json_head(to, request, policy);
+    putc('{', to);
+    cb_json_write(to, summary_json(request, policy), JSON_EMBED);
     fputs(", \"cuts\": [", to);
     for (uint64_t c = 0; c < cobre_sddp_cuts(policy); c++) {
         fputs(c ? ",\n  " : "\n  ", to);
-        write_json_cut(to, request->base.problem, cobre_sddp_get_cut(policy, c));
+        cb_json_write(to, cut_json(request->base.problem, cobre_sddp_get_cut(policy, c)), 0);
     }
     fputs("\n]}\n", to);
 }
@@ -158,7 +154,7 @@ static int answer(const struct request *request, const cobre_sddp_policy *policy
     else if (request->format == JSON)
         export_json(to, request, policy);
     else if (request->base.json)
-        write_json_head(to, request, policy), fputs("}\n", to);
+        cb_json_print(summary_json(request, policy), 0);
     else
         print_summary(request, policy);
     if (!request->out || cb_draft_close(&draft, true))

@@ -4,6 +4,7 @@
  * Without it the environment says which job this is a rank of, as for any program; none is a job of one. */
 #include "cli/plan/session.h"
 
+#include "cli/json.h"
 #include "cli/plan/command_line.h"
 #include "cli/run/job.h"
 
@@ -103,6 +104,15 @@ bool cb_session_speaks(const struct session *session) {
     return cobre_rank(session->comm) == 0;
 }
 
+static void print_json_failure(const cobre_sddp_error *error) {
+    json_t *failure = json_object();
+    cb_json_set(failure, "event", cb_json_text("error"));
+    cb_json_set(failure, "kind", cb_json_text(cobre_sddp_status_name(error->status)));
+    cb_json_set(failure, "message", cb_json_text(error->message));
+    cb_json_set(failure, "suggestion", cb_json_text(error->suggestion));
+    cb_json_print(failure, 0);
+}
+
 static void print_failure(const struct session *session, const cobre_sddp_error *error) {
     const char *command = session->command;
     fprintf(stderr, "cobre %s: ", command);
@@ -114,13 +124,8 @@ static void print_failure(const struct session *session, const cobre_sddp_error 
     fprintf(stderr, "%s\n", error->message);
     if (error->suggestion[0])
         fprintf(stderr, "cobre %s:   %s\n", command, error->suggestion);
-    if (session->json) {
-        printf("{\"event\": \"error\", \"kind\": \"%s\", \"message\": ", cobre_sddp_status_name(error->status));
-        cb_json_write(stdout, error->message);
-        printf(", \"suggestion\": ");
-        cb_json_write(stdout, error->suggestion);
-        printf("}\n");
-    }
+    if (session->json)
+        print_json_failure(error);
 }
 
 int cb_session_failed(const struct session *session) {

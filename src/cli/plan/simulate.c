@@ -1,4 +1,5 @@
 /* simulate.c: `cobre simulate`. */
+#include "cli/json.h"
 #include "cli/plan/command_line.h"
 #include "cli/plan/session.h"
 #include "sddp/run/simulation.h"
@@ -130,15 +131,18 @@ static int read_options(int argc, char **argv, struct simulate *simulate) {
 
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,
                        const cobre_sddp_simulation *result) {
-    char text[6][32];
-    printf("{\"sampling\": \"%s\", \"trajectories\": %zu, \"mean\": %s, \"half\": %s, \"deviation\": %s, "
-           "\"minimum\": %s, \"maximum\": %s, \"bound\": %s, \"out\": ",
-           simulate->sampling, result->trajectories, cb_json_real(result->mean, text[0]),
-           cb_json_real(cb_simulation_is_sample(&simulate->options) ? result->half : NAN, text[1]),
-           cb_json_real(result->deviation, text[2]), cb_json_real(result->minimum, text[3]),
-           cb_json_real(result->maximum, text[4]), cb_json_real(cobre_sddp_bound(policy), text[5]));
-    cb_json_write(stdout, simulate->folder);
-    printf("}\n");
+    bool is_sample = cb_simulation_is_sample(&simulate->options);
+    json_t *summary = json_object();
+    cb_json_set(summary, "sampling", cb_json_text(simulate->sampling));
+    cb_json_set(summary, "trajectories", cb_json_count(result->trajectories));
+    cb_json_set(summary, "mean", cb_json_real(result->mean));
+    cb_json_set(summary, "half", is_sample ? cb_json_real(result->half) : json_null());
+    cb_json_set(summary, "deviation", cb_json_real(result->deviation));
+    cb_json_set(summary, "minimum", cb_json_real(result->minimum));
+    cb_json_set(summary, "maximum", cb_json_real(result->maximum));
+    cb_json_set(summary, "bound", cb_json_real(cobre_sddp_bound(policy)));
+    cb_json_set(summary, "out", cb_json_text(simulate->folder));
+    cb_json_print(summary, 0);
 }
 
 /* "out/{costs,stages}.csv", or only "out/costs.csv". */

@@ -5,6 +5,7 @@
  * iteration is a line. */
 #include "cli/plan/train.h"
 
+#include "cli/json.h"
 #include "sddp/run/files.h"
 
 #include <inttypes.h>
@@ -72,29 +73,37 @@ static void draw_row(struct train_print *print) {
 
 static void print_json_row(const struct train_print *print) {
     const cobre_sddp_progress *now = &print->newest;
-    char bound[32], mean[32], deviation[32], window_mean[32], half[32], gap[32], seconds[32];
-    printf("{\"event\": \"iteration\", \"iteration\": %" PRIu64 ", \"bound\": %s, \"mean\": %s, \"deviation\": %s, "
-           "\"window_mean\": %s, \"window_half\": %s, \"window_passes\": %" PRIu64 ", \"gap\": %s, \"cuts\": %" PRIu64
-           ", \"solves\": %" PRIu64 ", \"seconds\": %s}\n",
-           now->iteration, cb_json_real(now->bound, bound), cb_json_real(now->mean, mean),
-           cb_json_real(now->deviation, deviation), cb_json_real(now->window_mean, window_mean),
-           cb_json_real(now->window_half, half), now->window_passes, cb_json_real(find_gap(print, now), gap), now->cuts,
-           now->solves, cb_json_real(now->seconds, seconds));
+    json_t *row = json_object();
+    cb_json_set(row, "event", cb_json_text("iteration"));
+    cb_json_set(row, "iteration", cb_json_count(now->iteration));
+    cb_json_set(row, "bound", cb_json_real(now->bound));
+    cb_json_set(row, "mean", cb_json_real(now->mean));
+    cb_json_set(row, "deviation", cb_json_real(now->deviation));
+    cb_json_set(row, "window_mean", cb_json_real(now->window_mean));
+    cb_json_set(row, "window_half", cb_json_real(now->window_half));
+    cb_json_set(row, "window_passes", cb_json_count(now->window_passes));
+    cb_json_set(row, "gap", cb_json_real(find_gap(print, now)));
+    cb_json_set(row, "cuts", cb_json_count(now->cuts));
+    cb_json_set(row, "solves", cb_json_count(now->solves));
+    cb_json_set(row, "seconds", cb_json_real(now->seconds));
+    cb_json_print(row, 0);
 }
 
 static void print_json_start(const struct train *train) {
     const struct session *base = &train->base;
-    printf("{\"event\": \"start\", \"version\": \"%s\", \"case\": ", cobre_version());
-    cb_json_write(stdout, base->case_path);
-    printf(", \"name\": ");
-    cb_json_write(stdout, cobre_sddp_problem_name(base->problem));
-    printf(", \"sense\": \"%s\", \"nodes\": %zu, \"stages\": %zu, \"states\": %zu, \"ranks\": %zu, \"backend\": "
-           "\"%s\", \"out\": ",
-           train->print.maximises ? "max" : "min", cobre_sddp_nodes(base->problem), cb_stages(base->problem),
-           cobre_sddp_states(base->problem), cobre_size(base->comm),
-           cobre_backend_name(cobre_comm_backend(base->comm)));
-    cb_json_write(stdout, train->folder);
-    printf("}\n");
+    json_t *start = json_object();
+    cb_json_set(start, "event", cb_json_text("start"));
+    cb_json_set(start, "version", cb_json_text(cobre_version()));
+    cb_json_set(start, "case", cb_json_text(base->case_path));
+    cb_json_set(start, "name", cb_json_text(cobre_sddp_problem_name(base->problem)));
+    cb_json_set(start, "sense", cb_json_text(train->print.maximises ? "max" : "min"));
+    cb_json_set(start, "nodes", cb_json_count(cobre_sddp_nodes(base->problem)));
+    cb_json_set(start, "stages", cb_json_count(cb_stages(base->problem)));
+    cb_json_set(start, "states", cb_json_count(cobre_sddp_states(base->problem)));
+    cb_json_set(start, "ranks", cb_json_count(cobre_size(base->comm)));
+    cb_json_set(start, "backend", cb_json_text(cobre_backend_name(cobre_comm_backend(base->comm))));
+    cb_json_set(start, "out", cb_json_text(train->folder));
+    cb_json_print(start, 0);
 }
 
 static const char *plural(size_t count) {
@@ -141,14 +150,18 @@ void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *pr
 }
 
 static void print_json_end(const struct train *train, const cobre_sddp_result *result, uint64_t cuts) {
-    char bound[32], mean[32], half[32], seconds[32];
-    printf("{\"event\": \"end\", \"stop\": \"%s\", \"iterations\": %" PRIu64 ", \"bound\": %s, \"window_mean\": %s, "
-           "\"window_half\": %s, \"cuts\": %" PRIu64 ", \"solves\": %" PRIu64 ", \"seconds\": %s, \"policy\": ",
-           cobre_sddp_stop_name(result->stop), result->iterations, cb_json_real(result->last.bound, bound),
-           cb_json_real(result->last.window_mean, mean), cb_json_real(result->last.window_half, half), cuts,
-           result->last.solves, cb_json_real(result->times.total, seconds));
-    cb_json_write(stdout, train->policy);
-    printf("}\n");
+    json_t *end = json_object();
+    cb_json_set(end, "event", cb_json_text("end"));
+    cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
+    cb_json_set(end, "iterations", cb_json_count(result->iterations));
+    cb_json_set(end, "bound", cb_json_real(result->last.bound));
+    cb_json_set(end, "window_mean", cb_json_real(result->last.window_mean));
+    cb_json_set(end, "window_half", cb_json_real(result->last.window_half));
+    cb_json_set(end, "cuts", cb_json_count(cuts));
+    cb_json_set(end, "solves", cb_json_count(result->last.solves));
+    cb_json_set(end, "seconds", cb_json_real(result->times.total));
+    cb_json_set(end, "policy", cb_json_text(train->policy));
+    cb_json_print(end, 0);
 }
 
 static void print_bounds(const struct train_print *print, const cobre_sddp_progress *last) {

@@ -1,4 +1,5 @@
 /* validate.c: `cobre validate`. */
+#include "cli/json.h"
 #include "cli/plan/session.h"
 
 #include <getopt.h>
@@ -26,28 +27,23 @@ static const struct option long_options[] = {
 };
 
 struct count {
-    bool json;
+    json_t *list; /* of the errors; NULL: they are printed as text */
     size_t errors;
 };
 
-static void print_json_issue(size_t before, const char *file, size_t line, const char *place, const char *message) {
-    printf("%s\n  {\"file\": ", before ? "," : "");
-    cb_json_write(stdout, file ? file : "");
-    if (line)
-        printf(", \"line\": %zu", line);
-    else
-        printf(", \"line\": null");
-    printf(", \"place\": ");
-    cb_json_write(stdout, place ? place : "");
-    printf(", \"message\": ");
-    cb_json_write(stdout, message);
-    printf("}");
+static json_t *error_json(const char *file, size_t line, const char *place, const char *message) {
+    json_t *error = json_object();
+    cb_json_set(error, "file", cb_json_text(file ? file : ""));
+    cb_json_set(error, "line", line ? cb_json_count(line) : json_null());
+    cb_json_set(error, "place", cb_json_text(place ? place : ""));
+    cb_json_set(error, "message", cb_json_text(message));
+    return error;
 }
 
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     struct count *count = arg;
-    if (count->json)
-        print_json_issue(count->errors, issue->file, issue->line, issue->place, issue->message);
+    if (count->list)
+        cb_json_append(count->list, error_json(issue->file, issue->line, issue->place, issue->message));
     else
         cb_write_issue(stdout, issue);
     count->errors++;
@@ -58,8 +54,8 @@ static void print_other(struct count *count) {
     const cobre_sddp_error *error = cobre_sddp_last_error();
     if (count->errors)
         return;
-    if (count->json) {
-        print_json_issue(0, error->file, error->line, "", error->message);
+    if (count->list) {
+        cb_json_append(count->list, error_json(error->file, error->line, "", error->message));
     } else {
         fprintf(stderr, "cobre validate: %s\n", error->message);
         if (error->suggestion[0])
@@ -67,9 +63,17 @@ static void print_other(struct count *count) {
     }
 }
 
+static void print_json(const struct session *session, json_t *errors, bool valid) {
+    json_t *verdict = json_object();
+    cb_json_set(verdict, "case", cb_json_text(session->case_path));
+    cb_json_set(verdict, "errors", errors);
+    cb_json_set(verdict, "valid", json_boolean(valid));
+    cb_json_print(verdict, JSON_INDENT(2));
+}
+
 static void print_end(const struct session *session, const struct count *count, bool valid) {
-    if (session->json) {
-        printf("%s],\n \"valid\": %s}\n", valid ? "" : "\n ", valid ? "true" : "false");
+    if (count->list) {
+        print_json(session, count->list, valid);
     } else if (valid) {
         printf("%s: valid: ", cobre_sddp_problem_name(session->problem));
         cb_print_size(session->problem);
@@ -82,17 +86,14 @@ static void print_end(const struct session *session, const struct count *count, 
 }
 
 static int validate(struct session *session) {
-    struct count count = {.json = session->json};
+    struct count count = {.list = NULL};
     cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
     if (cobre_comm_open(&alone, &session->comm) != COBRE_OK) {
         fprintf(stderr, "cobre validate: %s\n", cobre_last_error()->message);
         return CB_EXIT_FAILED;
     }
-    if (session->json) {
-        printf("{\"case\": ");
-        cb_json_write(stdout, session->case_path);
-        printf(",\n \"errors\": [");
-    }
+    if (session->json)
+        count.list = json_array();
     bool valid = cb_session_read(session, on_issue, &count);
     if (!valid)
         print_other(&count);

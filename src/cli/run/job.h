@@ -92,6 +92,7 @@ struct rank {
     struct stream out, err;
     const char *host; /* NULL: here */
     struct link link;
+    struct json_t *report; /* `error`, read by verdict.c; NULL: none, or no JSON */
 };
 
 struct job {

@@ -11,6 +11,7 @@
  */
 #include "cli/run/job.h"
 
+#include <jansson.h>
 #include <string.h>
 
 static bool failed(const struct rank *rank) {
@@ -27,12 +28,18 @@ static bool stopped_by_us(const struct rank *rank) {
                                (rank->seen_in == KILLING && rank->status == SIGKILL));
 }
 
+/* A member of the context of its last error; NULL: there is none. */
+static const json_t *context(const struct rank *rank, const char *key) {
+    return json_object_get(json_object_get(rank->report, "context"), key);
+}
+
 /* The rank that this one's last error blames; NULL: none, or itself. */
 static const struct rank *blamed(const struct job *job, const struct rank *rank) {
-    uint64_t culprit;
-    if (!rank->error.length || !cb_json_number(rank->error.data, 2, "culprit", &culprit) || culprit >= job->started)
+    const json_t *culprit = context(rank, "culprit");
+    double index = json_real_value(culprit);
+    if (!json_is_real(culprit) || !(index >= 0 && index < (double)job->started))
         return NULL;
-    const struct rank *other = &job->ranks[culprit];
+    const struct rank *other = &job->ranks[(size_t)index];
     return other == rank ? NULL : other;
 }
 
@@ -41,10 +48,9 @@ static const struct rank *blamed(const struct job *job, const struct rank *rank)
 static bool failed_before(const struct rank *culprit, const struct rank *accuser) {
     if (!failed(culprit) || stopped_by_us(culprit))
         return false;
-    char cause[32];
-    return culprit->seen_in < TERMINATING || (cb_json_string(accuser->error.data, 2, "cause", cause, sizeof cause) &&
-                                              (strcmp(cause, cobre_cause_name(COBRE_CAUSE_PEER_DIED)) == 0 ||
-                                               strcmp(cause, cobre_cause_name(COBRE_CAUSE_ABORTED)) == 0));
+    const char *cause = json_string_value(context(accuser, "cause"));
+    return culprit->seen_in < TERMINATING || (cause && (strcmp(cause, cobre_cause_name(COBRE_CAUSE_PEER_DIED)) == 0 ||
+                                                        strcmp(cause, cobre_cause_name(COBRE_CAUSE_ABORTED)) == 0));
 }
 
 static bool seen_before(const struct job *job, const struct rank *a, const struct rank *b) {
@@ -85,21 +91,31 @@ static void print_end(const struct job *job, const struct rank *rank) {
                 rank->how == CLD_DUMPED ? ", core dumped" : "");
 }
 
-static void print_message(const char *json) {
-    char text[2048];
-    fprintf(stderr, "%s\n", cb_json_string(json, 1, "message", text, sizeof text) ? text : json);
+/* To a terminal: control characters become blanks. */
+static void print_text(const char *text) {
+    for (; *text; text++)
+        putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, stderr);
+    putc('\n', stderr);
+}
+
+/* What is no JSON, or has no message, is printed as it is. */
+static void print_message(const struct rank *rank) {
+    const char *message = json_string_value(json_object_get(rank->report, "message"));
+    print_text(message ? message : rank->error.data);
 }
 
 static void print_own_error(const struct rank *rank) {
-    char text[2048];
     if (!rank->error.length) {
         fprintf(stderr, "cobre run:   it reported no error\n");
         return;
     }
     fprintf(stderr, "cobre run:   its last error: ");
-    print_message(rank->error.data);
-    if (cb_json_string(rank->error.data, 1, "suggestion", text, sizeof text) && text[0])
-        fprintf(stderr, "cobre run:   suggestion: %s\n", text);
+    print_message(rank);
+    const char *suggestion = json_string_value(json_object_get(rank->report, "suggestion"));
+    if (suggestion && *suggestion) {
+        fprintf(stderr, "cobre run:   suggestion: ");
+        print_text(suggestion);
+    }
 }
 
 /* The error of another rank that names this one. */
@@ -108,7 +124,7 @@ static void print_accuser(const struct job *job, const struct rank *first) {
         if (blamed(job, &job->ranks[i]) != first)
             continue;
         fprintf(stderr, "cobre run:   rank %zu reported: ", i);
-        print_message(job->ranks[i].error.data);
+        print_message(&job->ranks[i]);
         return;
     }
 }
@@ -156,7 +172,7 @@ static bool ended_by_passed_signal(const struct job *job) {
     return false;
 }
 
-int cb_verdict(const struct job *job) {
+static int judge(const struct job *job) {
     const struct rank *first = first_failure(job);
     if (!first)
         return 0;
@@ -171,4 +187,15 @@ int cb_verdict(const struct job *job) {
     print_testimony(job, first);
     print_others(job, first);
     return by_signal(first) ? 128 + first->status : first->status;
+}
+
+/* A number of an error can be larger than jansson's integers: all are read as reals. */
+int cb_verdict(const struct job *job) {
+    for (size_t i = 0; i < job->started; i++)
+        if (job->ranks[i].error.length)
+            job->ranks[i].report = json_loads(job->ranks[i].error.data, JSON_DECODE_INT_AS_REAL, NULL);
+    int code = judge(job);
+    for (size_t i = 0; i < job->started; i++)
+        json_decref(job->ranks[i].report);
+    return code;
 }

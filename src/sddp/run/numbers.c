@@ -1,4 +1,4 @@
-/* numbers.c: how numbers look in tables, pages and JSON. */
+/* numbers.c: how numbers look in tables and pages. */
 #include "sddp/run/numbers.h"
 
 #include <inttypes.h>
@@ -30,12 +30,5 @@ const char *cb_short_text(double value, int digits, char text[32]) {
 const char *cb_clock_text(double seconds, char text[32]) {
     uint64_t whole = seconds > 0 && seconds < 1e15 ? (uint64_t)seconds : 0;
     snprintf(text, 32, "%" PRIu64 ":%02u:%02u", whole / 3600, (unsigned)(whole / 60 % 60), (unsigned)(whole % 60));
-    return text;
-}
-
-const char *cb_json_real(double value, char text[32]) {
-    if (isfinite(value))
-        return cb_exact_text(value, text);
-    snprintf(text, 32, "null");
     return text;
 }

@@ -1,4 +1,4 @@
-/* numbers.h: how numbers look in tables, pages and JSON. All functions return `text`. */
+/* numbers.h: how numbers look in tables and pages. All functions return `text`. */
 #ifndef COBRE_SDDP_RUN_NUMBERS_H
 #define COBRE_SDDP_RUN_NUMBERS_H
 
@@ -6,6 +6,5 @@ const char *cb_exact_text(double value, char text[32]); /* the shortest that rea
 const char *cb_short_text(double value, int digits,
                           char text[32]);                 /* so many significant digits, no exponent if it can */
 const char *cb_clock_text(double seconds, char text[32]); /* 0:00:07 */
-const char *cb_json_real(double value, char text[32]);    /* null when it is not finite */
 
 #endif
