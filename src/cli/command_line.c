@@ -38,16 +38,15 @@ struct view {
     struct option option[CB_LINE_OPTIONS + 2]; /* the last one is empty */
     char letters[2 * CB_LINE_OPTIONS + 4];
     struct {
-        const struct cb_option *rows, *row;
+        const struct cb_option *row;
         size_t offset;
     } place[CB_LINE_OPTIONS]; /* of each option; found by its `val` or its letter */
     size_t count, longs;
 };
 
-static void add_row(struct view *view, const struct cb_option *rows, const struct cb_option *row, size_t offset) {
+static void add_row(struct view *view, const struct cb_option *row, size_t offset) {
     bool has_value = row->value[0].kind != CB_VALUE_NONE;
     size_t at = view->count++, length = strlen(view->letters);
-    view->place[at].rows = rows;
     view->place[at].row = row;
     view->place[at].offset = offset;
     if (row->name[1])
@@ -63,7 +62,7 @@ static void make_view(struct view *view, const struct command_line *line) {
     strcpy(view->letters, line->words == CB_LINE_PROGRAM ? "+:h" : ":h");
     for (size_t t = 0; t < CB_LINE_TABLES && line->table[t].rows; t++)
         for (const struct cb_option *row = line->table[t].rows; row->name && view->count < CB_LINE_OPTIONS; row++)
-            add_row(view, line->table[t].rows, row, line->table[t].offset);
+            add_row(view, row, line->table[t].offset);
 }
 
 static void print_wrapped(const char *text, size_t indent) {
@@ -191,8 +190,8 @@ const char *cb_given_text(const struct cb_given *given, const char *name) {
 /* After the options; 0, or the exit code. */
 static int take_words(const struct command_line *line, int argc, char **argv, struct cb_given *given) {
     given->words = argv + optind;
-    if (line->missing && optind == argc)
-        return cb_usage_error(line->command, "%s", line->missing);
+    if (line->question && optind == argc)
+        return cb_usage_error(line->command, "%s", line->question);
     if (line->words != CB_LINE_PROGRAM && optind + line->words < argc)
         return cb_usage_error(line->command, "'%s' is one word too many", argv[optind + line->words]);
     return 0;
@@ -215,7 +214,7 @@ int cb_line_read(const struct command_line *line, int argc, char **argv, void *f
             return refuse_option(line->command, found, argv);
         const struct cb_option *row = view.place[at].row;
         char error[CB_OPTION_ERROR];
-        if (!cb_option_set(view.place[at].rows, row->name, optarg, (char *)fields + view.place[at].offset, error))
+        if (!cb_option_set(row, row->name, optarg, (char *)fields + view.place[at].offset, error))
             return refuse_text(line->command, row, error, argv);
         if (!note(given, row, optarg))
             return cb_usage_error(line->command, "%s%s: give it once", dashes(row), row->name);

@@ -50,7 +50,7 @@ struct cb_option {
     struct cb_field given;                   /* a bool that becomes true */
     struct cb_value value[CB_OPTION_VALUES]; /* "first,second"; none: a flag */
     bool again;                              /* whoever resumes a training must give it again */
-    bool once;                               /* it is a mistake to give it twice */
+    bool once;                               /* to give it twice is a mistake */
 };
 
 /* NULL: there is no such row. */

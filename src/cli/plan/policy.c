@@ -47,7 +47,7 @@ const struct command_line cb_line_policy = {.command = "policy",
                                             .table = {{own_rows, 0},
                                                       {cb_json_rows, offsetof(struct request, base)},
                                                       {cb_policy_load_rows, offsetof(struct request, base.load)}},
-                                            .missing = "which policy file?",
+                                            .question = "which policy file?",
                                             .words = 2};
 
 static void export_csv(FILE *to, const cobre_sddp_problem *problem, const cobre_sddp_policy *policy) {

@@ -54,7 +54,7 @@ const struct command_line cb_line_simulate = {.command = "simulate",
                                                         {cb_policy_load_rows, offsetof(struct simulate, base.load)},
                                                         {table_rows, 0},
                                                         {cb_json_rows, offsetof(struct simulate, base)}},
-                                              .missing = "which case?",
+                                              .question = "which case?",
                                               .words = 1};
 
 static int settle(struct simulate *simulate) {

@@ -32,7 +32,7 @@ const struct command_line cb_line_train = {.command = "train",
                                                      {own_rows, 0},
                                                      {cb_train_rows, offsetof(struct train, options)},
                                                      {cb_train_load_rows, offsetof(struct train, base.load)}},
-                                           .missing = "which case?",
+                                           .question = "which case?",
                                            .words = 1};
 
 static int settle(struct train *train) {

@@ -14,7 +14,7 @@ const struct command_line cb_line_validate = {
     .intro = intro,
     .end = end,
     .table = {{cb_json_rows, 0}, {cb_load_rows, offsetof(struct session, load)}},
-    .missing = "which case?",
+    .question = "which case?",
     .words = 1};
 
 struct count {

@@ -55,7 +55,7 @@ const struct command_line cb_line_run = {.command = "run",
                                          .intro = intro,
                                          .end = end,
                                          .table = {{rows, 0}},
-                                         .missing = "which program?",
+                                         .question = "which program?",
                                          .words = CB_LINE_PROGRAM};
 
 /* 0, or the exit code. */
