@@ -6,19 +6,27 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
+static const char intro[] =
     "usage: cobre clean [--dry-run]\n"
     "\n"
     "Removes the names that your killed jobs have left in " CB_SHM_DIRECTORY ". Jobs that run, and\n"
     "files that are not cobre's, are never touched. See cobre-clean(1).\n"
-    "\n"
-    "  --dry-run   only say what would be removed\n"
-    "  -h, --help  show this\n";
+    "\n";
+
+struct options {
+    bool dry_run;
+};
+
+static const struct cb_option rows[] = {
+    {.name = "dry-run", .help = "only say what would be removed", .given = CB_FIELD(struct options, dry_run)},
+    {.name = NULL},
+};
+
+const struct command_line cb_line_clean = {.command = "clean", .intro = intro, .table = {{rows, 0}}};
 
 enum { NAME_SIZE = 240 };
 
@@ -102,24 +110,8 @@ static int clean_directory(bool dry_run) {
 }
 
 int cb_command_clean(int argc, char **argv) {
-    static const struct option long_options[] = {
-        {.name = "dry-run", .has_arg = no_argument, .val = 'd'},
-        {.name = "help", .has_arg = no_argument, .val = 'h'},
-        {.name = NULL},
-    };
-    bool dry_run = false;
-    opterr = 0;
-    int found;
-    while ((found = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (found != 'd')
-            return cb_option_error("clean", found, argv);
-        dry_run = true;
-    }
-    if (optind < argc)
-        return cb_usage_error("clean", "'%s' is one word too many", argv[optind]);
-    return clean_directory(dry_run);
+    struct options options = {.dry_run = false};
+    struct cb_given given;
+    int code = cb_line_read(&cb_line_clean, argc, argv, &options, &given);
+    return code == CB_LINE_GO_ON ? clean_directory(options.dry_run) : code;
 }

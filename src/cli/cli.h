@@ -2,6 +2,8 @@
 #ifndef COBRE_CLI_CLI_H
 #define COBRE_CLI_CLI_H
 
+#include "cli/command_line.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,10 +23,7 @@ int cb_command_validate(int argc, char **argv);
 int cb_command_report(int argc, char **argv);
 int cb_command_agent(int argc, char **argv); /* not listed: `cobre run` starts it on other hosts */
 
-/* Prints "cobre COMMAND: text" and where to find help; returns CB_EXIT_USAGE. */
-int cb_usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* For the '?' and ':' of getopt_long (opterr 0, optstring "+:..."): says which option is wrong. */
-int cb_option_error(const char *command, int found, char **argv);
+extern const struct command_line cb_line_run, cb_line_info, cb_line_clean, cb_line_bench, cb_line_train,
+    cb_line_simulate, cb_line_policy, cb_line_validate, cb_line_report;
 
 #endif

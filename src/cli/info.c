@@ -5,19 +5,27 @@
 #include "comm/select.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static const char help[] =
+static const char intro[] =
     "usage: cobre info [--json]\n"
     "\n"
     "Shows the version, the backends of this build, which one a program started here would use and\n"
     "why, what the others lack, and the cores and memory there are. See cobre-info(1).\n"
-    "\n"
-    "  --json      one JSON object, for programs\n"
-    "  -h, --help  show this\n";
+    "\n";
+
+struct options {
+    bool json;
+};
+
+static const struct cb_option rows[] = {
+    {.name = "json", .help = CB_JSON_HELP, .given = CB_FIELD(struct options, json)},
+    {.name = NULL},
+};
+
+const struct command_line cb_line_info = {.command = "info", .intro = intro, .table = {{rows, 0}}};
 
 #define COUNT(NAME, name, ...) +1
 enum { BACKENDS = 1 COBRE_BACKEND_MAP(COUNT, ) }; /* with COBRE_AUTO */
@@ -131,28 +139,14 @@ static void print_json(const struct facts *facts) {
 }
 
 int cb_command_info(int argc, char **argv) {
-    static const struct option long_options[] = {
-        {.name = "json", .has_arg = no_argument, .val = 'j'},
-        {.name = "help", .has_arg = no_argument, .val = 'h'},
-        {.name = NULL},
-    };
-    bool json = false;
-    opterr = 0;
-    int found;
-    while ((found = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (found != 'j')
-            return cb_option_error("info", found, argv);
-        json = true;
-    }
-    if (optind < argc)
-        return cb_usage_error("info", "'%s' is one word too many", argv[optind]);
+    struct options options = {.json = false};
+    struct cb_given given;
+    int code = cb_line_read(&cb_line_info, argc, argv, &options, &given);
+    if (code != CB_LINE_GO_ON)
+        return code;
     static struct facts facts;
     gather(&facts);
-    if (json)
+    if (options.json)
         print_json(&facts);
     else
         print_text(&facts);

@@ -4,53 +4,36 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 static const struct command {
-    const char *name, *summary;
+    const struct command_line *line;
     int (*run)(int argc, char **argv);
+    const char *summary;
 } commands[] = {
-    {.name = "train", .summary = "train a policy for a case", .run = cb_command_train},
-    {.name = "simulate", .summary = "simulate a policy, and write tables of what it does", .run = cb_command_simulate},
-    {.name = "report", .summary = "draw a training and a simulation as one HTML page", .run = cb_command_report},
-    {.name = "policy", .summary = "show what a policy holds, export its cuts", .run = cb_command_policy},
-    {.name = "validate", .summary = "find every error of a case", .run = cb_command_validate},
-    {.name = "run", .summary = "start the ranks of a program, here or on several machines", .run = cb_command_run},
-    {.name = "info", .summary = "show what this build has and which backend would be used", .run = cb_command_info},
-    {.name = "bench", .summary = "measure collectives on the backend that is selected", .run = cb_command_bench},
-    {.name = "clean", .summary = "remove what killed jobs have left in shared memory", .run = cb_command_clean},
+    {.line = &cb_line_train, .run = cb_command_train, .summary = "train a policy for a case"},
+    {.line = &cb_line_simulate,
+     .run = cb_command_simulate,
+     .summary = "simulate a policy, and write tables of what it does"},
+    {.line = &cb_line_report, .run = cb_command_report, .summary = "draw a training and a simulation as one HTML page"},
+    {.line = &cb_line_policy, .run = cb_command_policy, .summary = "show what a policy holds, export its cuts"},
+    {.line = &cb_line_validate, .run = cb_command_validate, .summary = "find every error of a case"},
+    {.line = &cb_line_run,
+     .run = cb_command_run,
+     .summary = "start the ranks of a program, here or on several machines"},
+    {.line = &cb_line_info,
+     .run = cb_command_info,
+     .summary = "show what this build has and which backend would be used"},
+    {.line = &cb_line_bench, .run = cb_command_bench, .summary = "measure collectives on the backend that is selected"},
+    {.line = &cb_line_clean, .run = cb_command_clean, .summary = "remove what killed jobs have left in shared memory"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
-
-int cb_usage_error(const char *command, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "cobre%s%s: ", *command ? " " : "", command);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n'cobre %s%s--help' shows how it is used\n", command, *command ? " " : "");
-    va_end(arguments);
-    return CB_EXIT_USAGE;
-}
-
-int cb_option_error(const char *command, int found, char **argv) {
-    const char *word = argv[optind - 1];
-    bool is_long = strncmp(word, "--", 2) == 0;
-    if (found == ':' && is_long)
-        return cb_usage_error(command, "%s needs a value", word);
-    if (found == ':')
-        return cb_usage_error(command, "-%c needs a value", optopt);
-    if (optopt && !is_long)
-        return cb_usage_error(command, "there is no option -%c", optopt);
-    return cb_usage_error(command, optopt ? "%s takes no value" : "there is no option %s", word);
-}
 
 static void print_help(FILE *file) {
     fputs("usage: cobre COMMAND [argument ...]\n\n", file);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        fprintf(file, "  %-8s %s\n", commands[i].line->command, commands[i].summary);
     fputs("\n  cobre help COMMAND    how to use it\n"
           "  cobre --version       the version\n"
           "\nThe environment variables that choose a backend are in cobre(7).\n",
@@ -59,7 +42,7 @@ static void print_help(FILE *file) {
 
 static const struct command *find_command(const char *name) {
     for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0)
+        if (strcmp(commands[i].line->command, name) == 0)
             return &commands[i];
     return NULL;
 }
@@ -92,10 +75,11 @@ static size_t distance(const char *word, const char *name) {
 static int unknown_command(const char *word) {
     size_t best = 0;
     for (size_t i = 1; i < COMMANDS; i++)
-        if (distance(word, commands[i].name) < distance(word, commands[best].name))
+        if (distance(word, commands[i].line->command) < distance(word, commands[best].line->command))
             best = i;
-    if (distance(word, commands[best].name) <= 2)
-        return cb_usage_error("", "there is no command '%s'; did you mean 'cobre %s'?", word, commands[best].name);
+    if (distance(word, commands[best].line->command) <= 2)
+        return cb_usage_error("", "there is no command '%s'; did you mean 'cobre %s'?", word,
+                              commands[best].line->command);
     return cb_usage_error("", "there is no command '%s'", word);
 }
 
@@ -103,11 +87,12 @@ static int help(char *name) {
     const struct command *command = name ? find_command(name) : NULL;
     if (name && !command)
         return unknown_command(name);
-    if (command) {
-        char option[] = "--help", *words[] = {name, option, NULL};
-        return command->run(2, words);
-    }
-    print_help(stdout);
+    if (command && !command->line->intro) /* it is not in this build */
+        return command->run(1, &name);
+    if (command)
+        cb_line_help(command->line);
+    else
+        print_help(stdout);
     return 0;
 }
 

@@ -1,13 +1,17 @@
 /* without_sddp.c: the trainer's commands in a build that has no trainer. */
 #include "cli/cli.h"
 
-#define WITHOUT(command)                                                                                               \
-    int cb_command_##command(int argc, char **argv) {                                                                  \
+static int refuse(char **argv) {
+    fprintf(stderr, "cobre %s: this build has no trainer; it needs Random123, and GLPK or CLP when it is built\n",
+            argv[0]);
+    return CB_EXIT_USAGE;
+}
+
+#define WITHOUT(name)                                                                                                  \
+    const struct command_line cb_line_##name = {.command = #name};                                                     \
+    int cb_command_##name(int argc, char **argv) {                                                                     \
         (void)argc;                                                                                                    \
-        (void)argv;                                                                                                    \
-        fputs("cobre " #command ": this build has no trainer; it needs Random123, and GLPK or CLP when it is built\n", \
-              stderr);                                                                                                 \
-        return CB_EXIT_USAGE;                                                                                          \
+        return refuse(argv);                                                                                           \
     }
 
 WITHOUT(train)

@@ -5,7 +5,6 @@
  * environment speaks of more. An explicit `local` is obeyed. */
 #include "comm/select.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -73,13 +72,6 @@ static const char *first_sign(cobre_backend backend) {
     while (sign && *sign && !cb_variable(*sign))
         sign++;
     return sign ? *sign : NULL;
-}
-
-bool cb_parse_whole(const char *text, uint64_t *value) {
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
 }
 
 cobre_status cb_read_count(cobre_backend backend, const char *name, size_t *value) {

@@ -3,6 +3,7 @@
 #define COBRE_COMM_SELECT_H
 
 #include "comm/backend.h"
+#include "comm/parse.h"
 
 /* Turns a config (NULL: the environment) into checked options, or sets an error. */
 cobre_status cb_select(const cobre_config *config, cb_options *options);
@@ -28,7 +29,6 @@ void cb_explain(cobre_backend backend, char *text, size_t len);
 cobre_status cb_read_count(cobre_backend backend, const char *name, size_t *value);
 cobre_status cb_read_seconds(cobre_backend backend, const char *name, double *value);
 cobre_status cb_read_switch(cobre_backend backend, const char *name, bool *value); /* 0 or 1 */
-bool cb_parse_whole(const char *text, uint64_t *value);
 
 /* Checks that hold wherever the values came from; *_from names the place. */
 cobre_status cb_check_ranks(const cb_options *options, const char *rank_from, const char *size_from);

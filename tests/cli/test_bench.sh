@@ -79,7 +79,7 @@ now
 END
     cobre bench -n 0
     code_is 2
-    err_has "the number of ranks must be from 1"
+    err_has "must be from 1"
 }
 
 case_unknown_backend() {

@@ -454,7 +454,8 @@ case_hosts_errors() {
     refused "-n 5: the hosts have 4 slots" --hosts $two -n 5
     refused "need tcp" --hosts $two --backend shm
     refused "need tcp" --backend local --hosts $two
-    refused "give one of them" --hosts a --hosts b
+    refused "--hosts: give it once" --hosts a --hosts b
+    refused "give one of them" --hosts a --hostfile b
     refused "not a number of slots" --hosts a:0
     refused "not a number of slots" --hosts a:x
     refused "not a number of slots" --hosts a:

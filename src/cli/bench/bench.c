@@ -3,50 +3,63 @@
 #include "cli/json.h"
 #include "cli/run/job.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
+static const char intro[] =
     "usage: cobre bench [-n N] [--backend NAME] [--operations LIST] [--sizes LIST] [--buffers KIND] [--seconds S]\n"
     "                   [--json]\n"
     "\n"
     "Measures how long collectives take on the backend that is selected, on the slowest rank, and checks their\n"
     "results. Start it as a program is started: alone, with cobre run, with an mpirun; or let it start its ranks.\n"
-    "\n"
-    "  -n N, --backend NAME  start N ranks on this machine, as cobre run does\n"
-    "  --operations LIST     some of barrier,allreduce,broadcast,allgatherv,allgatherv_region (default: all)\n"
-    "  --sizes LIST          bytes of the result on each rank, as in 8,4K,1M (default: 8,1K,64K,1M,16M)\n"
-    "  --buffers KIND        warm (default): the same buffers in each call; cold: buffers that are in no cache; both\n"
-    "  --seconds S           about how long to time each (default: 0.2)\n"
-    "  --json                write that instead of a table\n"
-    "  -h, --help            show this\n"
-    "\n"
-    "See cobre-bench(1).\n";
+    "\n";
 
 enum { MOST_SIZES = 64, MOST_WORKS = 2 * MOST_SIZES * BENCH_OPERATION_COUNT };
 
-enum { OPTION_BACKEND = 256, OPTION_OPERATIONS, OPTION_SIZES, OPTION_BUFFERS, OPTION_SECONDS, OPTION_JSON };
+enum { WARM = 1, COLD = 2 };
 
-static const struct option long_options[] = {
-    {.name = "backend", .has_arg = required_argument, .val = OPTION_BACKEND},
-    {.name = "operations", .has_arg = required_argument, .val = OPTION_OPERATIONS},
-    {.name = "sizes", .has_arg = required_argument, .val = OPTION_SIZES},
-    {.name = "buffers", .has_arg = required_argument, .val = OPTION_BUFFERS},
-    {.name = "seconds", .has_arg = required_argument, .val = OPTION_SECONDS},
-    {.name = "json", .has_arg = no_argument, .val = OPTION_JSON},
-    {.name = "help", .has_arg = no_argument, .val = 'h'},
+struct options {
+    size_t size; /* 0: not given */
+    const char *backend, *operations, *sizes;
+    unsigned buffers;
+    double seconds;
+    bool json;
+};
+
+#define ALL_OPERATIONS "barrier,allreduce,broadcast,allgatherv,allgatherv_region"
+#define SIZES "8,1K,64K,1M,16M"
+#define FIELD(member) CB_FIELD(struct options, member)
+static const struct cb_option rows[] = {
+    CB_RANK_ROWS(struct options),
+    {.name = "operations",
+     .help = "some of " ALL_OPERATIONS " (default: all)",
+     .value = {{.name = "LIST", .kind = CB_VALUE_TEXT, .field = FIELD(operations)}}},
+    {.name = "sizes",
+     .help = "bytes of the result on each rank, as in 8,4K,1M",
+     .value = {{.name = "LIST", .kind = CB_VALUE_TEXT, .field = FIELD(sizes), .fallback = SIZES}}},
+    {.name = "buffers",
+     .help = "warm (default): the same buffers in each call; cold: buffers that are in no cache; both",
+     .value = {{.name = "KIND",
+                .kind = CB_VALUE_CHOICE,
+                .field = FIELD(buffers),
+                .choices =
+                    (const struct cb_choice[]){{"warm", WARM}, {"cold", COLD}, {"both", WARM | COLD}, {NULL, 0}}}}},
+    {.name = "seconds",
+     .help = "about how long to time each",
+     .value = {{.name = "S",
+                .kind = CB_VALUE_SECONDS,
+                .field = FIELD(seconds),
+                .above = true,
+                .most = 3600,
+                .fallback = "0.2"}}},
+    {.name = "json", .help = CB_JSON_HELP, .given = FIELD(json)},
     {.name = NULL},
 };
 
-/* The words of the command line; NULL: not given. */
-struct options {
-    char *ranks, *backend;
-    char *operations, *sizes, *buffers, *seconds;
-    bool json, help;
-};
+const struct command_line cb_line_bench = {
+    .command = "bench", .intro = intro, .end = "\nSee cobre-bench(1).\n", .table = {{rows, 0}}};
 
 struct plan {
     struct bench_work works[MOST_WORKS];
@@ -54,12 +67,14 @@ struct plan {
 };
 
 static int parse_size(const char *text, size_t *size) {
-    char *end;
-    unsigned long long value = strtoull(text, &end, 10);
     static const char units[] = "KMG";
-    const char *unit = *end ? strchr(units, *end) : NULL;
+    char digits[32];
+    uint64_t value;
+    size_t length = strlen(text);
+    const char *unit = length ? strchr(units, text[length - 1]) : NULL;
     int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (text[0] < '0' || text[0] > '9' || end[unit != NULL] || value > UINT64_MAX >> 20 >> shift)
+    bool fits = snprintf(digits, sizeof digits, "%.*s", (int)length - (unit != NULL), text) < (int)sizeof digits;
+    if (!fits || !cb_parse_whole(digits, &value) || value > UINT64_MAX >> 20 >> shift)
         return cb_usage_error("bench", "--sizes %s: not a number of bytes, as in 8, 4K or 1M", text);
     *size = (size_t)value << shift;
     if (*size == 0 || *size % sizeof(double))
@@ -94,19 +109,6 @@ static int parse_operations(const char *list, bool wanted[BENCH_OPERATION_COUNT]
     return 0;
 }
 
-static int parse_buffers(const char *text, bool *warm, bool *cold) {
-    *warm = strcmp(text, "warm") == 0 || strcmp(text, "both") == 0;
-    *cold = strcmp(text, "cold") == 0 || strcmp(text, "both") == 0;
-    return *warm || *cold ? 0 : cb_usage_error("bench", "--buffers %s: it can be warm, cold or both", text);
-}
-
-static int parse_seconds(const char *text, double *seconds) {
-    char *end;
-    *seconds = strtod(text, &end);
-    bool good = *text && !*end && *seconds > 0 && *seconds <= 3600;
-    return good ? 0 : cb_usage_error("bench", "--seconds %s: not a time from above 0 to 3600", text);
-}
-
 static void add_work(struct plan *plan, enum bench_operation operation, size_t bytes, bool cold, double seconds) {
     plan->works[plan->count++] =
         (struct bench_work){.operation = operation, .bytes = bytes, .cold = cold, .seconds = seconds};
@@ -114,26 +116,20 @@ static void add_work(struct plan *plan, enum bench_operation operation, size_t b
 
 static int make_plan(const struct options *options, struct plan *plan) {
     size_t sizes[MOST_SIZES], size_count;
-    bool wanted[BENCH_OPERATION_COUNT] = {false}, warm, cold;
-    double seconds;
-    const char *all = "barrier,allreduce,broadcast,allgatherv,allgatherv_region";
-    int code = parse_operations(options->operations ? options->operations : all, wanted);
+    bool wanted[BENCH_OPERATION_COUNT] = {false};
+    int code = parse_operations(options->operations, wanted);
     if (!code)
-        code = parse_sizes(options->sizes ? options->sizes : "8,1K,64K,1M,16M", sizes, &size_count);
-    if (!code)
-        code = parse_buffers(options->buffers ? options->buffers : "warm", &warm, &cold);
-    if (!code)
-        code = parse_seconds(options->seconds ? options->seconds : "0.2", &seconds);
+        code = parse_sizes(options->sizes, sizes, &size_count);
     if (code)
         return code;
     if (wanted[BENCH_BARRIER])
-        add_work(plan, BENCH_BARRIER, 0, false, seconds);
+        add_work(plan, BENCH_BARRIER, 0, false, options->seconds);
     for (enum bench_operation operation = BENCH_ALLREDUCE; operation < BENCH_OPERATION_COUNT; operation++)
         for (size_t i = 0; wanted[operation] && i < size_count; i++) {
-            if (warm)
-                add_work(plan, operation, sizes[i], false, seconds);
-            if (cold)
-                add_work(plan, operation, sizes[i], true, seconds);
+            if (options->buffers & WARM)
+                add_work(plan, operation, sizes[i], false, options->seconds);
+            if (options->buffers & COLD)
+                add_work(plan, operation, sizes[i], true, options->seconds);
         }
     return 0;
 }
@@ -225,67 +221,45 @@ static int measure_all(const struct plan *plan, bool json) {
     return code;
 }
 
-struct words {
-    char *word[24];
-    int count;
-};
-
-static void add_words(struct words *words, char *name, char *value) {
-    if (value) {
-        words->word[words->count++] = name;
-        words->word[words->count++] = value;
-    }
-}
-
-/* `cobre run` with ourselves as the program. */
-static int start_ranks(const struct options *options) {
+/* `cobre run` with ourselves as the program, which gets the other options. */
+static int start_ranks(const struct options *options, const struct cb_given *given) {
     static char self[PATH_MAX] = "cobre"; /* if its path cannot be had */
+    static char size[24], names[CB_LINE_OPTIONS][32];
+    char *words[2 * CB_LINE_OPTIONS + 8] = {"run"};
+    int count = 1;
     cb_own_path(self);
-    struct words words = {.word = {"run"}, .count = 1};
-    add_words(&words, "-n", options->ranks);
-    add_words(&words, "--backend", options->backend);
-    add_words(&words, self, "bench");
-    add_words(&words, "--operations", options->operations);
-    add_words(&words, "--sizes", options->sizes);
-    add_words(&words, "--buffers", options->buffers);
-    add_words(&words, "--seconds", options->seconds);
-    if (options->json)
-        words.word[words.count++] = "--json";
-    optind = 0; /* a new command line for getopt */
-    return cb_command_run(words.count, words.word);
-}
-
-static int parse_option(int found, char **argv, struct options *options) {
-    switch (found) {
-    case 'n': options->ranks = optarg; return 0;
-    case 'h': options->help = true; return 0;
-    case OPTION_BACKEND: options->backend = optarg; return 0;
-    case OPTION_OPERATIONS: options->operations = optarg; return 0;
-    case OPTION_SIZES: options->sizes = optarg; return 0;
-    case OPTION_BUFFERS: options->buffers = optarg; return 0;
-    case OPTION_SECONDS: options->seconds = optarg; return 0;
-    case OPTION_JSON: options->json = true; return 0;
-    default: return cb_option_error("bench", found, argv);
+    snprintf(size, sizeof size, "%zu", options->size);
+    if (options->size) {
+        words[count++] = "-n";
+        words[count++] = size;
     }
+    if (options->backend) {
+        words[count++] = "--backend";
+        words[count++] = (char *)options->backend;
+    }
+    words[count++] = self;
+    words[count++] = "bench";
+    for (size_t i = 0; i < given->count; i++) {
+        const char *name = given->option[i].row->name;
+        if (strcmp(name, "n") == 0 || strcmp(name, "backend") == 0)
+            continue;
+        snprintf(names[i], sizeof names[i], "--%s", name);
+        words[count++] = names[i];
+        if (given->option[i].text)
+            words[count++] = (char *)given->option[i].text;
+    }
+    return cb_command_run(count, words);
 }
 
 int cb_command_bench(int argc, char **argv) {
-    struct options options = {.json = false};
+    struct options options = {.operations = ALL_OPERATIONS, .sizes = SIZES, .buffers = WARM, .seconds = 0.2};
+    struct cb_given given;
     static struct plan plan;
-    int found, code = 0;
-    opterr = 0;
-    while (!code && !options.help && (found = getopt_long(argc, argv, "+:n:h", long_options, NULL)) != -1)
-        code = parse_option(found, argv, &options);
-    if (code)
+    int code = cb_line_read(&cb_line_bench, argc, argv, &options, &given);
+    if (code != CB_LINE_GO_ON)
         return code;
-    if (options.help) {
-        fputs(help, stdout);
-        return 0;
-    }
-    if (optind < argc)
-        return cb_usage_error("bench", "'%s' is one word too many", argv[optind]);
     code = make_plan(&options, &plan);
     if (code)
         return code;
-    return options.ranks || options.backend ? start_ranks(&options) : measure_all(&plan, options.json);
+    return options.size || options.backend ? start_ranks(&options, &given) : measure_all(&plan, options.json);
 }

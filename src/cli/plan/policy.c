@@ -5,36 +5,20 @@
 #include "sddp/run/files.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
+static const char intro[] =
     "usage: cobre policy FILE [CASE] [--export csv|json] [--out FILE] [--json] [--value-bound X]\n"
     "\n"
-    "Shows what a policy file holds, or exports its cuts.\n"
-    "\n"
-    "  CASE               the case that it was trained for (default: as summary.csv beside FILE says)\n"
-    "  --export csv|json  write all cuts: node, outcome, iteration, intercept, and a slope for each state\n"
-    "  --out FILE         where to (default: standard output)\n"
-    "  --json             the summary as one JSON object\n"
-    "  --value-bound X    as in the training, if it was given there\n"
-    "  -h, --help         show this\n"
-    "\n"
-    "A cut says: the cost from the node on is at least intercept + sum of slope * state. See cobre-policy(1).\n";
+    "Shows what a policy file holds, or exports its cuts. CASE is the case that it was trained for (default: as\n"
+    "summary.csv beside FILE says).\n"
+    "\n";
 
-enum { OPTION_EXPORT = CB_OPTION_OWN };
-
-static const struct option long_options[] = {
-    {.name = "export", .has_arg = required_argument, .val = OPTION_EXPORT},
-    {.name = "out", .has_arg = required_argument, .val = CB_OPTION_OUT},
-    {.name = "json", .has_arg = no_argument, .val = CB_OPTION_JSON},
-    {.name = "value-bound", .has_arg = required_argument, .val = CB_OPTION_VALUE_BOUND},
-    {.name = "help", .has_arg = no_argument, .val = 'h'},
-    {.name = NULL},
-};
+static const char end[] =
+    "\nA cut says: the cost from the node on is at least intercept + sum of slope * state. See cobre-policy(1).\n";
 
 enum format { SUMMARY, CSV, JSON };
 
@@ -44,6 +28,28 @@ struct request {
     enum format format;
     char case_path[PATH_MAX];
 };
+
+static const struct cb_option own_rows[] = {
+    {.name = "export",
+     .help = "write all cuts: node, outcome, iteration, intercept, and a slope for each state",
+     .value = {{.name = "csv|json",
+                .kind = CB_VALUE_CHOICE,
+                .field = CB_FIELD(struct request, format),
+                .choices = (const struct cb_choice[]){{"csv", CSV}, {"json", JSON}, {NULL, 0}}}}},
+    {.name = "out",
+     .help = "where to (default: standard output)",
+     .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct request, out)}}},
+    {.name = NULL},
+};
+
+const struct command_line cb_line_policy = {.command = "policy",
+                                            .intro = intro,
+                                            .end = end,
+                                            .table = {{own_rows, 0},
+                                                      {cb_json_rows, offsetof(struct request, base)},
+                                                      {cb_policy_load_rows, offsetof(struct request, base.load)}},
+                                            .question = "which policy file?",
+                                            .words = 2};
 
 static void export_csv(FILE *to, const cobre_sddp_problem *problem, const cobre_sddp_policy *policy) {
     char text[32];
@@ -181,37 +187,14 @@ static bool find_case(struct request *request) {
     return found;
 }
 
-static int parse_option(int found, char **argv, struct request *request) {
-    if (found == CB_OPTION_OUT) {
-        request->out = optarg;
-        return 0;
-    }
-    if (found != OPTION_EXPORT)
-        return cb_session_option(&request->base, found, argv);
-    request->format = strcmp(optarg, "csv") == 0 ? CSV : strcmp(optarg, "json") == 0 ? JSON : SUMMARY;
-    return request->format == SUMMARY ? cb_usage_error("policy", "--export %s: csv or json", optarg) : 0;
-}
-
 static int read_options(int argc, char **argv, struct request *request) {
-    opterr = 0;
-    int found;
-    while ((found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        int code = parse_option(found, argv, request);
-        if (code)
-            return code;
-    }
-    if (optind == argc)
-        return cb_usage_error("policy", "which policy file?");
-    if (optind + 2 < argc)
-        return cb_usage_error("policy", "'%s' is one word too many", argv[optind + 2]);
+    int code = cb_line_read(&cb_line_policy, argc, argv, request, &request->base.given);
+    if (code != CB_LINE_GO_ON)
+        return code;
     if (request->out && request->format == SUMMARY)
         return cb_usage_error("policy", "--out needs --export");
-    request->file = argv[optind];
-    request->base.case_path = argv[optind + 1];
+    request->file = request->base.given.words[0];
+    request->base.case_path = request->base.given.words[1];
     if (access(request->file, R_OK) != 0) {
         fprintf(stderr, "cobre policy: %s: %s\n", request->file, strerror(errno));
         return CB_EXIT_FAILED;
@@ -219,7 +202,7 @@ static int read_options(int argc, char **argv, struct request *request) {
     if (!request->base.case_path && !find_case(request))
         return cb_usage_error("policy", "%s: no summary.csv beside it says which case it belongs to; name the case",
                               request->file);
-    return -1;
+    return CB_LINE_GO_ON;
 }
 
 int cb_command_policy(int argc, char **argv) {

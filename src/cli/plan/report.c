@@ -4,19 +4,32 @@
 #include "sddp/run/table.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
-static const char help[] =
+static const char intro[] =
     "usage: cobre report DIR [--out FILE]\n"
     "\n"
     "Draws what `cobre train` and `cobre simulate` left in DIR as one HTML page that needs nothing else: convergence,\n"
     "time by phase and rank, costs, generation mix, storage and marginal cost.\n"
-    "\n"
-    "  --out FILE    where to write it (default: DIR/report.html)\n"
-    "  -h, --help    show this\n"
-    "\n"
-    "See cobre-report(1).\n";
+    "\n";
+
+struct options {
+    const char *out;
+};
+
+static const struct cb_option rows[] = {
+    {.name = "out",
+     .help = "where to write it (default: DIR/report.html)",
+     .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct options, out)}}},
+    {.name = NULL},
+};
+
+const struct command_line cb_line_report = {.command = "report",
+                                            .intro = intro,
+                                            .end = "\nSee cobre-report(1).\n",
+                                            .table = {{rows, 0}},
+                                            .question = "which folder?",
+                                            .words = 1};
 
 static int report(const char *folder, const char *path) {
     struct draft draft;
@@ -37,31 +50,16 @@ static int report(const char *folder, const char *path) {
 }
 
 int cb_command_report(int argc, char **argv) {
-    static const struct option long_options[] = {
-        {.name = "out", .has_arg = required_argument, .val = 'o'},
-        {.name = "help", .has_arg = no_argument, .val = 'h'},
-        {.name = NULL},
-    };
-    const char *out = NULL;
-    opterr = 0;
-    int found;
-    while ((found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (found != 'o')
-            return cb_option_error("report", found, argv);
-        out = optarg;
-    }
-    if (optind == argc)
-        return cb_usage_error("report", "which folder?");
-    if (optind + 1 < argc)
-        return cb_usage_error("report", "'%s' is one word too many", argv[optind + 1]);
+    struct options options = {.out = NULL};
+    struct cb_given given;
+    int code = cb_line_read(&cb_line_report, argc, argv, &options, &given);
+    if (code != CB_LINE_GO_ON)
+        return code;
+    const char *folder = given.words[0];
     char path[PATH_MAX];
-    int length =
-        out ? snprintf(path, sizeof path, "%s", out) : snprintf(path, sizeof path, "%s/report.html", argv[optind]);
+    int length = options.out ? snprintf(path, sizeof path, "%s", options.out)
+                             : snprintf(path, sizeof path, "%s/report.html", folder);
     if (length >= (int)sizeof path)
         return cb_usage_error("report", "the path is too long");
-    return report(argv[optind], path);
+    return report(folder, path);
 }

@@ -5,43 +5,23 @@
 #include "cli/plan/session.h"
 
 #include "cli/json.h"
-#include "cli/plan/command_line.h"
 #include "cli/run/job.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define FIELD(member) CB_FIELD(struct session, member)
 const struct cb_option cb_session_rows[] = {
-    {.name = "n",
-     .help = "start N ranks on this machine (default: one, or the job that this is a rank of)",
-     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(size), .least = 1, .most = CB_MAX_RANKS}},
-     .again = true},
-    {.name = "backend",
-     .help = "how they talk: shm (default) or tcp",
-     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = FIELD(backend)}},
-     .again = true},
-    {.name = "json", .help = "a JSON object a line on standard output, for programs", .given = FIELD(json)},
-    {.name = "rank", .given = FIELD(started)},
+    CB_RANK_ROWS(struct session),
+    {.name = "rank", .given = CB_FIELD(struct session, started)},
     {.name = NULL},
 };
 
-int cb_session_option(struct session *session, int found, char **argv) {
-    const char *command = session->command;
-    switch (found) {
-    case 'n': return cb_line_set(command, cb_session_rows, "n", optarg, session);
-    case CB_OPTION_BACKEND: return cb_line_set(command, cb_session_rows, "backend", optarg, session);
-    case CB_OPTION_RANK: return cb_line_set(command, cb_session_rows, "rank", NULL, session);
-    case CB_OPTION_JSON: return cb_line_set(command, cb_session_rows, "json", NULL, session);
-    case CB_OPTION_SCENARIOS: return cb_line_set(command, cb_scenario_rows, "scenarios", optarg, &session->load);
-    case CB_OPTION_VALUE_BOUND: return cb_line_set(command, cb_load_rows, "value-bound", optarg, &session->load);
-    case CB_OPTION_SOLVER: session->load.solver = optarg; return 0;
-    default: return cb_option_error(command, found, argv);
-    }
-}
+const struct cb_option cb_json_rows[] = {
+    {.name = "json", .help = CB_JSON_HELP, .given = CB_FIELD(struct session, json)},
+    {.name = NULL},
+};
 
 static bool is_in_a_job(void) {
     cb_options options;

@@ -6,29 +6,16 @@
 #include "cobre/sddp.h"
 #include "sddp/run/folder.h"
 #include "sddp/run/numbers.h"
-#include "sddp/run/options.h"
+#include "sddp/run/option_tables.h"
 #include "sddp/run/table.h"
 
 /* EXIT_BROKEN: the ranks lost each other. Then the launcher explains; for the other codes the rank itself does. */
 enum { CB_EXIT_FAILED = 1, CB_EXIT_BROKEN = 3 };
 
-/* Options that several commands have. Their own start at CB_OPTION_OWN. */
-enum {
-    CB_OPTION_BACKEND = 256,
-    CB_OPTION_RANK,
-    CB_OPTION_JSON,
-    CB_OPTION_OUT,
-    CB_OPTION_SEED,
-    CB_OPTION_SOLVER,
-    CB_OPTION_VALUE_BOUND,
-    CB_OPTION_POLICY,
-    CB_OPTION_SCENARIOS,
-    CB_OPTION_OWN
-};
-
 /* What every command of the trainer knows about its run. */
 struct session {
     const char *command; /* "train" */
+    struct cb_given given;
     const char *case_path;
     size_t size;         /* -n; 0: not given */
     const char *backend; /* NULL: the launcher's default */
@@ -40,11 +27,8 @@ struct session {
     struct cb_folder folder; /* for results, on rank 0; close removes it again if nothing has come into it */
 };
 
-/* session.c: the options -n, --backend, --json, and --rank, by which the launcher starts the ranks. */
-extern const struct cb_option cb_session_rows[];
-
-/* For `found` that is one of the options above; 0, or the exit code. */
-int cb_session_option(struct session *session, int found, char **argv);
+/* session.c: the options -n, --backend, and --rank, by which the launcher starts the ranks; and --json. */
+extern const struct cb_option cb_session_rows[], cb_json_rows[];
 
 /* Becomes a rank: -1 and the communicator, or the exit code when this process has been the launcher of the ranks. */
 int cb_session_open(struct session *session, int argc, char **argv);

@@ -1,89 +1,69 @@
 /* simulate.c: `cobre simulate`. */
 #include "cli/json.h"
-#include "cli/plan/command_line.h"
 #include "cli/plan/session.h"
 #include "sddp/run/simulation.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"
-    "\n"
-    "Simulates a trained policy and writes tables of what it does, as CSV.\n"
-    "\n"
-    "  --policy FILE        the policy (default: NAME-out/policy.cobre, where `cobre train CASE` leaves it)\n"
-    "  -n N                 start N ranks on this machine (default: one, or the job that this is a rank of)\n"
-    "  --backend NAME       how they talk: shm (default) or tcp\n"
-    "  --sampling WHAT      in-sample (default): from the outcomes that the policy was trained with;\n"
-    "                       out-of-sample: drawn anew where the case has a model of its noise;\n"
-    "                       given: the case's own scenarios, each once\n"
-    "  --scenarios FILE     scenarios from a table of yours instead, each once\n"
-    "  --trajectories K     how many (1000)\n"
-    "  --seed S             of the random numbers (0)\n"
-    "  --max-steps N        cut trajectories on a graph with cycles\n"
-    "  --tables LIST        which, besides costs.csv: stages,states,variables,duals,noise (default: all), or none\n"
-    "  --solver NAME        LP solver (default: the one of the training)\n"
-    "  --value-bound X      as in the training, if it was given there\n"
-    "  --out DIR            where the tables go (default: where the policy is)\n"
-    "  --json               the summary as one JSON object\n"
-    "  -h, --help           show this\n"
-    "\n"
-    "The tables are described in cobre-simulate(1); `cobre report DIR` draws them.\n";
+static const char intro[] = "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"
+                            "\n"
+                            "Simulates a trained policy and writes tables of what it does, as CSV.\n"
+                            "\n";
 
-enum { OPTION_SAMPLING = CB_OPTION_OWN, OPTION_TRAJECTORIES, OPTION_MAX_STEPS, OPTION_TABLES };
-
-static const struct option long_options[] = {
-    {.name = "policy", .has_arg = required_argument, .val = CB_OPTION_POLICY},
-    {.name = "backend", .has_arg = required_argument, .val = CB_OPTION_BACKEND},
-    {.name = "rank", .has_arg = no_argument, .val = CB_OPTION_RANK},
-    {.name = "json", .has_arg = no_argument, .val = CB_OPTION_JSON},
-    {.name = "out", .has_arg = required_argument, .val = CB_OPTION_OUT},
-    {.name = "sampling", .has_arg = required_argument, .val = OPTION_SAMPLING},
-    {.name = "scenarios", .has_arg = required_argument, .val = CB_OPTION_SCENARIOS},
-    {.name = "trajectories", .has_arg = required_argument, .val = OPTION_TRAJECTORIES},
-    {.name = "seed", .has_arg = required_argument, .val = CB_OPTION_SEED},
-    {.name = "max-steps", .has_arg = required_argument, .val = OPTION_MAX_STEPS},
-    {.name = "tables", .has_arg = required_argument, .val = OPTION_TABLES},
-    {.name = "solver", .has_arg = required_argument, .val = CB_OPTION_SOLVER},
-    {.name = "value-bound", .has_arg = required_argument, .val = CB_OPTION_VALUE_BOUND},
-    {.name = "help", .has_arg = no_argument, .val = 'h'},
-    {.name = NULL},
-};
+static const char end[] = "\nThe tables are described in cobre-simulate(1); `cobre report DIR` draws them.\n";
 
 struct simulate {
     struct session base;
     cobre_sddp_simulate_options options;
     const char *sampling; /* its name */
     bool wanted[CB_TABLES];
-    const char *policy_path, *out;
+    const char *policy_path, *tables, *out;
     char policy[PATH_MAX], folder[PATH_MAX];
     struct cb_spool spool;
 };
 
-static int set_option(struct simulate *simulate, const char *name) {
-    return cb_line_set("simulate", cb_simulate_rows, name, optarg, &simulate->options);
-}
+static const struct cb_option policy_rows[] = {
+    {.name = "policy",
+     .help = "the policy (default: NAME-out/policy.cobre, where `cobre train CASE` leaves it)",
+     .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct simulate, policy_path)}}},
+    {.name = NULL},
+};
 
-static int parse_option(int found, char **argv, struct simulate *simulate) {
-    switch (found) {
-    case CB_OPTION_POLICY: simulate->policy_path = optarg; return 0;
-    case CB_OPTION_OUT: simulate->out = optarg; return 0;
-    case OPTION_SAMPLING: simulate->sampling = optarg; return set_option(simulate, "sampling");
-    case OPTION_TRAJECTORIES: return set_option(simulate, "trajectories");
-    case OPTION_MAX_STEPS: return set_option(simulate, "max-steps");
-    case CB_OPTION_SEED: return set_option(simulate, "seed");
-    case OPTION_TABLES:
-        if (cb_tables_choose(simulate->wanted, optarg))
-            return 0;
-        return cb_usage_error("simulate", "--tables %s: there are stages, states, variables, duals and noise", optarg);
-    default: return cb_session_option(&simulate->base, found, argv);
-    }
-}
+#define ALL_TABLES "stages,states,variables,duals,noise"
+static const struct cb_option table_rows[] = {
+    {.name = "tables",
+     .help = "which, besides costs.csv: " ALL_TABLES " (default: all), or none",
+     .value = {{.name = "LIST", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct simulate, tables)}}},
+    {.name = "out",
+     .help = "where the tables go (default: where the policy is)",
+     .value = {{.name = "DIR",
+                .kind = CB_VALUE_TEXT,
+                .field = CB_FIELD(struct simulate, out),
+                .missing = "the name of a directory"}}},
+    {.name = NULL},
+};
+
+const struct command_line cb_line_simulate = {.command = "simulate",
+                                              .intro = intro,
+                                              .end = end,
+                                              .table = {{policy_rows, 0},
+                                                        {cb_session_rows, offsetof(struct simulate, base)},
+                                                        {cb_simulate_rows, offsetof(struct simulate, options)},
+                                                        {cb_scenario_rows, offsetof(struct simulate, base.load)},
+                                                        {cb_policy_load_rows, offsetof(struct simulate, base.load)},
+                                                        {table_rows, 0},
+                                                        {cb_json_rows, offsetof(struct simulate, base)}},
+                                              .question = "which case?",
+                                              .words = 1};
 
 static int settle(struct simulate *simulate) {
+    simulate->base.case_path = simulate->base.given.words[0];
+    simulate->sampling = cb_given_text(&simulate->base.given, "sampling");
+    if (!cb_tables_choose(simulate->wanted, simulate->tables))
+        return cb_usage_error("simulate", "--tables %s: there are stages, states, variables, duals and noise",
+                              simulate->tables);
     if (simulate->base.load.scenarios && simulate->sampling)
         return cb_usage_error("simulate", "--scenarios and --sampling: give one of them");
     if (simulate->base.load.scenarios)
@@ -92,41 +72,22 @@ static int settle(struct simulate *simulate) {
         simulate->sampling = simulate->base.load.scenarios ? "own scenarios" : "in-sample";
     if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.trajectories)
         return cb_usage_error("simulate", "--trajectories: each scenario is simulated once");
-    if (simulate->out && !*simulate->out)
-        return cb_usage_error("simulate", "--out: the name of a directory is missing");
     if (cb_folder_policy(simulate->base.case_path, simulate->policy_path, simulate->policy) != COBRE_SDDP_OK)
         return cb_session_refused(&simulate->base);
     if (simulate->out)
         snprintf(simulate->folder, sizeof simulate->folder, "%s", simulate->out);
     else
         cb_folder_of(simulate->policy, simulate->folder);
-    simulate->options.solver = simulate->base.load.solver;
+    simulate->base.load.solver = simulate->options.solver;
     simulate->options.lp_folder = simulate->folder;
-    return -1;
+    return CB_LINE_GO_ON;
 }
 
 static int read_options(int argc, char **argv, struct simulate *simulate) {
-    *simulate = (struct simulate){.base.command = "simulate",
-                                  .options = {.struct_size = sizeof simulate->options, .trajectories = 0}};
-    for (size_t table = 0; table < CB_TABLES; table++)
-        simulate->wanted[table] = true;
-    opterr = 0;
-    int found;
-    while ((found = getopt_long(argc, argv, ":n:h", long_options, NULL)) != -1) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        int code = parse_option(found, argv, simulate);
-        if (code)
-            return code;
-    }
-    if (optind == argc)
-        return cb_usage_error("simulate", "which case?");
-    if (optind + 1 < argc)
-        return cb_usage_error("simulate", "'%s' is one word too many", argv[optind + 1]);
-    simulate->base.case_path = argv[optind];
-    return settle(simulate);
+    *simulate = (struct simulate){
+        .base.command = "simulate", .options.struct_size = sizeof simulate->options, .tables = ALL_TABLES};
+    int code = cb_line_read(&cb_line_simulate, argc, argv, simulate, &simulate->base.given);
+    return code == CB_LINE_GO_ON ? settle(simulate) : code;
 }
 
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,

@@ -2,7 +2,6 @@
 #ifndef COBRE_CLI_PLAN_TRAIN_H
 #define COBRE_CLI_PLAN_TRAIN_H
 
-#include "cli/plan/command_line.h"
 #include "cli/plan/session.h"
 #include "sddp/run/training.h"
 
@@ -18,7 +17,6 @@ struct train_print {
 struct train {
     struct session base;
     cobre_sddp_options options;
-    struct command_line line;
     const char *out; /* NULL: the default */
     char folder[PATH_MAX], policy[PATH_MAX];
     struct train_print print;

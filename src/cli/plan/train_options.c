@@ -17,17 +17,29 @@ static const char end[] =
 static const struct cb_option own_rows[] = {
     {.name = "out",
      .help = "where results go (default: NAME-out, by the name of the case)",
-     .value = {{.name = "DIR", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct train, out)}}},
+     .value = {{.name = "DIR",
+                .kind = CB_VALUE_TEXT,
+                .field = CB_FIELD(struct train, out),
+                .missing = "the name of a directory"}}},
     {.name = NULL},
 };
 
+const struct command_line cb_line_train = {.command = "train",
+                                           .intro = intro,
+                                           .end = end,
+                                           .table = {{cb_session_rows, offsetof(struct train, base)},
+                                                     {cb_json_rows, offsetof(struct train, base)},
+                                                     {own_rows, 0},
+                                                     {cb_train_rows, offsetof(struct train, options)},
+                                                     {cb_train_load_rows, offsetof(struct train, base.load)}},
+                                           .question = "which case?",
+                                           .words = 1};
+
 static int settle(struct train *train) {
     cobre_sddp_options *options = &train->options;
-    train->base.case_path = train->line.word;
+    train->base.case_path = train->base.given.words[0];
     if (options->resume && options->warm_start)
         return cb_usage_error("train", "--resume and --warm-start: give one of them");
-    if (train->out && !*train->out)
-        return cb_usage_error("train", "--out: the name of a directory is missing");
     if (train->out)
         snprintf(train->folder, sizeof train->folder, "%s", train->out);
     else if (cb_folder_default(train->base.case_path, train->folder) != COBRE_SDDP_OK)
@@ -41,18 +53,7 @@ static int settle(struct train *train) {
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
-    *train = (struct train){
-        .base.command = "train",
-        .options.struct_size = sizeof train->options,
-        .line = {.command = "train",
-                 .intro = intro,
-                 .end = end,
-                 .table = {{cb_session_rows, &train->base},
-                           {own_rows, train},
-                           {cb_train_rows, &train->options},
-                           {cb_load_rows, &train->base.load}},
-                 .missing = "which case?"},
-    };
-    int code = cb_line_read(&train->line, argc, argv);
+    *train = (struct train){.base.command = "train", .options.struct_size = sizeof train->options};
+    int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
     return code == CB_LINE_GO_ON ? settle(train) : code;
 }

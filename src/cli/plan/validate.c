@@ -2,29 +2,21 @@
 #include "cli/json.h"
 #include "cli/plan/session.h"
 
-#include <getopt.h>
-
-static const char help[] =
+static const char intro[] =
     "usage: cobre validate CASE [--scenarios FILE] [--json] [--value-bound X] [--solver NAME]\n"
     "\n"
     "Reads a case as `cobre train` would, and shows every error in it: the file, the line, and what is wrong.\n"
-    "\n"
-    "  --scenarios FILE  checks a table of scenarios for `cobre simulate`, too\n"
-    "  --json            one JSON object, for programs\n"
-    "  --value-bound X   bounds the future cost of every node, as in `cobre train`\n"
-    "  --solver NAME     LP solver that finds these bounds\n"
-    "  -h, --help        show this\n"
-    "\n"
-    "The exit code is 0 when the case is valid and 1 when it is not. See cobre-validate(1).\n";
+    "\n";
 
-static const struct option long_options[] = {
-    {.name = "json", .has_arg = no_argument, .val = CB_OPTION_JSON},
-    {.name = "value-bound", .has_arg = required_argument, .val = CB_OPTION_VALUE_BOUND},
-    {.name = "scenarios", .has_arg = required_argument, .val = CB_OPTION_SCENARIOS},
-    {.name = "solver", .has_arg = required_argument, .val = CB_OPTION_SOLVER},
-    {.name = "help", .has_arg = no_argument, .val = 'h'},
-    {.name = NULL},
-};
+static const char end[] = "\nThe exit code is 0 when the case is valid and 1 when it is not. See cobre-validate(1).\n";
+
+const struct command_line cb_line_validate = {
+    .command = "validate",
+    .intro = intro,
+    .end = end,
+    .table = {{cb_json_rows, 0}, {cb_load_rows, offsetof(struct session, load)}},
+    .question = "which case?",
+    .words = 1};
 
 struct count {
     json_t *list; /* of the errors; NULL: they are printed as text */
@@ -104,21 +96,9 @@ static int validate(struct session *session) {
 
 int cb_command_validate(int argc, char **argv) {
     struct session session = {.command = "validate"};
-    opterr = 0;
-    int found;
-    while ((found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        int code = cb_session_option(&session, found, argv);
-        if (code)
-            return code;
-    }
-    if (optind == argc)
-        return cb_usage_error("validate", "which case?");
-    if (optind + 1 < argc)
-        return cb_usage_error("validate", "'%s' is one word too many", argv[optind + 1]);
-    session.case_path = argv[optind];
+    int code = cb_line_read(&cb_line_validate, argc, argv, &session, &session.given);
+    if (code != CB_LINE_GO_ON)
+        return code;
+    session.case_path = session.given.words[0];
     return validate(&session);
 }

@@ -5,7 +5,6 @@
  * port, name, directory, number of variables, variables, program and arguments. */
 #include "cli/run/frame.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,11 +115,8 @@ static char *next_text(struct reading *reading) {
 }
 
 static size_t next_decimal(struct reading *reading, size_t limit) {
-    const char *text = next_text(reading);
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || value > limit) {
+    uint64_t value;
+    if (!cb_parse_whole(next_text(reading), &value) || value > limit) {
         reading->good = false;
         return 0;
     }

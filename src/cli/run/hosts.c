@@ -20,10 +20,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const char *place, cons
 }
 
 static bool parse_slots(const char *text, const char *place, size_t *slots) {
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || value < 1 || value > CB_MAX_RANKS)
+    uint64_t value;
+    if (!cb_parse_whole(text, &value) || value < 1 || value > CB_MAX_RANKS)
         return refuse(place, "'%s' is not a number of slots from 1 to %d", text, CB_MAX_RANKS);
     *slots = (size_t)value;
     return true;

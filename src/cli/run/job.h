@@ -122,6 +122,18 @@ void cb_hosts_free(struct host_list *list);
 /* options.c: -1 when the job should run, otherwise the exit code. */
 int cb_run_options(int argc, char **argv, struct run_options *options);
 
+/* -n and --backend of commands that start their own ranks; the fields are `size` and `backend`, a text. */
+#define CB_RANK_ROWS(type)                                                                                             \
+    {.name = "n",                                                                                                      \
+     .help = "start N ranks on this machine (default: one, or the job that this is a rank of)",                        \
+     .value =                                                                                                          \
+         {{.name = "N", .kind = CB_VALUE_COUNT, .field = CB_FIELD(type, size), .least = 1, .most = CB_MAX_RANKS}},     \
+     .again = true},                                                                                                   \
+    {                                                                                                                  \
+        .name = "backend", .help = "how they talk: shm (default) or tcp",                                              \
+        .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(type, backend)}}, .again = true            \
+    }
+
 /* environment.c: what a backend needs, before the first rank, in each, and at the end. */
 bool cb_environment_prepare(struct job *job);
 bool cb_environment_prepare_here(struct job *job); /* on the host of rank 0 */

@@ -1,69 +1,64 @@
 /* options.c: the command line of `cobre run`. */
 #include "cli/run/job.h"
 
-#include <errno.h>
-#include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
-
-static const char help[] =
+static const char intro[] =
     "usage: cobre run [-n N] [--backend NAME] [--hosts LIST | --hostfile FILE] [--label] [--log-dir DIR]\n"
     "                 [--] program [argument ...]\n"
     "\n"
     "Starts N ranks of a program, on this machine or on several, and stops them all when one fails.\n"
-    "\n"
-    "  -n N                  number of ranks, 1 to 4096 (default: the cores that this process may use; with hosts,\n"
-    "                        all their slots)\n"
-    "  --backend NAME        shm (default): one job over shared memory; tcp: one job over sockets (default with\n"
-    "                        hosts); local: N jobs of one rank\n"
-    "  --hosts LIST          start the ranks on these hosts, as in a:2,b:2 (host:slots), through ssh\n"
-    "  --hostfile FILE       the same from a file, a host a line\n"
-    "  --remote-shell CMD    a command to use instead of ssh; it gets the host and a command line as arguments\n"
-    "  --remote-cobre PATH   where this command is on the hosts (default: where it is here)\n"
-    "  --label               write the number of its rank before each line of output\n"
-    "  --log-dir DIR         keep each rank's output in DIR/rank-N.out and DIR/rank-N.err\n"
-    "  -h, --help            show this\n"
+    "\n";
+
+static const char end[] =
     "\n"
     "Standard input goes to rank 0. The exit code is that of the rank that failed first (128 + signal if a signal\n"
     "killed it), 0 when all ended well. See cobre-run(1).\n";
 
-enum {
-    OPTION_BACKEND = 256,
-    OPTION_HOSTS,
-    OPTION_HOSTFILE,
-    OPTION_REMOTE_SHELL,
-    OPTION_REMOTE_COBRE,
-    OPTION_LABEL,
-    OPTION_LOG_DIR
+struct line {
+    struct run_options options;
+    const char *backend, *hosts, *hostfile;
 };
 
-static const struct option long_options[] = {
-    {.name = "backend", .has_arg = required_argument, .val = OPTION_BACKEND},
-    {.name = "hosts", .has_arg = required_argument, .val = OPTION_HOSTS},
-    {.name = "hostfile", .has_arg = required_argument, .val = OPTION_HOSTFILE},
-    {.name = "remote-shell", .has_arg = required_argument, .val = OPTION_REMOTE_SHELL},
-    {.name = "remote-cobre", .has_arg = required_argument, .val = OPTION_REMOTE_COBRE},
-    {.name = "label", .has_arg = no_argument, .val = OPTION_LABEL},
-    {.name = "log-dir", .has_arg = required_argument, .val = OPTION_LOG_DIR},
-    {.name = "help", .has_arg = no_argument, .val = 'h'},
+#define FIELD(member) CB_FIELD(struct line, member)
+static const struct cb_option rows[] = {
+    {.name = "n",
+     .help = "number of ranks, up to 4096 (default: the cores that this process may use, or all slots of the hosts)",
+     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(options.size), .least = 1, .most = CB_MAX_RANKS}}},
+    {.name = "backend",
+     .help = "shm (default): one job over shared memory; tcp: one job over sockets (default with hosts); local: N jobs "
+             "of one rank",
+     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = FIELD(backend)}}},
+    {.name = "hosts",
+     .help = "start the ranks on these hosts, as in a:2,b:2 (host:slots), through ssh",
+     .value = {{.name = "LIST", .kind = CB_VALUE_TEXT, .field = FIELD(hosts)}},
+     .once = true},
+    {.name = "hostfile",
+     .help = "the same from a file, a host a line",
+     .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = FIELD(hostfile)}},
+     .once = true},
+    {.name = "remote-shell",
+     .help = "a command to use instead of ssh; it gets the host and a command line as arguments",
+     .value = {{.name = "CMD", .kind = CB_VALUE_TEXT, .field = FIELD(options.remote_shell), .missing = "the command"}}},
+    {.name = "remote-cobre",
+     .help = "where this command is on the hosts (default: where it is here)",
+     .value = {{.name = "PATH", .kind = CB_VALUE_TEXT, .field = FIELD(options.remote_cobre), .missing = "the path"}}},
+    {.name = "label", .help = "write the number of its rank before each line of output", .given = FIELD(options.label)},
+    {.name = "log-dir",
+     .help = "keep each rank's output in DIR/rank-N.out and DIR/rank-N.err",
+     .value = {{.name = "DIR",
+                .kind = CB_VALUE_TEXT,
+                .field = FIELD(options.log_dir),
+                .missing = "the name of a directory"}}},
     {.name = NULL},
 };
 
-/* 0, or the exit code. */
-static int parse_size(const char *text, size_t *size) {
-    if (strcmp(text, "p") == 0)
-        return cb_usage_error("run", "there is no -np here: write -n N");
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno)
-        return cb_usage_error("run", "-n %s: not a number of ranks", text);
-    if (value < 1 || value > CB_MAX_RANKS)
-        return cb_usage_error("run", "-n %s: the number of ranks must be from 1 to %d", text, CB_MAX_RANKS);
-    *size = (size_t)value;
-    return 0;
-}
+const struct command_line cb_line_run = {.command = "run",
+                                         .intro = intro,
+                                         .end = end,
+                                         .table = {{rows, 0}},
+                                         .question = "which program?",
+                                         .words = CB_LINE_PROGRAM};
 
+/* 0, or the exit code. */
 static int parse_backend(const char *name, cobre_backend *backend) {
     *backend = cb_backend_named(name);
     if (!*backend)
@@ -77,30 +72,13 @@ static int parse_backend(const char *name, cobre_backend *backend) {
     return 0;
 }
 
-static int parse_hosts(int found, struct host_list *list) {
-    if (list->count)
-        return cb_usage_error("run", "--hosts and --hostfile: give one of them, once");
-    bool good = found == OPTION_HOSTS ? cb_hosts_parse(optarg, list) : cb_hosts_read(optarg, list);
+static int parse_hosts(const struct line *line, struct host_list *list) {
+    if (line->hosts && line->hostfile)
+        return cb_usage_error("run", "--hosts and --hostfile: give one of them");
+    bool good = line->hosts      ? cb_hosts_parse(line->hosts, list)
+                : line->hostfile ? cb_hosts_read(line->hostfile, list)
+                                 : true;
     return good ? 0 : CB_EXIT_USAGE;
-}
-
-static int parse_text(const char *name, const char *what, const char **value) {
-    *value = optarg;
-    return optarg[strspn(optarg, " \t")] ? 0 : cb_usage_error("run", "%s: %s is missing", name, what);
-}
-
-static int parse_option(int found, char **argv, struct run_options *options) {
-    switch (found) {
-    case 'n': return parse_size(optarg, &options->size);
-    case OPTION_BACKEND: return parse_backend(optarg, &options->backend);
-    case OPTION_HOSTS:
-    case OPTION_HOSTFILE: return parse_hosts(found, &options->hosts);
-    case OPTION_REMOTE_SHELL: return parse_text("--remote-shell", "the command", &options->remote_shell);
-    case OPTION_REMOTE_COBRE: return parse_text("--remote-cobre", "the path", &options->remote_cobre);
-    case OPTION_LABEL: options->label = true; return 0;
-    case OPTION_LOG_DIR: return parse_text("--log-dir", "the name of a directory", &options->log_dir);
-    default: return cb_option_error("run", found, argv);
-    }
 }
 
 static size_t default_size(void) {
@@ -124,7 +102,14 @@ static int settle_hosts(struct run_options *options) {
 }
 
 /* What the options mean together. */
-static int settle(struct run_options *options) {
+static int settle(const struct line *line, struct run_options *options) {
+    int code = line->backend ? parse_backend(line->backend, &options->backend) : 0;
+    if (code == 0)
+        code = parse_hosts(line, &options->hosts);
+    if (code)
+        return code;
+    if (!*options->program[0])
+        return cb_usage_error("run", "the program's name is empty");
     if (options->hosts.count)
         return settle_hosts(options);
     if (options->remote_shell || options->remote_cobre)
@@ -136,24 +121,13 @@ static int settle(struct run_options *options) {
 }
 
 int cb_run_options(int argc, char **argv, struct run_options *options) {
-    *options = (struct run_options){.backend = COBRE_AUTO};
-    opterr = 0;
-    int found;
-    /* '+': what comes after the program's name is the program's. */
-    while ((found = getopt_long(argc, argv, "+:n:h", long_options, NULL)) != -1) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        int code = parse_option(found, argv, options);
-        if (code)
-            return code;
-    }
-    if (optind == argc)
-        return cb_usage_error("run", "which program?");
-    if (!*argv[optind])
-        return cb_usage_error("run", "the program's name is empty");
-    options->program = argv + optind;
-    int code = settle(options);
-    return code ? code : -1;
+    struct line line = {.options.backend = COBRE_AUTO};
+    struct cb_given given;
+    int code = cb_line_read(&cb_line_run, argc, argv, &line, &given);
+    *options = line.options;
+    if (code != CB_LINE_GO_ON)
+        return code;
+    options->program = given.words;
+    code = settle(&line, options);
+    return code ? code : CB_LINE_GO_ON;
 }

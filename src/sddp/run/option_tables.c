@@ -1,5 +1,5 @@
 /* option_tables.c: the options of the calls of sddp.h. A new option is a row here and a paragraph of the man page. */
-#include "sddp/run/options.h"
+#include "sddp/run/option_tables.h"
 
 #include "cobre/sddp.h"
 
@@ -105,27 +105,41 @@ const struct cb_option cb_train_rows[] = {
     {.name = NULL},
 };
 
+/* The same options, said in the words of each command. */
+#define VALUE_BOUND                                                                                                    \
+    .name = "value-bound", .given = LOAD(has_value_bound),                                                             \
+    .value = {{.name = "X", .kind = CB_VALUE_REAL, .field = LOAD(value_bound), .least = -INFINITY}}
+#define SCENARIOS .name = "scenarios", .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = LOAD(scenarios)}}
+
 const struct cb_option cb_load_rows[] = {
-    {.name = "value-bound",
-     .help = "bounds the future cost of every node (default: found from the case)",
-     .group = RESULT,
-     .given = LOAD(has_value_bound),
-     .value = {{.name = "X", .kind = CB_VALUE_REAL, .field = LOAD(value_bound), .least = -INFINITY}},
+    {SCENARIOS, .help = "checks a table of scenarios for `cobre simulate`, too"},
+    {VALUE_BOUND, .help = "bounds the future cost of every node, as in `cobre train`"},
+    {.name = "solver",
+     .help = "LP solver that finds these bounds",
+     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = LOAD(solver)}}},
+    {.name = NULL},
+};
+
+const struct cb_option cb_train_load_rows[] = {
+    {VALUE_BOUND, .help = "bounds the future cost of every node (default: found from the case)", .group = RESULT,
      .again = true},
     {.name = NULL},
 };
 
+const struct cb_option cb_policy_load_rows[] = {
+    {VALUE_BOUND, .help = "as in the training, if it was given there"},
+    {.name = NULL},
+};
+
 const struct cb_option cb_scenario_rows[] = {
-    {.name = "scenarios",
-     .help = "scenarios from a table of yours instead, each once",
-     .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = LOAD(scenarios)}}},
+    {SCENARIOS, .help = "scenarios from a table of yours, each once, instead of --sampling"},
     {.name = NULL},
 };
 
 const struct cb_option cb_simulate_rows[] = {
     {.name = "sampling",
-     .help = "in-sample (default): from the outcomes that the policy was trained with; out-of-sample: drawn anew where "
-             "the case has a model of its noise; given: the case's own scenarios, each once",
+     .help = "in-sample (default): from the outcomes of the training; out-of-sample: drawn anew where the case has a "
+             "model of its noise; given: the case's own scenarios, each once",
      .value = {{.name = "WHAT",
                 .kind = CB_VALUE_CHOICE,
                 .field = SIMULATE(sampling),

@@ -1,7 +1,8 @@
 /* options.c: from the text of an option to the fields that it sets. */
-#include "sddp/run/options.h"
+#include "options/options.h"
 
-#include <errno.h>
+#include "comm/parse.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -31,14 +32,11 @@ const char *cb_option_values(const struct cb_option *row, char text[64]) {
     return text;
 }
 
-/* NULL, or what is wrong. */
-static const char *parse_count(const char *text, uint64_t *count) {
-    char *end;
-    errno = 0;
-    *count = strtoull(text, &end, 10);
-    return text[0] < '0' || text[0] > '9' || *end || errno ? "not a whole number" : NULL;
+static bool is_blank(const char *text) {
+    return !text[strspn(text, " \t")];
 }
 
+/* NULL, or what is wrong. */
 static const char *parse_real(const char *text, double *real) {
     char *end;
     *real = strtod(text, &end);
@@ -91,13 +89,18 @@ static const char *parse(const struct cb_value *value, const char *text, struct 
     const char *wrong = NULL;
     switch (value->kind) {
     case CB_VALUE_NONE: return NULL;
-    case CB_VALUE_TEXT: parsed->text = text; return NULL;
+    case CB_VALUE_TEXT:
+        parsed->text = text;
+        if (!value->missing || !is_blank(text))
+            return NULL;
+        snprintf(room, 128, "%s is missing", value->missing);
+        return room;
     case CB_VALUE_CHOICE: return parse_choice(text, value->choices, &parsed->count, room);
-    case CB_VALUE_SECONDS: return parse_seconds(text, &parsed->real);
+    case CB_VALUE_SECONDS: wrong = parse_seconds(text, &parsed->real); break;
     case CB_VALUE_REAL: wrong = parse_real(text, &parsed->real); break;
     case CB_VALUE_COUNT:
-        wrong = parse_count(text, &parsed->count);
-        if (!wrong && value->field.size < sizeof parsed->count && parsed->count >> 8 * value->field.size)
+        if (!cb_parse_whole(text, &parsed->count) ||
+            (value->field.size < sizeof parsed->count && parsed->count >> 8 * value->field.size))
             wrong = "not a whole number";
         parsed->real = (double)parsed->count;
         break;
@@ -134,7 +137,7 @@ static bool fail(char error[CB_OPTION_ERROR], const char *format, ...) {
 static bool fail_value(const struct cb_option *row, const struct cb_value *value, const char *text, const char *wrong,
                        char error[CB_OPTION_ERROR]) {
     if (!row->value[1].kind)
-        return fail(error, "%s: %s", text, wrong);
+        return fail(error, "%s: %s", is_blank(text) ? "" : text, wrong);
     const char *is = strncmp(wrong, "not ", 4) == 0 ? "is " : "";
     return fail(error, "%s: %s %s%s", text, value->name, is, wrong);
 }

@@ -2,8 +2,8 @@
  *
  * A row says what an option is called, what its values can be, which fields of a struct it sets, and what it is good
  * for. Command lines, keyword arguments and schemas of tools are made of the same rows; nothing here knows any of them. */
-#ifndef COBRE_SDDP_RUN_OPTIONS_H
-#define COBRE_SDDP_RUN_OPTIONS_H
+#ifndef COBRE_OPTIONS_OPTIONS_H
+#define COBRE_OPTIONS_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +38,7 @@ struct cb_value {
     double least, most;   /* of a number; most 0: no limit */
     bool above;           /* it must be more than `least` */
     bool optional;        /* a second value that can be left out */
+    const char *missing;  /* what is missing when a text is blank; NULL: it may be */
     const char *fallback; /* what holds when it is not given, as text; NULL: there is no such value, or help says it */
     const struct cb_choice *choices;
 };
@@ -49,6 +50,7 @@ struct cb_option {
     struct cb_field given;                   /* a bool that becomes true */
     struct cb_value value[CB_OPTION_VALUES]; /* "first,second"; none: a flag */
     bool again;                              /* whoever resumes a training must give it again */
+    bool once;                               /* to give it twice is a mistake */
 };
 
 /* NULL: there is no such row. */
@@ -61,11 +63,5 @@ bool cb_option_set(const struct cb_option *rows, const char *name, const char *t
 
 /* "N[,TOLERANCE]", as users write the values of an option; empty for a flag. Returns `text`. */
 const char *cb_option_values(const struct cb_option *row, char text[64]);
-
-/* option_tables.c: the tables for the structs of sddp.h. */
-extern const struct cb_option cb_load_rows[];     /* cobre_sddp_load_options */
-extern const struct cb_option cb_scenario_rows[]; /* the same, of a case that is to be simulated */
-extern const struct cb_option cb_train_rows[];    /* cobre_sddp_options */
-extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options */
 
 #endif

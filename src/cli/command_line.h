@@ -1,0 +1,44 @@
+/* command_line.h: the command line of a command and its help, by tables of options (options/options.h). */
+#ifndef COBRE_CLI_COMMAND_LINE_H
+#define COBRE_CLI_COMMAND_LINE_H
+
+#include "options/options.h"
+
+enum { CB_LINE_TABLES = 8, CB_LINE_OPTIONS = 64, CB_LINE_GO_ON = -1, CB_LINE_PROGRAM = -1 };
+
+/* What several commands say alike. */
+#define CB_JSON_HELP "JSON on standard output, for programs"
+
+/* What can be on the line. */
+struct command_line {
+    const char *command;     /* "train" */
+    const char *intro, *end; /* of the help: what goes before and after the options */
+    struct {
+        const struct cb_option *rows; /* an option whose name is one letter is written as -n */
+        size_t offset;                /* in the command's struct: where the struct that the rows are for begins */
+    } table[CB_LINE_TABLES];          /* no rows: there are no more */
+    const char *question;             /* what to ask when there is no word besides the options; NULL: none is needed */
+    int words;                        /* so many at most; CB_LINE_PROGRAM: a program and all that follows its name */
+};
+
+/* What was on it. */
+struct cb_given {
+    char **words; /* NULL after the last */
+    struct {
+        const struct cb_option *row;
+        const char *text; /* NULL: a flag */
+    } option[CB_LINE_OPTIONS];
+    size_t count; /* of options; each is there once, with its last text */
+};
+
+/* Sets the fields of the command's struct. CB_LINE_GO_ON, or the exit code after help or a message. */
+int cb_line_read(const struct command_line *line, int argc, char **argv, void *fields, struct cb_given *given);
+void cb_line_help(const struct command_line *line);
+
+/* The text of an option; NULL: it was not given. */
+const char *cb_given_text(const struct cb_given *given, const char *name);
+
+/* Prints "cobre COMMAND: text" and where to find help; returns CB_EXIT_USAGE. */
+int cb_usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,17 @@
+/* option_tables.h: the options of the calls of sddp.h, as tables. */
+#ifndef COBRE_SDDP_RUN_OPTION_TABLES_H
+#define COBRE_SDDP_RUN_OPTION_TABLES_H
+
+#include "options/options.h"
+
+extern const struct cb_option cb_train_rows[];    /* cobre_sddp_options */
+extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options */
+
+/* cobre_sddp_load_options: of a case that is only checked, that is trained, that a policy is for; and of one that is to
+ * be simulated. */
+extern const struct cb_option cb_load_rows[];
+extern const struct cb_option cb_train_load_rows[];
+extern const struct cb_option cb_policy_load_rows[];
+extern const struct cb_option cb_scenario_rows[];
+
+#endif
