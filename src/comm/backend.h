@@ -130,8 +130,9 @@ typedef struct {
     const char *const *variables; /* that say who a rank is, NULL at the end; a rank's children must not inherit them */
     const char *const *signs;     /* auto takes the backend if one of them is set, NULL at the end; NULL: always */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
-    bool own_size;                /* it finds out by itself how many ranks there are, and holds the environment to it */
+    const char *launcher;         /* that starts its ranks and tells them how many there are; NULL: `cobre run` */
     bool over_hosts;              /* its ranks may run on several hosts */
+    bool default_here;            /* `cobre run` takes it when all ranks are on one machine */
 
     /* Configuration: fills in `options`, or sets an error. */
     cobre_status (*from_environment)(cb_options *options);

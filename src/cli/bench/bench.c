@@ -1,6 +1,7 @@
 /* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
 #include "cli/bench/measure.h"
 #include "cli/run/job.h"
+#include "cli/run/self.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -26,10 +27,19 @@ static const char help[] =
 
 enum { MOST_SIZES = 64, MOST_WORKS = 2 * MOST_SIZES * BENCH_OPERATION_COUNT };
 
-enum { OPTION_BACKEND = 256, OPTION_OPERATIONS, OPTION_SIZES, OPTION_BUFFERS, OPTION_SECONDS, OPTION_JSON };
+enum {
+    OPTION_BACKEND = 256,
+    OPTION_RANK,
+    OPTION_OPERATIONS,
+    OPTION_SIZES,
+    OPTION_BUFFERS,
+    OPTION_SECONDS,
+    OPTION_JSON
+};
 
 static const struct option long_options[] = {
     {.name = "backend", .has_arg = required_argument, .val = OPTION_BACKEND},
+    {.name = "rank", .has_arg = no_argument, .val = OPTION_RANK},
     {.name = "operations", .has_arg = required_argument, .val = OPTION_OPERATIONS},
     {.name = "sizes", .has_arg = required_argument, .val = OPTION_SIZES},
     {.name = "buffers", .has_arg = required_argument, .val = OPTION_BUFFERS},
@@ -41,7 +51,7 @@ static const struct option long_options[] = {
 
 /* The words of the command line; NULL: not given. */
 struct options {
-    char *ranks, *backend;
+    struct self self;
     char *operations, *sizes, *buffers, *seconds;
     bool json, help;
 };
@@ -205,41 +215,12 @@ static int measure_all(const struct plan *plan, bool json) {
     return code;
 }
 
-struct words {
-    char *word[24];
-    int count;
-};
-
-static void add_words(struct words *words, char *name, char *value) {
-    if (value) {
-        words->word[words->count++] = name;
-        words->word[words->count++] = value;
-    }
-}
-
-/* `cobre run` with ourselves as the program. */
-static int start_ranks(const struct options *options) {
-    static char self[PATH_MAX] = "cobre"; /* if its path cannot be had */
-    cb_own_path(self);
-    struct words words = {.word = {"run"}, .count = 1};
-    add_words(&words, "-n", options->ranks);
-    add_words(&words, "--backend", options->backend);
-    add_words(&words, self, "bench");
-    add_words(&words, "--operations", options->operations);
-    add_words(&words, "--sizes", options->sizes);
-    add_words(&words, "--buffers", options->buffers);
-    add_words(&words, "--seconds", options->seconds);
-    if (options->json)
-        words.word[words.count++] = "--json";
-    optind = 0; /* a new command line for getopt */
-    return cb_command_run(words.count, words.word);
-}
-
 static int parse_option(int found, char **argv, struct options *options) {
     switch (found) {
-    case 'n': options->ranks = optarg; return 0;
+    case 'n': return cb_parse_ranks("bench", optarg, &options->self.size);
     case 'h': options->help = true; return 0;
-    case OPTION_BACKEND: options->backend = optarg; return 0;
+    case OPTION_BACKEND: options->self.backend = optarg; return 0;
+    case OPTION_RANK: options->self.started = true; return 0;
     case OPTION_OPERATIONS: options->operations = optarg; return 0;
     case OPTION_SIZES: options->sizes = optarg; return 0;
     case OPTION_BUFFERS: options->buffers = optarg; return 0;
@@ -250,7 +231,7 @@ static int parse_option(int found, char **argv, struct options *options) {
 }
 
 int cb_command_bench(int argc, char **argv) {
-    struct options options = {.json = false};
+    struct options options = {.self.command = "bench"};
     static struct plan plan;
     int found, code = 0;
     opterr = 0;
@@ -267,5 +248,6 @@ int cb_command_bench(int argc, char **argv) {
     code = make_plan(&options, &plan);
     if (code)
         return code;
-    return options.ranks || options.backend ? start_ranks(&options) : measure_all(&plan, options.json);
+    code = cb_self_start(&options.self, argc, argv);
+    return code < 0 ? measure_all(&plan, options.json) : code;
 }

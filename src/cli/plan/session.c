@@ -1,17 +1,12 @@
-/* session.c: from `cobre train -n 4` to a rank of a job.
- *
- * With -n the command becomes `cobre run`, whose ranks are this command again with --rank before its own arguments.
- * Without it the environment says which job this is a rank of, as for any program; none is a job of one. */
+/* session.c: one run of a command of the trainer, from its options to its end. */
 #include "cli/plan/session.h"
 
 #include "cli/plan/command_line.h"
 #include "cli/run/job.h"
+#include "cli/run/self.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FIELD(member) CB_FIELD(struct session, member)
 const struct cb_option cb_session_rows[] = {
@@ -42,41 +37,6 @@ int cb_session_option(struct session *session, int found, char **argv) {
     }
 }
 
-static bool is_in_a_job(void) {
-    cb_options options;
-    return getenv(CB_ENV_RUN_SIZE) || (cb_select(NULL, &options) == COBRE_OK && options.backend != COBRE_LOCAL);
-}
-
-static int launch(const struct session *session, int argc, char **argv) {
-    char self[PATH_MAX], size[24];
-    if (!cb_own_path(self)) {
-        fprintf(stderr, "cobre %s: cannot find this program itself: %s\n", session->command, strerror(errno));
-        return CB_EXIT_LAUNCHER;
-    }
-    snprintf(size, sizeof size, "%zu", session->size);
-    char **words = calloc((size_t)argc + 12, sizeof *words);
-    if (!words)
-        return CB_EXIT_LAUNCHER;
-    size_t count = 0;
-    static char run[] = "run", n[] = "-n", backend[] = "--backend", end[] = "--", rank[] = "--rank";
-    words[count++] = run;
-    words[count++] = n;
-    words[count++] = size;
-    if (session->backend) {
-        words[count++] = backend;
-        words[count++] = (char *)session->backend;
-    }
-    words[count++] = end;
-    words[count++] = self;
-    words[count++] = argv[0];
-    words[count++] = rank;
-    for (int i = 1; i < argc; i++)
-        words[count++] = argv[i];
-    int code = cb_run_self((int)count, words);
-    free(words);
-    return code;
-}
-
 static int open_job(struct session *session) {
     if (cobre_comm_open(NULL, &session->comm) == COBRE_OK)
         return -1;
@@ -87,16 +47,20 @@ static int open_job(struct session *session) {
 }
 
 int cb_session_open(struct session *session, int argc, char **argv) {
-    if (session->started || (!session->size && !session->backend))
-        return open_job(session);
-    if (is_in_a_job())
-        return cb_usage_error(session->command, "this is a rank of a job already, whose launcher says how many there "
-                                                "are: leave out -n and --backend");
-    if (session->size == 0)
-        session->size = 1;
-    if (session->size == 1 && !session->backend)
-        return open_job(session);
-    return launch(session, argc, argv);
+    struct self self = {.command = session->command,
+                        .size = session->backend && !session->size ? 1 : session->size,
+                        .backend = session->backend,
+                        .started = session->started};
+    int code = cb_self_start(&self, argc, argv);
+    return code < 0 ? open_job(session) : code;
+}
+
+int cb_session_alone(struct session *session) {
+    cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
+    if (cobre_comm_open(&alone, &session->comm) == COBRE_OK)
+        return 0;
+    fprintf(stderr, "cobre %s: %s\n", session->command, cobre_last_error()->message);
+    return CB_EXIT_FAILED;
 }
 
 bool cb_session_speaks(const struct session *session) {

@@ -49,6 +49,9 @@ int cb_session_option(struct session *session, int found, char **argv);
 /* Becomes a rank: -1 and the communicator, or the exit code when this process has been the launcher of the ranks. */
 int cb_session_open(struct session *session, int argc, char **argv);
 
+/* The communicator of a command that has no ranks; 0, or the exit code after a message. */
+int cb_session_alone(struct session *session);
+
 /* Reads the case. load says what is wrong with it; 0, or the exit code. */
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);

@@ -83,11 +83,9 @@ static void print_end(const struct session *session, const struct count *count, 
 
 static int validate(struct session *session) {
     struct count count = {.json = session->json};
-    cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
-    if (cobre_comm_open(&alone, &session->comm) != COBRE_OK) {
-        fprintf(stderr, "cobre validate: %s\n", cobre_last_error()->message);
-        return CB_EXIT_FAILED;
-    }
+    int code = cb_session_alone(session);
+    if (code)
+        return code;
     if (session->json) {
         printf("{\"case\": ");
         cb_json_write(stdout, session->case_path);

@@ -115,8 +115,9 @@ static bool prepare(struct agent *agent) {
         return false;
     }
     job->agent = order->host;
+    job->backend = backend;
     job->options = (struct run_options){
-        .size = order->size, .backend = backend, .label = true /* all output comes to us */, .program = order->program};
+        .size = order->size, .label = true /* all output comes to us */, .program = order->program};
     job->launch =
         (cb_launch){.size = order->size, .coordinator = order->coordinator, .port = order->port, .listen_fd = -1};
     snprintf(job->launch.name, sizeof job->launch.name, "%s", order->name);

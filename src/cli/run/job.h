@@ -23,9 +23,11 @@ struct host_list {
     size_t count, slots; /* slots: of all */
 };
 
+/* A job to start. */
 struct run_options {
-    size_t size;
-    cobre_backend backend;
+    const char *command; /* that asks for it: "run" */
+    size_t size;         /* 0: the cores that this process may use; with hosts, all their slots */
+    const char *backend; /* NULL: the usual one for ranks here, or on several hosts */
     bool label;
     bool self;              /* the ranks are this command itself, which has said what an exit code of 1 or 2 means */
     const char *log_dir;    /* NULL: none */
@@ -95,7 +97,8 @@ struct rank {
 };
 
 struct job {
-    struct run_options options;
+    struct run_options options; /* settled; what they point to is the caller's */
+    cobre_backend backend;
     struct rank *ranks;
     size_t started, running;
     unsigned sweeps;
@@ -118,8 +121,11 @@ const char *cb_host_of_rank(const struct host_list *list, size_t rank);
 const char *cb_host_address(const char *name); /* without "user@" */
 void cb_hosts_free(struct host_list *list);
 
-/* options.c: -1 when the job should run, otherwise the exit code. */
-int cb_run_options(int argc, char **argv, struct run_options *options);
+/* options.c: 0, or the exit code after a message of cb_usage_error's kind. */
+int cb_parse_ranks(const char *command, const char *text, size_t *size); /* "-n N" */
+
+/* settle.c: fills in what is left to us. The same result. */
+int cb_settle(struct run_options *options, cobre_backend *backend);
 
 /* environment.c: what a backend needs, before the first rank, in each, and at the end. */
 bool cb_environment_prepare(struct job *job);
@@ -183,7 +189,7 @@ void cb_terminal_read(void);
 void cb_terminal_feed(bool broken);
 
 /* run.c */
-int cb_run_self(int argc, char **argv); /* as cb_command_run, for a command whose ranks are the command itself */
+int cb_run(const struct run_options *options); /* the launcher: returns the exit code of the job */
 void cb_keep_error(struct rank *rank, const char *bytes, size_t count); /* the last whole line that looks like one */
 
 /* verdict.c: prints who failed first and how; returns the exit code of the job. */

@@ -49,31 +49,17 @@ static const struct option long_options[] = {
     {.name = NULL},
 };
 
-/* 0, or the exit code. */
-static int parse_size(const char *text, size_t *size) {
+int cb_parse_ranks(const char *command, const char *text, size_t *size) {
     if (strcmp(text, "p") == 0)
-        return cb_usage_error("run", "there is no -np here: write -n N");
+        return cb_usage_error(command, "there is no -np here: write -n N");
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end || errno)
-        return cb_usage_error("run", "-n %s: not a number of ranks", text);
+        return cb_usage_error(command, "-n %s: not a number of ranks", text);
     if (value < 1 || value > CB_MAX_RANKS)
-        return cb_usage_error("run", "-n %s: the number of ranks must be from 1 to %d", text, CB_MAX_RANKS);
+        return cb_usage_error(command, "-n %s: the number of ranks must be from 1 to %d", text, CB_MAX_RANKS);
     *size = (size_t)value;
-    return 0;
-}
-
-static int parse_backend(const char *name, cobre_backend *backend) {
-    *backend = cb_backend_named(name);
-    if (!*backend)
-        return cb_usage_error("run", "--backend %s: no backend has this name; 'cobre info' shows which there are",
-                              name);
-    if (cb_backend_at(*backend)->own_size)
-        return cb_usage_error("run", "--backend %s: the ranks of such a job are started by its own launcher (mpiexec)",
-                              name);
-    if (!cb_built_in(*backend))
-        return cb_usage_error("run", "--backend %s: not in this build, which has: %s", name, cb_built_in_list());
     return 0;
 }
 
@@ -91,8 +77,8 @@ static int parse_text(const char *name, const char *what, const char **value) {
 
 static int parse_option(int found, char **argv, struct run_options *options) {
     switch (found) {
-    case 'n': return parse_size(optarg, &options->size);
-    case OPTION_BACKEND: return parse_backend(optarg, &options->backend);
+    case 'n': return cb_parse_ranks(options->command, optarg, &options->size);
+    case OPTION_BACKEND: options->backend = optarg; return 0;
     case OPTION_HOSTS:
     case OPTION_HOSTFILE: return parse_hosts(found, &options->hosts);
     case OPTION_REMOTE_SHELL: return parse_text("--remote-shell", "the command", &options->remote_shell);
@@ -103,40 +89,8 @@ static int parse_option(int found, char **argv, struct run_options *options) {
     }
 }
 
-static size_t default_size(void) {
-    size_t cores = cb_usable_cores();
-    return cores < CB_MAX_RANKS ? cores : CB_MAX_RANKS;
-}
-
-static int settle_hosts(struct run_options *options) {
-    if (options->backend != COBRE_AUTO && !cb_backend_at(options->backend)->over_hosts)
-        return cb_usage_error("run", "--backend %s: ranks on several hosts need tcp",
-                              cobre_backend_name(options->backend));
-    if (options->size == 0)
-        options->size = options->hosts.slots;
-    if (options->size > options->hosts.slots)
-        return cb_usage_error("run", "-n %zu: the hosts have %zu slot%s", options->size, options->hosts.slots,
-                              options->hosts.slots == 1 ? "" : "s");
-    if (options->size > CB_MAX_RANKS)
-        return cb_usage_error("run", "the hosts have %zu slots, and a job has up to %d ranks: add -n",
-                              options->hosts.slots, CB_MAX_RANKS);
-    return parse_backend("tcp", &options->backend);
-}
-
-/* What the options mean together. */
-static int settle(struct run_options *options) {
-    if (options->hosts.count)
-        return settle_hosts(options);
-    if (options->remote_shell || options->remote_cobre)
-        return cb_usage_error("run", "--remote-%s needs --hosts or --hostfile",
-                              options->remote_shell ? "shell" : "cobre");
-    if (options->size == 0)
-        options->size = default_size();
-    return options->backend == COBRE_AUTO ? parse_backend("shm", &options->backend) : 0;
-}
-
-int cb_run_options(int argc, char **argv, struct run_options *options) {
-    *options = (struct run_options){.backend = COBRE_AUTO};
+/* -1 when the job should run, otherwise the exit code. */
+static int read_line(int argc, char **argv, struct run_options *options) {
     opterr = 0;
     int found;
     /* '+': what comes after the program's name is the program's. */
@@ -154,6 +108,14 @@ int cb_run_options(int argc, char **argv, struct run_options *options) {
     if (!*argv[optind])
         return cb_usage_error("run", "the program's name is empty");
     options->program = argv + optind;
-    int code = settle(options);
-    return code ? code : -1;
+    return -1;
+}
+
+int cb_command_run(int argc, char **argv) {
+    struct run_options options = {.command = "run"};
+    int code = read_line(argc, argv, &options);
+    if (code < 0)
+        code = cb_run(&options);
+    cb_hosts_free(&options.hosts);
+    return code;
 }

@@ -69,7 +69,7 @@ static bool put_order(const struct job *job, size_t index, struct text *text) {
     if (good) {
         errno = E2BIG;
         good = cb_order_put(text, &(struct order){.host = job->ranks[index].host,
-                                                  .backend = cobre_backend_name(job->options.backend),
+                                                  .backend = cobre_backend_name(job->backend),
                                                   .coordinator = job->launch.coordinator,
                                                   .name = job->launch.name,
                                                   .directory = directory,

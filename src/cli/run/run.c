@@ -1,6 +1,6 @@
-/* run.c: `cobre run`, the launcher.
+/* run.c: the launcher, of `cobre run` and of the commands that start themselves as ranks.
  *
- *  1. Read the command line; nothing is started if it is wrong.
+ *  1. Settle the options; nothing is started if they are wrong.
  *  2. Make 0, 1 and 2 sure to be open, catch signals, raise the limit of open files.
  *  3. Ask the backend for what it needs before the first rank (shm: a name; tcp: a secret and a listening socket).
  *  4. Start the guard, which ends the ranks if the launcher is killed.
@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -376,19 +375,16 @@ static void forget(struct job *job, struct pollfd *fds) {
         free(job->ranks[i].link.incoming.data);
     }
     cb_output_close();
-    cb_hosts_free(&job->options.hosts);
     free(job->ranks);
     free(fds);
 }
 
-static int run(int argc, char **argv, bool self) {
-    struct job job = {.guard_fd = -1, .null_fd = -1, .launch.listen_fd = -1, .deadline = INT64_MAX};
-    int code = cb_run_options(argc, argv, &job.options);
-    job.options.self = self;
-    if (code >= 0) {
-        cb_hosts_free(&job.options.hosts);
+int cb_run(const struct run_options *options) {
+    struct job job = {
+        .options = *options, .guard_fd = -1, .null_fd = -1, .launch.listen_fd = -1, .deadline = INT64_MAX};
+    int code = cb_settle(&job.options, &job.backend);
+    if (code)
         return code;
-    }
     struct pollfd *fds = calloc(watch_count(&job), sizeof *fds);
     code = CB_EXIT_LAUNCHER;
     if (fds && prepare(&job)) {
@@ -407,13 +403,4 @@ static int run(int argc, char **argv, bool self) {
     }
     forget(&job, fds);
     return code;
-}
-
-int cb_command_run(int argc, char **argv) {
-    return run(argc, argv, false);
-}
-
-int cb_run_self(int argc, char **argv) {
-    optind = 0; /* the command's own options have been read already: start anew */
-    return run(argc, argv, true);
 }
