@@ -9,7 +9,7 @@ bool cb_environment_prepare(struct job *job) {
     const struct host_list *list = &job->options.hosts;
     job->launch.size = job->options.size;
     job->launch.coordinator = list->count ? cb_host_address(list->hosts[0].name) : NULL;
-    return backend->launch(&job->launch) && (list->count || cb_environment_prepare_here(job));
+    return backend->launch(&job->launch) && (job->launch.coordinator || cb_environment_prepare_here(job));
 }
 
 bool cb_environment_prepare_here(struct job *job) {

@@ -59,11 +59,18 @@ struct stream {
     struct text line;
 };
 
-/* How far the end of a failed job has come. Each stage includes the ones before it. */
-enum stage { RUNNING, FAILING, TERMINATING, KILLING };
+/* How far the end of a failed job has come, and what drives it on. (stage.c) */
+enum stage { RUNNING, FAILING, TERMINATING, KILLING, CUTTING };
+enum event { RANK_FAILED, RANK_NOT_STARTED, INTERRUPTED, TIME_OVER };
 
-/* NOT_RUNNING: the agent could not start the program, and has said why. */
-enum contact { CONNECTING, CONNECTED, NOT_RUNNING, RANK_ENDED, LOST };
+/* With the agent of a rank elsewhere:
+ *   CONNECTING -> CONNECTED    the agent has started the rank
+ *   CONNECTING -> NOT_RUNNING  it could not, and has said why
+ *   CONNECTING -> NO_ANSWER    its first word did not come in time, or at all, or was none of its words
+ *   CONNECTED  -> RANK_ENDED   the rank has ended, and the agent has said how
+ *   CONNECTED  -> LOST         nothing comes any more, or what comes are not its words
+ * The rank has ended for us in all but the first two. */
+enum contact { CONNECTING, CONNECTED, NOT_RUNNING, NO_ANSWER, RANK_ENDED, LOST };
 
 /* What connects us with the agent of a rank elsewhere. (remote.c) */
 struct link {
@@ -72,7 +79,6 @@ struct link {
     enum contact contact;
     int64_t deadline;            /* for the agent's answer */
     bool late, garbled;          /* it passed; what came was no frame */
-    bool connected;              /* there was an answer */
     bool told_closed[2];         /* the rank knows that nobody reads its output, error */
     bool shell_ended;            /* then with: */
     int shell_how, shell_status; /* as siginfo_t has it */
@@ -88,6 +94,7 @@ struct rank {
     int how, status;    /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal */
     unsigned sweep;     /* number of the look at the children that found its end: ends in one look have no order */
     enum stage seen_in; /* stage of the job before that look */
+    bool never_ran;     /* it ended before it had become its program */
     int error_fd;       /* read end of its error pipe; -1: closed */
     struct text line;   /* what has come of the error line now arriving */
     struct text error;  /* the last complete one, with a 0 at the end; length 0: none */
@@ -96,16 +103,35 @@ struct rank {
     struct link link;
 };
 
+struct job;
+
+/* Where ranks run, and so how they are started, heard and reached: here (here.c) or on other hosts (remote.c). */
+struct place {
+    size_t (*files)(const struct job *job);     /* the most descriptors that the ranks take of us */
+    int (*start)(struct job *job);              /* as many as may start now; 0, or the exit code after a message */
+    bool (*is_starting)(const struct job *job); /* one that was started, or is yet to be, has not become its program */
+    /* What poll should watch for the ranks; returns how many of `fds`, which are at most `files`. An earlier deadline
+     * is written to *deadline. */
+    size_t (*watch)(const struct job *job, struct pollfd *fds, int64_t *deadline);
+    bool (*serve)(struct job *job, const struct pollfd *fds); /* true: more may start, or some may have ended */
+    bool (*has_ended)(struct rank *rank);                     /* then it sets how, status and never_ran */
+    void (*signal)(struct rank *rank, int signal);
+    void (*cut)(struct job *job);   /* ranks that SIGKILL has not ended: ends the contact; NULL: there is none */
+    void (*close)(struct job *job); /* all have ended: waits for their last words; NULL: they have come */
+};
+extern const struct place cb_here, cb_elsewhere;
+
 struct job {
+    const struct place *place;
     struct run_options options; /* settled; what they point to is the caller's */
     cobre_backend backend;
     struct rank *ranks;
     size_t started, running;
     unsigned sweeps;
     enum stage stage;
-    int64_t deadline;  /* of the stage, in ms of the monotonic clock */
+    int64_t deadline;  /* of the stage, in ms of the monotonic clock; INT64_MAX: none */
     int passed_signal; /* the first SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
-    int start_code;    /* of a rank elsewhere that could not be started; 0: none */
+    int start_code;    /* of a rank that we could not start; 0: none */
     cb_launch launch;  /* port 0: not known yet */
     const char *agent; /* in an agent: its host, as the launcher calls it */
     pid_t guard;
@@ -143,16 +169,16 @@ void cb_guard_end(struct job *job);
 int cb_rank_start(struct job *job, size_t index);
 int cb_remote_shell_start(struct job *job, size_t index, char **command, int in, int out);
 
-/* remote.c: ranks on other hosts. Each has two places in what poll watches, and all one more, the last. */
-int cb_remote_start(struct job *job); /* as many as may start now; 0, or the exit code after a message */
-void cb_remote_watch(const struct job *job, struct pollfd *fds, int64_t *deadline);
-void cb_remote_serve(struct job *job, const struct pollfd *fds);
-void cb_remote_signal(struct rank *rank, int signal);
-void cb_remote_cut(struct job *job); /* those that have not ended: kills their remote shells */
-bool cb_remote_connecting(const struct job *job);
-void cb_remote_close(struct job *job);          /* lets the agents end, and waits for it */
-int cb_remote_explain(const struct job *job);   /* 0, or the exit code after saying which rank did not start and why */
-void cb_remote_print_loss(const struct rank *); /* how the contact was lost */
+/* stage.c */
+void cb_job_event(struct job *job, enum event event);
+void cb_signal_ranks(const struct job *job, int signal);
+bool cb_is_stopping(enum stage stage); /* the ranks have been told to end: how they do it says little */
+bool cb_is_killing(enum stage stage);
+
+/* remote.c: what it knows of ends that are not a program's. */
+int cb_remote_explain(const struct job *job); /* says why a rank never ran; its exit code, 0: all did */
+bool cb_remote_is_lost(const struct rank *rank);
+void cb_remote_print_loss(const struct rank *rank);
 
 /* signals.c */
 bool cb_signals_catch(void);
@@ -191,6 +217,7 @@ void cb_terminal_feed(bool broken);
 /* run.c */
 int cb_run(const struct run_options *options); /* the launcher: returns the exit code of the job */
 void cb_keep_error(struct rank *rank, const char *bytes, size_t count); /* the last whole line that looks like one */
+bool cb_read_error(struct rank *rank);                                  /* from its pipe; false: nothing more for now */
 
 /* verdict.c: prints who failed first and how; returns the exit code of the job. */
 int cb_verdict(const struct job *job);
