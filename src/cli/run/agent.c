@@ -175,7 +175,7 @@ static void look_at_rank(struct agent *agent) {
 }
 
 static void handle_signals(struct agent *agent) {
-    cb_signals_clear();
+    cb_signals_read();
     if (cb_signal_take(SIGCHLD))
         look_at_rank(agent);
     for (int signal = cb_signal_take_passed(); signal; signal = cb_signal_take_passed())

@@ -182,14 +182,14 @@ void cb_remote_print_loss(const struct rank *rank);
 
 /* signals.c */
 bool cb_signals_catch(void);
-void cb_signals_block(sigset_t *old);
-void cb_signals_unblock(const sigset_t *old);
 void cb_signals_restore(bool terminal_output); /* in a rank: what we were started with */
 int cb_signals_fd(void);                       /* readable when one has come */
-void cb_signals_clear(void);
+void cb_signals_read(void);                    /* those that have come can be taken then */
 bool cb_signal_take(int signal);
 int cb_signal_take_passed(void); /* the next one to pass on; 0: none */
 void cb_signal_stop_self(void);  /* returns when continued */
+bool cb_signal_ends(int signal); /* it asks the job to end */
+void cb_signals_release(void);   /* all ranks have ended: such a signal ends us, too */
 const char *cb_signal_name(int signal);
 
 /* output.c: lines of the ranks, labelled, whole. */

@@ -101,14 +101,10 @@ static void look_at_ranks(struct job *job) {
     }
 }
 
-static bool is_ending(int signal) {
-    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
 static void pass_on(struct job *job, int signal) {
-    if (is_ending(signal) && job->stage == RUNNING && !job->passed_signal)
+    if (cb_signal_ends(signal) && job->stage == RUNNING && !job->passed_signal)
         job->passed_signal = signal;
-    if (is_ending(signal) && job->place->is_starting(job)) {
+    if (cb_signal_ends(signal) && job->place->is_starting(job)) {
         cb_job_event(job, INTERRUPTED);
         return;
     }
@@ -120,7 +116,7 @@ static void pass_on(struct job *job, int signal) {
 }
 
 static void handle_signals(struct job *job) {
-    cb_signals_clear();
+    cb_signals_read();
     if (cb_signal_take(SIGCHLD))
         look_at_ranks(job);
     for (int signal = cb_signal_take_passed(); signal; signal = cb_signal_take_passed())
@@ -249,9 +245,9 @@ static void write_what_is_left(struct pollfd *fds) {
         watch(&fds[SINK_OUT], cb_sink_fd(STDOUT_FILENO), POLLOUT);
         watch(&fds[SINK_ERR], cb_sink_fd(STDERR_FILENO), POLLOUT);
         fds[TERMINAL].fd = fds[FEED].fd = -1;
-        cb_signals_clear();
+        cb_signals_read();
         int signal = cb_signal_take_passed();
-        if ((fds[SINK_OUT].fd < 0 && fds[SINK_ERR].fd < 0) || is_ending(signal))
+        if ((fds[SINK_OUT].fd < 0 && fds[SINK_ERR].fd < 0) || cb_signal_ends(signal))
             return;
         if (signal == SIGTSTP)
             cb_signal_stop_self();
@@ -292,6 +288,7 @@ int cb_run(const struct run_options *options) {
         supervise(&job, fds);
         bury(&job);
         write_what_is_left(fds);
+        cb_signals_release(); /* nobody may read what we say next */
         code = job.start_code ? job.start_code : cb_remote_explain(&job);
         if (code == 0)
             code = cb_verdict(&job);
