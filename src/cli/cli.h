@@ -27,6 +27,9 @@ int cb_usage_error(const char *command, const char *format, ...) __attribute__((
 /* For the '?' and ':' of getopt_long (opterr 0, optstring "+:..."): says which option is wrong. */
 int cb_option_error(const char *command, int found, char **argv);
 
+/* Writes a word of a command, in quotes where a POSIX shell needs them. */
+void cb_shell_write(FILE *file, const char *word);
+
 /* Writes text as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD. */
 void cb_json_write(FILE *file, const char *text);
 

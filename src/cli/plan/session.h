@@ -74,9 +74,6 @@ bool cb_session_agree(const struct session *session, bool good);
 /* print.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
-/* print.c: a word of a command that the user may copy, in quotes where a POSIX shell needs them. */
-void cb_shell_write(FILE *file, const char *word);
-
 /* print.c: the size of a problem. */
 size_t cb_stages(const cobre_sddp_problem *problem);   /* how many stages its nodes have */
 void cb_print_size(const cobre_sddp_problem *problem); /* "3 stages, 3 nodes, 1 state" */

@@ -28,18 +28,21 @@ static const char *shell_of(const struct job *job) {
     return job->options.remote_shell ? job->options.remote_shell : ssh;
 }
 
-/* "exec '/path/to/cobre' agent" */
-static bool agent_command(const struct job *job, char *command, size_t size) {
-    char own[PATH_MAX];
+/* "exec /path/to/cobre agent", for the shell there. Free it; NULL: errno says why. */
+static char *agent_command(const struct job *job) {
+    char own[PATH_MAX], *command = NULL;
     const char *path = job->options.remote_cobre;
-    if (!path && !cb_own_path(own))
-        return false;
-    size_t used = (size_t)snprintf(command, size, "exec '");
-    for (const char *c = path ? path : own; *c && used + 5 < size; c++)
-        used += (size_t)snprintf(command + used, size - used, *c == '\'' ? "'\\''" : "%c", *c);
-    used += (size_t)snprintf(command + used, size - used, "' agent");
-    errno = ENAMETOOLONG;
-    return used < size;
+    size_t length;
+    FILE *to = path || cb_own_path(own) ? open_memstream(&command, &length) : NULL;
+    if (!to)
+        return NULL;
+    fputs("exec ", to);
+    cb_shell_write(to, path ? path : own);
+    fputs(" agent", to);
+    if (fclose(to) == 0)
+        return command;
+    free(command);
+    return NULL;
 }
 
 /* The words of the remote shell, the host, the command, NULL. All but the list itself points into its arguments. */
@@ -94,9 +97,9 @@ static bool open_stream(const struct job *job, size_t index, int number, struct 
 }
 
 static int start_shell(struct job *job, size_t index, int in, int out) {
-    char command[2 * PATH_MAX], *words = strdup(shell_of(job)), **list = NULL;
+    char *command = agent_command(job), *words = strdup(shell_of(job)), **list = NULL;
     int code = CB_EXIT_LAUNCHER;
-    if (words && agent_command(job, command, sizeof command))
+    if (words && command)
         list = shell_command(words, job->ranks[index].host, command);
     if (list)
         code = cb_remote_shell_start(job, index, list, in, out);
@@ -104,6 +107,7 @@ static int start_shell(struct job *job, size_t index, int in, int out) {
         fprintf(stderr, "cobre run: cannot start rank %zu: %s\n", index, strerror(errno));
     free(list);
     free(words);
+    free(command);
     return code;
 }
 
