@@ -145,9 +145,9 @@ typedef struct {
     void (*free)(cobre_comm *comm);
     void (*abort)(cobre_comm *comm, int code, const char *text); /* returns; the core ends the process */
     void (*region_free)(cobre_region *region);
-    int (*clean)(const char *name);       /* for `cobre clean`, see backends/shm/clean.h; NULL: nothing has a name */
-    void (*at_exit)(cobre_comm *comm);    /* exit() without free: tell the others that we leave; NULL: nothing */
-    void (*after_fork)(cobre_comm *comm); /* in the child, which must let go of it; NULL: nothing */
+    int (*clean)(const char *name, bool remove); /* see backends/shm/clean.h; NULL: nothing has a name */
+    void (*at_exit)(cobre_comm *comm);           /* exit() without free: tell the others that we leave; NULL: nothing */
+    void (*after_fork)(cobre_comm *comm);        /* in the child, which must let go of it; NULL: nothing */
 
     /* The launcher's side: `launch` once, then `launch_here` on the host of rank 0, before any rank starts (false: errno
      * says why); `launch_rank` in each rank before it becomes the program; `launch_end` when all have ended.

@@ -85,7 +85,7 @@ static void launch_end(const cb_launch *launch) {
     enum { TRIES = 100 };
     char path[256];
     snprintf(path, sizeof path, CB_SHM_DIRECTORY "%s", launch->name);
-    for (int i = 0; i < TRIES && access(path, F_OK) == 0 && cb_shm_clean(launch->name) == 0; i++)
+    for (int i = 0; i < TRIES && access(path, F_OK) == 0 && cb_shm_clean(launch->name, true) == 0; i++)
         cb_nap(0.02);
 }
 
