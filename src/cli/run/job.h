@@ -66,11 +66,11 @@ enum event { RANK_FAILED, RANK_NOT_STARTED, INTERRUPTED, TIME_OVER };
 /* With the agent of a rank elsewhere:
  *   CONNECTING -> CONNECTED    the agent has started the rank
  *   CONNECTING -> NOT_RUNNING  it could not, and has said why
- *   CONNECTING -> NO_ANSWER    its first word did not come in time, or at all, or was none of its words
  *   CONNECTED  -> RANK_ENDED   the rank has ended, and the agent has said how
- *   CONNECTED  -> LOST         nothing comes any more, or what comes are not its words
- * The rank has ended for us in all but the first two. */
-enum contact { CONNECTING, CONNECTED, NOT_RUNNING, NO_ANSWER, RANK_ENDED, LOST };
+ *   CONNECTED  -> LOST         nothing comes any more, what comes are not its words, or we have cut it
+ *   CONNECTING -> NO_ANSWER    the same before its first word, or that did not come in time
+ * For us the rank has ended in all states but CONNECTING and CONNECTED. */
+enum contact { CONNECTING, CONNECTED, NOT_RUNNING, RANK_ENDED, LOST, NO_ANSWER };
 
 /* What connects us with the agent of a rank elsewhere. (remote.c) */
 struct link {
@@ -90,7 +90,7 @@ struct link {
  * job, because the leader is looked at with WNOWAIT and reaped only after the group has been killed. */
 struct rank {
     pid_t pid;          /* 0: not started (start.c); of a rank elsewhere: its remote shell */
-    bool ended;         /* from here to seen_in: run.c */
+    bool ended;         /* from here to never_ran: run.c */
     int how, status;    /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal */
     unsigned sweep;     /* number of the look at the children that found its end: ends in one look have no order */
     enum stage seen_in; /* stage of the job before that look */
@@ -150,7 +150,7 @@ void cb_hosts_free(struct host_list *list);
 /* options.c: 0, or the exit code after a message of cb_usage_error's kind. */
 int cb_parse_ranks(const char *command, const char *text, size_t *size); /* "-n N" */
 
-/* settle.c: fills in what is left to us. The same result. */
+/* settle.c: fills in what the caller left open; 0, or the exit code after a message of cb_usage_error's kind. */
 int cb_settle(struct run_options *options, cobre_backend *backend);
 
 /* environment.c: what a backend needs, before the first rank, in each, and at the end. */

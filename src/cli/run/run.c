@@ -200,8 +200,10 @@ static void supervise(struct job *job, struct pollfd *fds) {
             cb_give_up("poll");
         handle_signals(job);
         serve(job, fds);
-        if (cb_now_ms() >= job->deadline)
+        if (cb_now_ms() >= job->deadline) {
             cb_job_event(job, TIME_OVER);
+            look_at_ranks(job); /* nothing else says that a contact which we have cut is an end */
+        }
     }
 }
 
