@@ -1,7 +1,7 @@
 /* clean.c: `cobre clean`. */
 #include "backends/shm/clean.h"
 #include "cli/cli.h"
-#include "comm/backend.h"
+#include "comm/select.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,8 +30,15 @@ const struct command_line cb_line_clean = {.command = "clean", .intro = intro, .
 
 enum { NAME_SIZE = 240 };
 
-static int clean_name(const char *name) {
-    return cb_shm_backend.clean ? cb_shm_backend.clean(name) : 0;
+/* As `clean` of a backend. Whose name it is, the backends know. */
+static int clean_name(const char *name, bool remove) {
+    char path[NAME_SIZE];
+    int result = 0;
+    snprintf(path, sizeof path, "/%s", name);
+    for (cobre_backend b = cb_first_backend(); b && result == 0; b = cb_next_backend(b))
+        if (cb_backend_at(b)->clean)
+            result = cb_backend_at(b)->clean(path, remove);
+    return result;
 }
 
 /* Where a segment is built under its name (no O_TMPFILE), one that was never finished starts with zeros, as many a
@@ -52,34 +59,13 @@ static bool is_candidate(int directory, const char *name) {
            S_ISREG(file.st_mode) && file.st_uid == geteuid() && may_be_ours(directory, name);
 }
 
-/* Removes a second name of the same file instead: all the checks are made, and the first name stays. */
-static int rehearse(int directory, const char *name) {
-    char trial[64];
-    snprintf(trial, sizeof trial, "/cobre-clean-%ld", (long)getpid());
-    if (linkat(directory, name, directory, trial + 1, 0) < 0)
-        return errno == ENOENT ? 0 : -1;
-    int result = clean_name(trial);
-    if (result != 1)
-        unlinkat(directory, trial + 1, 0);
-    return result;
-}
-
-static int clean_one(int directory, const char *name, bool dry_run) {
-    char path[NAME_SIZE];
-    if (dry_run)
-        return rehearse(directory, name);
-    snprintf(path, sizeof path, "/%s", name);
-    return clean_name(path);
-}
-
 static int clean_all(DIR *listing, bool dry_run) {
     size_t removed = 0, failed = 0;
     const struct dirent *entry;
     while ((entry = readdir(listing))) {
-        int directory = dirfd(listing);
-        if (!is_candidate(directory, entry->d_name))
+        if (!is_candidate(dirfd(listing), entry->d_name))
             continue;
-        int result = clean_one(directory, entry->d_name, dry_run);
+        int result = clean_name(entry->d_name, !dry_run);
         if (result < 0)
             fprintf(stderr, "cobre clean: " CB_SHM_DIRECTORY "/%s: %s\n", entry->d_name, strerror(errno));
         else if (result > 0)

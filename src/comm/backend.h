@@ -132,8 +132,9 @@ typedef struct {
     const char *const *signs;     /* auto takes the backend if one of them is set, NULL at the end; NULL: always */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
     bool alone;                   /* one process each; whoever asks for it by name means that */
-    bool own_size;                /* it finds out by itself how many ranks there are, and holds the environment to it */
+    const char *launcher;         /* that starts its ranks and tells them how many there are; NULL: `cobre run` */
     bool over_hosts;              /* its ranks may run on several hosts */
+    bool default_here;            /* `cobre run` takes it when all ranks are on one machine */
 
     /* Configuration: fills in `options`, or sets an error. */
     cobre_status (*from_environment)(cb_options *options);
@@ -146,9 +147,9 @@ typedef struct {
     void (*free)(cobre_comm *comm);
     void (*abort)(cobre_comm *comm, int code, const char *text); /* returns; the core ends the process */
     void (*region_free)(cobre_region *region);
-    int (*clean)(const char *name);       /* for `cobre clean`, see backends/shm/clean.h; NULL: nothing has a name */
-    void (*at_exit)(cobre_comm *comm);    /* exit() without free: tell the others that we leave; NULL: nothing */
-    void (*after_fork)(cobre_comm *comm); /* in the child, which must let go of it; NULL: nothing */
+    int (*clean)(const char *name, bool remove); /* see backends/shm/clean.h; NULL: nothing has a name */
+    void (*at_exit)(cobre_comm *comm);           /* exit() without free: tell the others that we leave; NULL: nothing */
+    void (*after_fork)(cobre_comm *comm);        /* in the child, which must let go of it; NULL: nothing */
 
     /* The launcher's side: `launch` once, then `launch_here` on the host of rank 0, before any rank starts (false: errno
      * says why); `launch_rank` in each rank before it becomes the program; `launch_end` when all have ended.

@@ -192,7 +192,7 @@ static const char *sign_of_many(bool only_foreign, uint64_t *ranks) {
         return cb_parse_whole(cb_variable(CB_ENV_RUN_SIZE), ranks) && *ranks > 1 ? CB_ENV_RUN_SIZE : NULL;
     const char *found = NULL;
     for (cobre_backend b = cb_first_backend(); b && !found; b = cb_next_backend(b))
-        if (!only_foreign || cb_backend_at(b)->own_size)
+        if (!only_foreign || cb_backend_at(b)->launcher)
             found = size_sign(b, ranks);
     return found;
 }
@@ -213,7 +213,7 @@ static cobre_status refuse_lonely_rank(const cb_options *options, bool only_fore
 
 /* One rank, by what the environment or the config says; not by what the backend itself will find. */
 static bool may_be_lonely(const cb_options *options) {
-    return options->size == 1 && !cb_backend_at(options->backend)->own_size;
+    return options->size == 1 && !cb_backend_at(options->backend)->launcher;
 }
 
 static cobre_status from_environment(cb_options *options) {

@@ -40,6 +40,25 @@ case_starts_its_ranks() {
     lines_have 1 '^allgatherv_region +8 cold '
 }
 
+case_in_a_job() {
+    cobre run -n 1 --backend local "$cobre" bench -n 2 $quick
+    code_is 2
+    err_has "cobre bench: this is a rank of a job already"
+    cobre run -n 1 --backend local "$cobre" bench --backend shm $quick
+    code_is 2
+    err_has "leave out -n and --backend"
+}
+
+case_bad_backend() {
+    cobre bench --backend mpi $quick
+    code_is 2
+    err_has "cobre bench: --backend mpi: the ranks of such a job are started by its own launcher (mpiexec)"
+    cobre bench -n 2 --backend carrier-pigeon $quick
+    code_is 2
+    err_has "cobre bench: --backend carrier-pigeon: no backend has this name"
+    err_has "'cobre bench --help'"
+}
+
 case_cold() {
     cobre bench $quick --sizes 1K --operations allreduce --buffers both
     code_is 0

@@ -106,4 +106,25 @@ case_clean_stale() {
     [ -z "${COBRE_TEST_OWN_SHM-}" ] || out_is "nothing to clean"
 }
 
+# What may not be removed is not promised either. Needs a user to be, and a /dev/shm of our own.
+case_clean_not_allowed() {
+    local nobody="setpriv --reuid 65534 --regid 65534 --clear-groups" name=/cobre-test-clean-$$ pid option
+    [ -n "${COBRE_TEST_OWN_SHM-}" ] && $nobody "$cobre" --version >/dev/null 2>&1 || return 0
+    $nobody env "$mark" COBRE_COMM_BACKEND=shm COBRE_SHM_NAME=$name COBRE_SHM_RANK=0 COBRE_SHM_SIZE=2 "$helpers/rank" &
+    pid=$!
+    wait_for exists "/dev/shm$name" || fail "no segment"
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    chmod 1755 /dev/shm
+    for option in --dry-run ""; do
+        $nobody env "$mark" "$cobre" clean $option >"$scratch/out" 2>"$scratch/err"
+        code=$?
+        code_is 1
+        err_has "/dev/shm$name: Permission denied"
+        lacks remove "$scratch/out"
+    done
+    rm -f "/dev/shm$name"
+    chmod 1777 /dev/shm
+}
+
 run_cases "${@:3}"

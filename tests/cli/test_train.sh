@@ -387,6 +387,9 @@ case_wrong() {
     cobre run -n 2 "$cobre" train "$cases/brazil3" -n 2
     code_is 2
     err_has "a rank of a job already"
+    cobre train "$cases/brazil3" -n 2 --backend carrier-pigeon
+    code_is 2
+    err_has "cobre train: --backend carrier-pigeon: no backend has this name"
 }
 
 case_validate() {

@@ -182,14 +182,16 @@ static void join_clean(void) {
     set_timeouts(0);
     job dead, live;
     leave_name(&dead);
-    CHECK(cb_shm_clean(dead.name) == 1);
-    CHECK(!name_exists(dead.name));
-    CHECK(cb_shm_clean(dead.name) == 0);
+    CHECK(cb_shm_clean(dead.name, false) == 1 && name_exists(dead.name));
+    CHECK(cb_shm_clean(dead.name, true) == 1 && !name_exists(dead.name));
+    CHECK(cb_shm_clean(dead.name, false) == 0);
+    CHECK(cb_shm_clean(dead.name, true) == 0);
     end_job(&dead);
 
     make_job(&live, 2);
     start_and_join(&live, 0);
-    CHECK(cb_shm_clean(live.name) == 0 && name_exists(live.name));
+    CHECK(cb_shm_clean(live.name, false) == 0);
+    CHECK(cb_shm_clean(live.name, true) == 0 && name_exists(live.name));
     start_rank(&live, 1, join);
     for (size_t r = 0; r < 2; r++)
         CHECK(await(&live, r, "barrier")->status == COBRE_OK);

@@ -30,7 +30,7 @@ const cb_backend cb_mpi_backend = {
                                     {.name = "SLURM_PROCID", .is_rank = true},
                                     {.name = "MPI_LOCALRANKID", .is_rank = true},
                                     {.name = NULL}},
-    .own_size = true,
+    .launcher = "mpiexec",
 #if COBRE_HAVE_MPI
     .from_environment = from_environment,
     .from_config = from_config,

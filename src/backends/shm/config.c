@@ -85,7 +85,7 @@ static void launch_end(const cb_launch *launch) {
     enum { TRIES = 100 };
     char path[256];
     snprintf(path, sizeof path, CB_SHM_DIRECTORY "%s", launch->name);
-    for (int i = 0; i < TRIES && access(path, F_OK) == 0 && cb_shm_clean(launch->name) == 0; i++)
+    for (int i = 0; i < TRIES && access(path, F_OK) == 0 && cb_shm_clean(launch->name, true) == 0; i++)
         cb_nap(0.02);
 }
 
@@ -95,6 +95,7 @@ const cb_backend cb_shm_backend = {
     .variables = (const char *const[]){NAME, RANK, SIZE, NULL},
     .signs = (const char *const[]){NAME, NULL},
     .sizes = (const cb_size_sign[]){{.name = SIZE}, {.name = RANK, .is_rank = true}, {.name = NULL}},
+    .default_here = true,
 #if COBRE_HAVE_SHM
     .from_environment = from_environment,
     .from_config = from_config,

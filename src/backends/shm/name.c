@@ -109,13 +109,18 @@ int cb_shm_remove_stale(const char *path, int fd) {
     return removed;
 }
 
-int cb_shm_clean(const char *name) {
+/* A name of ours can be removed by whoever may write the directory. */
+static int would_remove(void) {
+    return faccessat(AT_FDCWD, CB_SHM_DIRECTORY, W_OK | X_OK, AT_EACCESS) == 0 ? 1 : -1;
+}
+
+int cb_shm_clean(const char *name, bool remove) {
     char path[256];
     struct cb_job_header header;
     int fd, removed = 0;
     cb_shm_path(name, path);
     if (cb_shm_find(path, &fd, &header) == CB_STALE)
-        removed = cb_shm_remove_stale(path, fd);
+        removed = remove ? cb_shm_remove_stale(path, fd) : would_remove();
     int error = errno;
     if (fd >= 0)
         close(fd);

@@ -2,6 +2,7 @@
 #include "cli/bench/measure.h"
 #include "cli/json.h"
 #include "cli/run/job.h"
+#include "cli/run/self.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@ enum { MOST_SIZES = 64, MOST_WORKS = 2 * MOST_SIZES * BENCH_OPERATION_COUNT };
 enum { WARM = 1, COLD = 2 };
 
 struct options {
-    size_t size; /* 0: not given */
-    const char *backend, *operations, *sizes;
+    struct self self;
+    const char *operations, *sizes;
     unsigned buffers;
     double seconds;
     bool json;
@@ -32,7 +33,6 @@ struct options {
 #define SIZES "8,1K,64K,1M,16M"
 #define FIELD(member) CB_FIELD(struct options, member)
 static const struct cb_option rows[] = {
-    CB_RANK_ROWS(struct options),
     {.name = "operations",
      .help = "some of " ALL_OPERATIONS " (default: all)",
      .value = {{.name = "LIST", .kind = CB_VALUE_TEXT, .field = FIELD(operations)}}},
@@ -58,8 +58,10 @@ static const struct cb_option rows[] = {
     {.name = NULL},
 };
 
-const struct command_line cb_line_bench = {
-    .command = "bench", .intro = intro, .end = "\nSee cobre-bench(1).\n", .table = {{rows, 0}}};
+const struct command_line cb_line_bench = {.command = "bench",
+                                           .intro = intro,
+                                           .end = "\nSee cobre-bench(1).\n",
+                                           .table = {{cb_self_rows, offsetof(struct options, self)}, {rows, 0}}};
 
 struct plan {
     struct bench_work works[MOST_WORKS];
@@ -221,38 +223,9 @@ static int measure_all(const struct plan *plan, bool json) {
     return code;
 }
 
-/* `cobre run` with ourselves as the program, which gets the other options. */
-static int start_ranks(const struct options *options, const struct cb_given *given) {
-    static char self[PATH_MAX] = "cobre"; /* if its path cannot be had */
-    static char size[24], names[CB_LINE_OPTIONS][32];
-    char *words[2 * CB_LINE_OPTIONS + 8] = {"run"};
-    int count = 1;
-    cb_own_path(self);
-    snprintf(size, sizeof size, "%zu", options->size);
-    if (options->size) {
-        words[count++] = "-n";
-        words[count++] = size;
-    }
-    if (options->backend) {
-        words[count++] = "--backend";
-        words[count++] = (char *)options->backend;
-    }
-    words[count++] = self;
-    words[count++] = "bench";
-    for (size_t i = 0; i < given->count; i++) {
-        const char *name = given->option[i].row->name;
-        if (strcmp(name, "n") == 0 || strcmp(name, "backend") == 0)
-            continue;
-        snprintf(names[i], sizeof names[i], "--%s", name);
-        words[count++] = names[i];
-        if (given->option[i].text)
-            words[count++] = (char *)given->option[i].text;
-    }
-    return cb_command_run(count, words);
-}
-
 int cb_command_bench(int argc, char **argv) {
-    struct options options = {.operations = ALL_OPERATIONS, .sizes = SIZES, .buffers = WARM, .seconds = 0.2};
+    struct options options = {
+        .self.command = "bench", .operations = ALL_OPERATIONS, .sizes = SIZES, .buffers = WARM, .seconds = 0.2};
     struct cb_given given;
     static struct plan plan;
     int code = cb_line_read(&cb_line_bench, argc, argv, &options, &given);
@@ -261,5 +234,6 @@ int cb_command_bench(int argc, char **argv) {
     code = make_plan(&options, &plan);
     if (code)
         return code;
-    return options.size || options.backend ? start_ranks(&options, &given) : measure_all(&plan, options.json);
+    code = cb_self_start(&options.self, argc, argv);
+    return code < 0 ? measure_all(&plan, options.json) : code;
 }

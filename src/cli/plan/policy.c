@@ -206,18 +206,15 @@ static int read_options(int argc, char **argv, struct request *request) {
 }
 
 int cb_command_policy(int argc, char **argv) {
-    static struct request request = {.base.command = "policy"};
+    static struct request request = {.base.self.command = "policy"};
     int code = read_options(argc, argv, &request);
     if (code >= 0)
         return code;
     struct session *base = &request.base;
-    cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
-    if (cobre_comm_open(&alone, &base->comm) != COBRE_OK) {
-        fprintf(stderr, "cobre policy: %s\n", cobre_last_error()->message);
-        return CB_EXIT_FAILED;
-    }
     cobre_sddp_policy *policy = NULL;
-    code = cb_session_load(base);
+    code = cb_session_alone(base);
+    if (code == 0)
+        code = cb_session_load(base);
     if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, request.file, &policy) != COBRE_SDDP_OK)
         code = cb_session_failed(base);
     if (code == 0)

@@ -1,7 +1,5 @@
-/* print.c: what several commands print: errors of a case, its size, words of a command. */
+/* print.c: what several commands print: errors of a case, its size. */
 #include "cli/plan/session.h"
-
-#include <string.h>
 
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
     fprintf(file, "%s:", issue->file && *issue->file ? issue->file : "case");
@@ -10,21 +8,6 @@ void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
     if (issue->place && *issue->place)
         fprintf(file, " %s:", issue->place);
     fprintf(file, " %s\n", issue->message);
-}
-
-void cb_shell_write(FILE *file, const char *word) {
-    size_t plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-");
-    if (plain > 0 && !word[plain]) {
-        fputs(word, file);
-        return;
-    }
-    putc('\'', file);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", file);
-        else
-            putc(*word, file);
-    putc('\'', file);
 }
 
 size_t cb_stages(const cobre_sddp_problem *problem) {

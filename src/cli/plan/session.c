@@ -1,83 +1,37 @@
-/* session.c: from `cobre train -n 4` to a rank of a job.
- *
- * With -n the command becomes `cobre run`, whose ranks are this command again with --rank before its own arguments.
- * Without it the environment says which job this is a rank of, as for any program; none is a job of one. */
+/* session.c: one run of a command of the trainer, from its options to its end. */
 #include "cli/plan/session.h"
 
 #include "cli/json.h"
-#include "cli/run/job.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-const struct cb_option cb_session_rows[] = {
-    CB_RANK_ROWS(struct session),
-    {.name = "rank", .given = CB_FIELD(struct session, started)},
-    {.name = NULL},
-};
 
 const struct cb_option cb_json_rows[] = {
     {.name = "json", .help = CB_JSON_HELP, .given = CB_FIELD(struct session, json)},
     {.name = NULL},
 };
 
-static bool is_in_a_job(void) {
-    cb_options options;
-    return getenv(CB_ENV_RUN_SIZE) || (cb_select(NULL, &options) == COBRE_OK && options.backend != COBRE_LOCAL);
-}
-
-static int launch(const struct session *session, int argc, char **argv) {
-    char self[PATH_MAX], size[24];
-    if (!cb_own_path(self)) {
-        fprintf(stderr, "cobre %s: cannot find this program itself: %s\n", session->command, strerror(errno));
-        return CB_EXIT_LAUNCHER;
-    }
-    snprintf(size, sizeof size, "%zu", session->size);
-    char **words = calloc((size_t)argc + 12, sizeof *words);
-    if (!words)
-        return CB_EXIT_LAUNCHER;
-    size_t count = 0;
-    static char run[] = "run", n[] = "-n", backend[] = "--backend", end[] = "--", rank[] = "--rank";
-    words[count++] = run;
-    words[count++] = n;
-    words[count++] = size;
-    if (session->backend) {
-        words[count++] = backend;
-        words[count++] = (char *)session->backend;
-    }
-    words[count++] = end;
-    words[count++] = self;
-    words[count++] = argv[0];
-    words[count++] = rank;
-    for (int i = 1; i < argc; i++)
-        words[count++] = argv[i];
-    int code = cb_run_self((int)count, words);
-    free(words);
-    return code;
-}
-
 static int open_job(struct session *session) {
     if (cobre_comm_open(NULL, &session->comm) == COBRE_OK)
         return -1;
-    if (!session->started) /* else the launcher prints it */
-        fprintf(stderr, "cobre %s: %s\ncobre %s:   %s\n", session->command, cobre_last_error()->message,
-                session->command, cobre_last_error()->suggestion);
+    if (!session->self.started) /* else the launcher prints it */
+        fprintf(stderr, "cobre %s: %s\ncobre %s:   %s\n", session->self.command, cobre_last_error()->message,
+                session->self.command, cobre_last_error()->suggestion);
     return CB_EXIT_BROKEN;
 }
 
 int cb_session_open(struct session *session, int argc, char **argv) {
-    if (session->started || (!session->size && !session->backend))
-        return open_job(session);
-    if (is_in_a_job())
-        return cb_usage_error(session->command, "this is a rank of a job already, whose launcher says how many there "
-                                                "are: leave out -n and --backend");
-    if (session->size == 0)
-        session->size = 1;
-    if (session->size == 1 && !session->backend)
-        return open_job(session);
-    return launch(session, argc, argv);
+    if (session->self.backend && !session->self.size)
+        session->self.size = 1;
+    int code = cb_self_start(&session->self, argc, argv);
+    return code < 0 ? open_job(session) : code;
+}
+
+int cb_session_alone(struct session *session) {
+    cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
+    if (cobre_comm_open(&alone, &session->comm) == COBRE_OK)
+        return 0;
+    fprintf(stderr, "cobre %s: %s\n", session->self.command, cobre_last_error()->message);
+    return CB_EXIT_FAILED;
 }
 
 bool cb_session_speaks(const struct session *session) {
@@ -94,7 +48,7 @@ static void print_json_failure(const cobre_sddp_error *error) {
 }
 
 static void print_failure(const struct session *session, const cobre_sddp_error *error) {
-    const char *command = session->command;
+    const char *command = session->self.command;
     fprintf(stderr, "cobre %s: ", command);
     if (cobre_rank(session->comm) > 0)
         fprintf(stderr, "rank %zu: ", cobre_rank(session->comm));
@@ -111,13 +65,13 @@ static void print_failure(const struct session *session, const cobre_sddp_error 
 int cb_session_failed(const struct session *session) {
     const cobre_sddp_error *error = cobre_sddp_last_error();
     bool broken = error->status == COBRE_SDDP_COMMUNICATION_FAILED;
-    if (broken ? !session->started : cb_session_speaks(session))
+    if (broken ? !session->self.started : cb_session_speaks(session))
         print_failure(session, error);
     return broken ? CB_EXIT_BROKEN : CB_EXIT_FAILED;
 }
 
 int cb_session_refused(const struct session *session) {
-    fprintf(stderr, "cobre %s: %s\n", session->command, cobre_sddp_last_error()->message);
+    fprintf(stderr, "cobre %s: %s\n", session->self.command, cobre_sddp_last_error()->message);
     return CB_EXIT_USAGE;
 }
 
@@ -145,7 +99,7 @@ int cb_session_load(struct session *session) {
         return 0;
     if (errors == 0 || session->json)
         return cb_session_failed(session);
-    fprintf(stderr, "cobre %s: %zu error%s in the case\n", session->command, errors, errors == 1 ? "" : "s");
+    fprintf(stderr, "cobre %s: %zu error%s in the case\n", session->self.command, errors, errors == 1 ? "" : "s");
     return CB_EXIT_FAILED;
 }
 
@@ -153,7 +107,7 @@ bool cb_session_folder(struct session *session, const char *path, bool lock) {
     bool good = !cb_session_speaks(session) || (cb_folder_open(&session->folder, path) == COBRE_SDDP_OK &&
                                                 (!lock || cb_folder_lock(&session->folder) == COBRE_SDDP_OK));
     if (!good)
-        fprintf(stderr, "cobre %s: --out %s\n", session->command, cobre_sddp_last_error()->message);
+        fprintf(stderr, "cobre %s: --out %s\n", session->self.command, cobre_sddp_last_error()->message);
     return cb_session_agree(session, good);
 }
 

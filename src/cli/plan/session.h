@@ -3,6 +3,7 @@
 #define COBRE_CLI_PLAN_SESSION_H
 
 #include "cli/cli.h"
+#include "cli/run/self.h"
 #include "cobre/sddp.h"
 #include "sddp/run/folder.h"
 #include "sddp/run/numbers.h"
@@ -14,12 +15,9 @@ enum { CB_EXIT_FAILED = 1, CB_EXIT_BROKEN = 3 };
 
 /* What every command of the trainer knows about its run. */
 struct session {
-    const char *command; /* "train" */
+    struct self self; /* the command, and its ranks */
     struct cb_given given;
     const char *case_path;
-    size_t size;         /* -n; 0: not given */
-    const char *backend; /* NULL: the launcher's default */
-    bool started;        /* this is a rank that the command itself started */
     bool json;
     cobre_sddp_load_options load;
     cobre_comm *comm;
@@ -27,11 +25,13 @@ struct session {
     struct cb_folder folder; /* for results, on rank 0; close removes it again if nothing has come into it */
 };
 
-/* session.c: the options -n, --backend, and --rank, by which the launcher starts the ranks; and --json. */
-extern const struct cb_option cb_session_rows[], cb_json_rows[];
+extern const struct cb_option cb_json_rows[]; /* session.c: --json */
 
 /* Becomes a rank: -1 and the communicator, or the exit code when this process has been the launcher of the ranks. */
 int cb_session_open(struct session *session, int argc, char **argv);
+
+/* The communicator of a command that has no ranks; 0, or the exit code after a message. */
+int cb_session_alone(struct session *session);
 
 /* Reads the case. load says what is wrong with it; 0, or the exit code. */
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
@@ -54,9 +54,6 @@ bool cb_session_agree(const struct session *session, bool good);
 
 /* print.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
-
-/* print.c: a word of a command that the user may copy, in quotes where a POSIX shell needs them. */
-void cb_shell_write(FILE *file, const char *word);
 
 /* print.c: the size of a problem. */
 size_t cb_stages(const cobre_sddp_problem *problem);   /* how many stages its nodes have */

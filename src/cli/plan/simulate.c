@@ -49,7 +49,7 @@ const struct command_line cb_line_simulate = {.command = "simulate",
                                               .intro = intro,
                                               .end = end,
                                               .table = {{policy_rows, 0},
-                                                        {cb_session_rows, offsetof(struct simulate, base)},
+                                                        {cb_self_rows, offsetof(struct simulate, base.self)},
                                                         {cb_simulate_rows, offsetof(struct simulate, options)},
                                                         {cb_scenario_rows, offsetof(struct simulate, base.load)},
                                                         {cb_policy_load_rows, offsetof(struct simulate, base.load)},
@@ -85,7 +85,7 @@ static int settle(struct simulate *simulate) {
 
 static int read_options(int argc, char **argv, struct simulate *simulate) {
     *simulate = (struct simulate){
-        .base.command = "simulate", .options.struct_size = sizeof simulate->options, .tables = ALL_TABLES};
+        .base.self.command = "simulate", .options.struct_size = sizeof simulate->options, .tables = ALL_TABLES};
     int code = cb_line_read(&cb_line_simulate, argc, argv, simulate, &simulate->base.given);
     return code == CB_LINE_GO_ON ? settle(simulate) : code;
 }

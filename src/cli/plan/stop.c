@@ -34,7 +34,7 @@ static void ask(int number) {
 void cb_stop_catch(const struct session *session, const char *promise) {
     if (cobre_rank(session->comm) == 0)
         snprintf(note, sizeof note, "\ncobre %s: asked to stop: %s; a second signal ends it at once\n",
-                 session->command, promise);
+                 session->self.command, promise);
     static const int signals[] = {SIGINT, SIGTERM, SIGUSR1}; /* USR1: mpirun passes it on and does nothing else */
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {

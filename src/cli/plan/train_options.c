@@ -27,7 +27,7 @@ static const struct cb_option own_rows[] = {
 const struct command_line cb_line_train = {.command = "train",
                                            .intro = intro,
                                            .end = end,
-                                           .table = {{cb_session_rows, offsetof(struct train, base)},
+                                           .table = {{cb_self_rows, offsetof(struct train, base.self)},
                                                      {cb_json_rows, offsetof(struct train, base)},
                                                      {own_rows, 0},
                                                      {cb_train_rows, offsetof(struct train, options)},
@@ -53,7 +53,7 @@ static int settle(struct train *train) {
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
-    *train = (struct train){.base.command = "train", .options.struct_size = sizeof train->options};
+    *train = (struct train){.base.self.command = "train", .options.struct_size = sizeof train->options};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
     return code == CB_LINE_GO_ON ? settle(train) : code;
 }

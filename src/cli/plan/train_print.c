@@ -6,6 +6,7 @@
 #include "cli/plan/train.h"
 
 #include "cli/json.h"
+#include "comm/select.h"
 #include "sddp/run/files.h"
 
 #include <inttypes.h>
@@ -116,8 +117,8 @@ void cb_train_print_start(struct train *train) {
     print->json = base->json;
     print->maximises = cobre_sddp_maximises(base->problem);
     print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_averse(base->problem);
-    /* Open MPI gives each rank a terminal of its own, wherever its output goes to. */
-    print->terminal = !print->json && isatty(STDOUT_FILENO) && cobre_comm_backend(base->comm) != COBRE_MPI;
+    /* A launcher of its own may give each rank a terminal, wherever its output goes to: Open MPI's does. */
+    print->terminal = !print->json && isatty(STDOUT_FILENO) && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
     print->screen = print->terminal ? screen_lines() : 0;
     if (print->json) {
         print_json_start(train);

@@ -79,11 +79,9 @@ static void print_end(const struct session *session, const struct count *count, 
 
 static int validate(struct session *session) {
     struct count count = {.list = NULL};
-    cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
-    if (cobre_comm_open(&alone, &session->comm) != COBRE_OK) {
-        fprintf(stderr, "cobre validate: %s\n", cobre_last_error()->message);
-        return CB_EXIT_FAILED;
-    }
+    int code = cb_session_alone(session);
+    if (code)
+        return code;
     if (session->json)
         count.list = json_array();
     bool valid = cb_session_read(session, on_issue, &count);
@@ -95,7 +93,7 @@ static int validate(struct session *session) {
 }
 
 int cb_command_validate(int argc, char **argv) {
-    struct session session = {.command = "validate"};
+    struct session session = {.self.command = "validate"};
     int code = cb_line_read(&cb_line_validate, argc, argv, &session, &session.given);
     if (code != CB_LINE_GO_ON)
         return code;

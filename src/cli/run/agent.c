@@ -115,8 +115,9 @@ static bool prepare(struct agent *agent) {
         return false;
     }
     job->agent = order->host;
+    job->backend = backend;
     job->options = (struct run_options){
-        .size = order->size, .backend = backend, .label = true /* all output comes to us */, .program = order->program};
+        .size = order->size, .label = true /* all output comes to us */, .program = order->program};
     job->launch =
         (cb_launch){.size = order->size, .coordinator = order->coordinator, .port = order->port, .listen_fd = -1};
     snprintf(job->launch.name, sizeof job->launch.name, "%s", order->name);
@@ -174,7 +175,7 @@ static void look_at_rank(struct agent *agent) {
 }
 
 static void handle_signals(struct agent *agent) {
-    cb_signals_clear();
+    cb_signals_read();
     if (cb_signal_take(SIGCHLD))
         look_at_rank(agent);
     for (int signal = cb_signal_take_passed(); signal; signal = cb_signal_take_passed())

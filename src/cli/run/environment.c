@@ -5,20 +5,20 @@
 #include <string.h>
 
 bool cb_environment_prepare(struct job *job) {
-    const cb_backend *backend = cb_backend_at(job->options.backend);
+    const cb_backend *backend = cb_backend_at(job->backend);
     const struct host_list *list = &job->options.hosts;
     job->launch.size = job->options.size;
     job->launch.coordinator = list->count ? cb_host_address(list->hosts[0].name) : NULL;
-    return backend->launch(&job->launch) && (list->count || cb_environment_prepare_here(job));
+    return backend->launch(&job->launch) && (job->launch.coordinator || cb_environment_prepare_here(job));
 }
 
 bool cb_environment_prepare_here(struct job *job) {
-    const cb_backend *backend = cb_backend_at(job->options.backend);
+    const cb_backend *backend = cb_backend_at(job->backend);
     return !backend->launch_here || backend->launch_here(&job->launch);
 }
 
 void cb_environment_end(const struct job *job) {
-    const cb_backend *backend = cb_backend_at(job->options.backend);
+    const cb_backend *backend = cb_backend_at(job->backend);
     if (backend->launch_end)
         backend->launch_end(&job->launch);
 }
@@ -32,11 +32,11 @@ static void forget_outer_job(void) {
 
 void cb_environment_set(const struct job *job, size_t rank, int error_fd) {
     forget_outer_job();
-    setenv(CB_ENV_BACKEND, cobre_backend_name(job->options.backend), 1);
+    setenv(CB_ENV_BACKEND, cobre_backend_name(job->backend), 1);
     cb_set_number(CB_ENV_RUN_RANK, rank);
     cb_set_number(CB_ENV_RUN_SIZE, job->options.size);
     cb_set_number(CB_ENV_ERROR_FD, (uint64_t)error_fd);
-    cb_backend_at(job->options.backend)->launch_rank(&job->launch, rank);
+    cb_backend_at(job->backend)->launch_rank(&job->launch, rank);
 }
 
 /* Who and where one is, and ways to things that only this host has. */

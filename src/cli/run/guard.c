@@ -10,39 +10,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#endif
 
 enum { PIPE = 3, GONE_CHECKS = 30, GONE_CHECK_MS = 10 };
 
-static void close_from(int first) {
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, (unsigned)first, ~0u, 0u) == 0)
-        return;
-#endif
-    long limit = sysconf(_SC_OPEN_MAX);
-    for (int fd = first; fd < (limit > 0 && limit < 65536 ? (int)limit : 65536); fd++)
-        close(fd);
-}
-
-/* Out of reach of the terminal and of the ranks' groups, and holding nothing that someone may wait for. */
+/* Out of reach of signals, of the terminal and of the ranks' groups, and holding nothing that someone may wait for. */
 static void withdraw(int pipe_fd) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
     if (chdir("/") < 0)
         _exit(1);
-#ifdef __linux__
     prctl(PR_SET_NAME, "cobre-guard");
-#endif
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < PIPE; fd++)
         dup2(null, fd);
     dup2(pipe_fd, PIPE);
-    close_from(PIPE + 1);
+    closefrom(PIPE + 1);
 }
 
 static void wait_until_gone(const pid_t *groups, size_t count) {
@@ -80,14 +68,11 @@ bool cb_guard_start(struct job *job) {
     int records[2], ready[2];
     if (!cb_pipe(records) || !cb_pipe(ready))
         return false;
-    sigset_t old;
-    cb_signals_block(&old); /* for good in the guard */
     job->guard = fork();
     if (job->guard == 0) {
         withdraw(records[0]); /* closes our end of `ready` */
         guard(job);
     }
-    cb_signals_unblock(&old);
     close(records[0]);
     close(ready[1]);
     char none;

@@ -23,9 +23,11 @@ struct host_list {
     size_t count, slots; /* slots: of all */
 };
 
+/* A job to start. */
 struct run_options {
-    size_t size;
-    cobre_backend backend;
+    const char *command; /* that asks for it: "run" */
+    size_t size;         /* 0: the cores that this process may use; with hosts, all their slots */
+    const char *backend; /* NULL: the usual one for ranks here, or on several hosts */
     bool label;
     bool self;              /* the ranks are this command itself, which has said what an exit code of 1 or 2 means */
     const char *log_dir;    /* NULL: none */
@@ -57,11 +59,18 @@ struct stream {
     struct text line;
 };
 
-/* How far the end of a failed job has come. Each stage includes the ones before it. */
-enum stage { RUNNING, FAILING, TERMINATING, KILLING };
+/* How far the end of a failed job has come, and what drives it on. (stage.c) */
+enum stage { RUNNING, FAILING, TERMINATING, KILLING, CUTTING };
+enum event { RANK_FAILED, RANK_NOT_STARTED, INTERRUPTED, TIME_OVER };
 
-/* NOT_RUNNING: the agent could not start the program, and has said why. */
-enum contact { CONNECTING, CONNECTED, NOT_RUNNING, RANK_ENDED, LOST };
+/* With the agent of a rank elsewhere:
+ *   CONNECTING -> CONNECTED    the agent has started the rank
+ *   CONNECTING -> NOT_RUNNING  it could not, and has said why
+ *   CONNECTED  -> RANK_ENDED   the rank has ended, and the agent has said how
+ *   CONNECTED  -> LOST         nothing comes any more, what comes are not its words, or we have cut it
+ *   CONNECTING -> NO_ANSWER    the same before its first word, or that did not come in time
+ * For us the rank has ended in all states but CONNECTING and CONNECTED. */
+enum contact { CONNECTING, CONNECTED, NOT_RUNNING, RANK_ENDED, LOST, NO_ANSWER };
 
 /* What connects us with the agent of a rank elsewhere. (remote.c) */
 struct link {
@@ -70,7 +79,6 @@ struct link {
     enum contact contact;
     int64_t deadline;            /* for the agent's answer */
     bool late, garbled;          /* it passed; what came was no frame */
-    bool connected;              /* there was an answer */
     bool told_closed[2];         /* the rank knows that nobody reads its output, error */
     bool shell_ended;            /* then with: */
     int shell_how, shell_status; /* as siginfo_t has it */
@@ -82,10 +90,11 @@ struct link {
  * job, because the leader is looked at with WNOWAIT and reaped only after the group has been killed. */
 struct rank {
     pid_t pid;          /* 0: not started (start.c); of a rank elsewhere: its remote shell */
-    bool ended;         /* from here to seen_in: run.c */
+    bool ended;         /* from here to never_ran: run.c */
     int how, status;    /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal */
     unsigned sweep;     /* number of the look at the children that found its end: ends in one look have no order */
     enum stage seen_in; /* stage of the job before that look */
+    bool never_ran;     /* it ended before it had become its program */
     int error_fd;       /* read end of its error pipe; -1: closed */
     struct text line;   /* what has come of the error line now arriving */
     struct text error;  /* the last complete one, with a 0 at the end; length 0: none */
@@ -95,15 +104,35 @@ struct rank {
     struct json_t *report; /* `error`, read by verdict.c; NULL: none, or no JSON */
 };
 
+struct job;
+
+/* Where ranks run, and so how they are started, heard and reached: here (here.c) or on other hosts (remote.c). */
+struct place {
+    size_t (*files)(const struct job *job);     /* the most descriptors that the ranks take of us */
+    int (*start)(struct job *job);              /* as many as may start now; 0, or the exit code after a message */
+    bool (*is_starting)(const struct job *job); /* one that was started, or is yet to be, has not become its program */
+    /* What poll should watch for the ranks; returns how many of `fds`, which are at most `files`. An earlier deadline
+     * is written to *deadline. */
+    size_t (*watch)(const struct job *job, struct pollfd *fds, int64_t *deadline);
+    bool (*serve)(struct job *job, const struct pollfd *fds); /* true: more may start, or some may have ended */
+    bool (*has_ended)(struct rank *rank);                     /* then it sets how, status and never_ran */
+    void (*signal)(struct rank *rank, int signal);
+    void (*cut)(struct job *job);   /* ranks that SIGKILL has not ended: ends the contact; NULL: there is none */
+    void (*close)(struct job *job); /* all have ended: waits for their last words; NULL: they have come */
+};
+extern const struct place cb_here, cb_elsewhere;
+
 struct job {
-    struct run_options options;
+    const struct place *place;
+    struct run_options options; /* settled; what they point to is the caller's */
+    cobre_backend backend;
     struct rank *ranks;
     size_t started, running;
     unsigned sweeps;
     enum stage stage;
-    int64_t deadline;  /* of the stage, in ms of the monotonic clock */
+    int64_t deadline;  /* of the stage, in ms of the monotonic clock; INT64_MAX: none */
     int passed_signal; /* the first SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
-    int start_code;    /* of a rank elsewhere that could not be started; 0: none */
+    int start_code;    /* of a rank that we could not start; 0: none */
     cb_launch launch;  /* port 0: not known yet */
     const char *agent; /* in an agent: its host, as the launcher calls it */
     pid_t guard;
@@ -119,20 +148,8 @@ const char *cb_host_of_rank(const struct host_list *list, size_t rank);
 const char *cb_host_address(const char *name); /* without "user@" */
 void cb_hosts_free(struct host_list *list);
 
-/* options.c: -1 when the job should run, otherwise the exit code. */
-int cb_run_options(int argc, char **argv, struct run_options *options);
-
-/* -n and --backend of commands that start their own ranks; the fields are `size` and `backend`, a text. */
-#define CB_RANK_ROWS(type)                                                                                             \
-    {.name = "n",                                                                                                      \
-     .help = "start N ranks on this machine (default: one, or the job that this is a rank of)",                        \
-     .value =                                                                                                          \
-         {{.name = "N", .kind = CB_VALUE_COUNT, .field = CB_FIELD(type, size), .least = 1, .most = CB_MAX_RANKS}},     \
-     .again = true},                                                                                                   \
-    {                                                                                                                  \
-        .name = "backend", .help = "how they talk: shm (default) or tcp",                                              \
-        .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(type, backend)}}, .again = true            \
-    }
+/* settle.c: fills in what the caller left open; 0, or the exit code after a message of cb_usage_error's kind. */
+int cb_settle(struct run_options *options, cobre_backend *backend);
 
 /* environment.c: what a backend needs, before the first rank, in each, and at the end. */
 bool cb_environment_prepare(struct job *job);
@@ -150,27 +167,27 @@ void cb_guard_end(struct job *job);
 int cb_rank_start(struct job *job, size_t index);
 int cb_remote_shell_start(struct job *job, size_t index, char **command, int in, int out);
 
-/* remote.c: ranks on other hosts. Each has two places in what poll watches, and all one more, the last. */
-int cb_remote_start(struct job *job); /* as many as may start now; 0, or the exit code after a message */
-void cb_remote_watch(const struct job *job, struct pollfd *fds, int64_t *deadline);
-void cb_remote_serve(struct job *job, const struct pollfd *fds);
-void cb_remote_signal(struct rank *rank, int signal);
-void cb_remote_cut(struct job *job); /* those that have not ended: kills their remote shells */
-bool cb_remote_connecting(const struct job *job);
-void cb_remote_close(struct job *job);          /* lets the agents end, and waits for it */
-int cb_remote_explain(const struct job *job);   /* 0, or the exit code after saying which rank did not start and why */
-void cb_remote_print_loss(const struct rank *); /* how the contact was lost */
+/* stage.c */
+void cb_job_event(struct job *job, enum event event);
+void cb_signal_ranks(const struct job *job, int signal);
+bool cb_is_stopping(enum stage stage); /* the ranks have been told to end: how they do it says little */
+bool cb_is_killing(enum stage stage);
+
+/* remote.c: what it knows of ends that are not a program's. */
+int cb_remote_explain(const struct job *job); /* says why a rank never ran; its exit code, 0: all did */
+bool cb_remote_is_lost(const struct rank *rank);
+void cb_remote_print_loss(const struct rank *rank);
 
 /* signals.c */
 bool cb_signals_catch(void);
-void cb_signals_block(sigset_t *old);
-void cb_signals_unblock(const sigset_t *old);
 void cb_signals_restore(bool terminal_output); /* in a rank: what we were started with */
 int cb_signals_fd(void);                       /* readable when one has come */
-void cb_signals_clear(void);
+void cb_signals_read(void);                    /* those that have come can be taken then */
 bool cb_signal_take(int signal);
 int cb_signal_take_passed(void); /* the next one to pass on; 0: none */
 void cb_signal_stop_self(void);  /* returns when continued */
+bool cb_signal_ends(int signal); /* it asks the job to end */
+void cb_signals_release(void);   /* all ranks have ended: such a signal ends us, too */
 const char *cb_signal_name(int signal);
 
 /* output.c: lines of the ranks, labelled, whole. */
@@ -196,8 +213,9 @@ void cb_terminal_read(void);
 void cb_terminal_feed(bool broken);
 
 /* run.c */
-int cb_run_self(int argc, char **argv); /* as cb_command_run, for a command whose ranks are the command itself */
+int cb_run(const struct run_options *options); /* the launcher: returns the exit code of the job */
 void cb_keep_error(struct rank *rank, const char *bytes, size_t count); /* the last whole line that looks like one */
+bool cb_read_error(struct rank *rank);                                  /* from its pipe; false: nothing more for now */
 
 /* verdict.c: prints who failed first and how; returns the exit code of the job. */
 int cb_verdict(const struct job *job);

@@ -28,18 +28,21 @@ static const char *shell_of(const struct job *job) {
     return job->options.remote_shell ? job->options.remote_shell : ssh;
 }
 
-/* "exec '/path/to/cobre' agent" */
-static bool agent_command(const struct job *job, char *command, size_t size) {
-    char own[PATH_MAX];
+/* "exec /path/to/cobre agent", for the shell there. Free it; NULL: errno says why. */
+static char *agent_command(const struct job *job) {
+    char own[PATH_MAX], *command = NULL;
     const char *path = job->options.remote_cobre;
-    if (!path && !cb_own_path(own))
-        return false;
-    size_t used = (size_t)snprintf(command, size, "exec '");
-    for (const char *c = path ? path : own; *c && used + 5 < size; c++)
-        used += (size_t)snprintf(command + used, size - used, *c == '\'' ? "'\\''" : "%c", *c);
-    used += (size_t)snprintf(command + used, size - used, "' agent");
-    errno = ENAMETOOLONG;
-    return used < size;
+    size_t length;
+    FILE *to = path || cb_own_path(own) ? open_memstream(&command, &length) : NULL;
+    if (!to)
+        return NULL;
+    fputs("exec ", to);
+    cb_shell_write(to, path ? path : own);
+    fputs(" agent", to);
+    if (fclose(to) == 0)
+        return command;
+    free(command);
+    return NULL;
 }
 
 /* The words of the remote shell, the host, the command, NULL. All but the list itself points into its arguments. */
@@ -69,7 +72,7 @@ static bool put_order(const struct job *job, size_t index, struct text *text) {
     if (good) {
         errno = E2BIG;
         good = cb_order_put(text, &(struct order){.host = job->ranks[index].host,
-                                                  .backend = cobre_backend_name(job->options.backend),
+                                                  .backend = cobre_backend_name(job->backend),
                                                   .coordinator = job->launch.coordinator,
                                                   .name = job->launch.name,
                                                   .directory = directory,
@@ -94,9 +97,9 @@ static bool open_stream(const struct job *job, size_t index, int number, struct 
 }
 
 static int start_shell(struct job *job, size_t index, int in, int out) {
-    char command[2 * PATH_MAX], *words = strdup(shell_of(job)), **list = NULL;
+    char *command = agent_command(job), *words = strdup(shell_of(job)), **list = NULL;
     int code = CB_EXIT_LAUNCHER;
-    if (words && agent_command(job, command, sizeof command))
+    if (words && command)
         list = shell_command(words, job->ranks[index].host, command);
     if (list)
         code = cb_remote_shell_start(job, index, list, in, out);
@@ -104,6 +107,7 @@ static int start_shell(struct job *job, size_t index, int in, int out) {
         fprintf(stderr, "cobre run: cannot start rank %zu: %s\n", index, strerror(errno));
     free(list);
     free(words);
+    free(command);
     return code;
 }
 
@@ -128,15 +132,15 @@ static int start_one(struct job *job, size_t index) {
 static size_t connecting(const struct job *job) {
     size_t count = 0;
     for (size_t i = 0; i < job->started; i++)
-        count += job->ranks[i].host && job->ranks[i].link.contact == CONNECTING;
+        count += job->ranks[i].link.contact == CONNECTING;
     return count;
 }
 
-bool cb_remote_connecting(const struct job *job) {
-    return job->options.hosts.count && (connecting(job) || job->started < job->options.size);
+static bool is_starting(const struct job *job) {
+    return connecting(job) || job->started < job->options.size;
 }
 
-int cb_remote_start(struct job *job) {
+static int start(struct job *job) {
     int code = 0;
     while (code == 0 && job->started < job->options.size &&
            (job->started == 0 || (job->launch.port && connecting(job) < AT_ONCE))) {
@@ -149,15 +153,23 @@ int cb_remote_start(struct job *job) {
     return code;
 }
 
+static bool is_over(enum contact contact) {
+    return contact != CONNECTING && contact != CONNECTED;
+}
+
+/* The rank has ended for us. */
+static void end_contact(struct link *link, enum contact contact, int how, int status) {
+    link->contact = contact;
+    link->how = how;
+    link->status = status;
+}
+
 /* No more frames can come or go. */
 static void lose(struct link *link) {
     cb_close(&link->to);
     cb_close(&link->from);
-    if (link->contact > CONNECTED)
-        return;
-    link->contact = LOST;
-    link->how = CLD_EXITED;
-    link->status = CB_EXIT_LAUNCHER;
+    if (!is_over(link->contact))
+        end_contact(link, link->contact == CONNECTING ? NO_ANSWER : LOST, CLD_EXITED, CB_EXIT_LAUNCHER);
 }
 
 static void flush(struct link *link) {
@@ -173,16 +185,16 @@ static void send_number(struct link *link, enum frame_type type, int number) {
 }
 
 /* An agent that has not answered may not be there. Without its remote shell it ends by itself. */
-void cb_remote_signal(struct rank *rank, int signal) {
+static void signal_rank(struct rank *rank, int signal) {
     if (signal == SIGKILL && rank->link.contact == CONNECTING)
         kill(-rank->pid, SIGKILL);
     else
         send_number(&rank->link, FRAME_SIGNAL, signal);
 }
 
-void cb_remote_cut(struct job *job) {
+static void cut(struct job *job) {
     for (size_t i = 0; i < job->started; i++)
-        if (job->ranks[i].host && !job->ranks[i].ended) {
+        if (!job->ranks[i].ended) {
             kill(-job->ranks[i].pid, SIGKILL);
             lose(&job->ranks[i].link);
         }
@@ -213,28 +225,31 @@ static bool take_start(struct job *job, struct rank *rank, uint32_t pid, uint32_
     if (rank == job->ranks)
         job->launch.port = (uint16_t)port;
     rank->link.pid = (pid_t)pid;
-    rank->link.connected = true;
     rank->link.contact = CONNECTED;
     return true;
 }
 
-static bool take_end(struct link *link, enum contact contact, int how, uint32_t status) {
-    if (link->contact > CONNECTED || (how != CLD_EXITED && how != CLD_KILLED && how != CLD_DUMPED))
+static bool take_end(struct link *link, uint32_t how, uint32_t status) {
+    if (how != CLD_EXITED && how != CLD_KILLED && how != CLD_DUMPED)
         return false;
-    link->contact = contact;
-    link->how = how;
-    link->status = (int)status;
+    end_contact(link, RANK_ENDED, (int)how, (int)status);
+    return true;
+}
+
+static bool take_refusal(struct link *link, uint32_t code) {
+    end_contact(link, NOT_RUNNING, CLD_EXITED, (int)code);
     return true;
 }
 
 /* False: no agent would say that. */
 static bool take(struct job *job, struct rank *rank, const struct frame *frame) {
     uint32_t first = 0, second = 0;
+    struct link *link = &rank->link;
     bool numbers = cb_frame_numbers(frame, &first, &second);
     switch (frame->type) {
-    case FRAME_STARTED: return numbers && rank->link.contact == CONNECTING && take_start(job, rank, first, second);
-    case FRAME_CANNOT: return numbers && take_end(&rank->link, NOT_RUNNING, CLD_EXITED, first);
-    case FRAME_END: return numbers && take_end(&rank->link, RANK_ENDED, (int)first, second);
+    case FRAME_STARTED: return numbers && link->contact == CONNECTING && take_start(job, rank, first, second);
+    case FRAME_CANNOT: return numbers && link->contact == CONNECTING && take_refusal(link, first);
+    case FRAME_END: return numbers && link->contact == CONNECTED && take_end(link, first, second);
     case FRAME_OUT: cb_stream_take(&rank->out, frame->bytes, frame->count); return true;
     case FRAME_ERR: cb_stream_take(&rank->err, frame->bytes, frame->count); return true;
     case FRAME_ERROR: cb_keep_error(rank, frame->bytes, frame->count); return true;
@@ -274,11 +289,20 @@ static void read_frames(struct job *job, struct rank *rank) {
 /* While our own output is stuck, output waits in the agents; once the ranks are to end it cannot be much any more, and
  * the first word of an agent is not output. */
 static bool wanted(const struct job *job, const struct rank *rank) {
-    return job->stage >= TERMINATING || rank->link.contact == CONNECTING ||
+    return cb_is_stopping(job->stage) || rank->link.contact == CONNECTING ||
            (cb_stream_wanted(&rank->out) && cb_stream_wanted(&rank->err));
 }
 
-void cb_remote_watch(const struct job *job, struct pollfd *fds, int64_t *deadline) {
+static size_t watched(const struct job *job) {
+    return 2 * job->options.size + 1;
+}
+
+static size_t files(const struct job *job) {
+    return watched(job) + (job->options.log_dir ? 2 * job->options.size : 0);
+}
+
+/* The two ends of each link, then standard input. */
+static size_t watch(const struct job *job, struct pollfd *fds, int64_t *deadline) {
     size_t size = job->options.size;
     for (size_t i = 0; i < size; i++) {
         const struct rank *rank = &job->ranks[i];
@@ -290,6 +314,7 @@ void cb_remote_watch(const struct job *job, struct pollfd *fds, int64_t *deadlin
     }
     bool input = job->ranks[0].link.contact == CONNECTED && !input_in_flight;
     fds[2 * size] = (struct pollfd){.fd = input ? job->input_fd : -1, .events = POLLIN};
+    return watched(job);
 }
 
 static void tell_unwanted(struct rank *rank) {
@@ -301,7 +326,7 @@ static void tell_unwanted(struct rank *rank) {
         }
 }
 
-void cb_remote_serve(struct job *job, const struct pollfd *fds) {
+static bool serve(struct job *job, const struct pollfd *fds) {
     for (size_t i = 0; i < job->started; i++) {
         struct rank *rank = &job->ranks[i];
         if (fds[2 * i].revents)
@@ -317,6 +342,15 @@ void cb_remote_serve(struct job *job, const struct pollfd *fds) {
     }
     if (fds[2 * job->options.size].revents && job->input_fd >= 0)
         read_input(job);
+    return true;
+}
+
+static bool has_ended(struct rank *rank) {
+    const struct link *link = &rank->link;
+    rank->how = link->how;
+    rank->status = link->status;
+    rank->never_ran = link->contact == NOT_RUNNING || link->contact == NO_ANSWER;
+    return is_over(link->contact);
 }
 
 static bool shell_ended(struct rank *rank) {
@@ -325,9 +359,7 @@ static bool shell_ended(struct rank *rank) {
     return link->shell_ended;
 }
 
-void cb_remote_close(struct job *job) {
-    if (!job->options.hosts.count)
-        return;
+static void close_links(struct job *job) {
     int64_t deadline = cb_now_ms() + CLOSE_MS;
     for (size_t i = 0; i < job->started; i++)
         cb_close(&job->ranks[i].link.to);
@@ -348,6 +380,10 @@ static void print_shell_end(const struct link *link) {
         fprintf(stderr, "the remote shell ended with exit code %d", link->shell_status);
     else
         fprintf(stderr, "the remote shell was killed by %s", cb_signal_name(link->shell_status));
+}
+
+bool cb_remote_is_lost(const struct rank *rank) {
+    return rank->link.contact == NO_ANSWER || rank->link.contact == LOST;
 }
 
 void cb_remote_print_loss(const struct rank *rank) {
@@ -382,11 +418,21 @@ static void explain(const struct job *job, const struct rank *rank) {
 int cb_remote_explain(const struct job *job) {
     for (size_t i = 0; i < job->started && !job->passed_signal; i++) {
         const struct rank *rank = &job->ranks[i];
-        if (!rank->host || rank->link.connected || rank->seen_in >= TERMINATING)
+        if (!rank->never_ran || cb_is_stopping(rank->seen_in))
             continue;
-        if (rank->link.contact == LOST)
+        if (rank->link.contact == NO_ANSWER)
             explain(job, rank);
         return rank->status;
     }
     return 0;
 }
+
+const struct place cb_elsewhere = {.files = files,
+                                   .start = start,
+                                   .is_starting = is_starting,
+                                   .watch = watch,
+                                   .serve = serve,
+                                   .has_ended = has_ended,
+                                   .signal = signal_rank,
+                                   .cut = cut,
+                                   .close = close_links};

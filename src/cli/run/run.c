@@ -1,13 +1,13 @@
-/* run.c: `cobre run`, the launcher.
+/* run.c: the launcher, of `cobre run` and of the commands that start themselves as ranks.
  *
- *  1. Read the command line; nothing is started if it is wrong.
+ *  1. Settle the options; nothing is started if they are wrong.
  *  2. Make 0, 1 and 2 sure to be open, catch signals, raise the limit of open files.
  *  3. Ask the backend for what it needs before the first rank (shm: a name; tcp: a secret and a listening socket).
  *  4. Start the guard, which ends the ranks if the launcher is killed.
  *  5. Start the ranks one by one, each in a process group of its own, and wait until each has become the program: if
  *     one cannot, say why, start no more, kill the others.
  *  6. Until all ranks have ended: pass signals on, relay labelled output and what is typed, keep each rank's last
- *     error. When one fails, leave the others a moment to notice it and report, then SIGTERM, then SIGKILL.
+ *     error. When one fails, end the others (stage.c).
  *  7. Kill what is left in the ranks' groups, tell the guard, reap the ranks, end the guard, remove the name.
  *  8. Write out what is left of the output; say who failed first and why; exit with its code.
  */
@@ -15,30 +15,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A rank inside a cobre call needs 100 ms to notice a death; the rest of the moment is for its own words. */
-enum { REPORT_MS = 500, TERMINATE_MS = 2000, FOREGROUND_MS = 250, ERROR_LIMIT = 1 << 16 };
+enum { FOREGROUND_MS = 250, ERROR_LIMIT = 1 << 16 };
 
-/* What poll watches: these, then each rank's error pipe, then (--label) each rank's two outputs. With ranks on other
- * hosts: these, then what remote.c watches. */
+/* What poll watches: these, then what the place of the ranks wants. */
 enum { SIGNALS, TERMINAL, FEED, SINK_OUT, SINK_ERR, RANKS };
-
-static size_t watch_count(const struct job *job) {
-    const struct run_options *options = &job->options;
-    return RANKS + (options->hosts.count ? 2 * options->size + 1 : options->size * (options->label ? 3 : 1));
-}
 
 static bool raise_file_limit(struct job *job) {
     enum { OURS = 64 };
-    bool reads = job->options.label || job->options.hosts.count;
-    size_t logs = reads && job->options.log_dir ? 2 : 0;
-    rlim_t needed = OURS + watch_count(job) + job->options.size * logs;
+    rlim_t needed = OURS + RANKS + job->place->files(job);
     if (getrlimit(RLIMIT_NOFILE, &job->files) < 0)
         return false;
     if (job->files.rlim_cur >= needed)
@@ -84,68 +74,13 @@ static bool prepare(struct job *job) {
     return true;
 }
 
-/* To all groups, those of ended leaders too: their children may live. */
-static void signal_ranks(const struct job *job, int signal) {
-    for (size_t i = 0; i < job->started; i++)
-        if (job->ranks[i].host)
-            cb_remote_signal(&job->ranks[i], signal);
-        else
-            kill(-job->ranks[i].pid, signal);
-}
-
-static void enter(struct job *job, enum stage stage, int64_t lasts_ms) {
-    job->stage = stage;
-    job->deadline = lasts_ms ? cb_now_ms() + lasts_ms : INT64_MAX;
-}
-
-static void terminate_ranks(struct job *job) {
-    enter(job, TERMINATING, TERMINATE_MS);
-    signal_ranks(job, SIGTERM);
-    signal_ranks(job, SIGCONT); /* a stopped rank would not see it */
-}
-
-/* A host that cannot be reached any more does not answer: the second time its remote shell is killed. */
-static void kill_ranks(struct job *job) {
-    bool again = job->stage == KILLING;
-    enter(job, KILLING, job->options.hosts.count && !again ? TERMINATE_MS : 0);
-    signal_ranks(job, SIGKILL);
-    if (again)
-        cb_remote_cut(job);
-}
-
-/* On other hosts: those that may start now, each time that it is called. */
-static void start_remote_ranks(struct job *job) {
+/* Those that may start now. Step 5, and again each time that more may. */
+static void start_ranks(struct job *job) {
     if (job->stage != RUNNING || job->started == job->options.size)
         return;
-    job->start_code = cb_remote_start(job);
+    job->start_code = job->place->start(job);
     if (job->start_code)
-        kill_ranks(job);
-}
-
-static int start_ranks(struct job *job) {
-    int code = 0;
-    if (job->options.hosts.count) {
-        start_remote_ranks(job);
-        return job->start_code;
-    }
-    for (size_t i = 0; i < job->options.size && code == 0; i++) {
-        code = cb_rank_start(job, i);
-        if (code == 0)
-            job->running = ++job->started;
-    }
-    if (job->input_fd != STDIN_FILENO)
-        cb_close(&job->input_fd); /* so that the terminal is left alone once rank 0 has closed it */
-    if (code)
-        kill_ranks(job);
-    return code;
-}
-
-static bool has_ended(struct rank *rank) {
-    if (!rank->host)
-        return cb_has_ended(rank->pid, &rank->how, &rank->status);
-    rank->how = rank->link.how;
-    rank->status = rank->link.status;
-    return rank->link.contact >= NOT_RUNNING;
+        cb_job_event(job, RANK_NOT_STARTED);
 }
 
 static void look_at_ranks(struct job *job) {
@@ -153,41 +88,35 @@ static void look_at_ranks(struct job *job) {
     job->sweeps++;
     for (size_t i = 0; i < job->started; i++) {
         struct rank *rank = &job->ranks[i];
-        if (rank->ended || !has_ended(rank))
+        if (rank->ended || !job->place->has_ended(rank))
             continue;
         rank->ended = true;
         rank->sweep = job->sweeps;
         rank->seen_in = before;
         job->running--;
-        if (job->stage != RUNNING || (rank->how == CLD_EXITED && rank->status == 0))
-            continue;
-        if (rank->host && !rank->link.connected)
-            kill_ranks(job); /* they cannot form a job, and have nothing to report */
-        else
-            enter(job, FAILING, REPORT_MS);
+        if (rank->never_ran)
+            cb_job_event(job, RANK_NOT_STARTED);
+        else if (rank->how != CLD_EXITED || rank->status != 0)
+            cb_job_event(job, RANK_FAILED);
     }
-}
-
-static bool is_ending(int signal) {
-    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
 static void pass_on(struct job *job, int signal) {
-    if (is_ending(signal) && job->stage == RUNNING && !job->passed_signal)
+    if (cb_signal_ends(signal) && job->stage == RUNNING && !job->passed_signal)
         job->passed_signal = signal;
-    if (is_ending(signal) && cb_remote_connecting(job)) {
-        kill_ranks(job);
+    if (cb_signal_ends(signal) && job->place->is_starting(job)) {
+        cb_job_event(job, INTERRUPTED);
         return;
     }
-    signal_ranks(job, signal);
+    cb_signal_ranks(job, signal);
     if (signal == SIGTSTP) {
         cb_signal_stop_self();
-        signal_ranks(job, SIGCONT);
+        cb_signal_ranks(job, SIGCONT);
     }
 }
 
 static void handle_signals(struct job *job) {
-    cb_signals_clear();
+    cb_signals_read();
     if (cb_signal_take(SIGCHLD))
         look_at_ranks(job);
     for (int signal = cb_signal_take_passed(); signal; signal = cb_signal_take_passed())
@@ -214,7 +143,7 @@ void cb_keep_error(struct rank *rank, const char *bytes, size_t count) {
     }
 }
 
-static bool read_error(struct rank *rank) {
+bool cb_read_error(struct rank *rank) {
     char bytes[4096];
     ssize_t count = read(rank->error_fd, bytes, sizeof bytes);
     if (count > 0)
@@ -228,24 +157,8 @@ static void watch(struct pollfd *place, int fd, short events) {
     *place = (struct pollfd){.fd = fd, .events = events};
 }
 
-static int watched_stream(const struct stream *stream) {
-    return stream->fd >= 0 && cb_stream_wanted(stream) ? stream->fd : -1;
-}
-
-static void watch_ranks(const struct job *job, struct pollfd *fds) {
-    struct pollfd *streams = fds + job->options.size;
-    for (size_t i = 0; i < job->options.size; i++) {
-        const struct rank *rank = &job->ranks[i];
-        watch(&fds[i], rank->error_fd, POLLIN);
-        if (job->options.label) {
-            watch(&streams[2 * i], watched_stream(&rank->out), POLLIN);
-            watch(&streams[2 * i + 1], watched_stream(&rank->err), POLLIN);
-        }
-    }
-}
-
 /* Returns how long poll may sleep, in ms; -1: for ever. */
-static int watch_all(const struct job *job, struct pollfd *fds) {
+static int watch_all(const struct job *job, struct pollfd *fds, size_t *count) {
     bool look_again, pending;
     int64_t deadline = job->deadline;
     watch(&fds[SIGNALS], cb_signals_fd(), POLLIN);
@@ -254,29 +167,13 @@ static int watch_all(const struct job *job, struct pollfd *fds) {
     watch(&fds[FEED], feed, pending ? POLLOUT : 0);
     watch(&fds[SINK_OUT], cb_sink_fd(STDOUT_FILENO), POLLOUT);
     watch(&fds[SINK_ERR], cb_sink_fd(STDERR_FILENO), POLLOUT);
-    if (job->options.hosts.count)
-        cb_remote_watch(job, fds + RANKS, &deadline);
-    else
-        watch_ranks(job, fds + RANKS);
+    *count = RANKS + job->place->watch(job, fds + RANKS, &deadline);
     int64_t sleep = look_again ? FOREGROUND_MS : INT64_MAX;
     if (deadline != INT64_MAX) {
         int64_t left = deadline - cb_now_ms();
         sleep = left < 0 ? 0 : left < sleep ? left : sleep;
     }
     return sleep == INT64_MAX ? -1 : (int)sleep;
-}
-
-static void serve_ranks(struct job *job, const struct pollfd *fds) {
-    const struct pollfd *streams = fds + job->options.size;
-    for (size_t i = 0; i < job->options.size; i++) {
-        struct rank *rank = &job->ranks[i];
-        if (fds[i].revents)
-            read_error(rank);
-        if (job->options.label && streams[2 * i].revents)
-            cb_stream_read(&rank->out);
-        if (job->options.label && streams[2 * i + 1].revents)
-            cb_stream_read(&rank->err);
-    }
 }
 
 static void serve(struct job *job, const struct pollfd *fds) {
@@ -288,30 +185,25 @@ static void serve(struct job *job, const struct pollfd *fds) {
         cb_terminal_read();
     else if (fds[FEED].revents)
         cb_terminal_feed(!(fds[FEED].revents & POLLOUT));
-    if (!job->options.hosts.count) {
-        serve_ranks(job, fds + RANKS);
+    if (!job->place->serve(job, fds + RANKS))
         return;
-    }
-    cb_remote_serve(job, fds + RANKS);
-    start_remote_ranks(job); /* before the look: rank 0 may have ended already */
+    start_ranks(job); /* before the look: rank 0 may have ended already */
     look_at_ranks(job);
 }
 
 /* Step 6. */
 static void supervise(struct job *job, struct pollfd *fds) {
     while (job->running > 0) {
-        int ready = poll(fds, (nfds_t)watch_count(job), watch_all(job, fds));
-        if (ready < 0 && errno != EINTR && errno != EAGAIN)
+        size_t count;
+        int sleep = watch_all(job, fds, &count);
+        if (poll(fds, (nfds_t)count, sleep) < 0 && errno != EINTR && errno != EAGAIN)
             cb_give_up("poll");
         handle_signals(job);
-        if (ready > 0 || job->options.hosts.count) /* an agent may be late */
-            serve(job, fds);
-        if (cb_now_ms() < job->deadline)
-            continue;
-        if (job->stage == FAILING)
-            terminate_ranks(job);
-        else
-            kill_ranks(job);
+        serve(job, fds);
+        if (cb_now_ms() >= job->deadline) {
+            cb_job_event(job, TIME_OVER);
+            look_at_ranks(job); /* nothing else says that a contact which we have cut is an end */
+        }
     }
 }
 
@@ -320,7 +212,7 @@ static void read_what_is_left(struct job *job) {
     enum { READS = 64 }; /* more than the largest pipe holds */
     for (size_t i = 0; i < job->options.size; i++) {
         struct rank *rank = &job->ranks[i];
-        for (int n = 0; n < READS && rank->error_fd >= 0 && read_error(rank); n++)
+        for (int n = 0; n < READS && rank->error_fd >= 0 && cb_read_error(rank); n++)
             ;
         for (int n = 0; n < READS && rank->out.fd >= 0 && cb_stream_read(&rank->out); n++)
             ;
@@ -335,7 +227,8 @@ static void read_what_is_left(struct job *job) {
 
 /* Step 7. */
 static void bury(struct job *job) {
-    cb_remote_close(job);
+    if (job->place->close)
+        job->place->close(job);
     for (size_t i = 0; i < job->started; i++)
         kill(-job->ranks[i].pid, SIGKILL);
     cb_guard_tell(job->guard_fd, 0);
@@ -354,9 +247,9 @@ static void write_what_is_left(struct pollfd *fds) {
         watch(&fds[SINK_OUT], cb_sink_fd(STDOUT_FILENO), POLLOUT);
         watch(&fds[SINK_ERR], cb_sink_fd(STDERR_FILENO), POLLOUT);
         fds[TERMINAL].fd = fds[FEED].fd = -1;
-        cb_signals_clear();
+        cb_signals_read();
         int signal = cb_signal_take_passed();
-        if ((fds[SINK_OUT].fd < 0 && fds[SINK_ERR].fd < 0) || is_ending(signal))
+        if ((fds[SINK_OUT].fd < 0 && fds[SINK_ERR].fd < 0) || cb_signal_ends(signal))
             return;
         if (signal == SIGTSTP)
             cb_signal_stop_self();
@@ -376,28 +269,29 @@ static void forget(struct job *job, struct pollfd *fds) {
         free(job->ranks[i].link.incoming.data);
     }
     cb_output_close();
-    cb_hosts_free(&job->options.hosts);
     free(job->ranks);
     free(fds);
 }
 
-static int run(int argc, char **argv, bool self) {
-    struct job job = {.guard_fd = -1, .null_fd = -1, .launch.listen_fd = -1, .deadline = INT64_MAX};
-    int code = cb_run_options(argc, argv, &job.options);
-    job.options.self = self;
-    if (code >= 0) {
-        cb_hosts_free(&job.options.hosts);
+int cb_run(const struct run_options *options) {
+    struct job job = {.place = options->hosts.count ? &cb_elsewhere : &cb_here,
+                      .options = *options,
+                      .guard_fd = -1,
+                      .null_fd = -1,
+                      .launch.listen_fd = -1,
+                      .deadline = INT64_MAX};
+    int code = cb_settle(&job.options, &job.backend);
+    if (code)
         return code;
-    }
-    struct pollfd *fds = calloc(watch_count(&job), sizeof *fds);
+    struct pollfd *fds = calloc(RANKS + job.place->files(&job), sizeof *fds);
     code = CB_EXIT_LAUNCHER;
     if (fds && prepare(&job)) {
-        code = start_ranks(&job);
+        start_ranks(&job);
         supervise(&job, fds);
         bury(&job);
         write_what_is_left(fds);
-        if (code == 0)
-            code = job.start_code ? job.start_code : cb_remote_explain(&job);
+        cb_signals_release(); /* nobody may read what we say next */
+        code = job.start_code ? job.start_code : cb_remote_explain(&job);
         if (code == 0)
             code = cb_verdict(&job);
         if (code == 0 && cb_output_lost()) {
@@ -407,13 +301,4 @@ static int run(int argc, char **argv, bool self) {
     }
     forget(&job, fds);
     return code;
-}
-
-int cb_command_run(int argc, char **argv) {
-    return run(argc, argv, false);
-}
-
-int cb_run_self(int argc, char **argv) {
-    optind = 0; /* the command's own options have been read already: start anew */
-    return run(argc, argv, true);
 }

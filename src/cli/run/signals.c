@@ -1,8 +1,9 @@
-/* signals.c: signals become bytes in a pipe that the launcher's poll watches, so that none is lost between a look and a
- * sleep. */
+/* signals.c: signals are blocked and come through a descriptor that the launcher's poll watches, so that none is lost
+ * between a look and a sleep. */
 #include "cli/run/job.h"
 
-#include <errno.h>
+#include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
@@ -12,18 +13,10 @@ enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 static const int ignored[] = {SIGPIPE, SIGTTIN};
 enum { IGNORED = sizeof ignored / sizeof *ignored };
 
-static volatile sig_atomic_t raised[NSIG];
-static int wake[2] = {-1, -1};
+static int signal_fd = -1;
+static sigset_t come; /* and not yet taken */
 static struct sigaction before[IGNORED];
 static sigset_t mask_before;
-
-static void note(int signal) {
-    int saved = errno;
-    raised[signal] = 1;
-    ssize_t written = write(wake[1], "", 1); /* full is fine: it is readable then */
-    (void)written;
-    errno = saved;
-}
 
 static void handle(int signal, void (*handler)(int)) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_NOCLDSTOP};
@@ -32,46 +25,28 @@ static void handle(int signal, void (*handler)(int)) {
 }
 
 bool cb_signals_catch(void) {
-    if (!cb_pipe(wake))
-        return false;
-    cb_unblocked(wake[0]);
-    cb_unblocked(wake[1]);
+    sigset_t caught;
+    sigemptyset(&caught);
+    sigemptyset(&come);
     for (size_t i = 0; i < PASSED_ON; i++) {
         struct sigaction old;
         sigaction(passed_on[i], NULL, &old);
         if (old.sa_handler != SIG_IGN) /* nohup, and background jobs of scripts, mean it */
-            handle(passed_on[i], note);
+            sigaddset(&caught, passed_on[i]);
     }
-    handle(SIGCHLD, note);
+    handle(SIGCHLD, SIG_DFL); /* if it was ignored, ranks would be reaped when they end */
+    sigaddset(&caught, SIGCHLD);
     for (size_t i = 0; i < IGNORED; i++) {
         sigaction(ignored[i], NULL, &before[i]);
         handle(ignored[i], SIG_IGN);
     }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, &mask_before);
-    return true;
+    sigprocmask(SIG_SETMASK, &caught, &mask_before);
+    signal_fd = signalfd(-1, &caught, SFD_NONBLOCK | SFD_CLOEXEC);
+    return signal_fd >= 0;
 }
 
-void cb_signals_block(sigset_t *old) {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, old);
-}
-
-void cb_signals_unblock(const sigset_t *old) {
-    sigprocmask(SIG_SETMASK, old, NULL);
-}
-
-/* Runs with all signals blocked: a handler of ours must not run in a rank, where its pipe is still the launcher's. */
+/* A signal that comes before this waits, and then does to the rank what it would do to any program. */
 void cb_signals_restore(bool terminal_output) {
-    for (size_t i = 0; i < PASSED_ON; i++) {
-        struct sigaction now;
-        sigaction(passed_on[i], NULL, &now);
-        if (now.sa_handler != SIG_IGN)
-            handle(passed_on[i], SIG_DFL);
-    }
-    handle(SIGCHLD, SIG_DFL);
     for (size_t i = 0; i < IGNORED; i++)
         sigaction(ignored[i], &before[i], NULL);
     /* A rank's group is never the terminal's: under `stty tostop` its first line would stop it for ever. */
@@ -81,20 +56,17 @@ void cb_signals_restore(bool terminal_output) {
 }
 
 int cb_signals_fd(void) {
-    return wake[0];
+    return signal_fd;
 }
 
-void cb_signals_clear(void) {
-    char bytes[64];
-    while (read(wake[0], bytes, sizeof bytes) > 0)
-        ;
+void cb_signals_read(void) {
+    struct signalfd_siginfo info;
+    while (read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        sigaddset(&come, (int)info.ssi_signo);
 }
 
 bool cb_signal_take(int signal) {
-    if (!raised[signal])
-        return false;
-    raised[signal] = 0;
-    return true;
+    return sigismember(&come, signal) == 1 && sigdelset(&come, signal) == 0;
 }
 
 int cb_signal_take_passed(void) {
@@ -104,23 +76,33 @@ int cb_signal_take_passed(void) {
     return 0;
 }
 
+bool cb_signal_ends(int signal) {
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+void cb_signals_release(void) {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (size_t i = 0; i < PASSED_ON; i++)
+        if (cb_signal_ends(passed_on[i]))
+            sigaddset(&ending, passed_on[i]);
+    cb_signals_read(); /* what came until now was meant for the ranks */
+    sigprocmask(SIG_UNBLOCK, &ending, NULL);
+}
+
 /* By SIGTSTP itself and not by SIGSTOP: the kernel drops it where no shell could ever continue us. */
 void cb_signal_stop_self(void) {
-    handle(SIGTSTP, SIG_DFL);
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
     kill(getpid(), SIGTSTP);
-    handle(SIGTSTP, note);
+    sigprocmask(SIG_UNBLOCK, &stop, NULL); /* here it stops */
+    sigprocmask(SIG_BLOCK, &stop, NULL);
 }
 
 const char *cb_signal_name(int signal) {
-    static const char *const names[NSIG] = {
-        [SIGHUP] = "SIGHUP",       [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT",   [SIGILL] = "SIGILL",
-        [SIGTRAP] = "SIGTRAP",     [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",     [SIGFPE] = "SIGFPE",
-        [SIGKILL] = "SIGKILL",     [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV",   [SIGUSR2] = "SIGUSR2",
-        [SIGPIPE] = "SIGPIPE",     [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM",   [SIGCHLD] = "SIGCHLD",
-        [SIGCONT] = "SIGCONT",     [SIGSTOP] = "SIGSTOP", [SIGTSTP] = "SIGTSTP",   [SIGTTIN] = "SIGTTIN",
-        [SIGTTOU] = "SIGTTOU",     [SIGURG] = "SIGURG",   [SIGXCPU] = "SIGXCPU",   [SIGXFSZ] = "SIGXFSZ",
-        [SIGVTALRM] = "SIGVTALRM", [SIGPROF] = "SIGPROF", [SIGWINCH] = "SIGWINCH", [SIGIO] = "SIGIO",
-        [SIGSYS] = "SIGSYS",
-    };
-    return signal > 0 && signal < NSIG && names[signal] ? names[signal] : "a signal";
+    static char name[16];
+    const char *abbreviation = sigabbrev_np(signal);
+    snprintf(name, sizeof name, "SIG%s", abbreviation ? abbreviation : "");
+    return abbreviation ? name : "a signal";
 }

@@ -28,7 +28,7 @@ static _Noreturn void fail(int fd, bool in_exec) {
     _exit(written < 0 ? CB_EXIT_LAUNCHER : CB_EXIT_CANNOT_RUN);
 }
 
-/* All signals are blocked here until cb_signals_restore. */
+/* The signals that we catch are blocked here until cb_signals_restore. */
 static _Noreturn void become(const struct job *job, size_t index, char **program, const struct ends *ends) {
     if (setpgid(0, 0) < 0 || !cb_guard_tell(job->guard_fd, getpid()))
         fail(ends->failure, false);
@@ -134,13 +134,10 @@ static int start(struct job *job, size_t index, char **program, struct ends *end
     if (!cb_pipe(failure_ends))
         return cannot_start(job, index, errno);
     ends->failure = failure_ends[1];
-    sigset_t old;
-    cb_signals_block(&old);
     pid_t pid = fork();
     if (pid == 0)
         become(job, index, program, ends);
     int fork_error = errno;
-    cb_signals_unblock(&old);
     close(failure_ends[1]);
     if (pid < 0) {
         close(failure_ends[0]);

@@ -51,12 +51,7 @@ bool cb_text_write(struct text *text, int fd) {
 }
 
 bool cb_pipe(int ends[2]) {
-    if (pipe(ends) < 0)
-        return false;
-    /* No pipe2: not everywhere. One thread, so nothing can fork in between. */
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    return true;
+    return pipe2(ends, O_CLOEXEC) == 0;
 }
 
 void cb_unblocked(int fd) {

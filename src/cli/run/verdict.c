@@ -24,8 +24,8 @@ static bool by_signal(const struct rank *rank) {
 
 /* Its end is what we did to it. */
 static bool stopped_by_us(const struct rank *rank) {
-    return by_signal(rank) && ((rank->seen_in >= TERMINATING && rank->status == SIGTERM) ||
-                               (rank->seen_in == KILLING && rank->status == SIGKILL));
+    return by_signal(rank) && ((cb_is_stopping(rank->seen_in) && rank->status == SIGTERM) ||
+                               (cb_is_killing(rank->seen_in) && rank->status == SIGKILL));
 }
 
 /* A member of the context of its last error; NULL: there is none. */
@@ -49,8 +49,9 @@ static bool failed_before(const struct rank *culprit, const struct rank *accuser
     if (!failed(culprit) || stopped_by_us(culprit))
         return false;
     const char *cause = json_string_value(context(accuser, "cause"));
-    return culprit->seen_in < TERMINATING || (cause && (strcmp(cause, cobre_cause_name(COBRE_CAUSE_PEER_DIED)) == 0 ||
-                                                        strcmp(cause, cobre_cause_name(COBRE_CAUSE_ABORTED)) == 0));
+    return !cb_is_stopping(culprit->seen_in) ||
+           (cause && (strcmp(cause, cobre_cause_name(COBRE_CAUSE_PEER_DIED)) == 0 ||
+                      strcmp(cause, cobre_cause_name(COBRE_CAUSE_ABORTED)) == 0));
 }
 
 static bool seen_before(const struct job *job, const struct rank *a, const struct rank *b) {
@@ -82,7 +83,7 @@ static void print_end(const struct job *job, const struct rank *rank) {
     if (rank->host)
         fprintf(stderr, " on %s", rank->host);
     fprintf(stderr, " (pid %ld) failed first: ", (long)(rank->host ? rank->link.pid : rank->pid));
-    if (rank->host && rank->link.contact == LOST)
+    if (cb_remote_is_lost(rank))
         cb_remote_print_loss(rank);
     else if (!by_signal(rank))
         fprintf(stderr, "exit code %d\n", rank->status);
@@ -148,8 +149,8 @@ static void print_others(const struct job *job, const struct rank *first) {
         const struct rank *rank = &job->ranks[i];
         if (rank == first)
             continue;
-        stopped += failed(rank) && rank->seen_in >= TERMINATING;
-        after += failed(rank) && rank->seen_in < TERMINATING;
+        stopped += failed(rank) && cb_is_stopping(rank->seen_in);
+        after += failed(rank) && !cb_is_stopping(rank->seen_in);
         well += !failed(rank);
     }
     if (job->started > 1)
@@ -164,9 +165,9 @@ static bool ended_by_passed_signal(const struct job *job) {
         return true;
     for (size_t i = 0; job->passed_signal && i < job->started; i++) {
         const struct rank *rank = &job->ranks[i];
-        if (rank->host && !rank->link.connected)
+        if (rank->never_ran)
             return true;
-        if (by_signal(rank) && rank->status == job->passed_signal && rank->seen_in < TERMINATING)
+        if (by_signal(rank) && rank->status == job->passed_signal && !cb_is_stopping(rank->seen_in))
             return true;
     }
     return false;

@@ -1,0 +1,21 @@
+/* self.h: commands whose ranks are the command itself: `cobre train -n 4`. */
+#ifndef COBRE_CLI_RUN_SELF_H
+#define COBRE_CLI_RUN_SELF_H
+
+#include "options/options.h"
+
+struct self {
+    const char *command; /* "train" */
+    size_t size;         /* -n; 0: not given, which means the launcher's default */
+    const char *backend; /* --backend; NULL: the launcher's default */
+    bool started;        /* --rank: this is a rank that the command itself has started */
+};
+
+/* -n, --backend, and --rank, which is not for users. */
+extern const struct cb_option cb_self_rows[];
+
+/* argv: the command's own, its name first. -1: go on as a rank, by the environment; otherwise this process has been the
+ * launcher of the ranks, and that is the exit code. */
+int cb_self_start(const struct self *self, int argc, char **argv);
+
+#endif

@@ -1,0 +1,64 @@
+/* settle.c: what the options of a job mean together, and whether they can be met. All that start ranks come by here. */
+#include "cli/run/job.h"
+
+static bool is_usual(cobre_backend backend, bool over_hosts) {
+    const cb_backend *found = cb_backend_at(backend);
+    return over_hosts ? found->over_hosts : found->default_here;
+}
+
+/* The backend of a job for which none is named. */
+static cobre_backend usual_backend(bool over_hosts) {
+    cobre_backend backend = cb_first_backend();
+    while (backend && !is_usual(backend, over_hosts))
+        backend = cb_next_backend(backend);
+    return backend;
+}
+
+static int settle_backend(const struct run_options *options, cobre_backend *backend) {
+    bool over_hosts = options->hosts.count > 0;
+    cobre_backend usual = usual_backend(over_hosts);
+    *backend = options->backend ? cb_backend_named(options->backend) : usual;
+    if (!*backend)
+        return cb_usage_error(options->command,
+                              "--backend %s: no backend has this name; 'cobre info' shows which there are",
+                              options->backend);
+    const char *name = cobre_backend_name(*backend);
+    const cb_backend *found = cb_backend_at(*backend);
+    if (found->launcher)
+        return cb_usage_error(options->command,
+                              "--backend %s: the ranks of such a job are started by its own launcher (%s)", name,
+                              found->launcher);
+    if (!cb_built_in(*backend))
+        return cb_usage_error(options->command, "--backend %s: not in this build, which has: %s", name,
+                              cb_built_in_list());
+    if (over_hosts && !found->over_hosts)
+        return cb_usage_error(options->command, "--backend %s: ranks on several hosts need %s", name,
+                              cobre_backend_name(usual));
+    return 0;
+}
+
+static int settle_size_over_hosts(struct run_options *options) {
+    if (options->size == 0)
+        options->size = options->hosts.slots;
+    if (options->size > options->hosts.slots)
+        return cb_usage_error(options->command, "-n %zu: the hosts have %zu slot%s", options->size,
+                              options->hosts.slots, options->hosts.slots == 1 ? "" : "s");
+    if (options->size > CB_MAX_RANKS)
+        return cb_usage_error(options->command, "the hosts have %zu slots, and a job has up to %d ranks: add -n",
+                              options->hosts.slots, CB_MAX_RANKS);
+    return 0;
+}
+
+int cb_settle(struct run_options *options, cobre_backend *backend) {
+    int code = settle_backend(options, backend);
+    if (code)
+        return code;
+    if (options->hosts.count)
+        return settle_size_over_hosts(options);
+    if (options->remote_shell || options->remote_cobre)
+        return cb_usage_error(options->command, "--remote-%s needs --hosts or --hostfile",
+                              options->remote_shell ? "shell" : "cobre");
+    if (options->size == 0)
+        options->size = cb_least(cb_usable_cores(), CB_MAX_RANKS);
+    return 0;
+}
