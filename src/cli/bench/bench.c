@@ -1,8 +1,9 @@
 /* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
 #include "cli/bench/measure.h"
+#include "cli/cli.h"
 #include "cli/json.h"
-#include "cli/run/job.h"
 #include "cli/run/self.h"
+#include "comm/parse.h"
 
 #include <math.h>
 #include <stdlib.h>
