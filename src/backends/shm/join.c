@@ -339,7 +339,7 @@ void cb_shm_release_job(struct cb_job *job) {
     if (job->claimed)
         cb_shm_release_rank(job);
     if (job->header)
-        cb_shm_unmap(job->header);
+        cb_shm_unmap(job->header, job->header->fixed_bytes);
     if (job->fd >= 0)
         close(job->fd);
     free(job);

@@ -124,7 +124,7 @@ static cobre_status reserve_together(struct cb_shm_comm *comm, const cb_call *ca
     if (!all.error)
         return COBRE_OK;
     if (extent->base)
-        cb_shm_unmap(extent->base);
+        cb_shm_unmap(extent->base, extent->bytes);
     if (comm->base.rank == 0)
         cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
     return refuse(comm, call, extent, &all);
@@ -147,7 +147,7 @@ void cb_shm_extent_free(struct cb_shm_comm *comm, struct cb_extent *extent) {
         return;
     struct cb_extent_header *header = extent->base;
     bool last = atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1;
-    cb_shm_unmap(extent->base);
+    cb_shm_unmap(extent->base, extent->bytes);
     if (last)
         cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
     extent->base = NULL;

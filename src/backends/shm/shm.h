@@ -141,8 +141,8 @@ struct cb_shm_comm {
 };
 
 /* mapping.c */
-void *cb_shm_map(int fd, off_t offset, size_t bytes);
-void cb_shm_unmap(void *base);
+void *cb_shm_map(int fd, off_t offset, size_t bytes); /* NULL: errno says why */
+void cb_shm_unmap(void *base, size_t bytes);
 /* Makes the pages of [offset, offset + bytes); 0 or errno, ENOSPC or ENOMEM when there are too few. */
 int cb_shm_reserve(int fd, off_t offset, size_t bytes);
 void cb_shm_punch(int fd, off_t offset, size_t bytes);
@@ -165,7 +165,6 @@ void cb_shm_publish(struct cb_shm_comm *comm, const cb_call *call);
 cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call);
 void cb_shm_leave(struct cb_shm_comm *comm); /* the others' waits for this rank end */
 cobre_status cb_shm_broken(struct cb_shm_comm *comm, const cb_call *call);
-extern double cb_shm_sleep_slice; /* seconds between two looks at who died; tests make it longer */
 
 /* Starts a collective: numbers it, or fails if the communicator is broken. */
 static inline cobre_status cb_shm_enter(struct cb_shm_comm *comm, const cb_call *call) {
