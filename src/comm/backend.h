@@ -130,6 +130,7 @@ typedef struct {
     const char *const *variables; /* that say who a rank is, NULL at the end; a rank's children must not inherit them */
     const char *const *signs;     /* auto takes the backend if one of them is set, NULL at the end; NULL: always */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
+    size_t most_ranks;            /* that a job can have; 0: it has no limit of its own */
     bool own_size;                /* it finds out by itself how many ranks there are, and holds the environment to it */
     bool over_hosts;              /* its ranks may run on several hosts */
 

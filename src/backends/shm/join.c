@@ -346,9 +346,6 @@ void cb_shm_release_job(struct cb_job *job) {
 }
 
 static cobre_status join(const cb_options *options, struct cb_job **result) {
-    if (options->size > CB_SHM_MAX_RANKS)
-        return CB_JOIN_ERROR(EINVAL, "use fewer ranks", "shm: %zu ranks are more than the %d that one node may have",
-                             options->size, CB_SHM_MAX_RANKS);
     struct cb_job *job = calloc(1, sizeof *job);
     if (!job)
         return cb_shm_no_room(NULL, "open", sizeof *job, 0, ENOMEM);

@@ -40,8 +40,7 @@
 #include "backends/shm/config.h"
 
 enum {
-    CB_SHM_LAYOUT = 3, /* raised when anything below changes, or how a call is cut into rounds */
-    CB_SHM_MAX_RANKS = 4096,
+    CB_SHM_LAYOUT = 4, /* raised when anything below changes, or how a call is cut into rounds */
     CB_SHM_MAX_CPUS = 1024,
     CB_LINE = 64,    /* a cache line */
     CB_SMALL = 32,   /* bytes of a payload that fits into the slot's own line */

@@ -12,8 +12,8 @@ static const char help[] =
     "\n"
     "Starts N ranks of a program, on this machine or on several, and stops them all when one fails.\n"
     "\n"
-    "  -n N                  number of ranks, 1 to 4096 (default: the cores that this process may use; with hosts,\n"
-    "                        all their slots)\n"
+    "  -n N                  number of ranks, 1 to 4096, shm at most 1024 (default: the cores that this process may\n"
+    "                        use; with hosts, all their slots)\n"
     "  --backend NAME        shm (default): one job over shared memory; tcp: one job over sockets (default with\n"
     "                        hosts); local: N jobs of one rank\n"
     "  --hosts LIST          start the ranks on these hosts, as in a:2,b:2 (host:slots), through ssh\n"
@@ -103,9 +103,15 @@ static int parse_option(int found, char **argv, struct run_options *options) {
     }
 }
 
-static size_t default_size(void) {
-    size_t cores = cb_usable_cores();
-    return cores < CB_MAX_RANKS ? cores : CB_MAX_RANKS;
+/* Of a job on this machine. */
+static int settle_size(struct run_options *options) {
+    size_t own_limit = cb_backend_at(options->backend)->most_ranks, most = own_limit ? own_limit : CB_MAX_RANKS;
+    if (options->size > most)
+        return cb_usage_error("run", "-n %zu: a job of %s has at most %zu ranks", options->size,
+                              cobre_backend_name(options->backend), most);
+    if (options->size == 0)
+        options->size = cb_least(cb_usable_cores(), most);
+    return 0;
 }
 
 static int settle_hosts(struct run_options *options) {
@@ -130,9 +136,8 @@ static int settle(struct run_options *options) {
     if (options->remote_shell || options->remote_cobre)
         return cb_usage_error("run", "--remote-%s needs --hosts or --hostfile",
                               options->remote_shell ? "shell" : "cobre");
-    if (options->size == 0)
-        options->size = default_size();
-    return options->backend == COBRE_AUTO ? parse_backend("shm", &options->backend) : 0;
+    int code = options->backend == COBRE_AUTO ? parse_backend("shm", &options->backend) : 0;
+    return code ? code : settle_size(options);
 }
 
 int cb_run_options(int argc, char **argv, struct run_options *options) {
