@@ -201,6 +201,16 @@ struct cb_details {
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
                       const struct cb_details *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* room.c: memory was asked for and could not be had. */
+struct cb_shortage {
+    const char *operation;
+    bool shared;           /* the memory that is missing is shared */
+    const char *where;     /* " on the node of rank 2"; NULL: here */
+    uint64_t asked, there; /* bytes */
+    int os_error;          /* why the system refused it; EFBIG: by the limit of file sizes */
+};
+cobre_status cb_no_room(const cobre_comm *comm, cobre_backend backend, const struct cb_shortage *lack);
+
 const char *cb_operation_name(unsigned operation);
 /* Writes "allreduce(sum, f64, count 4)" into text. */
 void cb_describe(const cb_fingerprint *print, char *text, size_t len);

@@ -1,7 +1,6 @@
 /* mapping.c: pages of the job's file: mapped, reserved before use, given back. */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -53,29 +52,4 @@ void cb_shm_punch(int fd, off_t offset, size_t bytes) {
 #else
     (void)fd, (void)offset, (void)bytes; /* the pages go with the file */
 #endif
-}
-
-cobre_status cb_shm_no_room(const cobre_comm *comm, const char *operation, uint64_t asked, uint64_t there,
-                            int os_error) {
-    char need[32], have[32];
-    struct cb_details details = {.operation = operation, .expected = asked, .actual = there, .os_error = os_error};
-    cb_bytes_text(asked, need);
-    if (os_error == EFBIG) {
-        details.suggestion = "raise the limit of file sizes: ulimit -f unlimited";
-        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
-                        "%s: %s of shared memory would make the job's file larger than its limit (ulimit -f)",
-                        operation, need);
-    }
-    if (there >= asked) {
-        details.suggestion = "raise the limits of this process (ulimit -v)";
-        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
-                        "%s: there is room for %s, but the system refused it: %s", operation, need, strerror(os_error));
-    }
-    details.suggestion =
-        "enlarge /dev/shm (docker run --shm-size=SIZE; mount -o remount,size=SIZE /dev/shm), raise the "
-        "memory limit of the container or job, or ask for less";
-    return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
-                    "%s: %s of shared memory is needed, but %s can be had (/dev/shm, MemAvailable and cgroup limit "
-                    "considered)",
-                    operation, need, cb_bytes_text(there, have));
 }

@@ -45,8 +45,12 @@ static void hear(const struct cb_shm_comm *comm, size_t rank, void *told, size_t
 
 static cobre_status refuse(const struct cb_shm_comm *comm, const cb_call *call, const struct cb_extent *extent,
                            const struct outcome *outcome) {
-    return cb_shm_no_room(&comm->base, cb_operation_name(call->print.operation), extent->bytes, outcome->there,
-                          outcome->error);
+    return cb_no_room(&comm->base, COBRE_SHM,
+                      &(struct cb_shortage){.operation = cb_operation_name(call->print.operation),
+                                            .shared = true,
+                                            .asked = extent->bytes,
+                                            .there = outcome->there,
+                                            .os_error = outcome->error});
 }
 
 /* Maps the extent and makes its header, before the others know of it. 0 or errno. */
@@ -179,7 +183,8 @@ cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = (struct cb_shm_comm *)base;
     struct cb_shm_comm *made = calloc(1, sizeof *made);
     if (!made)
-        return cb_shm_no_room(base, "split_local", sizeof *made, 0, ENOMEM);
+        return cb_no_room(base, COBRE_SHM,
+                          &(struct cb_shortage){.operation = "split_local", .asked = sizeof *made, .os_error = ENOMEM});
     cobre_status status =
         cb_shm_extent_create(comm, call, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &made->arena);
     if (status) {

@@ -145,8 +145,6 @@ void cb_shm_unmap(void *base, size_t bytes);
 /* Makes the pages of [offset, offset + bytes); 0 or errno, ENOSPC or ENOMEM when there are too few. */
 int cb_shm_reserve(int fd, off_t offset, size_t bytes);
 void cb_shm_punch(int fd, off_t offset, size_t bytes);
-cobre_status cb_shm_no_room(const cobre_comm *comm, const char *operation, uint64_t asked, uint64_t there,
-                            int os_error);
 
 /* liveness.c */
 int cb_shm_init_alive(pthread_mutex_t *alive);
