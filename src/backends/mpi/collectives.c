@@ -68,10 +68,10 @@ static int fold_block(struct cb_mpi_comm *comm, const cb_call *call, const char 
     for (size_t r = 0; r < ranks; r++) {
         comm->part_counts[r] = slice_count(comm, count, r);
         comm->part_displs[r] = slice_start(comm, count, r);
-        comm->counts[r] = (cb_mpi_count)comm->part_counts[r];
-        comm->displs[r] = (cb_mpi_displ)comm->part_displs[r];
-        comm->counts[ranks + r] = (cb_mpi_count)mine;
-        comm->displs[ranks + r] = (cb_mpi_displ)(r * mine);
+        comm->counts[r] = (int)comm->part_counts[r];
+        comm->displs[r] = (int)comm->part_displs[r];
+        comm->counts[ranks + r] = (int)mine;
+        comm->displs[ranks + r] = (int)(r * mine);
     }
     int code = cb_plugin_exchange(comm, send, comm->scratch, cb_plugin_type(call->type));
     if (code != MPI_SUCCESS)
