@@ -211,15 +211,16 @@ struct cb_shortage {
 };
 cobre_status cb_no_room(const cobre_comm *comm, cobre_backend backend, const struct cb_shortage *lack);
 
-const char *cb_operation_name(unsigned operation);
-/* Writes "allreduce(sum, f64, count 4)" into text. */
-void cb_describe(const cb_fingerprint *print, char *text, size_t len);
-
 /* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON must
  * stay JSON. */
 size_t cb_utf8_length(const unsigned char *text);
 
-/* failure.c: why a communicator broke. The same for all its ranks. */
+/* failure.c */
+const char *cb_operation_name(unsigned operation);
+/* Writes "allreduce(sum, f64, count 4)" into text. */
+void cb_describe(const cb_fingerprint *print, char *text, size_t len);
+
+/* Why a communicator broke. The same for all its ranks. */
 typedef struct {
     cobre_cause cause;
     uint32_t culprit;        /* UINT32_MAX: not known */
@@ -240,9 +241,6 @@ cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_
 size_t cb_usable_cores(void);    /* by affinity, cut by the cgroup's quota; at least 1 */
 uint64_t cb_memory_free(int fd); /* bytes that can be reserved now; fd >= 0: in the file system of fd */
 
-/* comm.c: stdout and stderr, as far as no other thread holds them. */
-void cb_flush_output(void);
-
 /* os.c */
 const char *cb_variable(const char *name); /* of the environment; an empty one counts as not set */
 void cb_set_number(const char *variable, uint64_t value);
@@ -257,6 +255,7 @@ static inline size_t cb_least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 const char *cb_bytes_text(uint64_t bytes, char text[32]); /* "1.5 GiB" */
+void cb_flush_output(void);                               /* stdout and stderr, as far as no other thread holds them */
 
 extern unsigned cb_fork_generation;
 #endif

@@ -42,12 +42,12 @@ static int give_up(struct cb_mpi_comm *comm, cobre_cause cause) {
 
 /* Tests without a pause for a millisecond, then with naps of a tenth of what has been waited. */
 static int finish(struct cb_mpi_comm *comm, int code, MPI_Request *request) {
-    double start = cb_core->now(), asked = start;
+    double start = cb_now(), asked = start;
     for (int done = 0; code == MPI_SUCCESS;) {
         code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS || done)
             break;
-        double now = cb_core->now(), waited = now - start;
+        double now = cb_now(), waited = now - start;
         if (now - asked > 0.02) {
             asked = now;
             if (comm->base.interrupted && comm->base.interrupted(comm->base.interrupted_arg))
@@ -56,7 +56,7 @@ static int finish(struct cb_mpi_comm *comm, int code, MPI_Request *request) {
                 return give_up(comm, COBRE_CAUSE_STALLED);
         }
         if (waited > 1e-3)
-            cb_core->nap(waited < 0.05 ? waited / 10 : 5e-3);
+            cb_nap(waited < 0.05 ? waited / 10 : 5e-3);
     }
     return code;
 }
@@ -77,7 +77,7 @@ static int send_piece(struct cb_mpi_comm *comm, void *buffer, int count, MPI_Dat
 
 int cb_plugin_send_all(struct cb_mpi_comm *comm, void *buffer, size_t count, cobre_type type, size_t root,
                        MPI_Comm on) {
-    for (char *at = buffer;; at += MOST * cb_core->type_size(type), count -= MOST) {
+    for (char *at = buffer;; at += MOST * cb_type_size(type), count -= MOST) {
         int code = send_piece(comm, at, count < MOST ? (int)count : MOST, cb_plugin_type(type), (int)root, on);
         if (code != MPI_SUCCESS || count <= MOST)
             return code;
@@ -116,7 +116,7 @@ static int gather_now(struct cb_mpi_comm *comm, const void *send, int count, voi
 /* Too much for one call: one part after the other, each from its rank to all. */
 static int gather_in_turn(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
                           const size_t *displs, cobre_type type, MPI_Comm on, size_t members, size_t me) {
-    size_t size = cb_core->type_size(type);
+    size_t size = cb_type_size(type);
     char *parts = recv;
     int code = MPI_SUCCESS;
     if (send)
@@ -130,7 +130,7 @@ static int gather_in_turn(struct cb_mpi_comm *comm, const void *send, void *recv
 /* The parts are small, but places on this rank are beyond an int: gathered side by side, then put there. */
 static int gather_packed(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
                          const size_t *displs, cobre_type type, MPI_Comm on, size_t members, size_t me) {
-    size_t size = cb_core->type_size(type), total = 0;
+    size_t size = cb_type_size(type), total = 0;
     for (size_t r = 0; r < members; total += counts[r++])
         comm->displs[r] = (int)total;
     char *parts = recv, *packed = malloc(total * size + 1);
@@ -158,7 +158,7 @@ int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *rec
     }
     if (n == 1) { /* MPICH 4.0.2 overlooks the place of an only part */
         if (send && total)
-            memmove((char *)recv + displs[0] * cb_core->type_size(type), send, total * cb_core->type_size(type));
+            memmove((char *)recv + displs[0] * cb_type_size(type), send, total * cb_type_size(type));
         return MPI_SUCCESS;
     }
     if (total > MOST)

@@ -27,8 +27,6 @@ struct cb_mpi_comm {
 
 enum { CB_MPI_SMALLEST = 64 };
 
-extern const cb_mpi_core *cb_core;
-
 /* The start of every operation: is the communicator usable, and, when checked, do the ranks of `on` make this call? */
 cobre_status cb_plugin_enter(struct cb_mpi_comm *comm, const cb_call *call, MPI_Comm on);
 
