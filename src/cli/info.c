@@ -21,6 +21,7 @@ static const char help[] =
 
 #define COUNT(NAME, name, ...) +1
 enum { BACKENDS = 1 COBRE_BACKEND_MAP(COUNT, ) }; /* with COBRE_AUTO */
+#undef COUNT
 
 struct facts {
     bool chosen; /* otherwise the choice fails, with cobre_last_error() */
