@@ -129,7 +129,7 @@ typedef struct {
 typedef struct {
     size_t struct_size;          /* sizeof(cobre_config); lets the struct grow */
     cobre_backend backend;       /* COBRE_AUTO: mpi if launched by one, else tcp, shm, local by what is set below */
-    size_t rank, size;           /* shm, tcp: this rank, number of ranks */
+    size_t rank, size;           /* shm, tcp: this rank, number of ranks (shm: at most 1024) */
     const char *shm_name;        /* shm: "/name", the same on all ranks */
     const char *tcp_coordinator; /* tcp: host of rank 0 */
     const char *tcp_bind;        /* tcp, rank 0: where to listen */

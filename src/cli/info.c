@@ -29,6 +29,7 @@ const struct command_line cb_line_info = {.command = "info", .intro = intro, .ta
 
 #define COUNT(NAME, name, ...) +1
 enum { BACKENDS = 1 COBRE_BACKEND_MAP(COUNT, ) }; /* with COBRE_AUTO */
+#undef COUNT
 
 struct facts {
     bool chosen; /* otherwise the choice fails, with cobre_last_error() */

@@ -132,6 +132,7 @@ typedef struct {
     const char *const *signs;     /* auto takes the backend if one of them is set, NULL at the end; NULL: always */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
     bool alone;                   /* one process each; whoever asks for it by name means that */
+    size_t most_ranks;            /* that a job can have; 0: it has no limit of its own */
     const char *launcher;         /* that starts its ranks and tells them how many there are; NULL: `cobre run` */
     bool over_hosts;              /* its ranks may run on several hosts */
     bool default_here;            /* `cobre run` takes it when all ranks are on one machine */
@@ -203,15 +204,26 @@ struct cb_details {
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
                       const struct cb_details *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-const char *cb_operation_name(unsigned operation);
-/* Writes "allreduce(sum, f64, count 4)" into text. */
-void cb_describe(const cb_fingerprint *print, char *text, size_t len);
+/* room.c: memory was asked for and could not be had. */
+struct cb_shortage {
+    const char *operation;
+    bool shared;           /* the memory that is missing is shared */
+    const char *where;     /* " on the node of rank 2"; NULL: here */
+    uint64_t asked, there; /* bytes */
+    int os_error;          /* why the system refused it; EFBIG: by the limit of file sizes */
+};
+cobre_status cb_no_room(const cobre_comm *comm, cobre_backend backend, const struct cb_shortage *lack);
 
 /* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON must
  * stay JSON. */
 size_t cb_utf8_length(const unsigned char *text);
 
-/* failure.c: why a communicator broke. The same for all its ranks. */
+/* failure.c */
+const char *cb_operation_name(unsigned operation);
+/* Writes "allreduce(sum, f64, count 4)" into text. */
+void cb_describe(const cb_fingerprint *print, char *text, size_t len);
+
+/* Why a communicator broke. The same for all its ranks. */
 typedef struct {
     cobre_cause cause;
     uint32_t culprit;        /* UINT32_MAX: not known */
@@ -232,9 +244,6 @@ cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_
 size_t cb_usable_cores(void);    /* by affinity, cut by the cgroup's quota; at least 1 */
 uint64_t cb_memory_free(int fd); /* bytes that can be reserved now; fd >= 0: in the file system of fd */
 
-/* comm.c: stdout and stderr, as far as no other thread holds them. */
-void cb_flush_output(void);
-
 /* os.c */
 const char *cb_variable(const char *name); /* of the environment; an empty one counts as not set */
 void cb_set_number(const char *variable, uint64_t value);
@@ -249,6 +258,7 @@ static inline size_t cb_least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 const char *cb_bytes_text(uint64_t bytes, char text[32]); /* "1.5 GiB" */
+void cb_flush_output(void);                               /* stdout and stderr, as far as no other thread holds them */
 
 extern unsigned cb_fork_generation;
 #endif

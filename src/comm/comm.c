@@ -136,19 +136,6 @@ cobre_status cobre_comm_free(cobre_comm **comm) {
     return COBRE_OK;
 }
 
-/* Another thread may hold the stream for ever, waiting for input or output. */
-static void flush_if_free(FILE *stream) {
-    if (ftrylockfile(stream) == 0) {
-        fflush_unlocked(stream);
-        funlockfile(stream);
-    }
-}
-
-void cb_flush_output(void) {
-    flush_if_free(stdout);
-    flush_if_free(stderr);
-}
-
 void cobre_abort(cobre_comm *comm, int code, const char *text) {
     if (!text)
         text = "no reason given";

@@ -39,44 +39,6 @@ const char *cobre_cause_name(cobre_cause cause) {
     return "?";
 }
 
-const char *cb_operation_name(unsigned operation) {
-    switch (operation) {
-#define OPERATION_NAME(CODE, name)                                                                                     \
-    case CB_##CODE: return #name;
-        CB_CALL_MAP(OPERATION_NAME, OPERATION_NAME)
-#undef OPERATION_NAME
-    default: return "?";
-    }
-}
-
-void cb_describe(const cb_fingerprint *print, char *text, size_t len) {
-    const char *name = cb_operation_name(print->operation);
-    const char *type = cobre_type_name((cobre_type)print->type);
-    uint64_t count = print->count;
-    switch (print->operation) {
-    case CB_BROADCAST:
-        snprintf(text, len, "%s(%s, count %" PRIu64 ", root %" PRIu32 ")", name, type, count, print->root);
-        break;
-    case CB_ALLREDUCE:
-        snprintf(text, len, "%s(%s, %s, count %" PRIu64 ")", name, cb_op_name((cobre_op)print->op), type, count);
-        break;
-    case CB_ALLGATHERV:
-        snprintf(text, len, "%s(%s, %" PRIu64 " elements in all, counts #%08" PRIx32 ")", name, type, count,
-                 (uint32_t)print->detail);
-        break;
-    case CB_ALLGATHERV_REGION:
-        snprintf(text, len, "%s(%s, %" PRIu64 " elements in all, region, counts and displs #%08" PRIx32 ")", name, type,
-                 count, (uint32_t)print->detail);
-        break;
-    case CB_REGION_CREATE:
-        snprintf(text, len, "%s(%s, count %" PRIu64 ", flags %u)", name, type, count, print->flags);
-        break;
-    case CB_REGION_FENCE:
-    case CB_REGION_SEAL: snprintf(text, len, "%s(region %" PRIu64 ")", name, print->detail); break;
-    default: snprintf(text, len, "%s()", name);
-    }
-}
-
 /* The pipe to the launcher, -1 if there is none. Looked for once, at the first open, when it is still what the launcher
  * meant; from then on it does not reach programs that this one starts. */
 static int launcher_pipe = -1;

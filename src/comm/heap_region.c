@@ -3,7 +3,6 @@
  * Anonymous pages are promised freely and missed later, by a kill. So we look at what there is first, and then have the
  * pages made while an error can still be returned. */
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "comm/backend.h"
@@ -20,18 +19,9 @@ static void touch(char *data, size_t bytes) {
 }
 
 cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error) {
-    char need[32], have[32];
-    struct cb_details details = {
-        .operation = "region_create", .expected = asked, .actual = there, .os_error = os_error};
-    cb_bytes_text(asked, need);
-    if (there >= asked) {
-        details.suggestion = "raise the limits of this process (ulimit -v)";
-        return cb_error(comm, comm->backend, COBRE_ALLOCATION_FAILED, &details,
-                        "region_create: there is room for %s, but the system refused it: %s", need, strerror(os_error));
-    }
-    details.suggestion = "make the region smaller, free memory, or raise the memory limit of the container or job";
-    return cb_error(comm, comm->backend, COBRE_ALLOCATION_FAILED, &details,
-                    "the region needs %s, but %s of memory is free", need, cb_bytes_text(there, have));
+    return cb_no_room(
+        comm, comm->backend,
+        &(struct cb_shortage){.operation = "region_create", .asked = asked, .there = there, .os_error = os_error});
 }
 
 cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region) {

@@ -70,6 +70,19 @@ const char *cb_bytes_text(uint64_t bytes, char text[32]) {
     return text;
 }
 
+/* Another thread may hold the stream for ever, waiting for input or output. */
+static void flush_if_free(FILE *stream) {
+    if (ftrylockfile(stream) == 0) {
+        fflush_unlocked(stream);
+        funlockfile(stream);
+    }
+}
+
+void cb_flush_output(void) {
+    flush_if_free(stdout);
+    flush_if_free(stderr);
+}
+
 #ifdef SYS_mbind
 /* The set of memory nodes, "0-1,4", as a mask. */
 static unsigned long memory_nodes(void) {

@@ -97,12 +97,14 @@ cobre_status cb_read_seconds(cobre_backend backend, const char *name, double *va
 }
 
 cobre_status cb_check_ranks(const cb_options *options, const char *rank_from, const char *size_from) {
+    size_t own_limit = cb_backend_at(options->backend)->most_ranks, most = own_limit ? own_limit : MAX_RANKS;
     if (options->size == 0)
         return CB_REFUSE(options->backend, size_from, "set it to the number of ranks, at least 1",
                          "%s is 0, but a job has at least one rank", size_from);
-    if (options->size > MAX_RANKS)
-        return CB_REFUSE(options->backend, size_from, "use fewer ranks", "%s is %zu; there can be at most %d ranks",
-                         size_from, options->size, MAX_RANKS);
+    if (options->size > most)
+        return CB_REFUSE(options->backend, size_from, "use fewer ranks",
+                         "%s is %zu, but a job of %s has at most %zu ranks", size_from, options->size,
+                         cobre_backend_name(options->backend), most);
     if (options->rank >= options->size)
         return CB_REFUSE(options->backend, rank_from, "ranks count from 0 to size - 1",
                          "%s is %zu, but %s is %zu: ranks go from 0 to %zu", rank_from, options->rank, size_from,

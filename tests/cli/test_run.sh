@@ -170,9 +170,16 @@ refused() { # refused TEXT ARGUMENTS...
     gone "$scratch/started" || fail "something was started"
 }
 
+# The most that shm has: a slice of a reduction is then one line, and the last rank has none.
+case_most_ranks() { # slow
+    cobre run -n 1024 "$helpers/rank" reduce=150000 gather=150000 broadcast=150000
+    code_is 0
+}
+
 case_bad_options() {
     refused "1 to 4096" -n 0
     refused "1 to 4096" -n 100000
+    refused "a job of shm has at most 1024 ranks" -n 1025
     refused "not a whole number" -n 99999999999999999999999
     refused "not a whole number" -n x
     refused "not a whole number" -n 4x

@@ -72,6 +72,34 @@ static void allgatherv_over_4gib(kit *k) {
     free(expected);
 }
 
+/* Small parts at places that an int cannot hold, counted in elements or in bytes; of a part once in its place already. */
+static void gather_apart(kit *k, cobre_type type, size_t gap, bool in_place) {
+    enum { COUNT = 1000 };
+    layout l = {.extent = 0};
+    uint64_t send[COUNT], expected[COUNT];
+    for (size_t r = 0; r < k->size; r++)
+        l.counts[r] = COUNT;
+    layout_place(k, &l, 3, gap);
+    size_t size = reference_size(type), bytes = l.extent * size;
+    uint8_t *recv = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(recv != MAP_FAILED);
+    void *mine = in_place ? recv + l.displs[k->rank] * size : (void *)send;
+    reference_fill(mine, type, 0, COUNT, reference_sequence(k->seed, k->rank));
+    CHECK_OK(cobre_allgatherv(k->comm, mine, COUNT, recv, l.extent, l.counts, l.displs, type));
+    for (size_t r = 0; r < k->size; r++) {
+        reference_fill(expected, type, 0, COUNT, reference_sequence(k->seed, r));
+        CHECK_BYTES(recv + l.displs[r] * size, expected, COUNT * size);
+    }
+    munmap(recv, bytes);
+}
+
+static void allgatherv_far_apart(kit *k) {
+    for (int in_place = 0; in_place < 2; in_place++) {
+        gather_apart(k, COBRE_U8, (size_t)1 << 31, in_place);
+        gather_apart(k, COBRE_F64, (size_t)1 << 29, in_place);
+    }
+}
+
 static void allreduce_over_2g_elements(kit *k) {
     if (takes_too_long())
         SKIP(k, "takes too long here");
@@ -92,6 +120,7 @@ static void allreduce_over_2g_elements(kit *k) {
 const kit_case huge_cases[] = {
     KIT_CASE_WITH(broadcast_over_4gib, .ranks = "2"),
     KIT_CASE_WITH(allgatherv_over_4gib, .ranks = "2"),
+    KIT_CASE_WITH(allgatherv_far_apart, .ranks = "2,3"),
     KIT_CASE_WITH(allreduce_over_2g_elements, .ranks = "2"),
     KIT_END,
 };

@@ -16,7 +16,7 @@ void must(cobre_status status);
 void mark(const char *name, const char *text);
 
 /* A collective on `count` words: allgatherv of a part from each rank, broadcast from rank 1 % size, or allreduce. */
-enum { MAX_RANKS = 16 };
+enum { MAX_RANKS = 1024 };
 typedef struct {
     char kind; /* g, b, r */
     size_t count;

@@ -425,8 +425,10 @@ static void config_shm(void) {
     config.shm_name = "no-slash";
     refuse_config(&config, COBRE_INITIALIZATION_FAILED, "config.shm_name");
     config = shm_config();
+    config.size = 1025;
+    refuse_config(&config, COBRE_INITIALIZATION_FAILED, "at most 1024 ranks");
     config.size = SIZE_MAX;
-    refuse_config(&config, COBRE_INITIALIZATION_FAILED, "ranks");
+    refuse_config(&config, COBRE_INITIALIZATION_FAILED, "at most 1024 ranks");
 }
 
 /* Who passes a config does not depend on COBRE_ variables; auto still looks for a launcher of MPI. */

@@ -20,10 +20,13 @@ if(COBRE_MPI)
             ${folder}/calls.c
             ${folder}/collectives.c
             ${folder}/plugin.c
-            ${folder}/region.c)
+            ${folder}/region.c
+            $<TARGET_OBJECTS:cobre-core>)
         target_include_directories(cobre-mpi-${mpi} PRIVATE include src)
         target_compile_definitions(cobre-mpi-${mpi} PRIVATE _GNU_SOURCE)
-        target_link_libraries(cobre-mpi-${mpi} PRIVATE cobre-flags PkgConfig::${mpi})
+        target_link_libraries(cobre-mpi-${mpi} PRIVATE cobre-flags PkgConfig::${mpi} Threads::Threads)
+        target_link_options(cobre-mpi-${mpi} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/${folder}/plugin.map)
+        set_target_properties(cobre-mpi-${mpi} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/plugin.map)
         list(APPEND mpi_plugins cobre-mpi-${mpi})
     endforeach()
     # In the build tree programs are in several folders; the loader finds the plugins by this.

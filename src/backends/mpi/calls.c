@@ -1,8 +1,8 @@
 /* calls.c: MPI's collectives as this backend needs them: with counts of any size, and with a way to end.
  *
- * Counts: with an MPI of version 4 the _c calls, which take any place. Still, what is longer than 2^27 elements goes in
- * pieces: before version 4 a count is an int, libraries compute bytes in an int as well, and MPI_Allgatherv_c of MPICH
- * 4.0.2 silently delivers the length of a part modulo 2^32. Which way is taken depends only on what all ranks agree on.
+ * Counts: MPI's are ints, and libraries compute bytes in an int as well, so what is longer than 2^27 elements goes in
+ * pieces. The _c calls of MPI 4 are no help: MPI_Allgatherv_c of MPICH 4.0.2 silently delivers the length of a part modulo
+ * 2^32. Which way is taken depends only on what all ranks agree on, but for gather_packed, which is the same call to MPI.
  *
  * Ending: a blocking collective of MPI cannot be left. When the program has an interrupted hook or a stall limit, we
  * start the non-blocking one and test it, with naps, between looks at the hook; it costs latency, so only then. A
@@ -42,12 +42,12 @@ static int give_up(struct cb_mpi_comm *comm, cobre_cause cause) {
 
 /* Tests without a pause for a millisecond, then with naps of a tenth of what has been waited. */
 static int finish(struct cb_mpi_comm *comm, int code, MPI_Request *request) {
-    double start = cb_core->now(), asked = start;
+    double start = cb_now(), asked = start;
     for (int done = 0; code == MPI_SUCCESS;) {
         code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS || done)
             break;
-        double now = cb_core->now(), waited = now - start;
+        double now = cb_now(), waited = now - start;
         if (now - asked > 0.02) {
             asked = now;
             if (comm->base.interrupted && comm->base.interrupted(comm->base.interrupted_arg))
@@ -56,7 +56,7 @@ static int finish(struct cb_mpi_comm *comm, int code, MPI_Request *request) {
                 return give_up(comm, COBRE_CAUSE_STALLED);
         }
         if (waited > 1e-3)
-            cb_core->nap(waited < 0.05 ? waited / 10 : 5e-3);
+            cb_nap(waited < 0.05 ? waited / 10 : 5e-3);
     }
     return code;
 }
@@ -77,7 +77,7 @@ static int send_piece(struct cb_mpi_comm *comm, void *buffer, int count, MPI_Dat
 
 int cb_plugin_send_all(struct cb_mpi_comm *comm, void *buffer, size_t count, cobre_type type, size_t root,
                        MPI_Comm on) {
-    for (char *at = buffer;; at += MOST * cb_core->type_size(type), count -= MOST) {
+    for (char *at = buffer;; at += MOST * cb_type_size(type), count -= MOST) {
         int code = send_piece(comm, at, count < MOST ? (int)count : MOST, cb_plugin_type(type), (int)root, on);
         if (code != MPI_SUCCESS || count <= MOST)
             return code;
@@ -95,30 +95,28 @@ int cb_plugin_gather_equal(struct cb_mpi_comm *comm, const void *send, size_t by
 /* Everybody to everybody, by comm->counts and displs: those of the sends, and behind them those of the receives. */
 int cb_plugin_exchange(struct cb_mpi_comm *comm, const void *send, void *recv, MPI_Datatype type) {
     MPI_Request request;
-    const cb_mpi_count *counts = comm->counts, *recv_counts = counts + comm->base.size;
-    const cb_mpi_displ *displs = comm->displs, *recv_displs = displs + comm->base.size;
+    const int *counts = comm->counts, *recv_counts = counts + comm->base.size;
+    const int *displs = comm->displs, *recv_displs = displs + comm->base.size;
     if (!must_look(comm))
-        return CB_LARGE(MPI_Alltoallv)(send, counts, displs, type, recv, recv_counts, recv_displs, type, comm->world);
-    return finish(comm,
-                  CB_LARGE(MPI_Ialltoallv)(send, counts, displs, type, recv, recv_counts, recv_displs, type,
-                                           comm->world, &request),
-                  &request);
+        return MPI_Alltoallv(send, counts, displs, type, recv, recv_counts, recv_displs, type, comm->world);
+    return finish(
+        comm, MPI_Ialltoallv(send, counts, displs, type, recv, recv_counts, recv_displs, type, comm->world, &request),
+        &request);
 }
 
-static int gather_now(struct cb_mpi_comm *comm, const void *send, cb_mpi_count count, void *recv, MPI_Datatype type,
+static int gather_now(struct cb_mpi_comm *comm, const void *send, int count, void *recv, MPI_Datatype type,
                       MPI_Comm on) {
     MPI_Request request;
     if (!must_look(comm))
-        return CB_LARGE(MPI_Allgatherv)(send, count, type, recv, comm->counts, comm->displs, type, on);
-    return finish(comm,
-                  CB_LARGE(MPI_Iallgatherv)(send, count, type, recv, comm->counts, comm->displs, type, on, &request),
+        return MPI_Allgatherv(send, count, type, recv, comm->counts, comm->displs, type, on);
+    return finish(comm, MPI_Iallgatherv(send, count, type, recv, comm->counts, comm->displs, type, on, &request),
                   &request);
 }
 
 /* Too much for one call: one part after the other, each from its rank to all. */
 static int gather_in_turn(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
                           const size_t *displs, cobre_type type, MPI_Comm on, size_t members, size_t me) {
-    size_t size = cb_core->type_size(type);
+    size_t size = cb_type_size(type);
     char *parts = recv;
     int code = MPI_SUCCESS;
     if (send)
@@ -132,14 +130,14 @@ static int gather_in_turn(struct cb_mpi_comm *comm, const void *send, void *recv
 /* The parts are small, but places on this rank are beyond an int: gathered side by side, then put there. */
 static int gather_packed(struct cb_mpi_comm *comm, const void *send, void *recv, const size_t *counts,
                          const size_t *displs, cobre_type type, MPI_Comm on, size_t members, size_t me) {
-    size_t size = cb_core->type_size(type), total = 0;
+    size_t size = cb_type_size(type), total = 0;
     for (size_t r = 0; r < members; total += counts[r++])
-        comm->displs[r] = (cb_mpi_displ)total;
+        comm->displs[r] = (int)total;
     char *parts = recv, *packed = malloc(total * size + 1);
     if (!packed)
         return MPI_ERR_NO_MEM;
-    int code = gather_now(comm, send ? send : parts + displs[me] * size, (cb_mpi_count)counts[me], packed,
-                          cb_plugin_type(type), on);
+    int code =
+        gather_now(comm, send ? send : parts + displs[me] * size, (int)counts[me], packed, cb_plugin_type(type), on);
     for (size_t r = 0; r < members && code == MPI_SUCCESS; r++)
         if (counts[r])
             memcpy(parts + displs[r] * size, packed + (size_t)comm->displs[r] * size, counts[r] * size);
@@ -155,17 +153,17 @@ int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *rec
     for (size_t r = 0; r < n; r++) {
         total += counts[r];
         end = counts[r] && displs[r] > end ? displs[r] : end;
-        comm->counts[r] = (cb_mpi_count)counts[r];
-        comm->displs[r] = counts[r] ? (cb_mpi_displ)displs[r] : 0;
+        comm->counts[r] = (int)counts[r];
+        comm->displs[r] = counts[r] ? (int)displs[r] : 0;
     }
     if (n == 1) { /* MPICH 4.0.2 overlooks the place of an only part */
         if (send && total)
-            memmove((char *)recv + displs[0] * cb_core->type_size(type), send, total * cb_core->type_size(type));
+            memmove((char *)recv + displs[0] * cb_type_size(type), send, total * cb_type_size(type));
         return MPI_SUCCESS;
     }
     if (total > MOST)
         return gather_in_turn(comm, send, recv, counts, displs, type, on, n, me);
-    if (!CB_MPI_HAS_LARGE && end > INT_MAX)
+    if (end > INT_MAX)
         return gather_packed(comm, send, recv, counts, displs, type, on, n, me);
-    return gather_now(comm, send ? send : MPI_IN_PLACE, (cb_mpi_count)counts[me], recv, cb_plugin_type(type), on);
+    return gather_now(comm, send ? send : MPI_IN_PLACE, (int)counts[me], recv, cb_plugin_type(type), on);
 }

@@ -37,7 +37,7 @@ cobre_status cb_plugin_allgatherv(cobre_comm *base, const cb_call *call) {
         return status;
     char *recv = call->recv ? call->recv : comm->scratch;
     const void *send = call->count ? call->send : comm->scratch;
-    if (call->count && send == recv + call->displs[base->rank] * cb_core->type_size(call->type))
+    if (call->count && send == recv + call->displs[base->rank] * cb_type_size(call->type))
         send = NULL;
     int code = cb_plugin_gather_parts(comm, send, recv, call->counts, call->displs, call->type, comm->world);
     return code == MPI_SUCCESS ? COBRE_OK : cb_plugin_fail(comm, call, "MPI_Allgatherv", code);
@@ -49,7 +49,7 @@ static int fold_all(struct cb_mpi_comm *comm, const cb_call *call, size_t bytes)
         return code;
     memcpy(call->recv, comm->scratch, bytes);
     for (size_t r = 1; r < comm->base.size; r++)
-        cb_core->fold(call->type, call->op, call->recv, comm->scratch + r * bytes, call->count);
+        cb_fold(call->type, call->op, call->recv, comm->scratch + r * bytes, call->count);
     return code;
 }
 
@@ -63,27 +63,27 @@ static size_t slice_count(const struct cb_mpi_comm *comm, size_t count, size_t r
 }
 
 static int fold_block(struct cb_mpi_comm *comm, const cb_call *call, const char *send, char *recv, size_t count) {
-    size_t ranks = comm->base.size, size = cb_core->type_size(call->type);
+    size_t ranks = comm->base.size, size = cb_type_size(call->type);
     size_t mine = slice_count(comm, count, comm->base.rank);
     for (size_t r = 0; r < ranks; r++) {
         comm->part_counts[r] = slice_count(comm, count, r);
         comm->part_displs[r] = slice_start(comm, count, r);
-        comm->counts[r] = (cb_mpi_count)comm->part_counts[r];
-        comm->displs[r] = (cb_mpi_displ)comm->part_displs[r];
-        comm->counts[ranks + r] = (cb_mpi_count)mine;
-        comm->displs[ranks + r] = (cb_mpi_displ)(r * mine);
+        comm->counts[r] = (int)comm->part_counts[r];
+        comm->displs[r] = (int)comm->part_displs[r];
+        comm->counts[ranks + r] = (int)mine;
+        comm->displs[ranks + r] = (int)(r * mine);
     }
     int code = cb_plugin_exchange(comm, send, comm->scratch, cb_plugin_type(call->type));
     if (code != MPI_SUCCESS)
         return code;
     for (size_t r = 1; r < ranks; r++)
-        cb_core->fold(call->type, call->op, comm->scratch, comm->scratch + r * mine * size, mine);
+        cb_fold(call->type, call->op, comm->scratch, comm->scratch + r * mine * size, mine);
     return cb_plugin_gather_parts(comm, comm->scratch, recv, comm->part_counts, comm->part_displs, call->type,
                                   comm->world);
 }
 
 static int fold_slices(struct cb_mpi_comm *comm, const cb_call *call) {
-    size_t size = cb_core->type_size(call->type);
+    size_t size = cb_type_size(call->type);
     size_t block = (comm->scratch_bytes / size - comm->base.size) / comm->base.size * comm->base.size;
     int code = MPI_SUCCESS;
     for (size_t done = 0; done < call->count && code == MPI_SUCCESS; done += block) {
@@ -95,7 +95,7 @@ static int fold_slices(struct cb_mpi_comm *comm, const cb_call *call) {
 
 cobre_status cb_plugin_allreduce(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
-    size_t bytes = call->count * cb_core->type_size(call->type);
+    size_t bytes = call->count * cb_type_size(call->type);
     cobre_status status = cb_plugin_enter(comm, call, comm->world);
     if (status)
         return status;

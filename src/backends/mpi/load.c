@@ -47,22 +47,6 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 static const cb_mpi_plugin *plugin;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static const cb_mpi_core core = {
-    .error = cb_error,
-    .report_failure = cb_report_failure,
-    .find_mismatch = cb_find_mismatch,
-    .operation_name = cb_operation_name,
-    .fold = cb_fold,
-    .type_size = cb_type_size,
-    .memory_free = cb_memory_free,
-    .page_size = cb_page_size,
-    .interleave = cb_interleave,
-    .flush = cb_flush_output,
-    .bytes_text = cb_bytes_text,
-    .now = cb_now,
-    .nap = cb_nap,
-};
-
 static const char *sign_of(const struct maker *maker) {
     for (const char *const *sign = maker->signs; *sign; sign++)
         if (cb_variable(*sign))
@@ -166,7 +150,7 @@ static cobre_status find_plugin(const cb_options *options) {
                           "this process uses the plugin of %s already, and one process uses one MPI", library);
     } else if (!status && !plugin) {
         plugin = chosen;
-        plugin->start(&core);
+        plugin->start(cb_error);
     }
     pthread_mutex_unlock(&lock);
     return status;

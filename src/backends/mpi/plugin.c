@@ -5,6 +5,7 @@
  * the launcher, which takes it for a failure. An MPI that the program has initialised is the program's to finalise.
  *
  * Everything runs on our own duplicate of MPI_COMM_WORLD, where errors are returned. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 enum { SCRATCH_BYTES = 4 << 20 };
 
-const cb_mpi_core *cb_core;
+static cb_mpi_error *error_of_libcobre;
 
 static struct {
     pid_t initialised_by; /* this process, if we did it */
@@ -22,8 +23,18 @@ static struct {
     _Atomic bool broken;  /* one of them */
 } process;
 
-static void start(const cb_mpi_core *core) {
-    cb_core = core;
+static void start(cb_mpi_error *error) {
+    error_of_libcobre = error;
+}
+
+cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
+                      const struct cb_details *details, const char *format, ...) {
+    char text[sizeof((cobre_error){0}.message)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return error_of_libcobre(comm, backend, status, details, "%s", text);
 }
 
 /* The first line, and of that the part before a comma: "Open MPI v4.1.4", "MPICH Version: 4.0.2". */
@@ -69,7 +80,7 @@ cobre_status cb_plugin_fail(struct cb_mpi_comm *comm, const cb_call *call, const
         snprintf(comm->failure.text, sizeof comm->failure.text, "%s: %s", what, text);
     }
     process.broken = true;
-    return cb_core->report_failure(&comm->base, (cb_operation)call->print.operation, comm->sequence, &comm->failure);
+    return cb_report_failure(&comm->base, (cb_operation)call->print.operation, comm->sequence, &comm->failure);
 }
 
 static const cb_fingerprint *call_of(const void *comm, size_t rank) {
@@ -89,7 +100,7 @@ static cobre_status compare(struct cb_mpi_comm *comm, const cb_call *call, MPI_C
     if (same)
         return COBRE_OK;
     cb_failure *failure = &comm->failure;
-    cb_core->find_mismatch(failure, (size_t)members, call_of, comm);
+    cb_find_mismatch(failure, (size_t)members, call_of, comm);
     if (on == comm->node) { /* ranks of the node: their numbers in the job are what the user knows */
         failure->culprit = (uint32_t)comm->node_members[failure->culprit];
         failure->rank_a = (uint32_t)comm->node_members[failure->rank_a];
@@ -100,8 +111,8 @@ static cobre_status compare(struct cb_mpi_comm *comm, const cb_call *call, MPI_C
 
 cobre_status cb_plugin_enter(struct cb_mpi_comm *comm, const cb_call *call, MPI_Comm on) {
     if (cb_plugin_finalised()) {
-        const char *name = cb_core->operation_name(call->print.operation);
-        return cb_core->error(
+        const char *name = cb_operation_name(call->print.operation);
+        return cb_error(
             &comm->base, COBRE_MPI, COBRE_INVALID_COMMUNICATOR,
             &(struct cb_details){.operation = name, .suggestion = "call MPI_Finalize after the last call of cobre"},
             "%s: MPI has been finalised", name);
@@ -225,9 +236,8 @@ static int make(MPI_Comm parent, bool one_node, bool check, struct cb_mpi_comm *
 }
 
 static cobre_status refuse(int code, const char *advice, const char *text) {
-    return cb_core->error(NULL, COBRE_MPI, COBRE_INITIALIZATION_FAILED,
-                          &(struct cb_details){.operation = "open", .mpi_error = code, .suggestion = advice}, "%s",
-                          text);
+    return cb_error(NULL, COBRE_MPI, COBRE_INITIALIZATION_FAILED,
+                    &(struct cb_details){.operation = "open", .mpi_error = code, .suggestion = advice}, "%s", text);
 }
 
 static cobre_status initialise(void) {
@@ -277,7 +287,7 @@ static void free_comm(cobre_comm *base) {
 static void abort_job(cobre_comm *base, int code, const char *text) {
     const struct cb_mpi_comm *comm = (const struct cb_mpi_comm *)base;
     fprintf(stderr, "cobre: rank %zu aborted with code %d: %s\n", base->rank, code, text);
-    cb_core->flush(); /* MPI_Abort does not come back */
+    cb_flush_output(); /* MPI_Abort does not come back */
     process.broken = true;
     if (!cb_plugin_finalised())
         MPI_Abort(comm->world, code & 0xff ? code & 0xff : 1);

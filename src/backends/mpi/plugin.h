@@ -6,19 +6,6 @@
 
 #include "backends/mpi/mpi.h"
 
-/* Counts and places above INT_MAX: where the library has the calls of MPI 4, they take them as they are. */
-#if MPI_VERSION >= 4
-#define CB_LARGE(call) call##_c
-typedef MPI_Count cb_mpi_count;
-typedef MPI_Aint cb_mpi_displ;
-enum { CB_MPI_HAS_LARGE = 1 };
-#else
-#define CB_LARGE(call) call
-typedef int cb_mpi_count;
-typedef int cb_mpi_displ;
-enum { CB_MPI_HAS_LARGE = 0 };
-#endif
-
 struct cb_mpi_comm {
     cobre_comm base;
     MPI_Comm world;   /* our own duplicate: all ranks of this communicator */
@@ -32,16 +19,13 @@ struct cb_mpi_comm {
     cb_failure failure; /* cause set: broken */
     /* Room for a call, so that no call has to find any: */
     cb_fingerprint *prints;            /* one a rank */
-    cb_mpi_count *counts;              /* two a rank */
-    cb_mpi_displ *displs;              /* two a rank */
+    int *counts, *displs;              /* two a rank */
     size_t *part_counts, *part_displs; /* one a rank */
     char *scratch;
     size_t scratch_bytes; /* at least CB_MPI_SMALLEST a rank */
 };
 
 enum { CB_MPI_SMALLEST = 64 };
-
-extern const cb_mpi_core *cb_core;
 
 /* The start of every operation: is the communicator usable, and, when checked, do the ranks of `on` make this call? */
 cobre_status cb_plugin_enter(struct cb_mpi_comm *comm, const cb_call *call, MPI_Comm on);

@@ -4,8 +4,9 @@
  * anything is asked of MPI, and all ranks agree to go on. The leader's share of the window holds everything; it has room
  * to begin at a page's start, each rank zeroes its slice (and so places its pages), and the window stays locked for
  * everyone until it is freed: loads and stores then need MPI_Win_sync and a barrier between them, nothing else. */
+#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ static MPI_Win window_of(const cobre_region *region) {
 
 static uint64_t shared_memory_free(void) {
     int fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    uint64_t there = cb_core->memory_free(fd);
+    uint64_t there = cb_memory_free(fd);
     if (fd >= 0)
         close(fd);
     return there;
@@ -32,7 +33,6 @@ static uint64_t shared_memory_free(void) {
 /* Is there room on every node? All ranks come to the same answer. */
 static cobre_status agree_on_room(struct cb_mpi_comm *comm, const cb_call *call, uint64_t bytes) {
     uint64_t mine = comm->base.node_rank == 0 ? shared_memory_free() : UINT64_MAX;
-    char need[32], have[32];
     int code = cb_plugin_gather_equal(comm, &mine, sizeof mine, comm->scratch, comm->world);
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Allgather", code);
@@ -42,14 +42,15 @@ static cobre_status agree_on_room(struct cb_mpi_comm *comm, const cb_call *call,
         least = there[r] < there[least] ? r : least;
     if (there[least] >= bytes)
         return COBRE_OK;
-    return cb_core->error(&comm->base, COBRE_MPI, COBRE_ALLOCATION_FAILED,
-                          &(struct cb_details){.operation = "region_create",
-                                               .expected = bytes,
-                                               .actual = there[least],
-                                               .suggestion = "make the region smaller, or /dev/shm larger (docker: "
-                                                             "--shm-size), or raise the memory limit of the job"},
-                          "the region needs %s, but on the node of rank %zu %s of shared memory is free",
-                          cb_core->bytes_text(bytes, need), least, cb_core->bytes_text(there[least], have));
+    char where[64];
+    snprintf(where, sizeof where, " on the node of rank %zu", least);
+    return cb_no_room(&comm->base, COBRE_MPI,
+                      &(struct cb_shortage){.operation = "region_create",
+                                            .shared = true,
+                                            .where = where,
+                                            .asked = bytes,
+                                            .there = there[least],
+                                            .os_error = ENOSPC});
 }
 
 static cobre_status fence(struct cb_mpi_comm *comm, const cb_call *call, const cobre_region *region) {
@@ -77,12 +78,12 @@ static int make_window(struct cb_mpi_comm *comm, size_t bytes, cobre_region *reg
     if (code == MPI_SUCCESS)
         code = MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
     if (code == MPI_SUCCESS)
-        region->data = base + (-(uintptr_t)base & (cb_core->page_size() - 1));
+        region->data = base + (-(uintptr_t)base & (cb_page_size() - 1));
     return code;
 }
 
 static void zero_own_slice(const struct cb_mpi_comm *comm, const cobre_region *region) {
-    size_t page = cb_core->page_size(), pages = region->mapped / page;
+    size_t page = cb_page_size(), pages = region->mapped / page;
     size_t first = pages * comm->base.node_rank / comm->base.node_size * page;
     size_t last = pages * (comm->base.node_rank + 1) / comm->base.node_size * page;
     memset((char *)region->data + first, 0, last - first);
@@ -91,7 +92,7 @@ static void zero_own_slice(const struct cb_mpi_comm *comm, const cobre_region *r
 cobre_status cb_plugin_region_create(cobre_comm *base, const cb_call *call) {
     cobre_region *region = call->region;
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
-    size_t page = cb_core->page_size();
+    size_t page = cb_page_size();
     region->mapped = (region->bytes / page + 1) * page;
     cobre_status status = cb_plugin_enter(comm, call, comm->world);
     if (!status)
@@ -102,7 +103,7 @@ cobre_status cb_plugin_region_create(cobre_comm *base, const cb_call *call) {
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Win_allocate_shared", code);
     if (call->print.flags & COBRE_REGION_INTERLEAVE && base->node_rank == 0)
-        cb_core->interleave(region->data, region->mapped);
+        cb_interleave(region->data, region->mapped);
     if (call->print.flags & COBRE_REGION_INTERLEAVE)
         status = fence(comm, call, region);
     zero_own_slice(comm, region);
@@ -149,7 +150,7 @@ static int exchange_nodes(struct cb_mpi_comm *comm, const cb_call *call) {
     if (join_parts(comm, call))
         return cb_plugin_gather_parts(comm, NULL, call->recv, comm->part_counts, comm->part_displs, call->type,
                                       comm->leaders);
-    size_t size = cb_core->type_size(call->type);
+    size_t size = cb_type_size(call->type);
     int code = MPI_SUCCESS;
     for (size_t r = 0; r < comm->base.size && code == MPI_SUCCESS; r++)
         if (call->counts[r])
@@ -160,7 +161,7 @@ static int exchange_nodes(struct cb_mpi_comm *comm, const cb_call *call) {
 
 cobre_status cb_plugin_allgatherv_region(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
-    size_t size = cb_core->type_size(call->type);
+    size_t size = cb_type_size(call->type);
     cobre_status status = cb_plugin_enter(comm, call, comm->world);
     if (status)
         return status;

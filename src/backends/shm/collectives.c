@@ -186,23 +186,24 @@ static cobre_status reduce_at_once(struct cb_shm_comm *comm, const cb_call *call
     return status;
 }
 
-/* How a large reduction is cut: blocks of R slices; a bulk area holds a block of operands and one slice of results. */
+/* How a large reduction is cut: a bulk area holds a block of operands and one of its R slices, for the results. */
 struct cut {
-    size_t bytes, block, slice, blocks;
+    size_t bytes, block, blocks;
 };
 
 static struct cut cut_of(const struct cb_shm_comm *comm, size_t bytes) {
-    size_t ranks = comm->base.size;
-    size_t slice = comm->bulk_bytes / (ranks + 1) / CB_LINE * CB_LINE;
-    return (struct cut){
-        .bytes = bytes, .block = ranks * slice, .slice = slice, .blocks = chunks_of(bytes, ranks * slice)};
+    size_t slice = cb_round_up(chunks_of(comm->bulk_bytes, comm->base.size + 1), CB_LINE);
+    size_t block =
+        comm->bulk_bytes - slice; /* so that the Rth part of it, rounded up to a line, is no larger than slice */
+    return (struct cut){.bytes = bytes, .block = block, .blocks = chunks_of(bytes, block)};
 }
 
 static size_t block_bytes(const struct cut *cut, size_t k) {
     return k < cut->blocks ? cb_least(cut->bytes - k * cut->block, cut->block) : 0;
 }
 
-/* Slice l of block k: its bytes, and where in the block it starts. A last, short block is shared out evenly as well. */
+/* Slice l of block k: its bytes, and where in the block it starts. A last, short block is shared out evenly as well. Where a
+ * block has fewer lines than there are ranks, the last ranks have nothing to fold. */
 static size_t slice_of(const struct cut *cut, size_t ranks, size_t k, size_t l, size_t *from) {
     size_t block = block_bytes(cut, k);
     size_t slice = cb_round_up(chunks_of(block, ranks), CB_LINE);
@@ -255,21 +256,6 @@ static cobre_status reduce_by_slices(struct cb_shm_comm *comm, const cb_call *ca
     return COBRE_OK;
 }
 
-/* With a thousand ranks and more a bulk area holds no slice for each: everyone folds everything, an area at a time. */
-static cobre_status reduce_by_areas(struct cb_shm_comm *comm, const cb_call *call, size_t bytes) {
-    size_t size = cb_type_size(call->type);
-    cobre_status status = COBRE_OK;
-    for (size_t done = 0, now; done < bytes && !status; done += now) {
-        now = cb_least(bytes - done, comm->bulk_bytes);
-        cb_call part = *call;
-        part.send = byte_of(call->send, done);
-        part.recv = byte_of(call->recv, done);
-        part.count = now / size;
-        status = reduce_at_once(comm, &part, now);
-    }
-    return status;
-}
-
 cobre_status cb_shm_allreduce(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
     size_t bytes = call->count * cb_type_size(call->type);
@@ -278,8 +264,7 @@ cobre_status cb_shm_allreduce(cobre_comm *base, const cb_call *call) {
         return status;
     if (bytes <= FOLD_ALL / base->size)
         return reduce_at_once(comm, call, bytes);
-    return comm->bulk_bytes / (base->size + 1) < CB_LINE ? reduce_by_areas(comm, call, bytes)
-                                                         : reduce_by_slices(comm, call, bytes);
+    return reduce_by_slices(comm, call, bytes);
 }
 
 cobre_status cb_shm_allgatherv_region(cobre_comm *base, const cb_call *call) {

@@ -96,6 +96,7 @@ const cb_backend cb_shm_backend = {
     .signs = (const char *const[]){NAME, NULL},
     .sizes = (const cb_size_sign[]){{.name = SIZE}, {.name = RANK, .is_rank = true}, {.name = NULL}},
     .default_here = true,
+    .most_ranks = CB_SHM_MAX_RANKS,
 #if COBRE_HAVE_SHM
     .from_environment = from_environment,
     .from_config = from_config,

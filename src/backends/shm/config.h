@@ -4,6 +4,8 @@
 
 #include "comm/backend.h"
 
+enum { CB_SHM_MAX_RANKS = 1024 };
+
 /* cb_options.own */
 struct cb_shm_options {
     const char *name; /* of the segment, with '/' */

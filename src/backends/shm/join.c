@@ -138,7 +138,9 @@ static cobre_status build_segment(struct cb_job *job, const char *name) {
     size_t bulk = choose_bulk(job->size, there), bytes = fixed_bytes(job->size, bulk);
     int error = cb_shm_reserve(job->fd, 0, bytes);
     if (error)
-        return cb_shm_no_room(NULL, "open", bytes, there, error);
+        return cb_no_room(NULL, COBRE_SHM,
+                          &(struct cb_shortage){
+                              .operation = "open", .shared = true, .asked = bytes, .there = there, .os_error = error});
     void *base = cb_shm_map(job->fd, 0, bytes);
     if (!base)
         return cb_shm_system_error("map", name);
@@ -339,19 +341,20 @@ void cb_shm_release_job(struct cb_job *job) {
     if (job->claimed)
         cb_shm_release_rank(job);
     if (job->header)
-        cb_shm_unmap(job->header);
+        cb_shm_unmap(job->header, job->header->fixed_bytes);
     if (job->fd >= 0)
         close(job->fd);
     free(job);
 }
 
+static cobre_status no_memory(size_t bytes) {
+    return cb_no_room(NULL, COBRE_SHM, &(struct cb_shortage){.operation = "open", .asked = bytes, .os_error = ENOMEM});
+}
+
 static cobre_status join(const cb_options *options, struct cb_job **result) {
-    if (options->size > CB_SHM_MAX_RANKS)
-        return CB_JOIN_ERROR(EINVAL, "use fewer ranks", "shm: %zu ranks are more than the %d that one node may have",
-                             options->size, CB_SHM_MAX_RANKS);
     struct cb_job *job = calloc(1, sizeof *job);
     if (!job)
-        return cb_shm_no_room(NULL, "open", sizeof *job, 0, ENOMEM);
+        return no_memory(sizeof *job);
     *job = (struct cb_job){.users = 1, .fd = -1, .rank = options->rank, .size = options->size};
     struct patience patience = {.options = options, .deadline = cb_now() + options->join_timeout_secs, .nap = 50e-6};
     cobre_status status = job->rank == 0 ? lead(job, &patience) : follow(job, &patience);
@@ -367,7 +370,7 @@ static cobre_status join(const cb_options *options, struct cb_job **result) {
 cobre_status cb_shm_open(const cb_options *options, cobre_comm **result) {
     struct cb_shm_comm *comm = calloc(1, sizeof *comm);
     if (!comm)
-        return cb_shm_no_room(NULL, "open", sizeof *comm, 0, ENOMEM);
+        return no_memory(sizeof *comm);
     cobre_status status = join(options, &comm->job);
     if (status) {
         free(comm);

@@ -1,112 +1,21 @@
-/* mapping.c: pages of the job's file: mapped once a process, reserved before use, given back.
- *
- * Several ranks of a job can live in one process, one a thread. They share a mapping, so that a race detector, which
- * knows memory by its address, sees them meet. */
+/* mapping.c: pages of the job's file: mapped, reserved before use, given back. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "backends/shm/shm.h"
 
 /* Reserve in steps: others take memory meanwhile, and a signal undoes what fallocate did in one call. */
 enum { STEP = 64 << 20, SMALLEST_STEP = 1 << 20 };
 
-struct mapping {
-    struct mapping *next;
-    dev_t device;
-    ino_t inode;
-    off_t offset;
-    size_t bytes;
-    unsigned users;
-    unsigned fork_generation; /* a child of fork() does not use its parent's */
-    void *base;
-};
-
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static struct mapping *mappings;
-
-/* In a child of fork(): the guard may have been held at that moment. */
-static void renew_guard(void) {
-    guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-}
-
-static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, renew_guard);
-}
-
-static void lock(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&guard);
-}
-
-static void unlock(void) {
-    pthread_mutex_unlock(&guard);
-}
-
-static struct mapping *find(const struct stat *file, off_t offset, size_t bytes) {
-    struct mapping *mapping = mappings;
-    while (mapping &&
-           !(mapping->inode == file->st_ino && mapping->device == file->st_dev && mapping->offset == offset &&
-             mapping->bytes == bytes && mapping->fork_generation == cb_fork_generation))
-        mapping = mapping->next;
-    return mapping;
-}
-
-static struct mapping *add(int fd, const struct stat *file, off_t offset, size_t bytes) {
-    struct mapping *mapping = malloc(sizeof *mapping);
-    if (!mapping)
-        return NULL;
-    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-    if (base == MAP_FAILED) {
-        free(mapping);
-        return NULL;
-    }
-    *mapping = (struct mapping){.next = mappings,
-                                .device = file->st_dev,
-                                .inode = file->st_ino,
-                                .offset = offset,
-                                .bytes = bytes,
-                                .fork_generation = cb_fork_generation,
-                                .base = base};
-    mappings = mapping;
-    return mapping;
-}
-
 void *cb_shm_map(int fd, off_t offset, size_t bytes) {
-    struct stat file;
-    void *base = NULL;
-    if (fstat(fd, &file) != 0)
-        return NULL;
-    lock();
-    struct mapping *mapping = find(&file, offset, bytes);
-    if (!mapping)
-        mapping = add(fd, &file, offset, bytes);
-    if (mapping) {
-        mapping->users++;
-        base = mapping->base;
-    }
-    unlock();
-    return base;
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    return base == MAP_FAILED ? NULL : base;
 }
 
-void cb_shm_unmap(void *base) {
-    lock();
-    struct mapping **link = &mappings;
-    while (*link && (*link)->base != base)
-        link = &(*link)->next;
-    struct mapping *mapping = *link;
-    if (mapping && --mapping->users == 0) {
-        *link = mapping->next;
-        munmap(base, mapping->bytes);
-        free(mapping);
-    }
-    unlock();
+void cb_shm_unmap(void *base, size_t bytes) {
+    munmap(base, bytes);
 }
 
 /* Growing a file beyond this limit (ulimit -f) is a deadly signal, not an error. */
@@ -143,29 +52,4 @@ void cb_shm_punch(int fd, off_t offset, size_t bytes) {
 #else
     (void)fd, (void)offset, (void)bytes; /* the pages go with the file */
 #endif
-}
-
-cobre_status cb_shm_no_room(const cobre_comm *comm, const char *operation, uint64_t asked, uint64_t there,
-                            int os_error) {
-    char need[32], have[32];
-    struct cb_details details = {.operation = operation, .expected = asked, .actual = there, .os_error = os_error};
-    cb_bytes_text(asked, need);
-    if (os_error == EFBIG) {
-        details.suggestion = "raise the limit of file sizes: ulimit -f unlimited";
-        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
-                        "%s: %s of shared memory would make the job's file larger than its limit (ulimit -f)",
-                        operation, need);
-    }
-    if (there >= asked) {
-        details.suggestion = "raise the limits of this process (ulimit -v)";
-        return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
-                        "%s: there is room for %s, but the system refused it: %s", operation, need, strerror(os_error));
-    }
-    details.suggestion =
-        "enlarge /dev/shm (docker run --shm-size=SIZE; mount -o remount,size=SIZE /dev/shm), raise the "
-        "memory limit of the container or job, or ask for less";
-    return cb_error(comm, COBRE_SHM, COBRE_ALLOCATION_FAILED, &details,
-                    "%s: %s of shared memory is needed, but %s can be had (/dev/shm, MemAvailable and cgroup limit "
-                    "considered)",
-                    operation, need, cb_bytes_text(there, have));
 }

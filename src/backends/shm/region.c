@@ -1,132 +1,148 @@
 /* region.c: extents of the job's file: shared regions, and the arenas of further communicators.
  *
- * To make one: rank 0 looks whether there is room, takes an offset, and tells (round 1). If there was none it looks again
- * (one round more): the others may have freed an extent only just before they entered. Each rank maps the extent and
- * reserves its slice of it, so that on a machine with several memory nodes the pages lie near the rank that claims that
- * slice; then all tell how it went (last round). If one of them failed, all let go, and rank 0 punches the extent out of
- * the file; otherwise the last to free it does. */
+ * To make one:
+ *   1. Rank 0 finds a place: it looks whether there is room, takes an offset, makes the header and tells (round 1). If it
+ *      found none it looks again (one round more): the others may have freed an extent only just before they entered.
+ *   2. Each rank maps the extent and reserves its slice of it, so that on a machine with several memory nodes the pages
+ *      lie near the rank that claims that slice.
+ *   3. All tell how it went (last round). If one of them failed, all let go, and rank 0 punches the extent out of the
+ *      file; otherwise the last to free it does. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/shm/shm.h"
 
-/* What ranks tell each other while they make an extent. */
-struct notice {
-    uint64_t offset;
+/* How a rank's part in making an extent went. */
+struct outcome {
+    int32_t error;  /* errno, 0: well */
     uint64_t there; /* bytes free, when error is set */
-    int32_t error;  /* errno, 0: done */
 };
-_Static_assert(sizeof(struct notice) <= CB_SMALL, "a notice fits a slot");
 
-static cobre_status exchange(struct cb_shm_comm *comm, const cb_call *call, const struct notice *mine) {
-    memcpy(cb_shm_payload(comm, comm->base.rank, comm->round + 1, sizeof *mine), mine, sizeof *mine);
+/* What rank 0 tells about the place. */
+struct place {
+    struct outcome outcome;
+    uint64_t offset; /* if it went well */
+};
+_Static_assert(sizeof(struct place) <= CB_SMALL, "it fits a slot");
+
+/* One round, in which this rank tells `mine`. If the communicator breaks in it, this rank alone frees the extent: the others
+ * may have it already, or still be reserving. */
+static cobre_status tell(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent, const void *mine,
+                         size_t bytes) {
+    memcpy(cb_shm_payload(comm, comm->base.rank, comm->round + 1, bytes), mine, bytes);
     cb_shm_publish(comm, call);
-    return cb_shm_await_all(comm, call);
+    cobre_status status = cb_shm_await_all(comm, call);
+    if (status)
+        cb_shm_extent_free(comm, extent);
+    return status;
 }
 
-static struct notice notice_of(const struct cb_shm_comm *comm, size_t rank) {
-    struct notice notice;
-    memcpy(&notice, cb_shm_payload(comm, rank, comm->round, sizeof notice), sizeof notice);
-    return notice;
-}
-
-/* The first rank's notice that tells of an error, or one that does not. */
-static struct notice worst_notice(const struct cb_shm_comm *comm) {
-    struct notice notice = {0};
-    for (size_t r = 0; r < comm->base.size && !notice.error; r++)
-        notice = notice_of(comm, r);
-    return notice;
-}
-
-/* Rank 0's part: room, an offset, and the header's page. */
-static struct notice place_extent(struct cb_shm_comm *comm, struct cb_extent *extent, bool interleaved) {
-    struct cb_job *job = comm->job;
-    struct notice notice = {.there = cb_memory_free(job->fd)};
-    if (extent->bytes > notice.there) {
-        notice.error = ENOSPC;
-        return notice;
-    }
-    notice.offset = atomic_fetch_add_explicit(&job->header->next_extent, extent->bytes, memory_order_relaxed);
-    extent->offset = (off_t)notice.offset;
-    notice.error = cb_shm_reserve(job->fd, extent->offset, cb_page_size());
-    if (notice.error)
-        return notice;
-    struct cb_extent_header *header = cb_shm_map(job->fd, extent->offset, extent->bytes);
-    if (!header) {
-        notice.error = errno;
-        return notice;
-    }
-    atomic_store_explicit(&header->attached, (uint32_t)comm->base.size, memory_order_relaxed);
-    extent->base = header;
-    if (interleaved)
-        cb_interleave(header, extent->bytes);
-    return notice;
-}
-
-/* Every rank's part: the mapping, and the pages of its slice of the data; the header's page is there already. */
-static struct notice reserve_slice(struct cb_shm_comm *comm, struct cb_extent *extent) {
-    size_t page = cb_page_size(), pages = extent->bytes / page - 1, size = comm->base.size, rank = comm->base.rank;
-    size_t first = page + pages * rank / size * page, last = page + pages * (rank + 1) / size * page;
-    int fd = comm->job->fd;
-    struct notice notice = {0};
-    if (!extent->base)
-        extent->base = cb_shm_map(fd, extent->offset, extent->bytes);
-    if (!extent->base)
-        notice.error = errno;
-    else
-        notice.error = cb_shm_reserve(fd, extent->offset + (off_t)first, last - first);
-    if (notice.error)
-        notice.there = cb_memory_free(fd);
-    return notice;
+/* What that rank told in the last round. */
+static void hear(const struct cb_shm_comm *comm, size_t rank, void *told, size_t bytes) {
+    memcpy(told, cb_shm_payload(comm, rank, comm->round, bytes), bytes);
 }
 
 static cobre_status refuse(const struct cb_shm_comm *comm, const cb_call *call, const struct cb_extent *extent,
-                           const struct notice *notice) {
-    return cb_shm_no_room(&comm->base, cb_operation_name(call->print.operation), extent->bytes, notice->there,
-                          notice->error);
+                           const struct outcome *outcome) {
+    return cb_no_room(&comm->base, COBRE_SHM,
+                      &(struct cb_shortage){.operation = cb_operation_name(call->print.operation),
+                                            .shared = true,
+                                            .asked = extent->bytes,
+                                            .there = outcome->there,
+                                            .os_error = outcome->error});
+}
+
+/* Maps the extent and makes its header, before the others know of it. 0 or errno. */
+static int make_header(struct cb_shm_comm *comm, struct cb_extent *extent) {
+    int fd = comm->job->fd, error = cb_shm_reserve(fd, extent->offset, cb_page_size());
+    if (error)
+        return error;
+    struct cb_extent_header *header = cb_shm_map(fd, extent->offset, extent->bytes);
+    if (!header)
+        return errno;
+    atomic_store_explicit(&header->attached, (uint32_t)comm->base.size, memory_order_relaxed);
+    extent->base = header;
+    return 0;
+}
+
+/* Rank 0, step 1. */
+static struct place take_place(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
+    struct cb_job *job = comm->job;
+    uint64_t there = cb_memory_free(job->fd);
+    if (extent->bytes > there)
+        return (struct place){.outcome = {.error = ENOSPC, .there = there}};
+    uint64_t offset = atomic_fetch_add_explicit(&job->header->next_extent, extent->bytes, memory_order_relaxed);
+    extent->offset = (off_t)offset;
+    int error = make_header(comm, extent);
+    if (error)
+        cb_shm_punch(job->fd, extent->offset, extent->bytes);
+    else if (call->print.flags & COBRE_REGION_INTERLEAVE)
+        cb_interleave(extent->base, extent->bytes);
+    return (struct place){.outcome = {.error = error, .there = there}, .offset = offset};
+}
+
+/* Step 1. */
+static cobre_status find_place(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
+    struct place place = {.outcome.error = ENOSPC};
+    for (int look = 0; look < 2 && place.outcome.error; look++) {
+        if (comm->base.rank == 0)
+            place = take_place(comm, call, extent);
+        cobre_status status = tell(comm, call, extent, &place, sizeof place);
+        if (status)
+            return status;
+        hear(comm, 0, &place, sizeof place);
+    }
+    if (place.outcome.error)
+        return refuse(comm, call, extent, &place.outcome);
+    extent->offset = (off_t)place.offset;
+    return COBRE_OK;
+}
+
+/* Step 2. The header's page is there already. */
+static struct outcome reserve_slice(struct cb_shm_comm *comm, struct cb_extent *extent) {
+    size_t page = cb_page_size(), pages = extent->bytes / page - 1, size = comm->base.size, rank = comm->base.rank;
+    size_t first = page + pages * rank / size * page, last = page + pages * (rank + 1) / size * page;
+    int fd = comm->job->fd, error;
+    if (rank != 0)
+        extent->base = cb_shm_map(fd, extent->offset, extent->bytes);
+    error = extent->base ? cb_shm_reserve(fd, extent->offset + (off_t)first, last - first) : errno;
+    return (struct outcome){.error = error, .there = error ? cb_memory_free(fd) : 0};
+}
+
+/* What the first rank that failed told; if none did, what the last one told. */
+static struct outcome first_failure(const struct cb_shm_comm *comm) {
+    struct outcome outcome = {0};
+    for (size_t r = 0; r < comm->base.size && !outcome.error; r++)
+        hear(comm, r, &outcome, sizeof outcome);
+    return outcome;
+}
+
+/* Steps 2 and 3. */
+static cobre_status reserve_together(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
+    struct outcome mine = reserve_slice(comm, extent);
+    cobre_status status = tell(comm, call, extent, &mine, sizeof mine);
+    if (status)
+        return status;
+    struct outcome all = first_failure(comm);
+    if (!all.error)
+        return COBRE_OK;
+    if (extent->base)
+        cb_shm_unmap(extent->base, extent->bytes);
+    if (comm->base.rank == 0)
+        cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
+    return refuse(comm, call, extent, &all);
 }
 
 cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call, size_t bytes,
                                   struct cb_extent *extent) {
     size_t page = cb_page_size();
     *extent = (struct cb_extent){.bytes = page + cb_round_up(bytes ? bytes : 1, page)};
-    struct notice notice = {0};
     cobre_status status = cb_shm_enter(comm, call);
-    if (status)
-        return status;
-    for (int look = 0; look < 2; look++) {
-        if (comm->base.rank == 0)
-            notice = place_extent(comm, extent, call->print.flags & COBRE_REGION_INTERLEAVE);
-        status = exchange(comm, call, &notice);
-        if (status)
-            goto let_go;
-        notice = notice_of(comm, 0);
-        if (!notice.error || notice.offset)
-            break;
-    }
-    extent->offset = (off_t)notice.offset;
-    if (notice.error) {
-        status = refuse(comm, call, extent, &notice);
-        goto let_go;
-    }
-    notice = reserve_slice(comm, extent);
-    status = exchange(comm, call, &notice);
-    if (status)
-        goto let_go;
-    notice = worst_notice(comm);
-    if (!notice.error)
-        return COBRE_OK;
-    status = refuse(comm, call, extent, &notice);
-let_go:
-    if (status != COBRE_ALLOCATION_FAILED) { /* the others may have it already, or still be reserving */
-        cb_shm_extent_free(comm, extent);
-        return status;
-    }
-    if (extent->base)
-        cb_shm_unmap(extent->base);
-    if (comm->base.rank == 0 && extent->offset)
-        cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
+    if (!status)
+        status = find_place(comm, call, extent);
+    if (!status)
+        status = reserve_together(comm, call, extent);
     return status;
 }
 
@@ -135,7 +151,7 @@ void cb_shm_extent_free(struct cb_shm_comm *comm, struct cb_extent *extent) {
         return;
     struct cb_extent_header *header = extent->base;
     bool last = atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1;
-    cb_shm_unmap(extent->base);
+    cb_shm_unmap(extent->base, extent->bytes);
     if (last)
         cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
     extent->base = NULL;
@@ -167,7 +183,8 @@ cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = (struct cb_shm_comm *)base;
     struct cb_shm_comm *made = calloc(1, sizeof *made);
     if (!made)
-        return cb_shm_no_room(base, "split_local", sizeof *made, 0, ENOMEM);
+        return cb_no_room(base, COBRE_SHM,
+                          &(struct cb_shortage){.operation = "split_local", .asked = sizeof *made, .os_error = ENOMEM});
     cobre_status status =
         cb_shm_extent_create(comm, call, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &made->arena);
     if (status) {

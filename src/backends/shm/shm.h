@@ -40,8 +40,7 @@
 #include "backends/shm/config.h"
 
 enum {
-    CB_SHM_LAYOUT = 3, /* raised when anything below changes, or how a call is cut into rounds */
-    CB_SHM_MAX_RANKS = 4096,
+    CB_SHM_LAYOUT = 4, /* raised when anything below changes, or how a call is cut into rounds */
     CB_SHM_MAX_CPUS = 1024,
     CB_LINE = 64,    /* a cache line */
     CB_SMALL = 32,   /* bytes of a payload that fits into the slot's own line */
@@ -141,13 +140,11 @@ struct cb_shm_comm {
 };
 
 /* mapping.c */
-void *cb_shm_map(int fd, off_t offset, size_t bytes);
-void cb_shm_unmap(void *base);
+void *cb_shm_map(int fd, off_t offset, size_t bytes); /* NULL: errno says why */
+void cb_shm_unmap(void *base, size_t bytes);
 /* Makes the pages of [offset, offset + bytes); 0 or errno, ENOSPC or ENOMEM when there are too few. */
 int cb_shm_reserve(int fd, off_t offset, size_t bytes);
 void cb_shm_punch(int fd, off_t offset, size_t bytes);
-cobre_status cb_shm_no_room(const cobre_comm *comm, const char *operation, uint64_t asked, uint64_t there,
-                            int os_error);
 
 /* liveness.c */
 int cb_shm_init_alive(pthread_mutex_t *alive);
@@ -165,7 +162,6 @@ void cb_shm_publish(struct cb_shm_comm *comm, const cb_call *call);
 cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call);
 void cb_shm_leave(struct cb_shm_comm *comm); /* the others' waits for this rank end */
 cobre_status cb_shm_broken(struct cb_shm_comm *comm, const cb_call *call);
-extern double cb_shm_sleep_slice; /* seconds between two looks at who died; tests make it longer */
 
 /* Starts a collective: numbers it, or fails if the communicator is broken. */
 static inline cobre_status cb_shm_enter(struct cb_shm_comm *comm, const cb_call *call) {

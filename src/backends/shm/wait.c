@@ -25,8 +25,7 @@
 #define SPIN_SECONDS 5e-6          /* no longer: who we wait for may have been woken on this core */
 #define YIELD_SECONDS 10e-3        /* a core that sleeps may wake up slow: with cold caches, or elsewhere on its host */
 #define CROWDED_YIELD_SECONDS 1e-3 /* on a core that another rank needs */
-
-double cb_shm_sleep_slice = 0.025;
+#define SLICE_SECONDS 25e-3        /* asleep, between two looks at who is gone */
 
 static inline void pause_core(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -61,7 +60,7 @@ static void wake(_Atomic uint32_t *word) {
 /* Until the word changes, a signal comes, or a slice of time has passed. */
 static void sleep_on(struct cb_door *door, _Atomic uint32_t *word, uint32_t value, double since) {
     (void)since;
-    struct timespec slice = cb_timespec(cb_shm_sleep_slice);
+    struct timespec slice = cb_timespec(SLICE_SECONDS);
     atomic_fetch_add_explicit(&door->sleepers, 1, memory_order_seq_cst);
     uint32_t seen = atomic_load_explicit(word, memory_order_seq_cst);
     if (seen != value)

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/run/self.h"
+#include "cobre/comm.h"
 #include "comm/parse.h"
 
 #include <math.h>

@@ -21,7 +21,8 @@ struct line {
 #define FIELD(member) CB_FIELD(struct line, member)
 static const struct cb_option rows[] = {
     {.name = "n",
-     .help = "number of ranks, up to 4096 (default: the cores that this process may use, or all slots of the hosts)",
+     .help = "number of ranks, up to 4096, of shm up to 1024 (default: the cores that this process may use, or all "
+             "slots of the hosts)",
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(options.size), .least = 1, .most = CB_MAX_RANKS}}},
     {.name = "backend",
      .help = "shm (default): one job over shared memory; tcp: one job over sockets (default with hosts); local: N jobs "

@@ -49,6 +49,16 @@ static int settle_size_over_hosts(struct run_options *options) {
     return 0;
 }
 
+static int settle_size_here(struct run_options *options, cobre_backend backend) {
+    size_t own_limit = cb_backend_at(backend)->most_ranks, most = own_limit ? own_limit : CB_MAX_RANKS;
+    if (options->size == 0)
+        options->size = cb_least(cb_usable_cores(), most);
+    if (options->size > most)
+        return cb_usage_error(options->command, "-n %zu: a job of %s has at most %zu ranks", options->size,
+                              cobre_backend_name(backend), most);
+    return 0;
+}
+
 int cb_settle(struct run_options *options, cobre_backend *backend) {
     int code = settle_backend(options, backend);
     if (code)
@@ -58,7 +68,5 @@ int cb_settle(struct run_options *options, cobre_backend *backend) {
     if (options->remote_shell || options->remote_cobre)
         return cb_usage_error(options->command, "--remote-%s needs --hosts or --hostfile",
                               options->remote_shell ? "shell" : "cobre");
-    if (options->size == 0)
-        options->size = cb_least(cb_usable_cores(), CB_MAX_RANKS);
-    return 0;
+    return settle_size_here(options, *backend);
 }
