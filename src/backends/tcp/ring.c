@@ -49,7 +49,7 @@ cobre_status cb_ring_allgatherv(struct cb_tcp_comm *comm, const cb_call *call) {
 
 cobre_status cb_ring_broadcast(struct cb_tcp_comm *comm, const cb_call *call) {
     size_t size = comm->base.size, rank = comm->base.rank, place = before(rank, call->root, size);
-    struct cb_piece whole = {call->recv, cb_bytes_of(call, call->count)};
+    struct cb_piece whole = cb_result_of(call);
     struct cb_flow flows[2];
     cb_flow_start(&flows[0], comm->previous, false, before(rank, 1, size), &whole, place > 0);
     cb_flow_start(&flows[1], comm->next, true, (rank + 1) % size, &whole, place + 1 < size);
@@ -99,7 +99,7 @@ cobre_status cb_ring_allreduce(struct cb_tcp_comm *comm, const cb_call *call) {
     bool is_first = rank == 0, is_last = rank + 1 == size;
     struct chain chain = {
         .call = call, .stage = comm->frames.stages, .bytes = cb_bytes_of(call, call->count), .is_last = is_last};
-    struct cb_piece operand = {(void *)(uintptr_t)call->send, chain.bytes}, result = {call->recv, chain.bytes};
+    struct cb_piece operand = cb_operand_of(call), result = cb_result_of(call);
     struct cb_piece *staged = cb_list_halves(chain.stage, chain.bytes, &halves);
     if (!staged)
         return cb_tcp_no_memory(comm, call);

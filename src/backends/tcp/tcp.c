@@ -22,13 +22,15 @@ static void close_one(int *fd) {
     *fd = -1;
 }
 
-void cb_tcp_close(struct cb_tcp_comm *comm) {
-    if (comm->base.rank && comm->data && comm->next != comm->data[0])
+/* Also in a fork's child: the parent's connections must end when the parent does. */
+void cb_tcp_close(cobre_comm *base) {
+    struct cb_tcp_comm *comm = tcp(base);
+    if (base->rank && comm->data && comm->next != comm->data[0])
         close_one(&comm->next);
-    if (comm->base.rank && comm->data && comm->previous != comm->data[0])
+    if (base->rank && comm->data && comm->previous != comm->data[0])
         close_one(&comm->previous);
     close_one(&comm->control);
-    for (size_t r = 0; r < comm->base.size && comm->data && comm->controls; r++) {
+    for (size_t r = 0; r < base->size && comm->data && comm->controls; r++) {
         close_one(&comm->controls[r]);
         close_one(&comm->data[r]);
     }
@@ -37,7 +39,7 @@ void cb_tcp_close(struct cb_tcp_comm *comm) {
 static void release(struct cb_tcp_comm *comm) {
     if (comm->watch)
         cb_watch_stop(comm->watch);
-    cb_tcp_close(comm);
+    cb_tcp_close(&comm->base);
     free(comm->data);
     free(comm->controls);
     free(comm->pids);
@@ -190,7 +192,7 @@ cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {
 }
 
 void cb_tcp_free(cobre_comm *base) {
-    cb_tcp_say_leave(tcp(base));
+    cb_tcp_say_leave(base);
     release(tcp(base));
 }
 

@@ -104,7 +104,6 @@ cobre_status cb_tcp_no_memory(struct cb_tcp_comm *comm, const cb_call *call);
 cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer); /* its connection ended */
 bool cb_tcp_alarm(struct cb_tcp_comm *comm); /* reads the alarm; true when the communicator is broken now */
 cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call);
-void cb_tcp_say_leave(struct cb_tcp_comm *comm);
 
 void cb_control_send(int fd, uint8_t tag, const cb_failure *failure);
 /* The next frame's tag, with *failure filled for FAILED; 0: nothing more now; -1: the connection ended, or nonsense
@@ -173,7 +172,6 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options);
 
 /* tcp.c */
 bool cb_tcp_interrupted(const cb_options *options);
-void cb_tcp_close(struct cb_tcp_comm *comm); /* all connections */
 
 #define CB_TCP_ERROR(error, advice, ...) CB_TCP_BLAME(COBRE_CAUSE_NONE, 0, error, advice, __VA_ARGS__)
 /* The same, with the rank to blame and why. */
