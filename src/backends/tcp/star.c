@@ -126,8 +126,7 @@ cobre_status cb_star_allgatherv(struct cb_tcp_comm *comm, const cb_call *call) {
 }
 
 /* An operation on as many elements as a stage holds, again and again. */
-static cobre_status by_stages(struct cb_tcp_comm *comm, const cb_call *call,
-                              cobre_status (*operation)(struct cb_tcp_comm *comm, const cb_call *call)) {
+static cobre_status by_stages(struct cb_tcp_comm *comm, const cb_call *call, cb_algorithm *operation) {
     size_t most = CB_TCP_STAGE / cb_type_size(call->type);
     cobre_status status = COBRE_OK;
     for (size_t first = 0; first < call->count && !status; first += most) {

@@ -51,6 +51,7 @@ static void release(struct cb_tcp_comm *comm) {
     free(comm);
 }
 
+/* The pieces: a head and one more for each call, a head and one a rank for the result. */
 static bool allocate_frames(struct cb_frames *frames, size_t rank, size_t size) {
     size_t stages = rank == 0 ? size : 1;
     frames->calls = calloc(size, sizeof *frames->calls);
@@ -76,15 +77,13 @@ static bool allocate(struct cb_tcp_comm *comm) {
     return comm->data && comm->controls && comm->pids && allocate_frames(&comm->frames, comm->base.rank, size);
 }
 
-typedef cobre_status algorithm(struct cb_tcp_comm *comm, const cb_call *call);
-
 /* The algorithms of an operation, by what they are for. */
 struct algorithms {
-    algorithm *alone;   /* one rank; NULL: it has nothing to do */
-    algorithm *pair;    /* two */
-    algorithm *small;   /* more, up to CB_TCP_SMALL bytes */
-    algorithm *large;   /* over the ring, when all have met */
-    algorithm *no_ring; /* large, where the ring could not be made */
+    cb_algorithm *alone;   /* one rank; NULL: it has nothing to do */
+    cb_algorithm *pair;    /* two */
+    cb_algorithm *small;   /* more, up to CB_TCP_SMALL bytes */
+    cb_algorithm *large;   /* over the ring, when all have met */
+    cb_algorithm *no_ring; /* large, where the ring could not be made */
 };
 
 static cobre_status copy_operand(struct cb_tcp_comm *comm, const cb_call *call) {

@@ -222,23 +222,14 @@ static inline struct cb_piece cb_part_of(const cb_call *call, size_t rank) {
 static inline void cb_put_own(const cb_call *call, struct cb_piece place) {
     cb_copy_result(call, place.base, call->send, place.bytes);
 }
+typedef cobre_status cb_algorithm(struct cb_tcp_comm *comm, const cb_call *call);
 /* Two ranks. meet: all have entered, with the same call. */
-cobre_status cb_pair_meet(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_pair_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_pair_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_pair_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
+cb_algorithm cb_pair_meet, cb_pair_broadcast, cb_pair_allreduce, cb_pair_allgatherv;
 /* More ranks, payloads that fit a stage. */
-cobre_status cb_star_meet(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_star_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_star_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_star_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
+cb_algorithm cb_star_meet, cb_star_broadcast, cb_star_allreduce, cb_star_allgatherv;
 /* Payloads of any size, stage by stage. */
-cobre_status cb_star_broadcast_stages(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_star_allreduce_stages(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_star_allgatherv_stages(struct cb_tcp_comm *comm, const cb_call *call);
+cb_algorithm cb_star_broadcast_stages, cb_star_allreduce_stages, cb_star_allgatherv_stages;
 /* Over the ring, after cb_star_meet. */
-cobre_status cb_ring_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_ring_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_ring_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
+cb_algorithm cb_ring_broadcast, cb_ring_allreduce, cb_ring_allgatherv;
 
 #endif
