@@ -98,6 +98,7 @@ struct cobre_region {
 };
 
 /* A config with its defaults filled in and its numbers checked. */
+enum { CB_OWN_ALIGNMENT = 16 };
 typedef struct {
     cobre_backend backend;
     size_t rank, size;
@@ -106,8 +107,20 @@ typedef struct {
     void *interrupted_arg;
     /* The backend's own settings, a struct of its choice that from_environment or from_config fills in and open reads. They
      * may hold a secret, and are wiped after open. */
-    _Alignas(16) unsigned char own[768];
+    _Alignas(CB_OWN_ALIGNMENT) unsigned char own[768];
 } cb_options;
+
+/* CB_OWN_OPTIONS(tcp): options->own is a struct cb_tcp_options, and cb_tcp_own(options) leads to it; cb_tcp_own_mut to fill
+ * it in. */
+#define CB_OWN_OPTIONS(name)                                                                                           \
+    _Static_assert(sizeof(struct cb_##name##_options) <= sizeof((cb_options *)NULL)->own, "the options have room");    \
+    _Static_assert(_Alignof(struct cb_##name##_options) <= CB_OWN_ALIGNMENT, "the room is aligned for it");            \
+    static inline const struct cb_##name##_options *cb_##name##_own(const cb_options *options) {                       \
+        return (const struct cb_##name##_options *)options->own;                                                       \
+    }                                                                                                                  \
+    static inline struct cb_##name##_options *cb_##name##_own_mut(cb_options *options) {                               \
+        return (struct cb_##name##_options *)options->own;                                                             \
+    }
 
 /* Variables of the environment that tell how many ranks there are, or that there are at least rank + 1. */
 typedef struct {

@@ -312,7 +312,7 @@ case_slow() {
 }
 declare -A slow=([2]=await=go) unread=([1]=await=go)
 
-# Hosts 2 and 3 cannot reach each other, so that all agree on the star: rank 0 sends the whole result to three.
+# Hosts 2 and 3 cannot reach each other, so that all agree on the star: rank 0 sends every part to all but its own rank.
 case_no_ring() {
     local sent from
     part 2 3
@@ -325,7 +325,7 @@ case_no_ring() {
     touch cut/go
     all_done cut $ranks
     sent=$(($(sent_by 0) - sent))
-    # A gather of 16 MB, one of 4 MB and the rest: over the ring less than 30 MB.
+    # Gathers of 16 and 4 MB, a broadcast and a reduction of 4 MB: 69 MB, over the ring 23 MB.
     [ $sent -gt 60000000 ] || fail "rank 0 sent $sent bytes: that is not the star"
 }
 

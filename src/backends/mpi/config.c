@@ -6,14 +6,13 @@
 #if COBRE_HAVE_MPI
 
 static cobre_status from_environment(cb_options *options) {
-    struct cb_mpi_options *own = (struct cb_mpi_options *)options->own;
+    struct cb_mpi_options *own = cb_mpi_own_mut(options);
     own->plugin = cb_variable(CB_ENV_MPI_PLUGIN);
     return cb_read_switch(COBRE_MPI, "COBRE_CHECK", &own->check);
 }
 
 static cobre_status from_config(const cobre_config *config, cb_options *options) {
-    *(struct cb_mpi_options *)options->own =
-        (struct cb_mpi_options){.plugin = config->mpi_plugin, .check = config->check};
+    *cb_mpi_own_mut(options) = (struct cb_mpi_options){.plugin = config->mpi_plugin, .check = config->check};
     return COBRE_OK;
 }
 

@@ -141,7 +141,7 @@ static cobre_status choose(const char *asked, const cb_mpi_plugin **chosen) {
 static cobre_status find_plugin(const cb_options *options) {
     const cb_mpi_plugin *chosen;
     pthread_mutex_lock(&lock);
-    cobre_status status = choose(((const struct cb_mpi_options *)options->own)->plugin, &chosen);
+    cobre_status status = choose(cb_mpi_own(options)->plugin, &chosen);
     if (!status && plugin && plugin != chosen) {
         char library[128];
         plugin->library(library, sizeof library);

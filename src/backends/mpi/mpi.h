@@ -37,5 +37,6 @@ struct cb_mpi_options {
     const char *plugin; /* NULL: by launcher */
     bool check;         /* compare calls */
 };
+CB_OWN_OPTIONS(mpi)
 
 #endif

@@ -268,7 +268,7 @@ static cobre_status open_world(const cb_options *options, cobre_comm **comm) {
     cobre_status status = initialise();
     if (status)
         return status;
-    int code = make(MPI_COMM_WORLD, false, ((const struct cb_mpi_options *)options->own)->check, &made);
+    int code = make(MPI_COMM_WORLD, false, cb_mpi_own(options)->check, &made);
     if (code != MPI_SUCCESS)
         return refuse(code, "see that there is memory, and room in /dev/shm",
                       "MPI could not make a communicator of our own");

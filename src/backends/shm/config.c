@@ -33,7 +33,7 @@ static cobre_status from_environment(cb_options *options) {
         return cb_missing(COBRE_SHM, list,
                           "let the launcher set them: cobre run -n 2 ./program; or by hand: " CB_ENV_BACKEND
                           "=shm " NAME "=/job " RANK "=0 " SIZE "=2 ./program");
-    struct cb_shm_options *own = (struct cb_shm_options *)options->own;
+    struct cb_shm_options *own = cb_shm_own_mut(options);
     own->name = cb_variable(NAME);
     cobre_status status = check_name(own->name, NAME);
     if (!status)
@@ -54,7 +54,7 @@ static cobre_status from_config(const cobre_config *config, cb_options *options)
                           : config->size   ? "config.shm_name"
                                            : "config.shm_name, config.size",
                           "set them in the config: {.backend = COBRE_SHM, .shm_name = \"/job\", .rank = 0, .size = 2}");
-    struct cb_shm_options *own = (struct cb_shm_options *)options->own;
+    struct cb_shm_options *own = cb_shm_own_mut(options);
     own->name = config->shm_name;
     options->rank = config->rank;
     options->size = config->size;

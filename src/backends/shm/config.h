@@ -10,10 +10,7 @@ enum { CB_SHM_MAX_RANKS = 1024 };
 struct cb_shm_options {
     const char *name; /* of the segment, with '/' */
 };
-
-static inline const char *cb_shm_own_name(const cb_options *options) {
-    return ((const struct cb_shm_options *)options->own)->name;
-}
+CB_OWN_OPTIONS(shm)
 
 cobre_status cb_shm_open(const cb_options *options, cobre_comm **comm);
 void cb_shm_free(cobre_comm *comm);

@@ -198,7 +198,7 @@ static cobre_status refuse_size(const struct cb_job_header *header, const struct
 /* The others, steps 1 to 3. A name may vanish or change between two looks: each look starts from the name. */
 static cobre_status find_segment(struct cb_job *job, struct patience *patience) {
     char path[256];
-    cb_shm_path(cb_shm_own_name(patience->options), path);
+    cb_shm_path(cb_shm_own(patience->options)->name, path);
     do {
         struct cb_job_header header = {0};
         enum cb_finding finding = cb_shm_find(path, &job->fd, &header);
@@ -207,7 +207,7 @@ static cobre_status find_segment(struct cb_job *job, struct patience *patience) 
                 return refuse_size(&header, job, path);
             void *base = cb_shm_map(job->fd, 0, header.fixed_bytes);
             if (!base)
-                return cb_shm_system_error("map", cb_shm_own_name(patience->options));
+                return cb_shm_system_error("map", cb_shm_own(patience->options)->name);
             use_header(job, base);
             atomic_load_explicit(&job->header->magic, memory_order_acquire); /* what rank 0 wrote before it */
             return COBRE_OK;
@@ -278,7 +278,7 @@ static void remove_dead_name(const struct cb_job *job, const struct patience *pa
     char path[256];
     struct stat file;
     double end = cb_now() + 5;
-    cb_shm_path(cb_shm_own_name(patience->options), path);
+    cb_shm_path(cb_shm_own(patience->options)->name, path);
     while (fstat(job->fd, &file) == 0 && file.st_nlink > 0 && cb_now() < end) {
         if (!cb_shm_is_alive(job->fd))
             cb_shm_remove_stale(path, job->fd);
@@ -312,10 +312,10 @@ static cobre_status await_ready(struct cb_job *job, struct patience *patience) {
 
 static cobre_status lead(struct cb_job *job, struct patience *patience) {
     char path[256];
-    cobre_status status = build_segment(job, cb_shm_own_name(patience->options));
+    cobre_status status = build_segment(job, cb_shm_own(patience->options)->name);
     if (!status)
         status = await_ranks(job, patience);
-    cb_shm_path(cb_shm_own_name(patience->options), path);
+    cb_shm_path(cb_shm_own(patience->options)->name, path);
     if (job->fd >= 0)
         cb_shm_drop_name(path, job->fd);
     if (!status)

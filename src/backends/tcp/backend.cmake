@@ -12,9 +12,10 @@ if(COBRE_TCP)
         ${folder}/accept.c
         ${folder}/control.c
         ${folder}/coordinator.c
+        ${folder}/exchange.c
         ${folder}/flow.c
-        ${folder}/hub.c
         ${folder}/net.c
+        ${folder}/pair.c
         ${folder}/ring.c
         ${folder}/star.c
         ${folder}/tcp.c

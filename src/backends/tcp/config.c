@@ -92,7 +92,7 @@ static void read_listener(size_t rank, struct cb_tcp_options *own) {
 }
 
 static cobre_status from_environment(cb_options *options) {
-    struct cb_tcp_options *own = (struct cb_tcp_options *)options->own;
+    struct cb_tcp_options *own = cb_tcp_own_mut(options);
     static const char *const needed[] = {RANK, SIZE, NULL};
     char list[128];
     cb_list_missing(needed, list, sizeof list);
@@ -125,7 +125,7 @@ static cobre_status from_environment(cb_options *options) {
 }
 
 static cobre_status from_config(const cobre_config *config, cb_options *options) {
-    struct cb_tcp_options *own = (struct cb_tcp_options *)options->own;
+    struct cb_tcp_options *own = cb_tcp_own_mut(options);
     if (config->size == 0 || (config->rank > 0 && !config->tcp_coordinator))
         return cb_missing(
             COBRE_TCP,
@@ -229,8 +229,8 @@ const cb_backend cb_tcp_backend = {
     .free = cb_tcp_free,
     .abort = cb_tcp_abort,
     .region_free = cb_heap_region_free,
-    .at_exit = cb_tcp_at_exit,
-    .after_fork = cb_tcp_after_fork,
+    .at_exit = cb_tcp_say_leave,
+    .after_fork = cb_tcp_close,
     .launch = launch,
     .launch_here = launch_here,
     .launch_rank = launch_rank,

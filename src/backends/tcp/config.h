@@ -12,16 +12,12 @@ struct cb_tcp_options {
     bool open;
     int listen_fd; /* from the launcher; -1: none */
 };
-_Static_assert(sizeof(struct cb_tcp_options) <= sizeof((cb_options *)NULL)->own, "the options have room for ours");
-
-static inline const struct cb_tcp_options *cb_tcp_own(const cb_options *options) {
-    return (const struct cb_tcp_options *)options->own;
-}
+CB_OWN_OPTIONS(tcp)
 
 cobre_status cb_tcp_open(const cb_options *options, cobre_comm **comm);
 void cb_tcp_free(cobre_comm *comm);
 void cb_tcp_abort(cobre_comm *comm, int code, const char *text);
-void cb_tcp_at_exit(cobre_comm *comm);
-void cb_tcp_after_fork(cobre_comm *comm);
+void cb_tcp_say_leave(cobre_comm *comm);
+void cb_tcp_close(cobre_comm *comm); /* all connections */
 
 #endif

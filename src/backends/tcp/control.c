@@ -145,20 +145,12 @@ cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t p
 
 /* To exit inside a collective, from another thread or a signal handler, is not leaving in order: the others wait for
  * us. */
-void cb_tcp_say_leave(struct cb_tcp_comm *comm) {
-    cb_failure deserted = {.cause = COBRE_CAUSE_PEER_LEFT, .culprit = (uint32_t)comm->base.rank};
+void cb_tcp_say_leave(cobre_comm *base) {
+    struct cb_tcp_comm *comm = (struct cb_tcp_comm *)base;
+    cb_failure deserted = {.cause = COBRE_CAUSE_PEER_LEFT, .culprit = (uint32_t)base->rank};
     const cb_failure *failure = atomic_load_explicit(&comm->inside, memory_order_relaxed) ? &deserted : NULL;
     if (comm->watch)
         cb_watch_say_leave(comm->watch, failure);
     else if (comm->control >= 0)
         cb_control_send(comm->control, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
-}
-
-void cb_tcp_at_exit(cobre_comm *comm) {
-    cb_tcp_say_leave((struct cb_tcp_comm *)comm);
-}
-
-/* The parent's connections must end when the parent does. */
-void cb_tcp_after_fork(cobre_comm *comm) {
-    cb_tcp_close((struct cb_tcp_comm *)comm);
 }

@@ -16,6 +16,7 @@
 struct gathering {
     struct cb_tcp_comm *comm;
     const cb_options *options;
+    const struct cb_tcp_options *own; /* among them */
     struct cb_door_keeper *keeper;
     cb_address *addresses; /* by rank */
     struct cb_listeners listeners;
@@ -24,13 +25,13 @@ struct gathering {
     double deadline;
 };
 
-static cobre_status refuse_port(const cb_options *options, const char *host, int error) {
+static cobre_status refuse_port(const char *host, uint16_t port, int error) {
     const char *advice = error == EADDRINUSE ? "choose another COBRE_TCP_PORT, or end the program that uses this one"
                          : error < 0
                              ? "set COBRE_TCP_BIND to a name or address of this host"
                              : "set COBRE_TCP_BIND to an address of this host and COBRE_TCP_PORT to a port above 1023";
-    return CB_TCP_ERROR(error > 0 ? error : 0, advice, "tcp: rank 0 cannot listen on %s port %u: %s", host,
-                        cb_tcp_own(options)->port, error < 0 ? gai_strerror(error) : strerror(error));
+    return CB_TCP_ERROR(error > 0 ? error : 0, advice, "tcp: rank 0 cannot listen on %s port %u: %s", host, port,
+                        error < 0 ? gai_strerror(error) : strerror(error));
 }
 
 /* Both loopback addresses, because `localhost` may lead to either; one of them may not be there. */
@@ -45,31 +46,27 @@ static void listen_on_loopback(struct cb_listeners *listeners, uint16_t port, in
 
 /* Without a token only this machine can be trusted. */
 static cobre_status open_listeners(struct gathering *gathering) {
-    const cb_options *options = gathering->options;
+    const struct cb_tcp_options *own = gathering->own;
     struct cb_listeners *listeners = &gathering->listeners;
-    uint16_t port = cb_tcp_own(options)->port;
-    bool beyond = cb_tcp_own(options)->token[0] || cb_tcp_own(options)->open;
+    uint16_t port = own->port;
+    bool beyond = own->token[0] || own->open;
     int error = 0;
-    if (cb_tcp_own(options)->listen_fd >= 0) {
-        fcntl(cb_tcp_own(options)->listen_fd, F_SETFL, O_NONBLOCK);
-        listeners->fds[listeners->count++] = cb_tcp_own(options)->listen_fd;
+    if (own->listen_fd >= 0) {
+        fcntl(own->listen_fd, F_SETFL, O_NONBLOCK);
+        listeners->fds[listeners->count++] = own->listen_fd;
         return COBRE_OK;
     }
-    if (cb_tcp_own(options)->bind && !beyond && !cb_net_is_loopback(cb_tcp_own(options)->bind))
+    if (own->bind && !beyond && !cb_net_is_loopback(own->bind))
         return CB_TCP_ERROR(
             0, "set COBRE_TCP_TOKEN to the same secret on all ranks, or COBRE_TCP_OPEN=1 to trust the network",
-            "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token", cb_tcp_own(options)->bind);
-    if (cb_tcp_own(options)->bind || beyond)
-        cb_net_listen(listeners, cb_tcp_own(options)->bind, &port, &error);
+            "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token", own->bind);
+    if (own->bind || beyond)
+        cb_net_listen(listeners, own->bind, &port, &error);
     else
         listen_on_loopback(listeners, port, &error);
     if (listeners->count)
         return COBRE_OK;
-    return refuse_port(options,
-                       cb_tcp_own(options)->bind ? cb_tcp_own(options)->bind
-                       : beyond                  ? "all addresses"
-                                                 : "loopback",
-                       error);
+    return refuse_port(own->bind ? own->bind : beyond ? "all addresses" : "loopback", own->port, error);
 }
 
 /* Where the guest can be reached for its ring link: where it comes from, at the port that it told. */
@@ -193,7 +190,7 @@ static cobre_status judge_and_seat(struct gathering *gathering, struct cb_guest 
     }
     cb_keeper_answer(gathering->keeper, guest, refusal);
     /* It knew the token, so it is one of ours, and the job cannot be what was meant. */
-    if (refusal == CB_REFUSED_SIZE && cb_tcp_own(gathering->options)->token[0]) {
+    if (refusal == CB_REFUSED_SIZE && gathering->own->token[0]) {
         char text[128];
         snprintf(text, sizeof text, "rank %u was told that there are %u ranks, rank 0 that there are %zu",
                  guest->hello.rank, guest->hello.size, comm->base.size);
@@ -258,6 +255,7 @@ static cobre_status tell(struct gathering *gathering) {
 cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options) {
     struct gathering gathering = {.comm = comm,
                                   .options = options,
+                                  .own = cb_tcp_own(options),
                                   .missing = 2 * (comm->base.size - 1),
                                   .deadline = cb_now() + options->join_timeout_secs};
     comm->pids[0] = getpid();
@@ -267,7 +265,7 @@ cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *optio
     cobre_status status = open_listeners(&gathering);
     cb_net_listen_unix(&gathering.listeners);
     gathering.addresses = calloc(comm->base.size, sizeof *gathering.addresses);
-    gathering.keeper = cb_keeper_open(&gathering.listeners, cb_tcp_own(options)->token, comm->base.size, gathering.job);
+    gathering.keeper = cb_keeper_open(&gathering.listeners, gathering.own->token, comm->base.size, gathering.job);
     if (!status && (!gathering.addresses || !gathering.keeper))
         status = CB_TCP_ERROR(ENOMEM, "free memory", "tcp: rank 0 is out of memory");
     if (!status)

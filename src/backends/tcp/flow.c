@@ -24,6 +24,14 @@ void cb_flow_start(struct cb_flow *flow, int fd, bool out, size_t peer, struct c
     flow->ready = flow->total;
 }
 
+struct cb_piece *cb_list_halves(unsigned char *stage, size_t bytes, size_t *count) {
+    *count = bytes / CB_TCP_HALF + (bytes % CB_TCP_HALF != 0);
+    struct cb_piece *pieces = malloc((*count + 1) * sizeof *pieces);
+    for (size_t i = 0; pieces && i < *count; i++)
+        pieces[i] = (struct cb_piece){stage + i % 2 * CB_TCP_HALF, cb_least(CB_TCP_HALF, bytes - i * CB_TCP_HALF)};
+    return pieces;
+}
+
 /* The next bytes that may move, as a vector. */
 static size_t gather_ready(const struct cb_flow *flow, struct iovec vector[PIECES_AT_ONCE]) {
     size_t left = flow->ready - flow->done, used = 0, at = flow->at;

@@ -22,13 +22,15 @@ static void close_one(int *fd) {
     *fd = -1;
 }
 
-void cb_tcp_close(struct cb_tcp_comm *comm) {
-    if (comm->base.rank && comm->data && comm->next != comm->data[0])
+/* Also in a fork's child: the parent's connections must end when the parent does. */
+void cb_tcp_close(cobre_comm *base) {
+    struct cb_tcp_comm *comm = tcp(base);
+    if (base->rank && comm->data && comm->next != comm->data[0])
         close_one(&comm->next);
-    if (comm->base.rank && comm->data && comm->previous != comm->data[0])
+    if (base->rank && comm->data && comm->previous != comm->data[0])
         close_one(&comm->previous);
     close_one(&comm->control);
-    for (size_t r = 0; r < comm->base.size && comm->data && comm->controls; r++) {
+    for (size_t r = 0; r < base->size && comm->data && comm->controls; r++) {
         close_one(&comm->controls[r]);
         close_one(&comm->data[r]);
     }
@@ -37,34 +39,103 @@ void cb_tcp_close(struct cb_tcp_comm *comm) {
 static void release(struct cb_tcp_comm *comm) {
     if (comm->watch)
         cb_watch_stop(comm->watch);
-    cb_tcp_close(comm);
+    cb_tcp_close(&comm->base);
     free(comm->data);
     free(comm->controls);
     free(comm->pids);
-    free(comm->frames.heads);
-    free(comm->frames.flows);
+    free(comm->frames.calls);
     free(comm->frames.pieces);
     free(comm->frames.prints);
-    free(comm->frames.payloads);
+    free(comm->frames.flows);
+    free(comm->frames.stages);
     free(comm);
 }
 
-/* Only rank 0 has payloads of all ranks to stage; the others have one neighbour's, or the pair's. */
+/* The pieces: a head and one more for each call, a head and one a rank for the result. */
+static bool allocate_frames(struct cb_frames *frames, size_t rank, size_t size) {
+    size_t stages = rank == 0 ? size : 1;
+    frames->calls = calloc(size, sizeof *frames->calls);
+    frames->pieces = calloc(2 * size + size + 1, sizeof *frames->pieces);
+    frames->prints = calloc(size, sizeof *frames->prints);
+    frames->flows = calloc(size, sizeof *frames->flows);
+    frames->stages = malloc(stages * (size_t)CB_TCP_STAGE);
+    if (!frames->calls || !frames->pieces || !frames->prints || !frames->flows || !frames->stages)
+        return false;
+    for (size_t r = 0; r < size; r++)
+        frames->calls[r].pieces = frames->pieces + 2 * r;
+    frames->result.pieces = frames->pieces + 2 * size;
+    return true;
+}
+
 static bool allocate(struct cb_tcp_comm *comm) {
-    size_t size = comm->base.size, stages = comm->base.rank == 0 ? size : 1;
-    struct cb_frames *frames = &comm->frames;
+    size_t size = comm->base.size;
     comm->data = malloc(size * sizeof *comm->data);
     comm->controls = malloc(size * sizeof *comm->controls);
     for (size_t r = 0; r < size && comm->data && comm->controls; r++)
         comm->data[r] = comm->controls[r] = -1;
     comm->pids = calloc(size, sizeof *comm->pids);
-    frames->heads = calloc(size + 1, sizeof *frames->heads);
-    frames->flows = calloc(size + 1, sizeof *frames->flows);
-    frames->pieces = calloc(3 * size + 4, sizeof *frames->pieces);
-    frames->prints = calloc(size, sizeof *frames->prints);
-    frames->payloads = malloc(stages * (size_t)CB_TCP_STAGE);
-    return comm->data && comm->controls && comm->pids && frames->heads && frames->flows && frames->pieces &&
-           frames->prints && frames->payloads;
+    return comm->data && comm->controls && comm->pids && allocate_frames(&comm->frames, comm->base.rank, size);
+}
+
+/* The algorithms of an operation, by what they are for. */
+struct algorithms {
+    cb_algorithm *alone;   /* one rank; NULL: it has nothing to do */
+    cb_algorithm *pair;    /* two */
+    cb_algorithm *small;   /* more, up to CB_TCP_SMALL bytes */
+    cb_algorithm *large;   /* over the ring, when all have met */
+    cb_algorithm *no_ring; /* large, where the ring could not be made */
+};
+
+static cobre_status copy_operand(struct cb_tcp_comm *comm, const cb_call *call) {
+    (void)comm;
+    cb_put_own(call, cb_result_of(call));
+    return COBRE_OK;
+}
+
+static cobre_status copy_part(struct cb_tcp_comm *comm, const cb_call *call) {
+    (void)comm;
+    cb_put_own(call, cb_part_of(call, 0));
+    return COBRE_OK;
+}
+
+static const struct algorithms barrier = {
+    .pair = cb_pair_meet,
+    .small = cb_star_meet,
+};
+static const struct algorithms broadcast = {
+    .pair = cb_pair_broadcast,
+    .small = cb_star_broadcast,
+    .large = cb_ring_broadcast,
+    .no_ring = cb_star_broadcast_stages,
+};
+static const struct algorithms allreduce = {
+    .alone = copy_operand,
+    .pair = cb_pair_allreduce,
+    .small = cb_star_allreduce,
+    .large = cb_ring_allreduce,
+    .no_ring = cb_star_allreduce_stages,
+};
+static const struct algorithms allgatherv = {
+    .alone = copy_part,
+    .pair = cb_pair_allgatherv,
+    .small = cb_star_allgatherv,
+    .large = cb_ring_allgatherv,
+    .no_ring = cb_star_allgatherv_stages,
+};
+
+/* bytes: of the largest frame that the star would need. */
+static cobre_status choose_and_run(struct cb_tcp_comm *comm, const cb_call *call, const struct algorithms *algorithms,
+                                   size_t bytes) {
+    if (comm->base.size == 1)
+        return algorithms->alone ? algorithms->alone(comm, call) : COBRE_OK;
+    if (comm->base.size == 2)
+        return algorithms->pair(comm, call);
+    if (bytes <= CB_TCP_SMALL)
+        return algorithms->small(comm, call);
+    if (!comm->ring)
+        return algorithms->no_ring(comm, call);
+    cobre_status status = cb_star_meet(comm, call);
+    return status ? status : algorithms->large(comm, call);
 }
 
 /* All ranks use the ring, or none; this is also the moment when everybody knows that everybody is in. */
@@ -80,7 +151,7 @@ static cobre_status agree_on_ring(struct cb_tcp_comm *comm) {
         .recv = &all,
     };
     comm->base.stall_secs = comm->timeout; /* while the job forms; the core sets the program's own limit after that */
-    cobre_status status = comm->base.size > 1 ? cb_star_allreduce(comm, &call) : COBRE_OK;
+    cobre_status status = choose_and_run(comm, &call, &allreduce, sizeof mine);
     comm->ring = all;
     if (status == COBRE_OK)
         return status;
@@ -120,7 +191,7 @@ cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {
 }
 
 void cb_tcp_free(cobre_comm *base) {
-    cb_tcp_say_leave(tcp(base));
+    cb_tcp_say_leave(base);
     release(tcp(base));
 }
 
@@ -134,66 +205,33 @@ void cb_tcp_abort(cobre_comm *base, int code, const char *text) {
         cb_control_send(comm->control, CB_TAG_FAILED, &failure);
 }
 
-/* Starts a collective: numbers it, or fails if the communicator is broken. What failed elsewhere since the last one is
- * seen here for rank 0, whose watcher knows; the others find it when they wait. */
-static cobre_status enter(struct cb_tcp_comm *comm, const cb_call *call) {
+/* Numbers a collective and runs it, unless the communicator is broken. What failed elsewhere since the last one is seen
+ * here for rank 0, whose watcher knows; the others find it when they wait. */
+static cobre_status run(cobre_comm *base, const cb_call *call, const struct algorithms *algorithms, size_t bytes) {
+    struct cb_tcp_comm *comm = tcp(base);
     comm->sequence++;
     if (comm->failure.cause != COBRE_CAUSE_NONE || (comm->watch && cb_tcp_alarm(comm)))
         return cb_tcp_broken(comm, call);
-    return COBRE_OK;
-}
-
-typedef cobre_status way(struct cb_tcp_comm *comm, const cb_call *call);
-
-static cobre_status go(struct cb_tcp_comm *comm, const cb_call *call, bool small, way *star, way *ring, way *hub) {
-    if (small)
-        return star(comm, call);
-    cobre_status status = cb_star_meet(comm, call);
-    return status ? status : comm->ring ? ring(comm, call) : hub(comm, call);
-}
-
-/* Small ones through the star. Large ones meet there first, then take the ring, or the hub where there is none. */
-static cobre_status travel(cobre_comm *base, const cb_call *call, bool small, way *star, way *ring, way *hub) {
-    struct cb_tcp_comm *comm = tcp(base);
-    cobre_status status = enter(comm, call);
-    if (status)
-        return status;
     atomic_store_explicit(&comm->inside, true, memory_order_relaxed);
-    status = go(comm, call, small, star, ring, hub);
+    cobre_status status = choose_and_run(comm, call, algorithms, bytes);
     atomic_store_explicit(&comm->inside, false, memory_order_relaxed);
     return status;
 }
 
 cobre_status cb_tcp_barrier(cobre_comm *base, const cb_call *call) {
-    if (base->size == 1)
-        return enter(tcp(base), call);
-    return travel(base, call, true, cb_star_meet, NULL, NULL);
+    return run(base, call, &barrier, 0);
 }
 
 cobre_status cb_tcp_broadcast(cobre_comm *base, const cb_call *call) {
-    if (base->size == 1)
-        return enter(tcp(base), call);
-    bool small = base->size == 2 || cb_bytes_of(call, call->count) <= CB_TCP_SMALL;
-    return travel(base, call, small, cb_star_broadcast, cb_ring_broadcast, cb_hub_broadcast);
-}
-
-static cobre_status copy_alone(cobre_comm *base, const cb_call *call, struct cb_piece to) {
-    cb_put_own(call, to);
-    return enter(tcp(base), call);
+    return run(base, call, &broadcast, cb_bytes_of(call, call->count));
 }
 
 cobre_status cb_tcp_allreduce(cobre_comm *base, const cb_call *call) {
-    if (base->size == 1)
-        return copy_alone(base, call, (struct cb_piece){call->recv, cb_bytes_of(call, call->count)});
-    bool small = cb_bytes_of(call, call->count) <= CB_TCP_SMALL;
-    return travel(base, call, small, cb_star_allreduce, cb_ring_allreduce, cb_hub_allreduce);
+    return run(base, call, &allreduce, cb_bytes_of(call, call->count));
 }
 
 cobre_status cb_tcp_allgatherv(cobre_comm *base, const cb_call *call) {
-    if (base->size == 1)
-        return copy_alone(base, call, cb_part_of(call, 0));
-    bool small = base->size == 2 || cb_bytes_of(call, (size_t)call->print.count) <= CB_TCP_SMALL;
-    return travel(base, call, small, cb_star_allgatherv, cb_ring_allgatherv, cb_hub_allgatherv);
+    return run(base, call, &allgatherv, cb_bytes_of(call, (size_t)call->print.count));
 }
 
 cobre_status cb_tcp_allgatherv_region(cobre_comm *base, const cb_call *call) {

@@ -34,7 +34,7 @@ struct cb_flow {
     size_t count;              /* of pieces */
     size_t ready, done, total; /* bytes: may move, have moved, in all; done <= ready <= total */
     size_t piece, at;          /* the next byte */
-    bool compared;             /* star.c: its head */
+    struct cb_frame *unread;   /* comes in, and its head has not been read yet (exchange.c) */
 };
 
 /* Called after each progress, to fold what came in and raise `ready` of what depends on it. */
@@ -51,13 +51,22 @@ enum {
     CB_TCP_STAGE = 256 << 10, /* bytes that are staged: payloads of calls, operands to be folded */
 };
 
-/* Room for the frames of one operation; entries by rank. */
+/* A head and its payload, which lies in pieces. */
+struct cb_frame {
+    unsigned char head[CB_HEADER_BYTES];
+    struct cb_piece *pieces; /* [0] is the head */
+    size_t count;            /* of the others */
+    uint8_t tag;             /* of one that comes in: what it should have */
+};
+
+/* Room for the frames of one operation. */
 struct cb_frames {
-    unsigned char (*heads)[CB_HEADER_BYTES]; /* that come in; [own rank], [size]: ours, that go out */
+    struct cb_frame *calls;  /* by rank; one piece each: what the rank has to give */
+    struct cb_frame result;  /* rank 0's answer, with up to one piece a rank */
+    struct cb_piece *pieces; /* of all these frames */
+    cb_fingerprint *prints;  /* by rank: of the last frame that came */
     struct cb_flow *flows;
-    struct cb_piece *pieces; /* out: a head and one a rank; in: a head and a payload for each rank */
-    cb_fingerprint *prints;  /* of what came in */
-    unsigned char *payloads; /* CB_TCP_STAGE each: what came with a call */
+    unsigned char *stages; /* CB_TCP_STAGE bytes each: rank 0 has one for each rank, the others have one */
 };
 
 struct cb_watch; /* rank 0's thread: watch.c */
@@ -85,6 +94,9 @@ struct cb_tcp_comm {
 void cb_flow_start(struct cb_flow *flow, int fd, bool out, size_t peer, struct cb_piece *pieces, size_t count);
 cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct cb_flow *flows, size_t count,
                          cb_advance *advance, void *context);
+/* The two halves of a stage, over and over until there are `bytes`, and room for one piece more; NULL: no memory. */
+enum { CB_TCP_HALF = CB_TCP_STAGE / 2 };
+struct cb_piece *cb_list_halves(unsigned char *stage, size_t bytes, size_t *count);
 
 /* control.c: what broke, said once for all ranks. */
 cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb_failure *failure);
@@ -92,7 +104,6 @@ cobre_status cb_tcp_no_memory(struct cb_tcp_comm *comm, const cb_call *call);
 cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer); /* its connection ended */
 bool cb_tcp_alarm(struct cb_tcp_comm *comm); /* reads the alarm; true when the communicator is broken now */
 cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call);
-void cb_tcp_say_leave(struct cb_tcp_comm *comm);
 
 void cb_control_send(int fd, uint8_t tag, const cb_failure *failure);
 /* The next frame's tag, with *failure filled for FAILED; 0: nothing more now; -1: the connection ended, or nonsense
@@ -161,7 +172,6 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options);
 
 /* tcp.c */
 bool cb_tcp_interrupted(const cb_options *options);
-void cb_tcp_close(struct cb_tcp_comm *comm); /* all connections */
 
 #define CB_TCP_ERROR(error, advice, ...) CB_TCP_BLAME(COBRE_CAUSE_NONE, 0, error, advice, __VA_ARGS__)
 /* The same, with the rank to blame and why. */
@@ -175,9 +185,33 @@ void cb_tcp_close(struct cb_tcp_comm *comm); /* all connections */
                                   .suggestion = advice},                                                               \
              __VA_ARGS__)
 
-/* star.c, hub.c, ring.c */
+/* exchange.c: frames that go out and come in at the same time. */
+struct cb_exchange {
+    struct cb_tcp_comm *comm;
+    const cb_call *call;
+    size_t count;           /* of flows */
+    bool differs, nonsense; /* what the heads that came say: another call; no frame that could come now */
+    size_t culprit;         /* whose frame is nonsense */
+};
+void cb_frame_write(const struct cb_tcp_comm *comm, const cb_call *call, uint8_t tag, struct cb_frame *frame);
+void cb_exchange_send(struct cb_exchange *exchange, size_t peer, struct cb_frame *frame); /* that has been written */
+struct cb_flow *cb_exchange_take(struct cb_exchange *exchange, size_t peer, uint8_t tag, struct cb_frame *frame);
+void cb_exchange_send_call(struct cb_exchange *exchange, size_t peer, struct cb_piece payload);
+struct cb_flow *cb_exchange_take_call(struct cb_exchange *exchange, size_t peer, struct cb_piece place);
+/* Waits until all have gone and come; fails if one does not belong to this call. */
+cobre_status cb_exchange_run(struct cb_exchange *exchange);
+
+/* pair.c, star.c, ring.c */
 static inline size_t cb_bytes_of(const cb_call *call, size_t count) {
     return count * cb_type_size(call->type);
+}
+/* What this rank sends. */
+static inline struct cb_piece cb_operand_of(const cb_call *call) {
+    return (struct cb_piece){(void *)(uintptr_t)call->send, cb_bytes_of(call, call->count)};
+}
+/* The result of a broadcast or a reduction. */
+static inline struct cb_piece cb_result_of(const cb_call *call) {
+    return (struct cb_piece){call->recv, cb_bytes_of(call, call->count)};
 }
 /* Rank's part of recv; recv may be NULL when all parts are empty. */
 static inline struct cb_piece cb_part_of(const cb_call *call, size_t rank) {
@@ -188,17 +222,14 @@ static inline struct cb_piece cb_part_of(const cb_call *call, size_t rank) {
 static inline void cb_put_own(const cb_call *call, struct cb_piece place) {
     cb_copy_result(call, place.base, call->send, place.bytes);
 }
-cobre_status cb_star_meet(struct cb_tcp_comm *comm, const cb_call *call); /* all have entered, with the same call */
-cobre_status cb_star_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_star_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_star_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
-/* The same for large payloads, after cb_star_meet, where there is no ring. */
-cobre_status cb_hub_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_hub_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_hub_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
-/* And over the ring. */
-cobre_status cb_ring_broadcast(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_ring_allreduce(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_ring_allgatherv(struct cb_tcp_comm *comm, const cb_call *call);
+typedef cobre_status cb_algorithm(struct cb_tcp_comm *comm, const cb_call *call);
+/* Two ranks. meet: all have entered, with the same call. */
+cb_algorithm cb_pair_meet, cb_pair_broadcast, cb_pair_allreduce, cb_pair_allgatherv;
+/* More ranks, payloads that fit a stage. */
+cb_algorithm cb_star_meet, cb_star_broadcast, cb_star_allreduce, cb_star_allgatherv;
+/* Payloads of any size, stage by stage. */
+cb_algorithm cb_star_broadcast_stages, cb_star_allreduce_stages, cb_star_allgatherv_stages;
+/* Over the ring, after cb_star_meet. */
+cb_algorithm cb_ring_broadcast, cb_ring_allreduce, cb_ring_allgatherv;
 
 #endif

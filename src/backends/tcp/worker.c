@@ -19,6 +19,7 @@
 struct joining {
     struct cb_tcp_comm *comm;
     const cb_options *options;
+    const struct cb_tcp_options *own; /* among them */
     double deadline;
     unsigned char job[CB_JOB_ID];
     char address[64];              /* of the coordinator: a name may have several */
@@ -74,18 +75,18 @@ static int shake_hands(const struct joining *joining, int fd, uint8_t kind, cons
         return result;
     unsigned char nonce[CB_NONCE];
     memcpy(nonce, reply->secret, CB_NONCE);
-    cb_make_proof(cb_tcp_own(joining->options)->token, "connects", bytes, nonce, proof);
+    cb_make_proof(joining->own->token, "connects", bytes, nonce, proof);
     if (!cb_net_send(fd, proof, sizeof proof, patience))
         return CLOSED;
     result = read_reply(fd, CB_WELCOME, patience, reply);
     if (result != EXPECTED)
         return result;
-    cb_make_proof(cb_tcp_own(joining->options)->token, "accepts", bytes, nonce, proof);
+    cb_make_proof(joining->own->token, "accepts", bytes, nonce, proof);
     return sodium_memcmp(proof, reply->secret, CB_PROOF) == 0 ? EXPECTED : IMPOSTOR;
 }
 
 static cobre_status refused(const struct joining *joining, const cb_reply *reply) {
-    const cb_options *options = joining->options;
+    const struct cb_tcp_options *own = joining->own;
     static const char *const advice[] = {
         [CB_REFUSED_VERSION] = "run the same version of cobre on all hosts",
         [CB_REFUSED_BYTE_ORDER] = "run all ranks on machines of one kind",
@@ -104,37 +105,36 @@ static cobre_status refused(const struct joining *joining, const cb_reply *reply
         snprintf(expected, sizeof expected, " (%u, this one %d)", reply->version, CB_WIRE_VERSION);
     bool known = reply->reason && reply->reason < sizeof advice / sizeof *advice;
     return CB_TCP_ERROR(ECONNREFUSED, known ? advice[reply->reason] : "look at rank 0's message",
-                        "tcp: the coordinator at %s port %u refused rank %zu: %s%s", cb_tcp_own(options)->coordinator,
-                        cb_tcp_own(options)->port, joining->comm->base.rank, cb_refusal_text(reply->reason), expected);
+                        "tcp: the coordinator at %s port %u refused rank %zu: %s%s", own->coordinator, own->port,
+                        joining->comm->base.rank, cb_refusal_text(reply->reason), expected);
 }
 
 static cobre_status not_the_coordinator(const struct joining *joining, int result) {
-    const cb_options *options = joining->options;
+    const struct cb_tcp_options *own = joining->own;
     if (result == IMPOSTOR)
         return CB_TCP_ERROR(EPROTO, "give all ranks the same token; see who listens there",
-                            "tcp: what answers at %s port %u does not know this job's token",
-                            cb_tcp_own(options)->coordinator, cb_tcp_own(options)->port);
+                            "tcp: what answers at %s port %u does not know this job's token", own->coordinator,
+                            own->port);
     return CB_TCP_ERROR(EPROTO, "choose another COBRE_TCP_PORT, or see that COBRE_TCP_COORDINATOR leads to rank 0",
-                        "tcp: what answers at %s port %u is not a cobre coordinator", cb_tcp_own(options)->coordinator,
-                        cb_tcp_own(options)->port);
+                        "tcp: what answers at %s port %u is not a cobre coordinator", own->coordinator, own->port);
 }
 
 static cobre_status never_reached(const struct joining *joining, int error) {
-    const cb_options *options = joining->options;
+    const struct cb_tcp_options *own = joining->own;
     if (error == EINTR)
         return CB_TCP_ERROR(EINTR, "the program's interrupted hook asked for this",
                             "tcp: rank %zu was interrupted while it looked for the coordinator at %s port %u",
-                            joining->comm->base.rank, cb_tcp_own(options)->coordinator, cb_tcp_own(options)->port);
+                            joining->comm->base.rank, own->coordinator, own->port);
     if (error < 0)
         return CB_TCP_ERROR(0, "set COBRE_TCP_COORDINATOR to a name or address of rank 0's host that is known here",
                             "tcp: rank %zu cannot find the coordinator's host %s: %s", joining->comm->base.rank,
-                            cb_tcp_own(options)->coordinator, gai_strerror(error));
+                            own->coordinator, gai_strerror(error));
     return CB_TCP_ERROR(
         error,
         "see that rank 0 runs and listens there (COBRE_TCP_COORDINATOR, COBRE_TCP_PORT; without a token it "
         "listens on loopback only), and that no firewall is between",
         "tcp: rank %zu could not reach the coordinator at %s port %u within %g s: %s", joining->comm->base.rank,
-        cb_tcp_own(options)->coordinator, cb_tcp_own(options)->port, options->join_timeout_secs, strerror(error));
+        own->coordinator, own->port, joining->options->join_timeout_secs, strerror(error));
 }
 
 /* Listens where the coordinator's connection leaves this host: the others reach us there. */
@@ -155,12 +155,12 @@ static void open_ring_listener(struct joining *joining, int fd) {
  * stood at its door: both mean to try again. */
 static cobre_status connect_as(struct joining *joining, uint8_t kind, int *connection) {
     const cb_options *options = joining->options;
-    const char *host = kind == CB_CONTROL ? joining->address : cb_tcp_own(options)->coordinator;
+    const char *host = kind == CB_CONTROL ? joining->address : joining->own->coordinator;
     struct cb_patience patience = {.until = joining->deadline, .options = options, .alarm = -1};
     for (double nap = 2e-3;; nap = nap < 0.1 ? 1.5 * nap : nap) {
         cb_reply reply;
         int error;
-        int fd = cb_net_connect(host, cb_tcp_own(options)->port, &patience, &error);
+        int fd = cb_net_connect(host, joining->own->port, &patience, &error);
         if (fd >= 0) {
             cb_net_for_data(fd);
             if (kind == CB_DATA)
@@ -276,8 +276,7 @@ static int connect_ring(const struct joining *joining, const cb_address *to, con
 static int accept_ring(const struct joining *joining, const struct cb_patience *patience) {
     const cobre_comm *base = &joining->comm->base;
     struct cb_guest guest = {.fd = -1};
-    struct cb_door_keeper *keeper =
-        cb_keeper_open(&joining->listeners, cb_tcp_own(joining->options)->token, base->size, joining->job);
+    struct cb_door_keeper *keeper = cb_keeper_open(&joining->listeners, joining->own->token, base->size, joining->job);
     while (keeper && guest.fd < 0 && cb_keeper_next(keeper, patience, &guest)) {
         const cb_hello *hello = &guest.hello;
         unsigned refusal = hello->kind != CB_RING                                       ? CB_REFUSED_KIND
@@ -319,7 +318,10 @@ static void link_ring(struct joining *joining, const cb_address *successor) {
 }
 
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
-    struct joining joining = {.comm = comm, .options = options, .deadline = cb_now() + options->join_timeout_secs};
+    struct joining joining = {.comm = comm,
+                              .options = options,
+                              .own = cb_tcp_own(options),
+                              .deadline = cb_now() + options->join_timeout_secs};
     cb_address successor = {0};
     cobre_status status = connect_as(&joining, CB_DATA, &comm->data[0]);
     if (!status)
