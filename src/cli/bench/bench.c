@@ -1,7 +1,6 @@
 /* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
 #include "cli/bench/measure.h"
 #include "cli/run/job.h"
-#include "cli/run/self.h"
 
 #include <getopt.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include "cli/plan/command_line.h"
 #include "cli/run/job.h"
-#include "cli/run/self.h"
 
 #include <getopt.h>
 #include <string.h>
