@@ -24,11 +24,6 @@ static int start(struct job *job) {
     return code;
 }
 
-static bool is_starting(const struct job *job) {
-    (void)job;
-    return false; /* `start` has waited for all */
-}
-
 static int watched(const struct stream *stream) {
     return stream->fd >= 0 && cb_stream_wanted(stream) ? stream->fd : -1;
 }
@@ -70,10 +65,5 @@ static void signal_rank(struct rank *rank, int signal) {
     kill(-rank->pid, signal);
 }
 
-const struct place cb_here = {.files = files,
-                              .start = start,
-                              .is_starting = is_starting,
-                              .watch = watch,
-                              .serve = serve,
-                              .has_ended = has_ended,
-                              .signal = signal_rank};
+const struct place cb_here = {
+    .files = files, .start = start, .watch = watch, .serve = serve, .has_ended = has_ended, .signal = signal_rank};

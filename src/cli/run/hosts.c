@@ -95,7 +95,7 @@ static bool add_line(struct host_list *list, char *line, const char *place) {
     line[strcspn(line, "#")] = '\0';
     char *rest = line, *word = strtok_r(line, blanks, &rest);
     const char *more = word ? strtok_r(NULL, blanks, &rest) : NULL;
-    size_t slots;
+    size_t slots = 1;
     if (!word)
         return true;
     if (!more)

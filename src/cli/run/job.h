@@ -37,6 +37,14 @@ struct run_options {
     const char *remote_cobre; /* NULL: as ours */
 };
 
+/* A command whose ranks are the command itself. */
+struct self {
+    const char *command; /* "train" */
+    size_t size;         /* -n; 0: not given */
+    const char *backend; /* --backend; NULL: not given */
+    bool started;        /* --rank: this is a rank that the command itself has started */
+};
+
 /* Bytes that grow. */
 struct text {
     char *data;
@@ -110,7 +118,7 @@ struct job;
 struct place {
     size_t (*files)(const struct job *job);     /* the most descriptors that the ranks take of us */
     int (*start)(struct job *job);              /* as many as may start now; 0, or the exit code after a message */
-    bool (*is_starting)(const struct job *job); /* one that was started, or is yet to be, has not become its program */
+    bool (*is_starting)(const struct job *job); /* not all have become their program; NULL: `start` waits for that */
     /* What poll should watch for the ranks; returns how many of `fds`, which are at most `files`. An earlier deadline
      * is written to *deadline. */
     size_t (*watch)(const struct job *job, struct pollfd *fds, int64_t *deadline);
@@ -150,6 +158,10 @@ void cb_hosts_free(struct host_list *list);
 
 /* settle.c: fills in what the caller left open; 0, or the exit code after a message of cb_usage_error's kind. */
 int cb_settle(struct run_options *options, cobre_backend *backend);
+
+/* self.c: -1: go on as a rank, by the environment; otherwise this process has been the launcher of the ranks, and that is
+ * the exit code. argv is the command's own. */
+int cb_self_start(const struct self *self, int argc, char **argv);
 
 /* environment.c: what a backend needs, before the first rank, in each, and at the end. */
 bool cb_environment_prepare(struct job *job);

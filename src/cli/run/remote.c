@@ -157,11 +157,14 @@ static bool is_over(enum contact contact) {
     return contact != CONNECTING && contact != CONNECTED;
 }
 
-/* The rank has ended for us. */
-static void end_contact(struct link *link, enum contact contact, int how, int status) {
+/* The rank has ended for us. False: no rank ends so. */
+static bool end_contact(struct link *link, enum contact contact, uint32_t how, uint32_t status) {
+    if (how != CLD_EXITED && how != CLD_KILLED && how != CLD_DUMPED)
+        return false;
     link->contact = contact;
-    link->how = how;
-    link->status = status;
+    link->how = (int)how;
+    link->status = (int)status;
+    return true;
 }
 
 /* No more frames can come or go. */
@@ -229,18 +232,6 @@ static bool take_start(struct job *job, struct rank *rank, uint32_t pid, uint32_
     return true;
 }
 
-static bool take_end(struct link *link, uint32_t how, uint32_t status) {
-    if (how != CLD_EXITED && how != CLD_KILLED && how != CLD_DUMPED)
-        return false;
-    end_contact(link, RANK_ENDED, (int)how, (int)status);
-    return true;
-}
-
-static bool take_refusal(struct link *link, uint32_t code) {
-    end_contact(link, NOT_RUNNING, CLD_EXITED, (int)code);
-    return true;
-}
-
 /* False: no agent would say that. */
 static bool take(struct job *job, struct rank *rank, const struct frame *frame) {
     uint32_t first = 0, second = 0;
@@ -248,8 +239,9 @@ static bool take(struct job *job, struct rank *rank, const struct frame *frame) 
     bool numbers = cb_frame_numbers(frame, &first, &second);
     switch (frame->type) {
     case FRAME_STARTED: return numbers && link->contact == CONNECTING && take_start(job, rank, first, second);
-    case FRAME_CANNOT: return numbers && link->contact == CONNECTING && take_refusal(link, first);
-    case FRAME_END: return numbers && link->contact == CONNECTED && take_end(link, first, second);
+    case FRAME_CANNOT:
+        return numbers && link->contact == CONNECTING && end_contact(link, NOT_RUNNING, CLD_EXITED, first);
+    case FRAME_END: return numbers && link->contact == CONNECTED && end_contact(link, RANK_ENDED, first, second);
     case FRAME_OUT: cb_stream_take(&rank->out, frame->bytes, frame->count); return true;
     case FRAME_ERR: cb_stream_take(&rank->err, frame->bytes, frame->count); return true;
     case FRAME_ERROR: cb_keep_error(rank, frame->bytes, frame->count); return true;

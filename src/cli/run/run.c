@@ -104,7 +104,7 @@ static void look_at_ranks(struct job *job) {
 static void pass_on(struct job *job, int signal) {
     if (cb_signal_ends(signal) && job->stage == RUNNING && !job->passed_signal)
         job->passed_signal = signal;
-    if (cb_signal_ends(signal) && job->place->is_starting(job)) {
+    if (cb_signal_ends(signal) && job->place->is_starting && job->place->is_starting(job)) {
         cb_job_event(job, INTERRUPTED);
         return;
     }
