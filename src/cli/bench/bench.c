@@ -1,27 +1,23 @@
 /* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
 #include "cli/bench/measure.h"
-<<<<<<< HEAD
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/run/self.h"
 #include "cobre/comm.h"
 #include "comm/parse.h"
-    =======
-#include "cli/run/job.h"
-    >>>>>>> run
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-    static const char intro[] =
-        "usage: cobre bench [-n N] [--backend NAME] [--operations LIST] [--sizes LIST] [--buffers KIND] [--seconds S]\n"
-        "                   [--json]\n"
-        "\n"
-        "Measures how long collectives take on the backend that is selected, on the slowest rank, and checks their\n"
-        "results. Start it as a program is started: alone, with cobre run, with an mpirun; or let it start its ranks.\n"
-        "\n";
+static const char intro[] =
+    "usage: cobre bench [-n N] [--backend NAME] [--operations LIST] [--sizes LIST] [--buffers KIND] [--seconds S]\n"
+    "                   [--json]\n"
+    "\n"
+    "Measures how long collectives take on the backend that is selected, on the slowest rank, and checks their\n"
+    "results. Start it as a program is started: alone, with cobre run, with an mpirun; or let it start its ranks.\n"
+    "\n";
 
 enum { MOST_SIZES = 64, MOST_WORKS = 2 * MOST_SIZES * BENCH_OPERATION_COUNT };
 

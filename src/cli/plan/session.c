@@ -1,18 +1,13 @@
 /* session.c: one run of a command of the trainer, from its options to its end. */
 #include "cli/plan/session.h"
 
-<<<<<<< HEAD
 #include "cli/json.h"
-    =======
-#include "cli/plan/command_line.h"
-#include "cli/run/job.h"
-    >>>>>>> run
 
 #include <string.h>
 
-    const struct cb_option cb_json_rows[] = {
-        {.name = "json", .help = CB_JSON_HELP, .given = CB_FIELD(struct session, json)},
-        {.name = NULL},
+const struct cb_option cb_json_rows[] = {
+    {.name = "json", .help = CB_JSON_HELP, .given = CB_FIELD(struct session, json)},
+    {.name = NULL},
 };
 
 static int open_job(struct session *session) {

@@ -37,14 +37,6 @@ struct run_options {
     const char *remote_cobre; /* NULL: as ours */
 };
 
-/* A command whose ranks are the command itself. */
-struct self {
-    const char *command; /* "train" */
-    size_t size;         /* -n; 0: not given */
-    const char *backend; /* --backend; NULL: not given */
-    bool started;        /* --rank: this is a rank that the command itself has started */
-};
-
 /* Bytes that grow. */
 struct text {
     char *data;
@@ -158,10 +150,6 @@ void cb_hosts_free(struct host_list *list);
 
 /* settle.c: fills in what the caller left open; 0, or the exit code after a message of cb_usage_error's kind. */
 int cb_settle(struct run_options *options, cobre_backend *backend);
-
-/* self.c: -1: go on as a rank, by the environment; otherwise this process has been the launcher of the ranks, and that is
- * the exit code. argv is the command's own. */
-int cb_self_start(const struct self *self, int argc, char **argv);
 
 /* environment.c: what a backend needs, before the first rank, in each, and at the end. */
 bool cb_environment_prepare(struct job *job);

@@ -2,6 +2,8 @@
  *
  * With -n or --backend the command is the launcher of ranks that are this command again, with --rank before its own
  * arguments. Without them the environment says which job this is a rank of, as for any program; none is a job of one. */
+#include "cli/run/self.h"
+
 #include "cli/run/job.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * SIGKILL (KILLING). A host that cannot be reached any more does not answer to that: at last the ways to the ranks are
  * cut, and all count as ended (CUTTING). The events:
  *   RANK_FAILED       a rank that had become its program ended badly.
- *   RANK_NOT_STARTED  a rank could not become its program.
+ *   RANK_NOT_STARTED  a rank could not become its program: the others cannot form a job, and have nothing to report.
  *   INTERRUPTED       a signal that ends the job came while ranks were still starting: not all of them can be told.
  *   TIME_OVER         the stage has lasted as long as it may.
  * What is not in the table of transitions changes nothing. */
@@ -14,10 +14,15 @@ static const struct {
     enum event event;
     enum stage from, to;
 } transitions[] = {
-    {RANK_FAILED, RUNNING, FAILING}, {RANK_NOT_STARTED, RUNNING, KILLING}, /* the others cannot form a job, and have nothing to report */
-    {INTERRUPTED, RUNNING, KILLING}, {INTERRUPTED, FAILING, KILLING},      {INTERRUPTED, TERMINATING, KILLING},
-    {INTERRUPTED, KILLING, CUTTING}, {TIME_OVER, FAILING, TERMINATING},    {TIME_OVER, TERMINATING, KILLING},
-    {TIME_OVER, KILLING, CUTTING},
+    {.event = RANK_FAILED, .from = RUNNING, .to = FAILING},
+    {.event = RANK_NOT_STARTED, .from = RUNNING, .to = KILLING},
+    {.event = INTERRUPTED, .from = RUNNING, .to = KILLING},
+    {.event = INTERRUPTED, .from = FAILING, .to = KILLING},
+    {.event = INTERRUPTED, .from = TERMINATING, .to = KILLING},
+    {.event = INTERRUPTED, .from = KILLING, .to = CUTTING},
+    {.event = TIME_OVER, .from = FAILING, .to = TERMINATING},
+    {.event = TIME_OVER, .from = TERMINATING, .to = KILLING},
+    {.event = TIME_OVER, .from = KILLING, .to = CUTTING},
 };
 
 /* What a stage begins with, and how long it lasts. A rank inside a cobre call needs 100 ms to notice a death; the rest
