@@ -1,5 +1,4 @@
 /* clean.c: `cobre clean`. */
-#include "backends/shm/clean.h"
 #include "cli/cli.h"
 #include "comm/select.h"
 
@@ -13,7 +12,7 @@
 static const char intro[] =
     "usage: cobre clean [--dry-run]\n"
     "\n"
-    "Removes the names that your killed jobs have left in " CB_SHM_DIRECTORY ". Jobs that run, and\n"
+    "Removes the names that your killed jobs have left in " CB_SHARED_MEMORY ". Jobs that run, and\n"
     "files that are not cobre's, are never touched. See cobre-clean(1).\n"
     "\n";
 
@@ -67,9 +66,9 @@ static int clean_all(DIR *listing, bool dry_run) {
             continue;
         int result = clean_name(entry->d_name, !dry_run);
         if (result < 0)
-            fprintf(stderr, "cobre clean: " CB_SHM_DIRECTORY "/%s: %s\n", entry->d_name, strerror(errno));
+            fprintf(stderr, "cobre clean: " CB_SHARED_MEMORY "/%s: %s\n", entry->d_name, strerror(errno));
         else if (result > 0)
-            printf("%s " CB_SHM_DIRECTORY "/%s\n", dry_run ? "would remove" : "removed", entry->d_name);
+            printf("%s " CB_SHARED_MEMORY "/%s\n", dry_run ? "would remove" : "removed", entry->d_name);
         failed += result < 0;
         removed += result > 0;
     }
@@ -81,13 +80,13 @@ static int clean_all(DIR *listing, bool dry_run) {
 }
 
 static int clean_directory(bool dry_run) {
-    DIR *listing = opendir(CB_SHM_DIRECTORY);
+    DIR *listing = opendir(CB_SHARED_MEMORY);
     if (!listing && errno == ENOENT) {
         printf("nothing to clean\n");
         return 0;
     }
     if (!listing) {
-        fprintf(stderr, "cobre clean: " CB_SHM_DIRECTORY ": %s\n", strerror(errno));
+        fprintf(stderr, "cobre clean: " CB_SHARED_MEMORY ": %s\n", strerror(errno));
         return 1;
     }
     int code = clean_all(listing, dry_run);

@@ -1,5 +1,4 @@
 /* info.c: `cobre info`. */
-#include "backends/shm/clean.h"
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "comm/select.h"
@@ -42,7 +41,7 @@ struct facts {
 };
 
 static void measure_memory(struct facts *facts) {
-    int fd = open(CB_SHM_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(CB_SHARED_MEMORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct statvfs shm;
     facts->has_shm = fd >= 0 && fstatvfs(fd, &shm) == 0;
     if (facts->has_shm) {
@@ -69,10 +68,10 @@ static void gather(struct facts *facts) {
 static void print_memory(const struct facts *facts) {
     char text[32];
     if (facts->has_shm) {
-        printf(CB_SHM_DIRECTORY ": %s free", cb_bytes_text(facts->shm_free, text));
+        printf(CB_SHARED_MEMORY ": %s free", cb_bytes_text(facts->shm_free, text));
         printf(" of %s\n", cb_bytes_text(facts->shm_total, text));
     } else {
-        printf(CB_SHM_DIRECTORY ": not there\n");
+        printf(CB_SHARED_MEMORY ": not there\n");
     }
     printf("shared memory that can be reserved: %s\n", cb_bytes_text(facts->reservable, text));
 }
@@ -121,7 +120,7 @@ static json_t *cores_json(const struct facts *facts) {
 
 static json_t *shm_json(const struct facts *facts) {
     json_t *shm = json_object();
-    cb_json_set(shm, "directory", cb_json_text(CB_SHM_DIRECTORY));
+    cb_json_set(shm, "directory", cb_json_text(CB_SHARED_MEMORY));
     cb_json_set(shm, "free_bytes", cb_json_count(facts->shm_free));
     cb_json_set(shm, "total_bytes", cb_json_count(facts->shm_total));
     return shm;

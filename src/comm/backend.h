@@ -91,10 +91,9 @@ struct cobre_region {
     size_t count, bytes; /* bytes: of the data, not rounded */
     uint64_t number;
     bool sealed;
-    void *data;      /* page-aligned */
-    size_t mapped;   /* bytes of the mapping that holds data */
-    int64_t offset;  /* shm: of that mapping in the job's file */
-    uint64_t window; /* mpi: the bytes of its MPI_Win */
+    void *data;    /* page-aligned */
+    size_t mapped; /* bytes of the mapping that holds data */
+    uint64_t own;  /* what the backend knows it by */
 };
 
 /* A config with its defaults filled in and its numbers checked. */
@@ -161,9 +160,12 @@ typedef struct {
     void (*free)(cobre_comm *comm);
     void (*abort)(cobre_comm *comm, int code, const char *text); /* returns; the core ends the process */
     void (*region_free)(cobre_region *region);
-    int (*clean)(const char *name, bool remove); /* see backends/shm/clean.h; NULL: nothing has a name */
-    void (*at_exit)(cobre_comm *comm);           /* exit() without free: tell the others that we leave; NULL: nothing */
-    void (*after_fork)(cobre_comm *comm);        /* in the child, which must let go of it; NULL: nothing */
+    /* For `cobre clean`: removes CB_SHARED_MEMORY/NAME (name starts with '/') if it is of a dead job of this backend and
+     * user. 1: removed; 0: absent, live, or something else; -1: errno says why not. Without `remove`: only says which of
+     * these it would be. NULL: nothing has a name. */
+    int (*clean)(const char *name, bool remove);
+    void (*at_exit)(cobre_comm *comm);    /* exit() without free: tell the others that we leave; NULL: nothing */
+    void (*after_fork)(cobre_comm *comm); /* in the child, which must let go of it; NULL: nothing */
 
     /* The launcher's side: `launch` once, then `launch_here` on the host of rank 0, before any rank starts (false: errno
      * says why); `launch_rank` in each rank before it becomes the program; `launch_end` when all have ended.
@@ -254,8 +256,9 @@ void cb_find_mismatch(cb_failure *failure, size_t size, const cb_fingerprint *(*
 cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_t sequence, const cb_failure *failure);
 
 /* limits.c: what this process may use. */
-size_t cb_usable_cores(void);    /* by affinity, cut by the cgroup's quota; at least 1 */
-uint64_t cb_memory_free(int fd); /* bytes that can be reserved now; fd >= 0: in the file system of fd */
+#define CB_SHARED_MEMORY "/dev/shm" /* the system's place for it */
+size_t cb_usable_cores(void);       /* by affinity, cut by the cgroup's quota; at least 1 */
+uint64_t cb_memory_free(int fd);    /* bytes that can be reserved now; fd >= 0: in the file system of fd */
 
 /* os.c */
 const char *cb_variable(const char *name); /* of the environment; an empty one counts as not set */

@@ -2,7 +2,7 @@
 #include "kit/harness.h"
 #include "kit/sentinel.h"
 
-#include "backends/shm/clean.h"
+#include "backends/shm/config.h"
 
 #include <signal.h>
 #include <stdio.h>

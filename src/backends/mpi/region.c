@@ -17,13 +17,13 @@ enum { SLACK = 1 << 20 }; /* what MPI may take beside the data */
 
 static MPI_Win window_of(const cobre_region *region) {
     MPI_Win window;
-    _Static_assert(sizeof window <= sizeof region->window, "a window fits its place");
-    memcpy(&window, &region->window, sizeof window);
+    _Static_assert(sizeof window <= sizeof region->own, "a window fits its place");
+    memcpy(&window, &region->own, sizeof window);
     return window;
 }
 
 static uint64_t shared_memory_free(void) {
-    int fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(CB_SHARED_MEMORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     uint64_t there = cb_memory_free(fd);
     if (fd >= 0)
         close(fd);
@@ -73,7 +73,7 @@ static int make_window(struct cb_mpi_comm *comm, size_t bytes, cobre_region *reg
     if (code != MPI_SUCCESS)
         return code;
     MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
-    memcpy(&region->window, &window, sizeof window);
+    memcpy(&region->own, &window, sizeof window);
     code = MPI_Win_shared_query(window, 0, &size, &unit, &base);
     if (code == MPI_SUCCESS)
         code = MPI_Win_lock_all(MPI_MODE_NOCHECK, window);

@@ -5,7 +5,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "backends/shm/clean.h"
 #include "backends/shm/config.h"
 #include "comm/select.h"
 
@@ -84,7 +83,7 @@ static void launch_rank(const cb_launch *launch, size_t rank) {
 static void launch_end(const cb_launch *launch) {
     enum { TRIES = 100 };
     char path[256];
-    snprintf(path, sizeof path, CB_SHM_DIRECTORY "%s", launch->name);
+    snprintf(path, sizeof path, CB_SHARED_MEMORY "%s", launch->name);
     for (int i = 0; i < TRIES && access(path, F_OK) == 0 && cb_shm_clean(launch->name, true) == 0; i++)
         cb_nap(0.02);
 }

@@ -6,6 +6,8 @@
 
 enum { CB_SHM_MAX_RANKS = 1024 };
 
+int cb_shm_clean(const char *name, bool remove); /* cb_backend.clean; name.c */
+
 /* cb_options.own */
 struct cb_shm_options {
     const char *name; /* of the segment, with '/' */

@@ -20,12 +20,12 @@
 
 cobre_status cb_shm_system_error(const char *what, const char *name) {
     int error = errno;
-    return CB_JOIN_ERROR(error, "see that " CB_SHM_DIRECTORY " is mounted and can be written by this user",
-                         "shm: cannot %s %s%s: %s", what, CB_SHM_DIRECTORY, name, strerror(error));
+    return CB_JOIN_ERROR(error, "see that " CB_SHARED_MEMORY " is mounted and can be written by this user",
+                         "shm: cannot %s %s%s: %s", what, CB_SHARED_MEMORY, name, strerror(error));
 }
 
 void cb_shm_path(const char *name, char path[256]) {
-    snprintf(path, 256, CB_SHM_DIRECTORY "%s", name);
+    snprintf(path, 256, CB_SHARED_MEMORY "%s", name);
 }
 
 /* Does the name lead to the file behind fd? */
@@ -111,7 +111,7 @@ int cb_shm_remove_stale(const char *path, int fd) {
 
 /* A name of ours can be removed by whoever may write the directory. */
 static int would_remove(void) {
-    return faccessat(AT_FDCWD, CB_SHM_DIRECTORY, W_OK | X_OK, AT_EACCESS) == 0 ? 1 : -1;
+    return faccessat(AT_FDCWD, CB_SHARED_MEMORY, W_OK | X_OK, AT_EACCESS) == 0 ? 1 : -1;
 }
 
 int cb_shm_clean(const char *name, bool remove) {
@@ -192,7 +192,7 @@ cobre_status cb_shm_name_file(const char *name, int fd) {
 #else
 cobre_status cb_shm_create_file(const char *name, int *fd) {
     (void)name;
-    *fd = open(CB_SHM_DIRECTORY, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    *fd = open(CB_SHARED_MEMORY, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (*fd < 0)
         return cb_shm_system_error("create a file in", "");
     return lock_byte(*fd, ALIVE, F_WRLCK) ? COBRE_OK : cb_shm_system_error("lock a file in", "");

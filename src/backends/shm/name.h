@@ -2,7 +2,6 @@
 #ifndef COBRE_BACKENDS_SHM_NAME_H
 #define COBRE_BACKENDS_SHM_NAME_H
 
-#include "backends/shm/clean.h"
 #include "backends/shm/shm.h"
 
 /* What a name leads to: nothing; a segment that is being made; one of a live job that forms; one of a dead job;

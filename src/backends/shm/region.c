@@ -159,7 +159,8 @@ void cb_shm_extent_free(struct cb_shm_comm *comm, struct cb_extent *extent) {
 
 static struct cb_extent extent_of(const cobre_region *region) {
     size_t page = cb_page_size();
-    return (struct cb_extent){.base = (char *)region->data - page, .bytes = region->mapped, .offset = region->offset};
+    return (struct cb_extent){
+        .base = (char *)region->data - page, .bytes = region->mapped, .offset = (off_t)region->own};
 }
 
 cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call) {
@@ -170,7 +171,7 @@ cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call) {
         return status;
     region->data = (char *)extent.base + cb_page_size();
     region->mapped = extent.bytes;
-    region->offset = extent.offset;
+    region->own = (uint64_t)extent.offset; /* in the job's file */
     return COBRE_OK;
 }
 
