@@ -1,8 +1,8 @@
 /* region.c: extents of the job's file: shared regions, and the arenas of further communicators.
  *
  * To make one:
- *   1. Rank 0 finds a place: it looks whether there is room, takes an offset, makes the header and tells (round 1). If it
- *      found none it looks again (one round more): the others may have freed an extent only just before they entered.
+ *   1. Rank 0 finds a place: it looks whether there is room, takes an offset, makes the header and tells (round 1). If
+ *      there was none it looks again (one round more): the others may have freed an extent only just before they entered.
  *   2. Each rank maps the extent and reserves its slice of it, so that on a machine with several memory nodes the pages
  *      lie near the rank that claims that slice.
  *   3. All tell how it went (last round). If one of them failed, all let go, and rank 0 punches the extent out of the
@@ -26,8 +26,8 @@ struct place {
 };
 _Static_assert(sizeof(struct place) <= CB_SMALL, "it fits a slot");
 
-/* One round, in which this rank tells `mine`. If the communicator breaks in it, this rank alone frees the extent: the others
- * may have it already, or still be reserving. */
+/* One round, in which this rank tells `mine`. If the communicator breaks in it, this rank frees the extent for itself:
+ * the others may have it already, or still be reserving. */
 static cobre_status tell(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent, const void *mine,
                          size_t bytes) {
     memcpy(cb_shm_payload(comm, comm->base.rank, comm->round + 1, bytes), mine, bytes);
@@ -85,7 +85,7 @@ static struct place take_place(struct cb_shm_comm *comm, const cb_call *call, st
 /* Step 1. */
 static cobre_status find_place(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
     struct place place = {.outcome.error = ENOSPC};
-    for (int look = 0; look < 2 && place.outcome.error; look++) {
+    for (int look = 0; look < 2 && place.outcome.error == ENOSPC; look++) {
         if (comm->base.rank == 0)
             place = take_place(comm, call, extent);
         cobre_status status = tell(comm, call, extent, &place, sizeof place);
@@ -110,7 +110,7 @@ static struct outcome reserve_slice(struct cb_shm_comm *comm, struct cb_extent *
     return (struct outcome){.error = error, .there = error ? cb_memory_free(fd) : 0};
 }
 
-/* What the first rank that failed told; if none did, what the last one told. */
+/* What the first rank told that failed, or that it went well. */
 static struct outcome first_failure(const struct cb_shm_comm *comm) {
     struct outcome outcome = {0};
     for (size_t r = 0; r < comm->base.size && !outcome.error; r++)
