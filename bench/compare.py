@@ -43,10 +43,9 @@ def main():
     for setting in arguments.settings.split(","):
         times = {}
         for turn in range(arguments.rounds):
-            order = builds if turn % 2 == 0 else builds[::-1]
-            for build in order:
-                for row, time in measure(build, setting, options).items():
-                    times.setdefault(row, ([], []))[builds.index(build)].append(time)
+            for which in (0, 1) if turn % 2 == 0 else (1, 0):
+                for row, time in measure(builds[which], setting, options).items():
+                    times.setdefault(row, ([], []))[which].append(time)
         for (operation, size), (before, after) in times.items():
             ratios = sorted(b / a for a, b in zip(before, after))
             ratio, part = statistics.median(ratios), len(ratios) // 4
