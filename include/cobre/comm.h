@@ -103,6 +103,7 @@ typedef enum { COBRE_SUM = 1, COBRE_MIN, COBRE_MAX } cobre_op;
 
 typedef struct cobre_comm cobre_comm;     /* messages among ranks */
 typedef struct cobre_region cobre_region; /* lasting memory, one block for the ranks of a node */
+typedef struct cobre_memory cobre_memory; /* a region's memory in this process, apart from the region */
 
 /* Everything known about a failure. Fields that do not apply are 0, empty, or COBRE_NO_RANK. */
 typedef struct {
@@ -143,6 +144,8 @@ typedef struct {
     int (*interrupted)(void *);  /* asked at least every 100 ms of waiting; non-zero ends the call, and with it the
                                     communicator. Called on the waiting thread, must not call cobre. */
     void *interrupted_arg;
+    bool environment; /* who and where this rank is comes from the environment, as without a config; the timeouts, if
+                         they are set, and interrupted count as well */
 } cobre_config;
 
 /* Joins the job that `config` (NULL: the environment, see cobre(7)) describes, and waits until all its ranks are in.
@@ -234,6 +237,15 @@ COBRE_API cobre_status cobre_region_seal(cobre_region *region);
 /* Frees the caller's share; the last one gives the memory back. Collective, in the same order on all ranks, before the
  * communicator; it does not wait for them (mpi may). Sets *region to NULL. NULL and pointers to NULL are accepted. */
 COBRE_API cobre_status cobre_region_free(cobre_region **region);
+
+/* Gives the region's memory in this process a life of its own: it stays mapped, at the same place, until
+ * cobre_memory_free, whether the region and its communicator are freed before or after. A program whose own objects point
+ * into the memory needs that. Not collective, never blocks. Once for each region. mpi: the memory of a region that a rank
+ * of the node has detached goes when the processes end. */
+COBRE_API cobre_status cobre_region_detach(cobre_region *region, cobre_memory **memory);
+
+/* Not collective, never blocks, from any thread. Sets *memory to NULL. NULL and pointers to NULL are accepted. */
+COBRE_API void cobre_memory_free(cobre_memory **memory);
 
 /* allgatherv into a region of this communicator: where memory is shared each rank copies only its own part. The region
  * changes only after all ranks have entered, and is complete, and visible to all, when the call returns. counts and

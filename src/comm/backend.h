@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "cobre/comm.h"
@@ -91,9 +92,18 @@ struct cobre_region {
     size_t count, bytes; /* bytes: of the data, not rounded */
     uint64_t number;
     bool sealed;
-    void *data;    /* page-aligned */
-    size_t mapped; /* bytes of the mapping that holds data */
-    uint64_t own;  /* what the backend knows it by */
+    void *data;           /* page-aligned */
+    size_t mapped;        /* bytes of the mapping that holds data */
+    uint64_t own;         /* what the backend knows it by */
+    cobre_memory *memory; /* NULL: not detached */
+};
+
+struct cobre_memory {
+    atomic_uint owners;       /* the region, the program */
+    unsigned fork_generation; /* as in a communicator */
+    void (*free)(void *data, size_t mapped);
+    void *data;
+    size_t mapped;
 };
 
 /* A config with its defaults filled in and its numbers checked. */
@@ -159,7 +169,8 @@ typedef struct {
     cobre_status (*open)(const cb_options *options, cobre_comm **comm);
     void (*free)(cobre_comm *comm);
     void (*abort)(cobre_comm *comm, int code, const char *text); /* returns; the core ends the process */
-    void (*region_free)(cobre_region *region);
+    void (*region_free)(cobre_region *region);                   /* NULL: its memory is all there is to free */
+    void (*memory_free)(void *data, size_t mapped); /* of a region; its communicator may be gone. NULL: at exit */
     /* For `cobre clean`: removes CB_SHARED_MEMORY/NAME (name starts with '/') if it is of a dead job of this backend and
      * user. 1: removed; 0: absent, live, or something else; -1: errno says why not. Without `remove`: only says which of
      * these it would be. NULL: nothing has a name. */
@@ -190,7 +201,7 @@ CB_OPERATION_MAP(CB_DECLARE_OPERATION)
 /* Regions of backends without shared memory (heap_region.c). */
 cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region);
 cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error);
-void cb_heap_region_free(cobre_region *region);
+void cb_heap_memory_free(void *data, size_t mapped);
 
 /* types.c */
 size_t cb_type_size(cobre_type type);

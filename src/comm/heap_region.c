@@ -46,6 +46,6 @@ cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region) {
     return COBRE_OK;
 }
 
-void cb_heap_region_free(cobre_region *region) {
-    munmap(region->data, region->mapped);
+void cb_heap_memory_free(void *data, size_t mapped) {
+    munmap(data, mapped);
 }

@@ -144,6 +144,60 @@ cobre_status cobre_region_seal(cobre_region *region) {
                     "region_seal: the system cannot make the region read-only: %s", strerror(error));
 }
 
+cobre_status cobre_region_detach(cobre_region *region, cobre_memory **memory) {
+    if (memory)
+        *memory = NULL;
+    cobre_status status = check_region(region, "region_detach");
+    if (status)
+        return status;
+    if (!memory)
+        return CB_INVALID(region->comm, "region_detach", "memory", "pass &memory",
+                          "region_detach: the place for the result is NULL");
+    if (region->memory)
+        return CB_INVALID(region->comm, "region_detach", "region", "detach a region once",
+                          "region_detach: the memory of this region was detached before");
+    region->memory = malloc(sizeof *region->memory);
+    if (!region->memory)
+        return cb_error(region->comm, cb_backend_of(region->comm), COBRE_ALLOCATION_FAILED,
+                        &(struct cb_details){.operation = "region_detach",
+                                             .expected = sizeof *region->memory,
+                                             .suggestion = "free memory"},
+                        "region_detach: no memory for a handle");
+    *region->memory = (cobre_memory){.fork_generation = cb_fork_generation,
+                                     .free = cb_backend_at(region->comm->backend)->memory_free,
+                                     .data = region->data,
+                                     .mapped = region->mapped};
+    atomic_init(&region->memory->owners, 2);
+    *memory = region->memory;
+    return COBRE_OK;
+}
+
+/* The last owner frees it. In the child of a fork it is the parent's, and stays. */
+static void release_memory(cobre_memory *memory) {
+    if (atomic_fetch_sub_explicit(&memory->owners, 1, memory_order_acq_rel) != 1)
+        return;
+    if (memory->free && memory->fork_generation == cb_fork_generation)
+        memory->free(memory->data, memory->mapped);
+    free(memory);
+}
+
+void cobre_memory_free(cobre_memory **memory) {
+    if (!memory || !*memory)
+        return;
+    release_memory(*memory);
+    *memory = NULL;
+}
+
+static void free_region(cobre_region *region) {
+    const cb_backend *backend = cb_backend_at(region->comm->backend);
+    if (backend->region_free)
+        backend->region_free(region);
+    if (region->memory)
+        release_memory(region->memory);
+    else if (backend->memory_free)
+        backend->memory_free(region->data, region->mapped);
+}
+
 cobre_status cobre_region_free(cobre_region **region) {
     if (!region || !*region)
         return COBRE_OK;
@@ -152,7 +206,7 @@ cobre_status cobre_region_free(cobre_region **region) {
         return status;
     (*region)->comm->regions--;
     (*region)->magic = 0;
-    cb_backend_at((*region)->comm->backend)->region_free(*region);
+    free_region(*region);
     free(*region);
     *region = NULL;
     return COBRE_OK;

@@ -252,6 +252,16 @@ static cobre_status refuse_vague_config(const cb_options *options, size_t size) 
                      "config.size is %zu, but nothing in the config says how the ranks find each other", size);
 }
 
+/* What a config says besides who this rank is. */
+static void add_config(const cobre_config *config, cb_options *options) {
+    options->interrupted = config->interrupted;
+    options->interrupted_arg = config->interrupted_arg;
+    if (config->join_timeout_secs > 0)
+        options->join_timeout_secs = config->join_timeout_secs;
+    if (config->stall_secs > 0)
+        options->stall_secs = config->stall_secs;
+}
+
 static cobre_status from_config(const cobre_config *config, cb_options *options) {
     char list[128];
     if ((unsigned)config->backend >= BACKENDS)
@@ -260,15 +270,8 @@ static cobre_status from_config(const cobre_config *config, cb_options *options)
                                              .list = list_names(list, ", "),
                                              .suggestion = "set config.backend to one of the cobre_backend constants"},
                         "config.backend is %d, which is not a backend", (int)config->backend);
-    if (bad_seconds(config->join_timeout_secs) || bad_seconds(config->stall_secs))
-        return CB_REFUSE(config->backend, "config", "give seconds as a finite number; 0 means the default",
-                         "config.join_timeout_secs or config.stall_secs is negative or not a number");
     options->backend = config->backend == COBRE_AUTO ? choose(config) : config->backend;
-    options->interrupted = config->interrupted;
-    options->interrupted_arg = config->interrupted_arg;
-    options->stall_secs = config->stall_secs;
-    if (config->join_timeout_secs > 0)
-        options->join_timeout_secs = config->join_timeout_secs;
+    add_config(config, options);
     cobre_status status = check_built_in(options->backend);
     if (!status)
         status = cb_backend_at(options->backend)->from_config(config, options);
@@ -277,6 +280,13 @@ static cobre_status from_config(const cobre_config *config, cb_options *options)
     if (config->size > 1)
         return refuse_vague_config(options, config->size);
     return refuse_lonely_rank(options, true);
+}
+
+static cobre_status check_seconds(const cobre_config *config) {
+    if (!bad_seconds(config->join_timeout_secs) && !bad_seconds(config->stall_secs))
+        return COBRE_OK;
+    return CB_REFUSE(config->backend, "config", "give seconds as a finite number; 0 means the default",
+                     "config.join_timeout_secs or config.stall_secs is negative or not a number");
 }
 
 cobre_status cb_select(const cobre_config *config, cb_options *options) {
@@ -294,7 +304,14 @@ cobre_status cb_select(const cobre_config *config, cb_options *options) {
                         "config.struct_size is %zu, smaller than any version of cobre_config", size);
     cobre_config copy = {0};
     memcpy(&copy, config, size < sizeof copy ? size : sizeof copy);
-    return from_config(&copy, options);
+    cobre_status status = check_seconds(&copy);
+    if (status)
+        return status;
+    if (!copy.environment)
+        return from_config(&copy, options);
+    status = from_environment(options);
+    add_config(&copy, options);
+    return status;
 }
 
 void cb_explain(cobre_backend backend, char *text, size_t len) {

@@ -212,6 +212,55 @@ static void region_too_big(kit *k) {
     region_lifecycle(k);
 }
 
+/* What was written stays readable after the region is freed, sealed or not, and after the communicator is. */
+static void region_detach(kit *k) {
+    enum { COUNT = 5000 };
+    cobre_memory *memory[2] = {NULL, NULL};
+    const double *data[2];
+    for (size_t round = 0; round < 2; round++) {
+        cobre_region *region = NULL;
+        CHECK_OK(cobre_region_create(k->comm, COUNT, COBRE_F64, 0, &region));
+        double *mine = cobre_region_data_mut(region);
+        for (size_t i = 0; mine && i < COUNT; i++)
+            mine[i] = (double)(i + round);
+        CHECK_OK(cobre_region_detach(region, &memory[round]));
+        cobre_memory *again = memory[round];
+        CHECK_STATUS(cobre_region_detach(region, &again), COBRE_INVALID_ARGUMENT);
+        CHECK(again == NULL);
+        CHECK_OK(round ? cobre_region_seal(region) : cobre_region_fence(region));
+        data[round] = cobre_region_data(region);
+        CHECK_OK(cobre_region_free(&region));
+    }
+    CHECK_OK(cobre_barrier(k->comm));
+    CHECK(data[0][COUNT - 1] == COUNT - 1 && data[1][COUNT - 1] == COUNT);
+    kit_reopen(k);
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < COUNT; i++)
+            CHECK(data[round][i] == (double)(i + round));
+        cobre_memory_free(&memory[round]);
+        CHECK(memory[round] == NULL);
+        cobre_memory_free(&memory[round]);
+    }
+    CHECK_STATUS(cobre_region_detach(NULL, &memory[0]), COBRE_INVALID_ARGUMENT);
+    cobre_memory_free(NULL);
+}
+
+/* Given back before and after the region is freed. */
+static void detach_cycle(kit *k, size_t i) {
+    cobre_region *region = NULL;
+    cobre_memory *memory = NULL;
+    CHECK_OK(cobre_region_create(k->comm, 1000, COBRE_F64, 0, &region));
+    CHECK_OK(cobre_region_detach(region, &memory));
+    if (i % 2)
+        cobre_memory_free(&memory);
+    CHECK_OK(cobre_region_free(&region));
+    cobre_memory_free(&memory);
+}
+
+static void region_detach_no_leak(kit *k) {
+    checked_no_leak(k, kit_times(2000), detach_cycle);
+}
+
 static void region_cycle(kit *k, size_t i) {
     cobre_region *region = NULL;
     CHECK_OK(cobre_region_create(k->comm, 1 + i * 97 % 20000, COBRE_F64, 0, &region));
@@ -237,5 +286,7 @@ const kit_case region_cases[] = {
     KIT_CASE(region_seal),
     KIT_CASE(region_too_big),
     KIT_CASE(region_no_leak),
+    KIT_CASE(region_detach),
+    KIT_CASE_WITH(region_detach_no_leak, .on = "local shm tcp"), /* mpi keeps it to the end */
     KIT_END,
 };

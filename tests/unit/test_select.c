@@ -378,7 +378,7 @@ static void accept_config(const cobre_config *config, cobre_backend backend) {
 static void config_struct(void) {
     cobre_config config = {.struct_size = 8};
     refuse_config(&config, COBRE_INVALID_ARGUMENT, "struct_size");
-    config = (cobre_config){.struct_size = sizeof config - 1};
+    config = (cobre_config){.struct_size = offsetof(cobre_config, environment) - 1};
     refuse_config(&config, COBRE_INVALID_ARGUMENT, "struct_size");
     config = (cobre_config){0};
     accept_config(&config, COBRE_LOCAL);
@@ -447,6 +447,40 @@ static void config_and_environment(void) {
     accept_config(&config, COBRE_LOCAL);
 }
 
+static int never(void *unused) {
+    (void)unused;
+    return 0;
+}
+
+/* Who this rank is comes from the environment, the rest from both. */
+static void config_for_environment(void) {
+    cobre_config config = {.struct_size = sizeof config,
+                           .environment = true,
+                           .backend = COBRE_LOCAL, /* and all other settings of that kind do not count */
+                           .size = 7,
+                           .interrupted = never,
+                           .interrupted_arg = job_name};
+    cb_options options;
+    accept_config(&config, COBRE_LOCAL);
+    if (!in_build(COBRE_SHM))
+        return;
+    set_shm("2", "3");
+    set(ENV_SHM_TIMEOUT, "5");
+    set(ENV_STALL_SECS, "6");
+    CHECK_OK(cb_select(&config, &options));
+    CHECK(options.backend == COBRE_SHM && options.rank == 2 && options.size == 3);
+    CHECK(options.interrupted == never && options.interrupted_arg == job_name);
+    CHECK(options.join_timeout_secs == 5 && options.stall_secs == 6);
+    config.join_timeout_secs = 7;
+    config.stall_secs = 8;
+    CHECK_OK(cb_select(&config, &options));
+    CHECK(options.join_timeout_secs == 7 && options.stall_secs == 8);
+    set(ENV_SHM_RANK, "3");
+    refuse_config(&config, COBRE_INITIALIZATION_FAILED, ENV_SHM_RANK);
+    config.stall_secs = -1;
+    refuse_config(&config, COBRE_INITIALIZATION_FAILED, "negative");
+}
+
 static void place_is_null(void) {
     CHECK_STATUS(cobre_comm_open(NULL, NULL), COBRE_INVALID_ARGUMENT);
     CHECK(strlen(cobre_last_error()->suggestion) > 0);
@@ -470,6 +504,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(config_struct),
         CHECK_CASE(config_shm),
         CHECK_CASE(config_and_environment),
+        CHECK_CASE(config_for_environment),
         CHECK_CASE(place_is_null),
         CHECK_END,
     };

@@ -99,7 +99,7 @@ const cb_backend cb_local_backend = {
     .open = open_alone,
     .free = free_alone,
     .abort = abort_alone,
-    .region_free = cb_heap_region_free,
+    .memory_free = cb_heap_memory_free,
     .launch = launch,
     .launch_rank = launch_rank,
 };

@@ -116,13 +116,19 @@ cobre_status cb_plugin_region_fence(cobre_comm *base, const cb_call *call) {
     return status ? status : fence(comm, call, call->region);
 }
 
-/* On a broken communicator the window stays, because freeing it is collective. It also stays when a sealed one cannot be
- * made writable again, because MPI may write into it. */
+static bool is_detached(const cobre_region *region) {
+    return region->memory && atomic_load_explicit(&region->memory->owners, memory_order_acquire) > 1;
+}
+
+/* On a broken communicator the window stays, because freeing it is collective. It also stays when a rank of the node has
+ * detached the memory, or cannot make a sealed one writable again, because MPI may write into it. */
 void cb_plugin_region_free(cobre_region *region) {
     const struct cb_mpi_comm *comm = (const struct cb_mpi_comm *)region->comm;
     MPI_Win window = window_of(region);
-    if (comm->failure.cause || cb_plugin_finalised() ||
-        mprotect(region->data, region->mapped, PROT_READ | PROT_WRITE) != 0)
+    if (comm->failure.cause || cb_plugin_finalised())
+        return;
+    int mine = is_detached(region) || mprotect(region->data, region->mapped, PROT_READ | PROT_WRITE) != 0, keep = 1;
+    if (MPI_Allreduce(&mine, &keep, 1, MPI_INT, MPI_MAX, comm->node) != MPI_SUCCESS || keep)
         return;
     MPI_Win_unlock_all(window);
     MPI_Win_free(&window);

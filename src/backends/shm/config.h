@@ -17,7 +17,7 @@ CB_OWN_OPTIONS(shm)
 cobre_status cb_shm_open(const cb_options *options, cobre_comm **comm);
 void cb_shm_free(cobre_comm *comm);
 void cb_shm_abort(cobre_comm *comm, int code, const char *text);
-void cb_shm_region_free(cobre_region *region);
+void cb_shm_memory_free(void *data, size_t mapped);
 void cb_shm_at_exit(cobre_comm *comm);
 
 #endif

@@ -388,7 +388,7 @@ cobre_status cb_shm_open(const cb_options *options, cobre_comm **result) {
 void cb_shm_free(cobre_comm *base) {
     struct cb_shm_comm *comm = (struct cb_shm_comm *)base;
     cb_shm_leave(comm);
-    cb_shm_extent_free(comm, &comm->arena);
+    cb_shm_extent_free(&comm->arena);
     cb_shm_release_job(comm->job);
     free(comm);
 }

@@ -53,3 +53,12 @@ void cb_shm_punch(int fd, off_t offset, size_t bytes) {
     (void)fd, (void)offset, (void)bytes; /* the pages go with the file */
 #endif
 }
+
+void cb_shm_empty(void *base, size_t bytes) {
+#ifdef MADV_REMOVE
+    if (mprotect(base, bytes, PROT_READ | PROT_WRITE) == 0)
+        madvise(base, bytes, MADV_REMOVE);
+#else
+    (void)base, (void)bytes;             /* the pages go with the file */
+#endif
+}

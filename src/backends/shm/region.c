@@ -34,7 +34,7 @@ static cobre_status tell(struct cb_shm_comm *comm, const cb_call *call, struct c
     cb_shm_publish(comm, call);
     cobre_status status = cb_shm_await_all(comm, call);
     if (status)
-        cb_shm_extent_free(comm, extent);
+        cb_shm_extent_free(extent);
     return status;
 }
 
@@ -146,21 +146,15 @@ cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call,
     return status;
 }
 
-void cb_shm_extent_free(struct cb_shm_comm *comm, struct cb_extent *extent) {
+/* Without the job, which may be gone. */
+void cb_shm_extent_free(struct cb_extent *extent) {
     if (!extent->base)
         return;
     struct cb_extent_header *header = extent->base;
-    bool last = atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1;
+    if (atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1)
+        cb_shm_empty(extent->base, extent->bytes);
     cb_shm_unmap(extent->base, extent->bytes);
-    if (last)
-        cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
     extent->base = NULL;
-}
-
-static struct cb_extent extent_of(const cobre_region *region) {
-    size_t page = cb_page_size();
-    return (struct cb_extent){
-        .base = (char *)region->data - page, .bytes = region->mapped, .offset = (off_t)region->own};
 }
 
 cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call) {
@@ -171,13 +165,11 @@ cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call) {
         return status;
     region->data = (char *)extent.base + cb_page_size();
     region->mapped = extent.bytes;
-    region->own = (uint64_t)extent.offset; /* in the job's file */
     return COBRE_OK;
 }
 
-void cb_shm_region_free(cobre_region *region) {
-    struct cb_extent extent = extent_of(region);
-    cb_shm_extent_free((struct cb_shm_comm *)region->comm, &extent);
+void cb_shm_memory_free(void *data, size_t mapped) {
+    cb_shm_extent_free(&(struct cb_extent){.base = (char *)data - cb_page_size(), .bytes = mapped});
 }
 
 cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {

@@ -145,6 +145,7 @@ void cb_shm_unmap(void *base, size_t bytes);
 /* Makes the pages of [offset, offset + bytes); 0 or errno, ENOSPC or ENOMEM when there are too few. */
 int cb_shm_reserve(int fd, off_t offset, size_t bytes);
 void cb_shm_punch(int fd, off_t offset, size_t bytes);
+void cb_shm_empty(void *base, size_t bytes); /* the same for what is mapped; it may be sealed */
 
 /* liveness.c */
 int cb_shm_init_alive(pthread_mutex_t *alive);
@@ -194,6 +195,6 @@ void cb_shm_put(struct cb_shm_comm *comm, unsigned char *to, const unsigned char
 /* region.c */
 cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call, size_t bytes,
                                   struct cb_extent *extent);
-void cb_shm_extent_free(struct cb_shm_comm *comm, struct cb_extent *extent);
+void cb_shm_extent_free(struct cb_extent *extent);
 
 #endif

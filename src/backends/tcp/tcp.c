@@ -258,7 +258,7 @@ cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call) {
     if (!status && least == enough)
         return COBRE_OK;
     if (!made)
-        cb_heap_region_free(region);
+        cb_heap_memory_free(region->data, region->mapped);
     if (status)
         return status;
     return made ? made : cb_heap_region_refuse(base, region->bytes, least, ENOMEM);
