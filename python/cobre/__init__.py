@@ -1,0 +1,51 @@
+"""Collective communication and node-shared memory for numerical programs.
+
+    import cobre, numpy
+
+    with cobre.Comm() as comm:                     # who this rank is comes from the environment
+        part = numpy.arange(comm.rank, 1000, comm.size, dtype="f8")
+        total = comm.allreduce(part.sum())         # the same bits on every rank
+        everything = comm.allgatherv(part)
+
+One process without a launcher is a job of one rank. `cobre run -n 4 python3 script.py` starts four, an mpirun does so too, and
+`cobre.launch(function, num_workers=4)` runs a function in four new processes from within a program.
+"""
+
+from ._comm import Comm, Region
+from ._cobre import version as _version
+from ._errors import (
+    AllocationError,
+    ArgumentError,
+    CobreError,
+    CollectiveError,
+    CommunicatorError,
+    OpenError,
+    WorkerError,
+)
+
+__version__ = _version()
+__all__ = [
+    "AllocationError",
+    "ArgumentError",
+    "CobreError",
+    "CollectiveError",
+    "Comm",
+    "CommunicatorError",
+    "OpenError",
+    "Region",
+    "WorkerError",
+    "launch",
+]
+
+
+def launch(function, num_workers=None, backend="auto", args=(), *, all_results=False, start_method="spawn"):
+    """Run function(comm, *args) in new processes, one per rank, and return what rank 0 returned.
+
+    num_workers: how many; without it one per usable core. backend: "auto", "shm", "tcp" or "local" (one worker). all_results:
+    return a list of what each worker returned. start_method: "spawn" or "forkserver".
+
+    A worker that raises ends the others and gives WorkerError, whose inner is the exception.
+    """
+    from ._launch import launch as run  # here: a program that does not need it does not load it
+
+    return run(function, num_workers, backend, args, all_results=all_results, start_method=start_method)

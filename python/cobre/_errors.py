@@ -1,0 +1,88 @@
+"""The exceptions of cobre. What they say comes from the library."""
+
+
+class CobreError(Exception):
+    """An error of the library: kind, message, context and suggestion, as in its JSON."""
+
+    def __init__(self, kind, message, context, suggestion):
+        super().__init__(kind, message, context, suggestion)
+        self.kind = kind
+        self.message = message
+        self.context = context
+        self.suggestion = suggestion
+
+    def __str__(self):
+        return f"{self.message} ({self.suggestion})" if self.suggestion else self.message
+
+
+class CollectiveError(CobreError):
+    """A collective failed, and with it the communicator: a rank died, left, made another call, ..."""
+
+    @property
+    def cause(self):
+        """Why: "peer died", "peer left", "mismatch", "stalled", "interrupted", "aborted" or "transport"."""
+        return self.context.get("cause")
+
+    @property
+    def culprit(self):
+        """The rank that died, left, differs, ...; None if it is not known."""
+        return self.context.get("culprit")
+
+
+class ArgumentError(CobreError, ValueError):
+    """An argument does not fit the call. This rank has not entered it."""
+
+
+class CommunicatorError(CobreError):
+    """The communicator cannot be used: it was freed, or belongs to another process."""
+
+
+class AllocationError(CobreError, MemoryError):
+    """There is not enough memory; where a region was asked for, on all ranks alike."""
+
+
+class OpenError(CobreError):
+    """No communicator could be opened."""
+
+
+class WorkerError(Exception):
+    """A worker of launch() failed: its rank, its exit code (negative: the signal that killed it), and the exception that it raised.
+
+    inner is None when the worker said nothing, as one that was killed; else its traceback is the cause of inner.
+    """
+
+    def __init__(self, rank, exit_code, inner):
+        super().__init__(rank, exit_code, inner)
+        self.rank = rank
+        self.exit_code = exit_code
+        self.inner = inner
+
+    def __str__(self):
+        if self.inner is not None:
+            return f"worker {self.rank} raised {type(self.inner).__name__}: {self.inner}"
+        if self.exit_code < 0:
+            return f"worker {self.rank} was killed by signal {-self.exit_code}"
+        return f"worker {self.rank} ended with exit code {self.exit_code} before it had a result"
+
+
+_FAMILIES = {
+    "CollectiveFailed": CollectiveError,
+    "InvalidBufferSize": ArgumentError,
+    "InvalidRoot": ArgumentError,
+    "InvalidArgument": ArgumentError,
+    "InvalidCommunicator": CommunicatorError,
+    "AllocationFailed": AllocationError,
+    "BackendNotAvailable": OpenError,
+    "InvalidBackend": OpenError,
+    "InitializationFailed": OpenError,
+    "MissingConfiguration": OpenError,
+}
+
+
+def make_error(text):
+    """The exception for a line of the library's JSON."""
+    import json
+
+    error = json.loads(text)
+    family = _FAMILIES.get(error["kind"], CobreError)
+    return family(error["kind"], error["message"], error["context"], error["suggestion"])

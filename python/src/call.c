@@ -1,0 +1,104 @@
+/* call.c: how Python threads enter the library, and how they come back.
+ *
+ * A call that may block runs without the GIL. While it waits the library asks ask_signals at least every 100 ms; that takes
+ * the GIL for a moment and lets Python run its signal handlers, so that Ctrl-C ends the wait. */
+#include "python.h"
+
+#include <stdlib.h>
+
+static _Thread_local PyThreadState *waiting; /* this thread's, while it is inside a call */
+
+static void set_error(struct state *state, const char *json) {
+    PyObject *error = PyObject_CallFunction(state->make_error, "s", json);
+    if (error)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+}
+
+bool is_open(struct state *state, const struct handle *handle) {
+    static const char freed[] = "{\"kind\": \"InvalidCommunicator\", \"message\": \"this communicator was freed\", "
+                                "\"context\": {}, \"suggestion\": \"open another one\"}";
+    if (!handle->comm)
+        set_error(state, freed);
+    return handle->comm;
+}
+
+bool enter_call(struct handle *handle) {
+    if (handle->busy) {
+        PyErr_SetString(PyExc_RuntimeError, "another call on this communicator is not over: one thread at a time");
+        return false;
+    }
+    handle->users++;
+    handle->busy = true;
+    waiting = PyEval_SaveThread();
+    return true;
+}
+
+bool leave_call(struct state *state, struct handle *handle, cobre_status status) {
+    PyEval_RestoreThread(waiting);
+    waiting = NULL;
+    handle->busy = false;
+    release_handle(handle);
+    if (status != COBRE_OK && !PyErr_Occurred())
+        raise_error(state);
+    return status == COBRE_OK;
+}
+
+int ask_signals(void *unused) {
+    (void)unused;
+    PyEval_RestoreThread(waiting);
+    int stop = PyErr_CheckSignals();
+    waiting = PyEval_SaveThread();
+    return stop;
+}
+
+PyObject *raise_error(struct state *state) {
+    char text[16384];
+    cobre_error_json(cobre_last_error(), text, sizeof text);
+    set_error(state, text);
+    return NULL;
+}
+
+struct handle *new_handle(void) {
+    struct handle *handle = calloc(1, sizeof *handle);
+    if (handle)
+        handle->users = 1;
+    else
+        PyErr_NoMemory();
+    return handle;
+}
+
+/* On mpi a free waits for the others: there the communicator stays open, as in a process that exits without it. In the
+ * child of a fork the library refuses, which is right: it is the parent's. */
+void leave_job(struct handle *handle) {
+    if (!handle->comm || handle->busy)
+        return;
+    bool waits = cobre_comm_backend(handle->comm) == COBRE_MPI;
+    for (struct record *record = handle->records, *next; record; record = next) {
+        next = record->next;
+        if (record->object)
+            region_freed(record->object);
+        if (!waits)
+            cobre_region_free(&record->region);
+        free(record);
+    }
+    handle->records = NULL;
+    if (!waits)
+        cobre_comm_free(&handle->comm);
+    handle->comm = NULL;
+}
+
+void release_handle(struct handle *handle) {
+    if (--handle->users > 0)
+        return;
+    leave_job(handle);
+    free(handle);
+}
+
+void forget_record(struct handle *handle, const struct record *record) {
+    struct record **link = &handle->records;
+    while (*link != record)
+        link = &(*link)->next;
+    *link = record->next;
+    free((void *)(uintptr_t)record);
+}

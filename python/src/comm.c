@@ -1,0 +1,522 @@
+/* comm.c: the type _cobre.Comm, base of cobre.Comm. */
+#include "python.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define METHOD(function)                                                                                               \
+    static PyObject *function(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t given,        \
+                              PyObject *keywords)
+/* The arguments by their names in found[], the state and the handle. */
+#define TAKE(function, needed, ...)                                                                                    \
+    static const char *const names[] = {__VA_ARGS__ NULL};                                                             \
+    PyObject *found[sizeof names / sizeof *names];                                                                     \
+    struct state *state = PyType_GetModuleState(type);                                                                 \
+    struct handle *handle = ((comm_object *)self)->handle;                                                             \
+    if (!take_arguments(function, names, needed, arguments, given, keywords, found))                                   \
+        return NULL;
+
+/* The same of a communicator that has not been freed. */
+#define TAKE_OPEN(function, needed, ...)                                                                               \
+    TAKE(function, needed, __VA_ARGS__)                                                                                \
+    if (!is_open(state, handle))                                                                                       \
+        return NULL;
+
+static PyObject *none(void) {
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *done(struct state *state, struct handle *handle, cobre_status status) {
+    return leave_call(state, handle, status) ? none() : NULL;
+}
+
+/* ---- Opening and freeing ---- */
+
+static PyObject *new_comm(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    (void)arguments, (void)keywords; /* __init__ has them */
+    struct handle *handle = new_handle();
+    comm_object *made = handle ? (comm_object *)PyType_GenericAlloc(type, 0) : NULL;
+    if (made)
+        made->handle = handle;
+    else
+        free(handle);
+    return (PyObject *)made;
+}
+
+static bool take_backend(const char *name, cobre_backend *backend) {
+    for (*backend = COBRE_AUTO; cobre_backend_name(*backend)[0] != '?'; ++*backend)
+        if (strcmp(cobre_backend_name(*backend), name) == 0)
+            return true;
+    PyErr_Format(PyExc_ValueError, "backend: there is no '%s'; there are auto, local, shm, tcp and mpi", name);
+    return false;
+}
+
+/* _open(environment, backend, rank, size, name, coordinator, bind, token, port, open, check, plugin, join_timeout, stall) */
+METHOD(open_comm) {
+    struct state *state = PyType_GetModuleState(type);
+    struct handle *handle = ((comm_object *)self)->handle;
+    cobre_config config = {.struct_size = sizeof config, .interrupted = ask_signals};
+    int environment, open, check;
+    unsigned port;
+    const char *backend;
+    if (keywords || handle->comm || handle->busy) {
+        PyErr_SetString(PyExc_RuntimeError, "this communicator is open already");
+        return NULL;
+    }
+    PyObject *words = PyTuple_New(given);
+    for (Py_ssize_t i = 0; words && i < given; i++) {
+        Py_INCREF(arguments[i]);
+        PyTuple_SetItem(words, i, arguments[i]);
+    }
+    if (!words || !PyArg_ParseTuple(words, "psnnzzzzIppzdd", &environment, &backend, &config.rank, &config.size,
+                                    &config.shm_name, &config.tcp_coordinator, &config.tcp_bind, &config.tcp_token,
+                                    &port, &open, &check, &config.mpi_plugin, &config.join_timeout_secs,
+                                    &config.stall_secs) ||
+        !take_backend(backend, &config.backend)) {
+        Py_XDECREF(words);
+        return NULL;
+    }
+    config.environment = environment;
+    config.tcp_port = (uint16_t)port;
+    config.tcp_open = open;
+    config.check = check;
+    bool entered = enter_call(handle);
+    PyObject *result = NULL;
+    if (entered) {
+        cobre_comm *comm;
+        cobre_status status = cobre_comm_open(&config, &comm);
+        handle->comm = comm;
+        result = done(state, handle, status);
+    }
+    Py_DECREF(words);
+    return result;
+}
+
+static void dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    struct handle *handle = ((comm_object *)self)->handle;
+    if (handle)
+        release_handle(handle);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+/* The regions first, in the order of their creation. */
+METHOD(free_comm) {
+    TAKE("free", 0)
+    if (!handle->comm)
+        return none();
+    if (!enter_call(handle))
+        return NULL;
+    cobre_status status = COBRE_OK;
+    for (struct record *record = handle->records; record && status == COBRE_OK; record = record->next)
+        status = cobre_region_free(&record->region);
+    if (status == COBRE_OK)
+        status = cobre_comm_free(&handle->comm);
+    PyObject *result = done(state, handle, status);
+    for (struct record *record = handle->records; record && !record->region; record = handle->records) {
+        if (record->object)
+            region_freed(record->object);
+        forget_record(handle, record);
+    }
+    return result;
+}
+
+static void leave_later(PyObject *capsule) {
+    struct handle *handle = PyCapsule_GetPointer(capsule, NULL);
+    leave_job(handle);
+    release_handle(handle);
+}
+
+/* _give_up(): an object that leaves the job when it goes. From now on the communicator is as one that was freed. */
+METHOD(give_up) {
+    TAKE("_give_up", 0)
+    (void)state;
+    struct handle *empty = new_handle();
+    if (!empty)
+        return NULL;
+    PyObject *capsule = PyCapsule_New(handle, NULL, leave_later);
+    if (!capsule) {
+        free(empty);
+        return NULL;
+    }
+    ((comm_object *)self)->handle = empty;
+    return capsule;
+}
+
+METHOD(split_local) {
+    TAKE_OPEN("split_local", 0)
+    PyObject *made = new_comm(Py_TYPE(self), NULL, NULL);
+    if (!made)
+        return NULL;
+    if (enter_call(handle)) {
+        cobre_comm *local;
+        cobre_status status = cobre_split_local(handle->comm, &local);
+        ((comm_object *)made)->handle->comm = local;
+        if (leave_call(state, handle, status))
+            return made;
+    }
+    Py_DECREF(made);
+    return NULL;
+}
+
+METHOD(abort_comm) {
+    TAKE("_abort", 2, "code", "text", )
+    (void)state;
+    long code = PyLong_AsLong(found[0]);
+    const char *text = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(found[1], NULL);
+    if (!text)
+        return NULL;
+    cobre_abort(handle->busy ? NULL : handle->comm, (int)code, text);
+}
+
+/* ---- Collectives ---- */
+
+METHOD(barrier) {
+    TAKE_OPEN("barrier", 0)
+    return enter_call(handle) ? done(state, handle, cobre_barrier(handle->comm)) : NULL;
+}
+
+static bool take_rank(PyObject *number, size_t *rank) {
+    *rank = number ? PyLong_AsSize_t(number) : 0;
+    return !PyErr_Occurred();
+}
+
+METHOD(broadcast) {
+    TAKE_OPEN("broadcast", 1, "buf", "root", )
+    size_t root;
+    struct operand buf;
+    if (!take_rank(found[1], &root) ||
+        !take_operand(found[0], "buf", cobre_rank(handle->comm) != root, &buf))
+        return NULL;
+    PyObject *result = NULL;
+    if (enter_call(handle))
+        result = done(state, handle, cobre_broadcast(handle->comm, buf.view.buf, buf.count, buf.type, root));
+    drop_operand(&buf);
+    if (!result)
+        return NULL;
+    Py_DECREF(result);
+    Py_INCREF(found[0]);
+    return found[0];
+}
+
+static bool take_op(PyObject *word, cobre_op *op) {
+    static const char *const words[] = {"sum", "min", "max"};
+    *op = COBRE_SUM;
+    if (!word)
+        return true;
+    for (int i = 0; PyUnicode_Check(word) && i < 3; i++)
+        if (PyUnicode_CompareWithASCIIString(word, words[i]) == 0) {
+            *op = (cobre_op)(COBRE_SUM + i);
+            return true;
+        }
+    PyErr_Format(PyExc_ValueError, "op: %R is none of 'sum', 'min', 'max'", word);
+    return false;
+}
+
+/* A plain number, which becomes int64 or float64. */
+static PyObject *reduce_number(struct state *state, struct handle *handle, PyObject *number, cobre_op op) {
+    bool real = PyFloat_Check(number);
+    double x = 0;
+    long long n = 0;
+    if (real)
+        x = PyFloat_AsDouble(number);
+    else
+        n = PyLong_AsLongLong(number);
+    if (PyErr_Occurred() || !enter_call(handle))
+        return NULL;
+    cobre_status status = real ? cobre_allreduce(handle->comm, &x, 1, &x, 1, COBRE_F64, op)
+                               : cobre_allreduce(handle->comm, &n, 1, &n, 1, COBRE_I64, op);
+    if (!leave_call(state, handle, status))
+        return NULL;
+    return real ? PyFloat_FromDouble(x) : PyLong_FromLongLong(n);
+}
+
+static PyObject *reduce(struct state *state, struct handle *handle, const struct operand *send, PyObject *to,
+                        cobre_op op) {
+    struct operand out;
+    if (!take_operand(to, "out", true, &out))
+        return NULL;
+    PyObject *result = NULL;
+    if (same_elements(send, &out) && enter_call(handle)) {
+        cobre_status status =
+            cobre_allreduce(handle->comm, send->view.buf, send->count, out.view.buf, out.count, send->type, op);
+        result = done(state, handle, status);
+    }
+    drop_operand(&out);
+    if (!result)
+        return NULL;
+    Py_DECREF(result);
+    Py_INCREF(to);
+    return to;
+}
+
+METHOD(allreduce) {
+    TAKE_OPEN("allreduce", 1, "send", "op", "out", )
+    cobre_op op;
+    struct operand send;
+    PyObject *out = found[2] == Py_None ? NULL : found[2];
+    if (!take_op(found[1], &op))
+        return NULL;
+    if (!out && (PyFloat_Check(found[0]) || PyLong_Check(found[0])))
+        return reduce_number(state, handle, found[0], op);
+    if (!take_operand(found[0], "send", false, &send))
+        return NULL;
+    PyObject *result = NULL;
+    if (!send.reducible) {
+        PyErr_Format(PyExc_TypeError,
+                     "send: cannot reduce elements of the format '%s'; convert them to u1, i4, u4, i8, u8, f4 or f8, in "
+                     "the byte order of this machine",
+                     send.view.format ? send.view.format : "B");
+    } else {
+        PyObject *made = out ? NULL : PyObject_CallFunction(state->make_result, "On", found[0], (Py_ssize_t)-1);
+        if (out || made)
+            result = reduce(state, handle, &send, out ? out : made, op);
+        Py_XDECREF(made);
+    }
+    drop_operand(&send);
+    return result;
+}
+
+/* ---- Gathers ---- */
+
+/* The parts of a gather, in elements of C: counts[size], then displs[size]. */
+struct parts {
+    size_t *counts, *displs, size, total;
+};
+
+static bool read_counts(PyObject *list, size_t unit, struct parts *parts) {
+    PyObject *items = PySequence_Tuple(list);
+    if (!items)
+        return false;
+    size_t given = (size_t)PyTuple_Size(items);
+    if (given != parts->size)
+        PyErr_Format(PyExc_ValueError, "counts: has %zu numbers for %zu ranks", given, parts->size);
+    for (size_t r = 0; r < parts->size && !PyErr_Occurred(); r++) {
+        size_t count = PyLong_AsSize_t(PyTuple_GetItem(items, (Py_ssize_t)r));
+        if (!PyErr_Occurred() && count > PY_SSIZE_T_MAX / unit)
+            PyErr_SetString(PyExc_OverflowError, "counts: more than memory can hold");
+        parts->counts[r] = count * unit;
+    }
+    Py_DECREF(items);
+    return !PyErr_Occurred();
+}
+
+/* counts NULL or None: every rank tells its own. False: an exception is set. */
+static bool make_parts(struct state *state, struct handle *handle, PyObject *counts, const struct operand *send,
+                       struct parts *parts) {
+    size_t size = cobre_size(handle->comm), unit = send->reducible ? 1 : (size_t)send->view.itemsize;
+    *parts = (struct parts){.counts = malloc((size ? 2 * size : 1) * sizeof(size_t)), .size = size};
+    if (!parts->counts) {
+        PyErr_NoMemory();
+        return false;
+    }
+    parts->displs = parts->counts + size;
+    if (counts && counts != Py_None) {
+        if (!read_counts(counts, unit, parts))
+            return false;
+    } else {
+        if (!enter_call(handle))
+            return false;
+        uint64_t own = send->count;
+        for (size_t r = 0; r < size; r++) {
+            parts->counts[r] = 1;
+            parts->displs[r] = r;
+        }
+        uint64_t *all = malloc((size ? size : 1) * sizeof *all);
+        cobre_status status =
+            cobre_allgatherv(handle->comm, &own, 1, all, all ? size : 0, parts->counts, parts->displs, COBRE_U64);
+        for (size_t r = 0; all && status == COBRE_OK && r < size; r++)
+            parts->counts[r] = all[r];
+        free(all);
+        if (!leave_call(state, handle, status))
+            return false;
+    }
+    for (size_t r = 0; r < size; r++) {
+        parts->displs[r] = parts->total;
+        parts->total += parts->counts[r];
+    }
+    return true;
+}
+
+static PyObject *gather(struct state *state, struct handle *handle, const struct operand *send,
+                        const struct parts *parts, PyObject *to) {
+    struct operand out;
+    if (!take_operand(to, "out", true, &out))
+        return NULL;
+    PyObject *result = NULL;
+    if (same_elements(send, &out) && enter_call(handle)) {
+        cobre_status status = cobre_allgatherv(handle->comm, send->view.buf, send->count, out.view.buf, out.count,
+                                               parts->counts, parts->displs, send->type);
+        result = done(state, handle, status);
+    }
+    drop_operand(&out);
+    if (!result)
+        return NULL;
+    Py_DECREF(result);
+    Py_INCREF(to);
+    return to;
+}
+
+METHOD(allgatherv) {
+    TAKE_OPEN("allgatherv", 1, "send", "counts", "out", )
+    struct operand send;
+    struct parts parts;
+    PyObject *result = NULL, *out = found[2] == Py_None ? NULL : found[2], *made = NULL;
+    if (!take_operand(found[0], "send", false, &send))
+        return NULL;
+    if (make_parts(state, handle, found[1], &send, &parts)) {
+        Py_ssize_t elements = (Py_ssize_t)(send.reducible ? parts.total : parts.total / (size_t)send.view.itemsize);
+        if (!out)
+            made = PyObject_CallFunction(state->make_result, "On", found[0], elements);
+        if (out || made)
+            result = gather(state, handle, &send, &parts, out ? out : made);
+        Py_XDECREF(made);
+    }
+    free(parts.counts);
+    drop_operand(&send);
+    return result;
+}
+
+METHOD(gather_into) {
+    TAKE_OPEN("gather_into", 2, "region", "send", "counts", )
+    struct operand send;
+    struct parts parts;
+    PyObject *result = NULL;
+    region_object *region = (region_object *)found[0];
+    if (!PyObject_TypeCheck(found[0], state->region_type)) {
+        PyErr_SetString(PyExc_TypeError, "region: not a Region; comm.region() makes one");
+        return NULL;
+    }
+    if (!take_operand(found[1], "send", false, &send))
+        return NULL;
+    if (send.type != region->type || !send.reducible)
+        PyErr_Format(PyExc_TypeError, "send: its elements have the format '%s', those of the region '%s'",
+                     send.view.format ? send.view.format : "B", format_of(region->type));
+    else if (make_parts(state, handle, found[2], &send, &parts)) {
+        if (enter_call(handle)) {
+            cobre_status status =
+                cobre_allgatherv_region(handle->comm, send.view.buf, send.count,
+                                        region->record ? region->record->region : NULL, parts.counts, parts.displs);
+            result = done(state, handle, status);
+        }
+        free(parts.counts);
+    } else {
+        free(parts.counts);
+    }
+    drop_operand(&send);
+    return result;
+}
+
+METHOD(exact_sum) {
+    TAKE_OPEN("exact_sum", 1, "values", )
+    struct operand values;
+    if (!take_operand(found[0], "values", false, &values))
+        return NULL;
+    cobre_exact sum;
+    bool good = false;
+    cobre_exact_init(&sum);
+    if (values.type != COBRE_F64)
+        PyErr_Format(PyExc_TypeError, "values: must be float64, not '%s'",
+                     values.view.format ? values.view.format : "B");
+    else if (enter_call(handle)) {
+        cobre_exact_add_n(&sum, values.view.buf, values.count);
+        good = leave_call(state, handle, cobre_exact_allreduce(handle->comm, &sum));
+    }
+    drop_operand(&values);
+    return good ? PyFloat_FromDouble(cobre_exact_round(&sum)) : NULL;
+}
+
+METHOD(make_region) {
+    TAKE_OPEN("_region", 2, "count", "type", )
+    size_t count = PyLong_AsSize_t(found[0]);
+    cobre_type element;
+    const char *name = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(found[1], NULL);
+    if (!name || !type_of_name(name, &element))
+        return NULL;
+    return new_region(state, handle, count, element);
+}
+
+/* ---- Who this is ---- */
+
+enum { RANK, SIZE, NODE_RANK, NODE_SIZE };
+
+static PyObject *refuse_freed(void) {
+    PyErr_SetString(PyExc_ValueError, "this communicator was freed");
+    return NULL;
+}
+
+static PyObject *get_number(PyObject *self, void *which) {
+    const cobre_comm *comm = ((comm_object *)self)->handle->comm;
+    static size_t (*const numbers[])(const cobre_comm *) = {cobre_rank, cobre_size, cobre_node_rank, cobre_node_size};
+    return comm ? PyLong_FromSize_t(numbers[(uintptr_t)which](comm)) : refuse_freed();
+}
+
+static PyObject *get_backend(PyObject *self, void *unused) {
+    (void)unused;
+    const cobre_comm *comm = ((comm_object *)self)->handle->comm;
+    return comm ? PyUnicode_FromString(cobre_backend_name(cobre_comm_backend(comm))) : refuse_freed();
+}
+
+static PyObject *get_leader(PyObject *self, void *unused) {
+    (void)unused;
+    const cobre_comm *comm = ((comm_object *)self)->handle->comm;
+    return comm ? PyBool_FromLong(cobre_is_leader(comm)) : refuse_freed();
+}
+
+static PyObject *get_open(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(((comm_object *)self)->handle->comm != NULL);
+}
+
+static PyGetSetDef getters[] = {
+    {"rank", get_number, NULL, "This rank, from 0.", (void *)RANK},
+    {"size", get_number, NULL, "How many ranks there are.", (void *)SIZE},
+    {"node_rank", get_number, NULL, "This rank among those that share its memory.", (void *)NODE_RANK},
+    {"node_size", get_number, NULL, "How many ranks share this rank's memory.", (void *)NODE_SIZE},
+    {"is_leader", get_leader, NULL, "Is this rank 0 of its node?", NULL},
+    {"backend", get_backend, NULL, "'local', 'shm', 'tcp' or 'mpi'.", NULL},
+    {"is_open", get_open, NULL, "Has it not been freed or left?", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+#define ROW(name, function, text)                                                                                      \
+    { name, (PyCFunction)(void (*)(void))function, METH_METHOD | METH_FASTCALL | METH_KEYWORDS, text }
+static PyMethodDef methods[] = {
+    ROW("_open", open_comm, NULL),
+    ROW("_abort", abort_comm, NULL),
+    ROW("_give_up", give_up, NULL),
+    ROW("_region", make_region, NULL),
+    ROW("_exact_sum", exact_sum, NULL),
+    ROW("free", free_comm,
+        "free()\n--\n\nLeave the job, as the last call of every rank. Regions that are left are freed first, in the order "
+        "of\ntheir creation. A second call does nothing."),
+    ROW("barrier", barrier, "barrier()\n--\n\nReturn when every rank has come here."),
+    ROW("broadcast", broadcast,
+        "broadcast(buf, root=0)\n--\n\nMake buf on every rank what it is on root. Returns buf."),
+    ROW("allreduce", allreduce,
+        "allreduce(send, op='sum', out=None)\n--\n\nCombine the ranks' elements one by one, in rank order: 'sum', 'min' or "
+        "'max'. A number gives a number; a\nbuffer gives a new one of its kind, or goes to out, which may be send."),
+    ROW("allgatherv", allgatherv,
+        "allgatherv(send, counts=None, out=None)\n--\n\nPut the ranks' buffers one after the other, in rank order. counts: "
+        "the number of elements of each rank;\nwithout it the ranks tell each other first."),
+    ROW("gather_into", gather_into,
+        "gather_into(region, send, counts=None)\n--\n\nAs allgatherv, into a region: where memory is shared each rank "
+        "copies only its own part."),
+    ROW("split_local", split_local,
+        "split_local()\n--\n\nA communicator of the ranks that share this rank's memory."),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, new_comm},     {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getters},   {0, NULL},
+};
+
+PyType_Spec comm_spec = {
+    .name = "cobre._cobre.Comm",
+    .basicsize = sizeof(comm_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = slots,
+};

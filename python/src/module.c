@@ -1,0 +1,85 @@
+/* module.c: cobre._cobre. */
+#include "python.h"
+
+static PyObject *version(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyUnicode_FromString(cobre_version());
+}
+
+/* _use(make_error, make_result): what is easier in Python. */
+static PyObject *use(PyObject *module, PyObject *arguments) {
+    struct state *state = PyModule_GetState(module);
+    PyObject *make_error, *make_result;
+    if (!PyArg_ParseTuple(arguments, "OO", &make_error, &make_result))
+        return NULL;
+    Py_INCREF(make_error);
+    Py_INCREF(make_result);
+    Py_XDECREF(state->make_error);
+    Py_XDECREF(state->make_result);
+    state->make_error = make_error;
+    state->make_result = make_result;
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyMethodDef functions[] = {
+    {"version", version, METH_NOARGS, "The version of the library."},
+    {"_use", use, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type) {
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type ? PyModule_AddType(module, *type) : -1;
+}
+
+static int fill(PyObject *module) {
+    struct state *state = PyModule_GetState(module);
+    return add_type(module, &comm_spec, &state->comm_type) || add_type(module, &region_spec, &state->region_type) ||
+                   add_type(module, &claim_spec, &state->claim_type)
+               ? -1
+               : 0;
+}
+
+static int visit_all(PyObject *module, visitproc visit, void *arg) {
+    struct state *state = PyModule_GetState(module);
+    Py_VISIT(state->comm_type);
+    Py_VISIT(state->region_type);
+    Py_VISIT(state->claim_type);
+    Py_VISIT(state->make_error);
+    Py_VISIT(state->make_result);
+    return 0;
+}
+
+static int clear_all(PyObject *module) {
+    struct state *state = PyModule_GetState(module);
+    Py_CLEAR(state->comm_type);
+    Py_CLEAR(state->region_type);
+    Py_CLEAR(state->claim_type);
+    Py_CLEAR(state->make_error);
+    Py_CLEAR(state->make_result);
+    return 0;
+}
+
+static void free_all(void *module) {
+    clear_all(module);
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill}, {0, NULL}};
+
+static PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "_cobre",
+    .m_doc = "The C part of cobre.",
+    .m_size = sizeof(struct state),
+    .m_methods = functions,
+    .m_slots = slots,
+    .m_traverse = visit_all,
+    .m_clear = clear_all,
+    .m_free = free_all,
+};
+
+PyMODINIT_FUNC PyInit__cobre(void);
+PyMODINIT_FUNC PyInit__cobre(void) {
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,98 @@
+/* python.h: the extension module cobre._cobre: CPython's stable ABI over comm.h.
+ *
+ * A communicator of C lives in a `struct handle`, which the Python objects share: the Comm, its Regions, and whatever shall
+ * leave the job later. The GIL guards all of this; it is released only inside calls that may block. */
+#ifndef COBRE_PYTHON_PYTHON_H
+#define COBRE_PYTHON_PYTHON_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000 /* 3.11: the first with the buffer protocol */
+#include <Python.h>
+
+#include <stdbool.h>
+
+#include "cobre/comm.h"
+
+/* One region of a communicator, from its creation to its collective free. */
+struct record {
+    cobre_region *region;
+    struct region_object *object; /* NULL: gone without free() */
+    struct record *next;          /* created later */
+};
+
+struct handle {
+    size_t users;
+    cobre_comm *comm; /* NULL: freed, or left */
+    bool busy;        /* a thread is inside a call */
+    struct record *records;
+};
+
+typedef struct {
+    PyObject_HEAD
+    struct handle *handle; /* never NULL */
+} comm_object;
+
+/* The shared memory, and the object of all its views. */
+typedef struct region_object {
+    PyObject_HEAD
+    struct handle *handle; /* NULL: freed */
+    struct record *record; /* NULL: freed */
+    cobre_memory *memory;  /* stays until this object and all views are gone */
+    char *data;
+    Py_ssize_t count;
+    cobre_type type;
+    bool leads, sealed;
+    Py_ssize_t writable; /* views that can write */
+} region_object;
+
+/* A part of a region that this rank may write; the object of a memoryview. */
+typedef struct {
+    PyObject_HEAD
+    region_object *region;
+    Py_ssize_t first, count;
+} claim_object;
+
+/* Of the module. */
+struct state {
+    PyTypeObject *comm_type, *region_type, *claim_type;
+    PyObject *make_error;  /* helpers.make_error(json) */
+    PyObject *make_result; /* helpers.make_result(like, count) */
+};
+
+/* What the arguments of a call give: bytes with a type. */
+struct operand {
+    Py_buffer view;
+    cobre_type type; /* COBRE_U8 for elements that no reduction knows: `count` is then in bytes */
+    size_t count;
+    bool reducible;
+};
+
+/* call.c: entering and leaving the library. False: an exception is set. */
+bool is_open(struct state *state, const struct handle *handle);
+bool enter_call(struct handle *handle);                                      /* releases the GIL */
+bool leave_call(struct state *state, struct handle *handle, cobre_status status); /* and takes it again */
+int ask_signals(void *unused);                                               /* cobre_config.interrupted */
+PyObject *raise_error(struct state *state);                                  /* the thread's last error of the library */
+
+/* call.c: handles. */
+struct handle *new_handle(void);
+void leave_job(struct handle *handle); /* as a process that exits: without a word from the others */
+void release_handle(struct handle *handle);
+void forget_record(struct handle *handle, const struct record *record); /* whose region is freed */
+
+/* operand.c: false: an exception is set. `name` is the argument's. */
+bool take_operand(PyObject *object, const char *name, bool writable, struct operand *operand);
+void drop_operand(struct operand *operand);
+bool same_elements(const struct operand *send, const struct operand *out);
+const char *format_of(cobre_type type);
+bool type_of_name(const char *name, cobre_type *type); /* "f64" */
+
+/* operand.c: arguments by position or name. `found` has a place for each of `names`, NULL at the end. */
+bool take_arguments(const char *function, const char *const *names, size_t needed, PyObject *const *arguments,
+                    Py_ssize_t given, PyObject *keywords, PyObject **found);
+
+extern PyType_Spec comm_spec, region_spec, claim_spec;
+PyObject *new_region(struct state *state, struct handle *handle, size_t count, cobre_type type);
+void region_freed(region_object *region); /* by itself, or by its communicator */
+
+#endif
