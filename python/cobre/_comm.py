@@ -76,6 +76,37 @@ def make_result(like: Any, format: str, count: int) -> Any:
 _cobre._use(make_error, make_result)
 
 
+# What each backend needs from its caller, and what else it takes. None: all comes from the environment.
+_ARGUMENTS: dict[str | None, tuple[str, str]] = {
+    None: ("", ""),
+    "auto": ("", "name rank size coordinator port token bind open check plugin"),
+    "local": ("", "rank size"),
+    "shm": ("name rank size", ""),
+    "tcp": ("rank size", "coordinator port token bind open"),
+    "mpi": ("", "check plugin"),
+}
+
+
+def _check_arguments(backend: object, given: dict[str, object]) -> None:
+    if backend is not None and not isinstance(backend, str):
+        raise TypeError(f"backend: {backend!r} is not a str")
+    if backend not in _ARGUMENTS:
+        raise ValueError(f"backend: there is no {backend!r}; there are auto, local, shm, tcp and mpi")
+    for what in ("name", "coordinator", "token", "bind", "plugin"):
+        if not isinstance(given.get(what, "-"), str):
+            raise TypeError(f"{what}: {given[what]!r} is not a str")
+        if given.get(what) == "":
+            raise ValueError(f"{what}: it is empty")
+    needed, others = _ARGUMENTS[backend]
+    for what in needed.split():
+        if what not in given:
+            raise TypeError(f"{what}: backend={backend!r} needs it")
+    for what in given:
+        if what not in needed.split() and what not in others.split():
+            why = f"backend={backend!r} has no such argument" if backend else "it needs backend=..., or comes from the environment"
+            raise TypeError(f"{what}: {why}")
+
+
 def _whole(what: str, number: Any, least: int, most: int) -> int | None:
     if number is None:
         return None
@@ -137,22 +168,29 @@ class Comm(_cobre.Comm):
         join_timeout: float = 0.0,
         stall: float = 0.0,
     ) -> None:
-        texts: dict[str, object] = {"backend": backend, "name": name, "coordinator": coordinator, "token": token, "bind": bind, "plugin": plugin}
-        for what, text in texts.items():
-            if text is not None and not isinstance(text, str):
-                raise TypeError(f"{what}: {text!r} is not a str")
-            if text == "":
-                raise ValueError(f"{what}: it is empty")
+        given: dict[str, object] = {
+            "name": name,
+            "rank": rank,
+            "size": size,
+            "coordinator": coordinator,
+            "port": port,
+            "token": token,
+            "bind": bind,
+            "open": open or None,
+            "check": check or None,
+            "plugin": plugin,
+        }
+        _check_arguments(backend, {what: value for what, value in given.items() if value is not None})
         rank = _whole("rank", rank, 0, 2**31)
         size = _whole("size", size, 1, 2**31)
         port = _whole("port", port, 1, 65535)
-        if backend is None:
-            others = {"rank": rank, "size": size, "port": port, "open": open or None, "check": check or None}
-            for what, value in {**texts, **others}.items():
-                if value is not None:
-                    raise TypeError(f"{what}: it needs backend=...; without that all comes from the environment")
-        if (rank is None) != (size is None):
-            raise TypeError("rank and size go together")
+        if rank is not None and size is not None and rank >= size:
+            raise ValueError(f"rank: {rank} is not one of {size} ranks, which go from 0 to {size - 1}")
+        if backend == "local" and size not in (None, 1):
+            raise ValueError(f"size: {size}, but the local backend has one rank")
+        for what, seconds in (("join_timeout", join_timeout), ("stall", stall)):
+            if not 0 <= seconds < float("inf"):
+                raise ValueError(f"{what}: {seconds} is not a number of seconds")
         self._open(backend is None, backend or "auto", rank or 0, size or 0, name, coordinator, bind, token, port or 0, open,
                    check, plugin, join_timeout, stall)
 

@@ -46,7 +46,7 @@ static bool refuse(PyObject *object, const char *name) {
     PyObject *type = PyType_GetName(Py_TYPE(object));
     if (!exports)
         PyErr_Format(PyExc_TypeError,
-                     "%s: a '%V' has no buffer; pass a NumPy array, an array.array or a memoryview (objects of any "
+                     "%s: '%V' has no buffer; pass a NumPy array, an array.array or a memoryview (objects of any "
                      "kind: broadcast_object, allgather_object)",
                      name, type, "?");
     else if (PyBuffer_IsContiguous(&view, 'C'))
