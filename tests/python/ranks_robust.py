@@ -169,12 +169,7 @@ def two_threads():
     if comm.rank == 0:
         waits = threading.Thread(target=comm.barrier)
         waits.start()
-        while True:  # until it is inside
-            try:
-                region.claim(0, 1)
-                time.sleep(0.001)
-            except RuntimeError:
-                break
+        wait_until_inside(region)
         refuses_everything(comm, region, RuntimeError, skip=["__enter__", "_check"])
         for name in ("fence", "free", "claim", "seal"):
             with raises(RuntimeError, "one thread at a time"):
@@ -309,48 +304,55 @@ def attempt(target, arguments):
         pass
 
 
+def wait_until_inside(region):
+    """Until a thread is inside a call on the region's communicator."""
+    while True:
+        try:
+            region.claim(0, 1)
+            time.sleep(0.001)
+        except RuntimeError:
+            return
+
+
 def handlers():
     """What a signal handler does while its own thread waits inside a call."""
     comm = cobre.Comm()
-    done = []
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+    pids = comm.allgather_object(os.getpid())
 
-    def handler(*_):
-        with raises(RuntimeError, "one thread at a time"):
-            comm.barrier()
-        with raises(RuntimeError, "one thread at a time"):
-            comm.free()
+    def calls_more(held):
+        for call in (held[0].barrier, held[0].free, held[1].free):
+            with raises(RuntimeError, "one thread at a time"):
+                call()
         with cobre.Comm("local") as other:
             assert other.allreduce(3) == 3
-        gc.collect()
-        done.append(1)
 
-    if comm.rank == 0:
-        signal.signal(signal.SIGUSR1, handler)
-        comm.broadcast_object(os.getpid())
-        comm.barrier()
-        assert done
-        # The last reference goes while the call waits.
-        holder = [comm.split_local()]
-        signal.signal(signal.SIGUSR1, lambda *_: (holder.clear(), gc.collect(), done.append(2)))
-        comm.barrier()
-        holder[0].barrier()
-        assert done[-1] == 2 and not holder
-        # It is given up while the call waits.
-        local = comm.split_local()
-        signal.signal(signal.SIGUSR1, lambda *_: (local._give_up(), gc.collect(), done.append(3)))
-        comm.barrier()
-        local.barrier()
-        assert done[-1] == 3 and not local.is_open
-    else:
-        pid = comm.broadcast_object(None)
-        for i in range(3):
-            local = comm.split_local() if i else comm
-            if i:
-                comm.barrier()
-            time.sleep(0.02)  # most likely it is inside then; if not, the checks hold as well
-            os.kill(pid, signal.SIGUSR1)
-            time.sleep(0.15)  # it asks every 0.1 s
-            local.barrier()
+    def gives_up(held):
+        held[0]._give_up()
+        assert not held[0].is_open
+
+    for what in (calls_more, gives_up, list.clear):  # the last: every other reference goes
+        held = [comm.split_local()]
+        held.append(held[0].region(3))
+        if comm.rank == 0:
+            done = threading.Event()
+            signal.signal(signal.SIGUSR1, lambda *_: (what(held), gc.collect(), done.set()))
+
+            def other_thread():
+                wait_until_inside(held[1])
+                os.kill(os.getpid(), signal.SIGUSR1)
+                done.wait()
+                os.kill(pids[1], signal.SIGUSR2)
+
+            thread = threading.Thread(target=other_thread)
+            thread.start()
+            held[0].barrier()
+            thread.join()
+        else:
+            signal.sigwait([signal.SIGUSR2])
+            held[0].barrier()
+        del held
+        gc.collect()
     assert comm.allreduce(1) == comm.size
     comm.free()
 
@@ -430,10 +432,12 @@ def daemon():
     """A daemon thread waits inside a call for ever: the process ends all the same."""
     comm = cobre.Comm()
     local = comm.split_local()
+    region = local.region(1)
     if comm.rank == 0:
         for waiting in (local.barrier, lambda: cobre.Comm("shm", name=f"/cobre-test-{os.getpid()}", rank=0, size=2)):
             threading.Thread(target=waiting, daemon=True).start()
-        time.sleep(0.3)
+        if local.size > 1:
+            wait_until_inside(region)
         kept.append(local)
     comm.barrier()
     if local.size == 1 or comm.rank == 0:
