@@ -271,7 +271,7 @@ def fuzz():
                 _cobre.Region, lambda *a: cobre.Comm.__new__(cobre.Comm)._open(*a), lambda *a: comm._abort("no code", *a), lambda *a: comm.abort("text", "no code", *a)]
     for name in inspect.signature(cobre.Comm).parameters:
         targets.append(lambda *a, name=name: cobre.Comm(**{"backend": "local", name: a[0]} if a else {}))
-        targets.append(lambda *a, name=name: cobre.Comm(**{"backend": "shm", "name": "/cobre-fuzz", "rank": 0, "size": 1, name: a[0]} if a else {}))
+        targets.append(lambda *a, name=name: cobre.Comm(**{"backend": "shm", "name": f"/cobre-fuzz-{os.getpid()}", "rank": 0, "size": 1, name: a[0]} if a else {}))
     first = numpy.ones(1)
     for target in targets:
         for arguments in itertools.chain([()], ((x,) for x in weird), ((first, x) for x in weird), ((x, first) for x in weird), ((first, None, x) for x in weird),
