@@ -109,6 +109,10 @@ def caught():
                 with raises(RuntimeError, "open already"):  # until the exception is over
                     inner.__init__("local")
                 assert pickle.loads(pickle.dumps(error)).args == ("here",)
+        if comm.rank == 1:
+            inner.__init__("local")  # a second life
+            assert inner.is_open and inner.allreduce(1) == 1
+            inner.free()
     assert comm.allreduce(1) == comm.size
     comm.free()
 

@@ -434,7 +434,7 @@ def daemon():
     local = comm.split_local()
     region = local.region(1)
     if comm.rank == 0:
-        for waiting in (local.barrier, lambda: cobre.Comm("shm", name=f"/cobre-test-{os.getpid()}", rank=0, size=2)):
+        for waiting in (local.barrier, lambda: cobre.Comm("tcp", coordinator="127.0.0.1", port=1, rank=1, size=2)):
             threading.Thread(target=waiting, daemon=True).start()
         if local.size > 1:
             wait_until_inside(region)
