@@ -1,6 +1,7 @@
 """What the programs share that the tests start as ranks."""
 
 import sys
+import time
 
 
 class raises:
@@ -21,6 +22,16 @@ class raises:
             return False
         assert self.text in str(error), f"{self.text!r} is not in {error!r}"
         return True
+
+
+def wait_until_inside(region):
+    """Until a thread is inside a call on the region's communicator."""
+    while True:
+        try:
+            region.claim(0, 1)
+            time.sleep(0.001)
+        except RuntimeError:
+            return
 
 
 def run(programs):

@@ -17,7 +17,7 @@ import warnings
 import cobre
 import numpy
 from cobre import _cobre
-from kit import raises, run
+from kit import raises, run, wait_until_inside
 
 ATTRIBUTES = ["rank", "size", "node_rank", "node_size", "is_leader", "backend"]
 
@@ -302,16 +302,6 @@ def attempt(target, arguments):
         assert "null argument" not in str(error) and "returned a result with an exception set" not in str(error), (target, arguments)
     except Exception:
         pass
-
-
-def wait_until_inside(region):
-    """Until a thread is inside a call on the region's communicator."""
-    while True:
-        try:
-            region.claim(0, 1)
-            time.sleep(0.001)
-        except RuntimeError:
-            return
 
 
 def handlers():

@@ -11,7 +11,7 @@ import threading
 import time
 
 import cobre
-from kit import raises, run
+from kit import raises, run, wait_until_inside
 
 
 def without_numpy():
@@ -53,13 +53,16 @@ def free_port():
 
 
 class Alarm:
-    """Sends this process a signal soon after start(); took() is how long ago that was."""
+    """Sends this process a signal soon after start(), but not before it is inside a call on the region's communicator; took() is
+    how long ago that was."""
 
-    def __init__(self, number=signal.SIGINT):
-        self.number = number
+    def __init__(self, number=signal.SIGINT, region=None):
+        self.number, self.region = number, region
         self.start = threading.Timer(0.05, self.send).start
 
     def send(self):
+        if self.region:
+            wait_until_inside(self.region)
         self.at = time.monotonic()
         os.kill(os.getpid(), self.number)
 
@@ -69,17 +72,21 @@ class Alarm:
 
 def interrupt():
     comm = cobre.Comm()
+    region = comm.region(1)
     local = comm.backend == "shm" and comm.split_local()
+    region_of_local = local and local.region(1)
+    if comm.rank == 0:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGUSR2])
+    pid = comm.broadcast_object(os.getpid(), 0)
     if comm.rank == 1:
-        # A handler that only looks runs while the call waits, and so do other threads. Rank 0 ends this wait.
+        # A handler that only looks runs while the call waits, and so do other threads. Rank 0 comes when it has run.
         seen = []
         signal.signal(signal.SIGUSR1, lambda *_: seen.append(comm.size))
-        Alarm(signal.SIGUSR1).start()
-        threading.Thread(target=lambda: (wait_for(seen), os.kill(comm_pid, signal.SIGUSR1))).start()
-        comm_pid = comm.broadcast_object(None, 0)
+        Alarm(signal.SIGUSR1, region).start()
+        threading.Thread(target=lambda: (wait_for(seen), os.kill(pid, signal.SIGUSR1))).start()
         comm.barrier()
         assert seen == [2]
-        alarm = Alarm()
+        alarm = Alarm(signal.SIGINT, region)
         with raises(KeyboardInterrupt):
             alarm.start()
             comm.barrier()
@@ -89,13 +96,10 @@ def interrupt():
         if local:  # any exception of a handler ends a call
             signal.signal(signal.SIGALRM, lambda *_: 1 // 0)
             with raises(ZeroDivisionError):
-                Alarm(signal.SIGALRM).start()
+                Alarm(signal.SIGALRM, region_of_local).start()
                 local.allreduce(1.0)
-        os.kill(comm_pid, signal.SIGUSR2)
+        os.kill(pid, signal.SIGUSR2)
     else:
-        for number in (signal.SIGUSR1, signal.SIGUSR2):
-            signal.pthread_sigmask(signal.SIG_BLOCK, [number])
-        comm.broadcast_object(os.getpid(), 0)
         signal.sigwait([signal.SIGUSR1])
         comm.barrier()
         signal.sigwait([signal.SIGUSR2])
