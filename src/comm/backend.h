@@ -141,7 +141,7 @@ typedef struct {
  * variables are known all the same, because they may speak of ranks that this build cannot join. */
 typedef struct {
     const char *const *variables; /* that say who a rank is, NULL at the end; a rank's children must not inherit them */
-    const char *const *signs;     /* auto takes the backend if one of them is set, NULL at the end; NULL: always */
+    const char *const *signs;     /* auto takes the backend if one is set; NULL at the end. NULL: always; none: never */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
     bool alone;                   /* one process each; whoever asks for it by name means that */
     size_t most_ranks;            /* that a job can have; 0: it has no limit of its own */
@@ -154,7 +154,7 @@ typedef struct {
     cobre_status (*from_config)(const cobre_config *config, cb_options *options);
     const char *config_sign;                       /* the member of the config that means this backend; NULL: none */
     bool (*in_config)(const cobre_config *config); /* auto: is it set? NULL: as `signs` say */
-    void (*explain)(char *text, size_t len);       /* for `cobre info`; NULL: by the signs */
+    void (*explain)(char *text, size_t len);       /* for `cobre info`; NULL: by the signs, one at least */
 
     cobre_status (*open)(const cb_options *options, cobre_comm **comm);
     void (*free)(cobre_comm *comm);
