@@ -14,9 +14,7 @@
 #ifndef COBRE_BACKENDS_TCP_TCP_H
 #define COBRE_BACKENDS_TCP_TCP_H
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "backends/tcp/config.h"
 #include "backends/tcp/wire.h"

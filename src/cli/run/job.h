@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "comm/select.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
