@@ -49,9 +49,6 @@ int cb_session_failed(const struct session *session);
 /* The same for a wrong argument, before there are ranks. */
 int cb_session_refused(const struct session *session);
 
-/* True when all is well on every rank. Collective. */
-bool cb_session_agree(const struct session *session, bool good);
-
 /* print.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
