@@ -305,8 +305,8 @@ static cobre_status split_local(cobre_comm *base, const cb_call *call) {
     return COBRE_OK;
 }
 
-__attribute__((visibility("default"))) extern const cb_mpi_plugin CB_MPI_SYMBOL;
-const cb_mpi_plugin CB_MPI_SYMBOL = {
+__attribute__((visibility("default"))) extern const cb_mpi_plugin cobre_mpi_plugin;
+const cb_mpi_plugin cobre_mpi_plugin = {
     .abi = CB_MPI_ABI,
     .library = library,
     .start = start,
