@@ -1,10 +1,9 @@
 /* backend.h: what a backend sees of the core, and what the core needs of a backend.
  *
  * A backend is a folder and a line in COBRE_BACKEND_MAP (comm.h); backend.cmake in the folder says what it adds to the
- * build. For the collectives the core checks the arguments,
- * describes the call in a cb_call and switches to cb_<backend>_<operation> (dispatch.h). Everything else is in the
- * backend's descriptor, cb_<backend>_backend. A backend embeds struct cobre_comm as the first member of its own
- * communicator. */
+ * build. For the collectives the core checks the arguments, describes the call in a cb_call and switches to
+ * cb_<backend>_<operation> (dispatch.h). Everything else is in the backend's descriptor, cb_<backend>_backend. A backend
+ * embeds struct cobre_comm as the first member of its own communicator. */
 #ifndef COBRE_COMM_BACKEND_H
 #define COBRE_COMM_BACKEND_H
 
@@ -96,8 +95,9 @@ struct cobre_region {
     uint64_t own;  /* what the backend knows it by */
 };
 
-/* A config with its defaults filled in and its numbers checked. */
 enum { CB_OWN_ALIGNMENT = 16 };
+
+/* A config with its defaults filled in and its numbers checked. */
 typedef struct {
     cobre_backend backend;
     size_t rank, size;
@@ -219,6 +219,10 @@ struct cb_details {
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
                       const struct cb_details *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON must
+ * stay JSON. */
+size_t cb_utf8_length(const unsigned char *text);
+
 /* room.c: memory was asked for and could not be had. */
 struct cb_shortage {
     const char *operation;
@@ -228,10 +232,6 @@ struct cb_shortage {
     int os_error;          /* why the system refused it; EFBIG: by the limit of file sizes */
 };
 cobre_status cb_no_room(const cobre_comm *comm, cobre_backend backend, const struct cb_shortage *lack);
-
-/* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON must
- * stay JSON. */
-size_t cb_utf8_length(const unsigned char *text);
 
 /* failure.c */
 const char *cb_operation_name(unsigned operation);

@@ -4,7 +4,6 @@
  * wrong. The proofs were computed with Python's hmac and hashlib from the same bytes. */
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -305,15 +305,15 @@ cobre_status cb_plugin_split_local(cobre_comm *base, const cb_call *call) {
     return COBRE_OK;
 }
 
-__attribute__((visibility("default"))) extern const cb_mpi_plugin CB_MPI_SYMBOL;
-const cb_mpi_plugin CB_MPI_SYMBOL = {.abi = CB_MPI_ABI,
-                                     .library = library,
-                                     .start = start,
-                                     .open = open_world,
-                                     .free = free_comm,
-                                     .abort = abort_job,
-                                     .region_free = cb_plugin_region_free,
+__attribute__((visibility("default"))) extern const cb_mpi_plugin cobre_mpi_plugin;
+const cb_mpi_plugin cobre_mpi_plugin = {.abi = CB_MPI_ABI,
+                                        .library = library,
+                                        .start = start,
+                                        .open = open_world,
+                                        .free = free_comm,
+                                        .abort = abort_job,
+                                        .region_free = cb_plugin_region_free,
 #define ROW(CODE, operation) .operation = cb_plugin_##operation,
-                                     CB_OPERATION_MAP(ROW)
+                                        CB_OPERATION_MAP(ROW)
 #undef ROW
 };
