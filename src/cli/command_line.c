@@ -168,7 +168,7 @@ static int refuse_text(const char *command, const struct cb_option *row, const c
     return cb_usage_error(command, "%s%s%s%s", dashes(row), row->name, *error == ':' ? "" : " ", error);
 }
 
-/* False: it was there before, and may be there once. */
+/* False: it was there before, and may be there only once. */
 static bool note(struct cb_given *given, const struct cb_option *row, const char *text) {
     size_t at = 0;
     while (at < given->count && given->option[at].row != row)

@@ -4,7 +4,6 @@
  * wrong. The proofs were computed with Python's hmac and hashlib from the same bytes. */
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,6 +245,7 @@ static void numbers(void) {
     static const char *const types[] = {"u8", "i32", "u32", "i64", "u64", "f32", "f64"};
     for (unsigned i = 0; i < sizeof operations / sizeof *operations; i++)
         CHECK_TEXT(cb_operation_name(i + 1), operations[i]);
+    CHECK_TEXT(cb_operation_name(sizeof operations / sizeof *operations + 1), "?"); /* the list is complete */
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
         CHECK_TEXT(cobre_type_name((cobre_type)(i + 1)), types[i]);
     CHECK_EQ(COBRE_SUM, 1);

@@ -2,8 +2,6 @@
 #include "fault/tcp/peers.h"
 
 #include <net/if.h>
-#include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
