@@ -45,12 +45,13 @@ def launch(function, num_workers, backend, args, *, all_results, start_method):
             'if __name__ == "__main__":'
         )
     count = _check(function, num_workers, args, start_method)
-    call, program, by_value = _pack(function, tuple(args))
+    call, program = _pack(function, tuple(args))
     places = _Places(backend, count)
     job = _Job(_spawn if start_method == "spawn" else _fork_server)
     try:
         try:
-            job.write_request((sys.argv, program, by_value, all_results), call)
+            job.write_request((sys.argv, program, all_results), call)
+            del call  # it can be large
             for index in range(count):
                 job.start(places.first + index, index, places.environment(index), places.listener if index == 0 else None)
             job.wait(until_failure=True)
@@ -60,8 +61,7 @@ def launch(function, num_workers, backend, args, *, all_results, start_method):
             job.end()
             places.clean()
         if job.failed:
-            error = job.error()
-            raise error from error.inner
+            raise job.error()
         results = [worker.load() for worker in (job.workers if all_results else job.workers[:1])]
     finally:
         job.close()
@@ -169,7 +169,7 @@ class _Places:
 
 
 def _pack(function, args):
-    """The pickle of a call; the script that a worker must run to load it, or None; is it by value, with cloudpickle?"""
+    """The pickle of a call, and the script that a worker must run to load it, or None."""
     from _pickle import dumps
 
     try:
@@ -178,11 +178,11 @@ def _pack(function, args):
         why = error
     else:
         if b"__main__" not in call:
-            return call, None, False
+            return call, None
         program = _find_program()
         if program:
             sys.modules.setdefault("__mp_main__", sys.modules["__main__"])  # the workers' name of it
-            return call, program, False
+            return call, program
         why = TypeError("it is defined in a notebook or an interactive session, where no other process finds it")
     try:
         from cloudpickle import dumps as dumps_by_value
@@ -192,7 +192,7 @@ def _pack(function, args):
             "module or at the top level of a script"
         ) from why
     try:
-        return dumps_by_value((function, args), 5), None, True
+        return dumps_by_value((function, args), 5), None
     except Exception as error:
         raise TypeError(f"{function!r} and its arguments cannot be sent to the workers: {error}") from error
 
@@ -247,17 +247,27 @@ def _interpreter():
 class _Worker:
     """A worker that was started: `ended` is readable when its process has ended."""
 
-    exit_code = None
-
-    def __init__(self, rank, answer):
+    def __init__(self, rank, answer, pid, ended):
         self.rank = rank
         self._answer = answer
+        self._pid = pid
+        self.ended = ended
+
+    def signal(self, number):
+        for kill in (os.killpg, os.kill):  # its group, if it has one already
+            try:
+                return kill(self._pid, number)
+            except ProcessLookupError:
+                pass
 
     def end(self):
-        self.exit_code = self._reap()
+        """Take its exit code. What it has started and left ends, too: as long as there is such a process the group is its own."""
+        try:
+            os.killpg(self._pid, SIGKILL)
+        except ProcessLookupError:
+            pass
         self.kind = os.pread(self._answer, 1, 0)
-        if self.exit_code is None:  # the program takes the exit codes of all its children
-            self.exit_code = 0 if self.kind == b"R" else 1
+        self.exit_code = self._reap()
 
     def load(self):
         from _pickle import load
@@ -269,35 +279,20 @@ class _Worker:
 
 class _Spawned(_Worker):
     def __init__(self, rank, answer, pid):
-        super().__init__(rank, answer)
-        self.pid = pid
-        self.ended = _open_process(pid)
-
-    def signal(self, number):
-        os.killpg(self.pid, number)
+        super().__init__(rank, answer, pid, _open_process(pid))
 
     def _reap(self):
+        os.close(self.ended)
         try:
-            os.killpg(self.pid, SIGKILL)  # what it has left; its number is not free before it is waited for
-            return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        except (ChildProcessError, ProcessLookupError):
-            return None
-        finally:
-            os.close(self.ended)
+            return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        except ChildProcessError:  # the program ignores SIGCHLD, or waits for children that are not its own
+            return 0 if self.kind == b"R" else 1
 
 
 class _Forked(_Worker):
     def __init__(self, rank, answer, process):
-        super().__init__(rank, answer)
+        super().__init__(rank, answer, process.pid, process.sentinel)
         self._process = process
-        self.ended = process.sentinel
-
-    def signal(self, number):
-        try:
-            os.killpg(self._process.pid, number)
-        except ProcessLookupError:  # it has no group yet, or has just ended
-            if number == SIGKILL:
-                self._process.kill()
 
     def _reap(self):
         self._process.join()
@@ -398,10 +393,7 @@ class _Job:
 
     def _signal(self, number):
         for worker in self._running.values():
-            try:
-                worker.signal(number)
-            except ProcessLookupError:
-                pass  # somebody else has waited for it
+            worker.signal(number)
 
     def close(self):
         for descriptor in self._descriptors:
@@ -416,8 +408,11 @@ class _Job:
             del failed[worker.rank]
             inner, culprit = self._explain(worker)
             if culprit not in failed:
-                return WorkerError(worker.rank, worker.exit_code, inner)
+                break
             worker = failed[culprit]
+        error = WorkerError(worker.rank, worker.exit_code, inner)
+        error.__cause__ = inner
+        return error
 
     @staticmethod
     def _explain(worker):

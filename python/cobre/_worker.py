@@ -73,7 +73,7 @@ def _work(index, request, answer):
     from _pickle import load
 
     with open(_open_again(request), "rb") as file:
-        sys.argv[:], program, by_value, all_results = load(file)
+        sys.argv[:], program, all_results = load(file)
         if program:
             _import_main(*program)
         function, args = load(file)
@@ -85,7 +85,7 @@ def _work(index, request, answer):
             del os.environ[name]  # a program that is started from here is not this rank
         result = function(comm, *args)
     try:
-        _write(answer, b"R", result if index == 0 or all_results else None, by_value)
+        _write(answer, b"R", result if index == 0 or all_results else None)
     except Exception as error:
         raise TypeError(f"the result of {function!r} cannot be sent to the parent: {error}") from error
 
@@ -109,25 +109,27 @@ def _import_main(module, path):
     sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
 
-def _write(answer, kind, message, by_value=False):
+def _pickler():
+    """cloudpickle, if the request came by it, or the function uses it: then classes of a notebook find their way back."""
+    import _pickle
+
+    return sys.modules.get("cloudpickle") or _pickle
+
+
+def _write(answer, kind, message):
     """The first byte says what follows. It is written last: a worker that dies before has said nothing."""
-    if by_value:
-        from cloudpickle import dump
-    else:
-        from _pickle import dump
     with open(answer, "wb", closefd=False) as file:
         file.seek(1)
-        dump(message, file, 5)
+        _pickler().dump(message, file, 5)
     os.pwrite(answer, kind, 0)
 
 
 def _report(error, answer):
     """Send the exception's pickle or None, what it is in words, its traceback, and the rank that it blames."""
-    from _pickle import dumps
     from traceback import format_exception, format_exception_only
 
     try:
-        data = dumps(error, 5)
+        data = _pickler().dumps(error, 5)
     except Exception:
         data = None
     words = "".join(format_exception_only(error)).strip()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -17,7 +18,7 @@ import launch_functions as functions
 
 BUILD = Path(cobre.__file__).parents[2]
 HERE = Path(__file__).parent
-HANG = 60  # seconds; a limit for what would never end
+HANG = 300  # seconds; a limit for what would never end
 
 
 def own_function(comm):
@@ -162,8 +163,9 @@ def test_from_two_threads():
     assert sorted(results) == [(0, 2, "shm", 2, (key,)) for key in ("first", "second")]
 
 
-def test_what_a_worker_started_ends():
-    child = cobre.launch(functions.leave_child, 1)
+@pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
+def test_what_a_worker_started_ends(start_method):
+    child = cobre.launch(functions.leave_child, 1, start_method=start_method)
     await_true(lambda: not is_alive(child))
 
 
@@ -400,12 +402,21 @@ def work(comm, point):
     return double(point)
 result = cobre.launch(work, 2, args=(Point(21),))
 print(result.x, type(result) is Point)
+class Own(Exception):
+    pass
+def fail(comm):
+    if comm.rank == 0:
+        raise Own("of a cell")
+try:
+    cobre.launch(fail, 2)
+except cobre.WorkerError as error:
+    print(type(error.inner) is Own, error)
 """
 
 
 def test_notebook(tmp_path):
     pytest.importorskip("cloudpickle")
-    assert cells(tmp_path, False, CELL) == (0, "42 True\n", "")
+    assert cells(tmp_path, False, CELL) == (0, "42 True\nTrue worker 0 raised Own: of a cell\n", "")
 
 
 def test_notebook_without_cloudpickle(tmp_path):
@@ -439,6 +450,18 @@ def test_without_standard_streams(tmp_path):
     assert (tmp_path / "said").read_text() == "(0, 2, 'shm', 2, ())"
 
 
+def test_children_of_nobody():
+    """Who ignores SIGCHLD gets no exit codes."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert cobre.launch(functions.who, 2) == (0, 2, "shm", 2, ())
+        with pytest.raises(cobre.WorkerError) as caught:
+            cobre.launch(functions.fail, 2, args=(1, functions.raise_value_error))
+        assert caught.value.rank == 1 and type(caught.value.inner) is ValueError
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_interpreter_for_an_older_system(monkeypatch):
     monkeypatch.delattr(os, "pidfd_open")
     monkeypatch.delattr(os, "memfd_create")
@@ -448,8 +471,13 @@ def test_interpreter_for_an_older_system(monkeypatch):
 # ---- Several machines
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return str(server.getsockname()[1])
+
+
 def test_tcp_by_the_environment(monkeypatch):
-    for name, value in (("COORDINATOR", "127.0.0.1"), ("PORT", "29613"), ("TOKEN", "secret")):
+    for name, value in (("COORDINATOR", "127.0.0.1"), ("PORT", free_port()), ("TOKEN", "secret")):
         monkeypatch.setenv(f"COBRE_TCP_{name}", value)
     assert cobre.launch(functions.who, 2, all_results=True) == [(rank, 2, "tcp", 2, ()) for rank in range(2)]
     assert cobre.launch(functions.who, 1) == (0, 1, "local", 1, ())
@@ -468,7 +496,7 @@ def test_two_launches_are_one_job(tmp_path):
         print(cobre.launch(launch_functions.who, int(sys.argv[1]), all_results=True))
     """
     path = write(tmp_path / "script.py", script)
-    job = {"COORDINATOR": "127.0.0.1", "PORT": "29614", "TOKEN": "secret", "SIZE": "3"}
+    job = {"COORDINATOR": "127.0.0.1", "PORT": free_port(), "TOKEN": "secret", "SIZE": "3"}
     job = {f"COBRE_TCP_{name}": value for name, value in job.items()}
     runs = [
         start(sys.executable, path, count, env=environment(**job, COBRE_TCP_RANK=first))
