@@ -1,5 +1,6 @@
 """What the workers of test_launch.py run. This module imports little: each worker does so, too."""
 
+import atexit
 import os
 import signal
 import sys
@@ -60,11 +61,12 @@ def raise_local():
     raise Local("of a function")
 
 
-def raise_from_peer(comm):
-    """Rank 1 raises; the others hide that they heard of it."""
+def raise_first_end_last(comm):
+    """Rank 1 raises and takes its time to end; the others end at once, and hide that they heard of it."""
     try:
         comm.barrier()
         if comm.rank == 1:
+            atexit.register(time.sleep, 0.3)
             raise_value_error()
         comm.barrier()
     except Exception as error:

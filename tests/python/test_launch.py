@@ -235,9 +235,9 @@ def test_end_without_an_answer(how, code, start_method):
     assert f"signal {-code}" in str(caught.value) if code < 0 else f"exit code {code} before" in str(caught.value)
 
 
-def test_blame_through_another_exception():
+def test_who_is_blamed():
     with pytest.raises(cobre.WorkerError) as caught:
-        cobre.launch(functions.raise_from_peer, 3)
+        cobre.launch(functions.raise_first_end_last, 3)
     assert caught.value.rank == 1 and type(caught.value.inner) is ValueError
 
 
