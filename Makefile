@@ -13,9 +13,11 @@ FUZZ_SECONDS ?= 600
 # QUICK=1: about 3 minutes instead of 14. ARGS: options of bench/bench.py, which then runs alone, without bench/trainer.py.
 QUICK ?=
 ARGS ?=
+# Debian's, whatever comes first in the PATH: its headers and NumPy are here.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-builds soak fuzz bench install format clean help setup-build setup-test setup-bench
+.PHONY: build demo test test-builds soak fuzz bench install wheel format clean help setup-build setup-test setup-bench
 
 help:
 	@echo 'make                builds the libraries, the cobre command and the examples (build/release)'
@@ -27,6 +29,7 @@ help:
 	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
+	@echo 'make wheel          builds the Python package in build/wheel; `pip install .` does without make'
 	@echo 'make format         clang-format, in place'
 	@echo 'make clean          removes build/'
 
@@ -84,6 +87,11 @@ bench: setup-bench
 install: build
 	@cmake --install build/$(PRESET) --prefix $(abspath $(PREFIX))
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+# auditwheel, where it is found, checks the wheel and names the oldest systems that it runs on, in build/wheel/repaired.
+wheel: setup-build
+	@PYTHONPATH=python $(PYTHON) -B -c 'import build_backend; print("build/wheel/" + build_backend.build_wheel("build/wheel"))'
+	@if command -v auditwheel >/dev/null; then auditwheel repair -w build/wheel/repaired build/wheel/*.whl; fi
 
 format: setup-test
 	@cmake/format.sh --in-place
