@@ -10,7 +10,7 @@ TEST ?= .
 SOAK ?= 10
 # Of `make fuzz`.
 FUZZ_SECONDS ?= 600
-# QUICK=1: about 3 minutes instead of 14. ARGS: options of bench/bench.py, which then runs alone, without bench/trainer.py.
+# QUICK=1: about 3 minutes instead of 14. ARGS: options of bench/bench.py, which then runs alone, without trainer.py and python.py.
 QUICK ?=
 ARGS ?=
 # Debian's, whatever comes first in the PATH: its headers and NumPy are here.
@@ -26,7 +26,7 @@ help:
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
 	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
 	@echo 'make fuzz           fuzzes what is read from the network for FUZZ_SECONDS=$(FUZZ_SECONDS)'
-	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, and the trainer: about 14 minutes; QUICK=1: about 3;'
+	@echo 'make bench          measures cobre beside Open MPI, MPICH, Gloo and mpi4py, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
 	@echo 'make wheel          builds the Python package in build/wheel; `pip install .` does without make'
@@ -82,6 +82,7 @@ bench: setup-bench
 	@python3 bench/bench.py $(if $(QUICK),--quick) --plots build/bench --csv build/bench/bench.csv \
 	    --json build/bench/bench.json $(ARGS)
 	@$(if $(ARGS),,python3 bench/trainer.py $(if $(QUICK),--quick) --json build/bench/trainer.json)
+	@$(if $(ARGS),,$(PYTHON) bench/python.py $(if $(QUICK),--quick) --json build/bench/python.json)
 
 # ldconfig: so that the loader finds the library at its new place.
 install: build
