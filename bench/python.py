@@ -15,7 +15,7 @@ import sys
 from statistics import median
 from time import perf_counter
 
-from jobs import Job, JobFailed
+from jobs import Job, JobFailed, wait_for_peace
 from report import time_text, what_text
 from settings import AS_ROOT, Setting, Work
 
@@ -48,7 +48,7 @@ def by_calls(options):
     rounds, seconds = (3, 0.1) if options.quick else (15, 0.3)
     print("\nPython: calls on two ranks, shm")
     jobs = open_jobs(options)
-    found = {}
+    found, disturbed = {}, 0
     try:
         for work in works:
             turns = []
@@ -56,6 +56,7 @@ def by_calls(options):
                 names = list(jobs)[number % len(jobs) :] + list(jobs)[: number % len(jobs)]
                 turn = {}
                 for name in names:
+                    disturbed += not wait_for_peace()
                     samples, right = jobs[name].measure(work, seconds)
                     if not right:
                         sys.exit(f"{name}: {what_text(work.operation, work.size)}: wrong results")
@@ -67,6 +68,8 @@ def by_calls(options):
     finally:
         for job in jobs.values():
             job.stop()
+    if disturbed:
+        print(f"  other programs were running at the start of {disturbed} of {rounds * len(works) * len(jobs)} turns")
     return found
 
 

@@ -4,6 +4,7 @@ The functions below are for launch() and for multiprocessing; their workers impo
 
 import os
 import sys
+from functools import partial
 from time import perf_counter
 
 BATCH_SECONDS = 100e-6
@@ -17,8 +18,7 @@ class Cobre:
         self.rank, self.size, self.gather = self.comm.rank, self.comm.size, self.comm.allgather_object
 
     def calls(self, x, y, z, counts):
-        comm = self.comm
-        return {"allreduce": lambda: comm.allreduce(x, "sum", y), "allgatherv": lambda: comm.allgatherv(x, counts, z)}
+        return {"allreduce": partial(self.comm.allreduce, x, "sum", y), "allgatherv": partial(self.comm.allgatherv, x, counts, z)}
 
 
 class Mpi4py:
@@ -29,8 +29,7 @@ class Mpi4py:
         self.rank, self.size, self.gather = self.comm.Get_rank(), self.comm.Get_size(), self.comm.allgather
 
     def calls(self, x, y, z, counts):
-        comm = self.comm
-        return {"allreduce": lambda: comm.Allreduce(x, y), "allgatherv": lambda: comm.Allgatherv(x, [z, counts])}
+        return {"allreduce": partial(self.comm.Allreduce, x, y), "allgatherv": partial(self.comm.Allgatherv, x, [z, counts])}
 
 
 def prepare(peer, operation, size):
