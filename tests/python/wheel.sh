@@ -74,6 +74,13 @@ assert cobre.__version__ == "$version" and "numpy" not in sys.modules
 with cobre.Comm() as comm:
     print(f"{comm.allreduce(comm.rank + 0.5)} of {comm.size} by {comm.backend}\n", end="")
 END
+cat >launched.py <<END
+import cobre
+def work(comm, more):
+    return f"{comm.allreduce(comm.rank + more)} of {comm.size} by {comm.backend}"
+if __name__ == "__main__":
+    print(cobre.launch(work, num_workers=2, args=(0.5,)))
+END
 # says TEXT COMMAND...: each of its lines is TEXT.
 says() {
     local text=$1 said
@@ -84,6 +91,7 @@ says() {
 says '0.5 of 1 by local' python program.py
 says '2.0 of 2 by shm' cobre run -n 2 python program.py
 says '2.0 of 2 by tcp' python -m cobre run -n 2 --backend tcp python program.py
+says '2.0 of 2 by shm' python launched.py
 says "cobre $version" cobre --version
 python -m cobre info | grep -q 'backends in this build: local, shm, tcp, mpi' || fail "python -m cobre info"
 if [ -n "$plugin" ] && command -v mpirun.mpich >/dev/null; then
