@@ -59,6 +59,16 @@ def make_result(like, count):
 _cobre._use(make_error, make_result)
 
 
+class _Leaver:
+    """Leaves a job when it goes. A copy made by pickle has nothing to leave."""
+
+    def __init__(self, handle=None):
+        self._handle = handle
+
+    def __reduce__(self):
+        return _Leaver, ()
+
+
 class Comm(_cobre.Comm):
     """A communicator: this process is one of `size` ranks, which call the same methods in the same order.
 
@@ -107,7 +117,7 @@ class Comm(_cobre.Comm):
         if error is None:
             self.free()
         elif self.is_open:
-            leaver = self._give_up()
+            leaver = _Leaver(self._give_up())
             try:
                 error._cobre_leaves_with = leaver
             except AttributeError:
