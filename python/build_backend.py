@@ -15,8 +15,11 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-import tomllib
 import zipfile
+
+if sys.version_info < (3, 11):
+    sys.exit("cobre needs Python 3.11 or later")
+import tomllib  # which comes with 3.11
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "wheel"
