@@ -7,4 +7,4 @@ case ${1-} in
 --in-place) how=-i ;;
 *) echo "usage: $0 --check|--in-place" >&2; exit 2 ;;
 esac
-find include src tests examples bench \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cpp' \) -print0 | xargs -0 clang-format $how
+find include src python tests examples bench \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cpp' \) -print0 | xargs -0 clang-format $how

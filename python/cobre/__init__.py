@@ -11,6 +11,8 @@ One process without a launcher is a job of one rank. `cobre run -n 4 python3 scr
 `cobre.launch(function, num_workers=4)` runs a function in four new processes from within a program.
 """
 
+from __future__ import annotations
+
 from ._comm import Comm, Region
 from ._cobre import version as _version
 from ._errors import (
@@ -22,6 +24,11 @@ from ._errors import (
     OpenError,
     WorkerError,
 )
+
+TYPE_CHECKING = False  # typing takes time to import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
 __version__ = _version()
 __all__ = [
@@ -38,7 +45,15 @@ __all__ = [
 ]
 
 
-def launch(function, num_workers=None, backend="auto", args=(), *, all_results=False, start_method="spawn"):
+def launch(
+    function: Callable[..., Any],
+    num_workers: int | None = None,
+    backend: str = "auto",
+    args: Iterable[Any] = (),
+    *,
+    all_results: bool = False,
+    start_method: str = "spawn",
+) -> Any:
     """Run function(comm, *args) in new processes, one per rank, and return what rank 0 returned.
 
     num_workers: how many; without it one per usable core.

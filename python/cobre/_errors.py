@@ -1,17 +1,23 @@
 """The exceptions of cobre. What they say comes from the library."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing takes time to import
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class CobreError(Exception):
     """An error of the library: kind, message, context and suggestion, as in its JSON."""
 
-    def __init__(self, kind, message, context, suggestion):
+    def __init__(self, kind: str, message: str, context: dict[str, Any], suggestion: str) -> None:
         super().__init__(kind, message, context, suggestion)
         self.kind = kind
         self.message = message
         self.context = context
         self.suggestion = suggestion
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.message} ({self.suggestion})" if self.suggestion else self.message
 
 
@@ -19,12 +25,12 @@ class CollectiveError(CobreError):
     """A collective failed, and with it the communicator: a rank died, left, made another call, ..."""
 
     @property
-    def cause(self):
+    def cause(self) -> str | None:
         """Why: "peer died", "peer left", "mismatch", "stalled", "interrupted", "aborted" or "transport"."""
         return self.context.get("cause")
 
     @property
-    def culprit(self):
+    def culprit(self) -> int | None:
         """The rank that died, left, differs, ...; None if it is not known."""
         return self.context.get("culprit")
 
@@ -51,19 +57,22 @@ class WorkerError(Exception):
     inner is None when the worker said nothing, as one that was killed; else its traceback is the cause of inner.
     """
 
-    def __init__(self, rank, exit_code, inner):
+    def __init__(self, rank: int, exit_code: int, inner: BaseException | None) -> None:
         super().__init__(rank, exit_code, inner)
         self.rank = rank
         self.exit_code = exit_code
         self.inner = inner
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.inner is not None:
             return f"worker {self.rank} raised {type(self.inner).__name__}: {self.inner}"
         if self.exit_code < 0:
             return f"worker {self.rank} was killed by signal {-self.exit_code}"
         return f"worker {self.rank} ended with exit code {self.exit_code} before it had a result"
 
+
+for _family in (CobreError, CollectiveError, ArgumentError, CommunicatorError, AllocationError, OpenError, WorkerError):
+    _family.__module__ = "cobre"  # which a traceback shows
 
 _FAMILIES = {
     "CollectiveFailed": CollectiveError,
@@ -79,7 +88,7 @@ _FAMILIES = {
 }
 
 
-def make_error(text):
+def make_error(text: str) -> CobreError:
     """The exception for a line of the library's JSON."""
     import json
 

@@ -2,9 +2,11 @@
  *
  * A call that may block runs without the GIL. While it waits the library asks ask_signals at least every 100 ms; that takes
  * the GIL for a moment and lets Python run its signal handlers, so that Ctrl-C ends the wait. */
+#define _GNU_SOURCE /* gettid */
 #include "python.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static _Thread_local PyThreadState *waiting; /* this thread's, while it is inside a call */
 
@@ -15,19 +17,27 @@ static void set_error(struct state *state, const char *json) {
     Py_XDECREF(error);
 }
 
+cobre_comm *open_comm_of(const struct handle *handle) {
+    return handle->gone ? NULL : handle->comm;
+}
+
 bool is_open(struct state *state, const struct handle *handle) {
-    static const char freed[] = "{\"kind\": \"InvalidCommunicator\", \"message\": \"this communicator was freed\", "
-                                "\"context\": {}, \"suggestion\": \"open another one\"}";
-    if (!handle->comm)
-        set_error(state, freed);
-    return handle->comm;
+    static const char closed[] = "{\"kind\": \"InvalidCommunicator\", \"message\": \"this communicator is not open\", "
+                                 "\"context\": {}, \"suggestion\": \"use it before it is freed, or open another\"}";
+    if (!open_comm_of(handle))
+        set_error(state, closed);
+    return open_comm_of(handle);
+}
+
+bool is_busy(const struct handle *handle) {
+    if (handle->busy)
+        PyErr_SetString(PyExc_RuntimeError, "another call on this communicator is not over: one thread at a time");
+    return handle->busy;
 }
 
 bool enter_call(struct handle *handle) {
-    if (handle->busy) {
-        PyErr_SetString(PyExc_RuntimeError, "another call on this communicator is not over: one thread at a time");
+    if (is_busy(handle))
         return false;
-    }
     handle->users++;
     handle->busy = true;
     waiting = PyEval_SaveThread();
@@ -38,16 +48,20 @@ bool leave_call(struct state *state, struct handle *handle, cobre_status status)
     PyEval_RestoreThread(waiting);
     waiting = NULL;
     handle->busy = false;
-    release_handle(handle);
     if (status != COBRE_OK && !PyErr_Occurred())
         raise_error(state);
-    return status == COBRE_OK;
+    release_handle(handle);
+    return status == COBRE_OK && !PyErr_Occurred();
 }
 
+/* Only the main thread handles signals. Another must not ask for the GIL here: when the interpreter ends, that would end
+ * the thread in the middle of the library. */
 int ask_signals(void *unused) {
     (void)unused;
+    if (gettid() != getpid())
+        return 0;
     PyEval_RestoreThread(waiting);
-    int stop = PyErr_CheckSignals();
+    int stop = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
     waiting = PyEval_SaveThread();
     return stop;
 }

@@ -13,7 +13,7 @@
     PyObject *found[sizeof names / sizeof *names];                                                                     \
     struct state *state = PyType_GetModuleState(type);                                                                 \
     struct handle *handle = ((comm_object *)self)->handle;                                                             \
-    if (!take_arguments(function, names, needed, arguments, given, keywords, found))                                   \
+    if (!state || !take_arguments(function, names, needed, arguments, given, keywords, found))                         \
         return NULL;
 
 /* The same of a communicator that has not been freed. */
@@ -58,10 +58,15 @@ METHOD(open_comm) {
     struct handle *handle = ((comm_object *)self)->handle;
     cobre_config config = {.struct_size = sizeof config, .interrupted = ask_signals};
     int environment, open, check;
-    unsigned port;
     const char *backend;
-    if (keywords || handle->comm || handle->busy) {
+    if (!state)
+        return NULL;
+    if (handle->comm || handle->busy) {
         PyErr_SetString(PyExc_RuntimeError, "this communicator is open already");
+        return NULL;
+    }
+    if (keywords) {
+        PyErr_SetString(PyExc_TypeError, "_open() takes no keywords");
         return NULL;
     }
     PyObject *words = PyTuple_New(given);
@@ -69,16 +74,15 @@ METHOD(open_comm) {
         Py_INCREF(arguments[i]);
         PyTuple_SetItem(words, i, arguments[i]);
     }
-    if (!words || !PyArg_ParseTuple(words, "psnnzzzzIppzdd", &environment, &backend, &config.rank, &config.size,
-                                    &config.shm_name, &config.tcp_coordinator, &config.tcp_bind, &config.tcp_token,
-                                    &port, &open, &check, &config.mpi_plugin, &config.join_timeout_secs,
-                                    &config.stall_secs) ||
+    if (!words ||
+        !PyArg_ParseTuple(words, "psnnzzzzHppzdd", &environment, &backend, &config.rank, &config.size, &config.shm_name,
+                          &config.tcp_coordinator, &config.tcp_bind, &config.tcp_token, &config.tcp_port, &open, &check,
+                          &config.mpi_plugin, &config.join_timeout_secs, &config.stall_secs) ||
         !take_backend(backend, &config.backend)) {
         Py_XDECREF(words);
         return NULL;
     }
     config.environment = environment;
-    config.tcp_port = (uint16_t)port;
     config.tcp_open = open;
     config.check = check;
     bool entered = enter_call(handle);
@@ -86,8 +90,9 @@ METHOD(open_comm) {
     if (entered) {
         cobre_comm *comm;
         cobre_status status = cobre_comm_open(&config, &comm);
-        handle->comm = comm;
         result = done(state, handle, status);
+        if (comm)
+            handle->comm = comm;
     }
     Py_DECREF(words);
     return result;
@@ -105,16 +110,20 @@ static void dealloc(PyObject *self) {
 /* The regions first, in the order of their creation. */
 METHOD(free_comm) {
     TAKE("free", 0)
-    if (!handle->comm)
+    cobre_comm *comm = open_comm_of(handle);
+    if (!comm)
         return none();
     if (!enter_call(handle))
         return NULL;
+    handle->gone = true; /* nobody else looks at it meanwhile */
     cobre_status status = COBRE_OK;
     for (struct record *record = handle->records; record && status == COBRE_OK; record = record->next)
         status = cobre_region_free(&record->region);
     if (status == COBRE_OK)
-        status = cobre_comm_free(&handle->comm);
+        status = cobre_comm_free(&comm);
     PyObject *result = done(state, handle, status);
+    handle->comm = comm;
+    handle->gone = false;
     for (struct record *record = handle->records; record && !record->region; record = handle->records) {
         if (record->object)
             region_freed(record->object);
@@ -132,17 +141,18 @@ static void leave_later(PyObject *capsule) {
 /* _give_up(): an object that leaves the job when it goes. From now on the communicator is as one that was freed. */
 METHOD(give_up) {
     TAKE("_give_up", 0)
-    (void)state;
-    struct handle *empty = new_handle();
-    if (!empty)
-        return NULL;
     PyObject *capsule = PyCapsule_New(handle, NULL, leave_later);
-    if (!capsule) {
-        free(empty);
-        return NULL;
+    if (capsule) {
+        handle->users++;
+        handle->gone = true;
     }
-    ((comm_object *)self)->handle = empty;
     return capsule;
+}
+
+/* _check(): raises if the communicator is not open. */
+METHOD(check_open) {
+    TAKE_OPEN("_check", 0)
+    return none();
 }
 
 METHOD(split_local) {
@@ -168,7 +178,11 @@ METHOD(abort_comm) {
     const char *text = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(found[1], NULL);
     if (!text)
         return NULL;
-    cobre_abort(handle->busy ? NULL : handle->comm, (int)code, text);
+    if (code < 1 || code > 255) {
+        PyErr_Format(PyExc_ValueError, "code: %ld is not from 1 to 255", code);
+        return NULL;
+    }
+    cobre_abort(handle->busy ? NULL : open_comm_of(handle), (int)code, text);
 }
 
 /* ---- Collectives ---- */
@@ -178,17 +192,11 @@ METHOD(barrier) {
     return enter_call(handle) ? done(state, handle, cobre_barrier(handle->comm)) : NULL;
 }
 
-static bool take_rank(PyObject *number, size_t *rank) {
-    *rank = number ? PyLong_AsSize_t(number) : 0;
-    return !PyErr_Occurred();
-}
-
 METHOD(broadcast) {
     TAKE_OPEN("broadcast", 1, "buf", "root", )
     size_t root;
     struct operand buf;
-    if (!take_rank(found[1], &root) ||
-        !take_operand(found[0], "buf", cobre_rank(handle->comm) != root, &buf))
+    if (!take_size(found[1], "root", &root) || !take_operand(found[0], "buf", cobre_rank(handle->comm) != root, &buf))
         return NULL;
     PyObject *result = NULL;
     if (enter_call(handle))
@@ -224,6 +232,8 @@ static PyObject *reduce_number(struct state *state, struct handle *handle, PyObj
         x = PyFloat_AsDouble(number);
     else
         n = PyLong_AsLongLong(number);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_SetString(PyExc_OverflowError, "send: this int does not fit into 64 bits; pass a float");
     if (PyErr_Occurred() || !enter_call(handle))
         return NULL;
     cobre_status status = real ? cobre_allreduce(handle->comm, &x, 1, &x, 1, COBRE_F64, op)
@@ -252,6 +262,19 @@ static PyObject *reduce(struct state *state, struct handle *handle, const struct
     return to;
 }
 
+/* A new buffer of the kind of `like`: of its shape, or with `count` elements. */
+static PyObject *make_result(struct state *state, PyObject *like, const struct operand *operand, Py_ssize_t count) {
+    return PyObject_CallFunction(state->make_result, "Osn", like, operand->format, count);
+}
+
+/* The number in an array of no dimension, such as a NumPy scalar gives. */
+static PyObject *take_number(PyObject *array) {
+    PyObject *nowhere = PyTuple_New(0), *number = nowhere ? PyObject_GetItem(array, nowhere) : NULL;
+    Py_XDECREF(nowhere);
+    Py_DECREF(array);
+    return number;
+}
+
 METHOD(allreduce) {
     TAKE_OPEN("allreduce", 1, "send", "op", "out", )
     cobre_op op;
@@ -265,16 +288,19 @@ METHOD(allreduce) {
         return NULL;
     PyObject *result = NULL;
     if (!send.reducible) {
-        PyErr_Format(PyExc_TypeError,
-                     "send: cannot reduce elements of the format '%s'; convert them to u1, i4, u4, i8, u8, f4 or f8, in "
-                     "the byte order of this machine",
-                     send.view.format ? send.view.format : "B");
+        PyErr_Format(
+            PyExc_TypeError,
+            "send: cannot reduce elements of the format '%s'; convert them to u1, i4, u4, i8, u8, f4 or f8, in "
+            "the byte order of this machine",
+            send.view.format ? send.view.format : "B");
     } else {
-        PyObject *made = out ? NULL : PyObject_CallFunction(state->make_result, "On", found[0], (Py_ssize_t)-1);
+        PyObject *made = out ? NULL : make_result(state, found[0], &send, -1);
         if (out || made)
             result = reduce(state, handle, &send, out ? out : made, op);
         Py_XDECREF(made);
     }
+    if (result && !out && send.view.ndim == 0)
+        result = take_number(result);
     drop_operand(&send);
     return result;
 }
@@ -286,6 +312,11 @@ struct parts {
     size_t *counts, *displs, size, total;
 };
 
+/* Elements of C in one of the buffer's. */
+static size_t unit_of(const struct operand *operand) {
+    return operand->reducible || operand->view.itemsize == 0 ? 1 : (size_t)operand->view.itemsize;
+}
+
 static bool read_counts(PyObject *list, size_t unit, struct parts *parts) {
     PyObject *items = PySequence_Tuple(list);
     if (!items)
@@ -294,10 +325,11 @@ static bool read_counts(PyObject *list, size_t unit, struct parts *parts) {
     if (given != parts->size)
         PyErr_Format(PyExc_ValueError, "counts: has %zu numbers for %zu ranks", given, parts->size);
     for (size_t r = 0; r < parts->size && !PyErr_Occurred(); r++) {
-        size_t count = PyLong_AsSize_t(PyTuple_GetItem(items, (Py_ssize_t)r));
+        size_t count;
+        if (take_size(PyTuple_GetItem(items, (Py_ssize_t)r), "counts", &count))
+            parts->counts[r] = count * unit;
         if (!PyErr_Occurred() && count > PY_SSIZE_T_MAX / unit)
-            PyErr_SetString(PyExc_OverflowError, "counts: more than memory can hold");
-        parts->counts[r] = count * unit;
+            PyErr_SetString(PyExc_ValueError, "counts: more than memory can hold");
     }
     Py_DECREF(items);
     return !PyErr_Occurred();
@@ -306,15 +338,15 @@ static bool read_counts(PyObject *list, size_t unit, struct parts *parts) {
 /* counts NULL or None: every rank tells its own. False: an exception is set. */
 static bool make_parts(struct state *state, struct handle *handle, PyObject *counts, const struct operand *send,
                        struct parts *parts) {
-    size_t size = cobre_size(handle->comm), unit = send->reducible ? 1 : (size_t)send->view.itemsize;
-    *parts = (struct parts){.counts = malloc((size ? 2 * size : 1) * sizeof(size_t)), .size = size};
+    size_t size = cobre_size(handle->comm);
+    *parts = (struct parts){.counts = malloc(2 * size * sizeof(size_t)), .size = size};
     if (!parts->counts) {
         PyErr_NoMemory();
         return false;
     }
     parts->displs = parts->counts + size;
     if (counts && counts != Py_None) {
-        if (!read_counts(counts, unit, parts))
+        if (!read_counts(counts, unit_of(send), parts))
             return false;
     } else {
         if (!enter_call(handle))
@@ -324,7 +356,7 @@ static bool make_parts(struct state *state, struct handle *handle, PyObject *cou
             parts->counts[r] = 1;
             parts->displs[r] = r;
         }
-        uint64_t *all = malloc((size ? size : 1) * sizeof *all);
+        uint64_t *all = malloc(size * sizeof *all);
         cobre_status status =
             cobre_allgatherv(handle->comm, &own, 1, all, all ? size : 0, parts->counts, parts->displs, COBRE_U64);
         for (size_t r = 0; all && status == COBRE_OK && r < size; r++)
@@ -335,6 +367,10 @@ static bool make_parts(struct state *state, struct handle *handle, PyObject *cou
     }
     for (size_t r = 0; r < size; r++) {
         parts->displs[r] = parts->total;
+        if (parts->counts[r] > PY_SSIZE_T_MAX - parts->total) {
+            PyErr_SetString(PyExc_ValueError, "counts: more than memory can hold");
+            return false;
+        }
         parts->total += parts->counts[r];
     }
     return true;
@@ -367,9 +403,8 @@ METHOD(allgatherv) {
     if (!take_operand(found[0], "send", false, &send))
         return NULL;
     if (make_parts(state, handle, found[1], &send, &parts)) {
-        Py_ssize_t elements = (Py_ssize_t)(send.reducible ? parts.total : parts.total / (size_t)send.view.itemsize);
         if (!out)
-            made = PyObject_CallFunction(state->make_result, "On", found[0], elements);
+            made = make_result(state, found[0], &send, (Py_ssize_t)(parts.total / unit_of(&send)));
         if (out || made)
             result = gather(state, handle, &send, &parts, out ? out : made);
         Py_XDECREF(made);
@@ -387,6 +422,11 @@ METHOD(gather_into) {
     region_object *region = (region_object *)found[0];
     if (!PyObject_TypeCheck(found[0], state->region_type)) {
         PyErr_SetString(PyExc_TypeError, "region: not a Region; comm.region() makes one");
+        return NULL;
+    }
+    if (region->handle != handle) {
+        PyErr_SetString(PyExc_ValueError,
+                        region->handle ? "region: it belongs to another communicator" : "region: it was freed");
         return NULL;
     }
     if (!take_operand(found[1], "send", false, &send))
@@ -429,11 +469,11 @@ METHOD(exact_sum) {
 }
 
 METHOD(make_region) {
-    TAKE_OPEN("_region", 2, "count", "type", )
-    size_t count = PyLong_AsSize_t(found[0]);
+    TAKE_OPEN("_region", 2, "count", "format", )
+    size_t count;
     cobre_type element;
-    const char *name = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(found[1], NULL);
-    if (!name || !type_of_name(name, &element))
+    const char *name = take_size(found[0], "count", &count) ? PyUnicode_AsUTF8AndSize(found[1], NULL) : NULL;
+    if (!name || !type_of_format(name, &element))
         return NULL;
     return new_region(state, handle, count, element);
 }
@@ -442,32 +482,36 @@ METHOD(make_region) {
 
 enum { RANK, SIZE, NODE_RANK, NODE_SIZE };
 
-static PyObject *refuse_freed(void) {
-    PyErr_SetString(PyExc_ValueError, "this communicator was freed");
+/* A getter has no way to the module's state; a method has. */
+static PyObject *refuse(PyObject *self) {
+    PyObject *result = PyObject_CallMethod(self, "_check", NULL);
+    Py_XDECREF(result);
+    if (result)
+        PyErr_SetString(PyExc_RuntimeError, "this communicator is not open");
     return NULL;
 }
 
 static PyObject *get_number(PyObject *self, void *which) {
-    const cobre_comm *comm = ((comm_object *)self)->handle->comm;
+    const cobre_comm *comm = open_comm_of(((comm_object *)self)->handle);
     static size_t (*const numbers[])(const cobre_comm *) = {cobre_rank, cobre_size, cobre_node_rank, cobre_node_size};
-    return comm ? PyLong_FromSize_t(numbers[(uintptr_t)which](comm)) : refuse_freed();
+    return comm ? PyLong_FromSize_t(numbers[(uintptr_t)which](comm)) : refuse(self);
 }
 
 static PyObject *get_backend(PyObject *self, void *unused) {
     (void)unused;
-    const cobre_comm *comm = ((comm_object *)self)->handle->comm;
-    return comm ? PyUnicode_FromString(cobre_backend_name(cobre_comm_backend(comm))) : refuse_freed();
+    const cobre_comm *comm = open_comm_of(((comm_object *)self)->handle);
+    return comm ? PyUnicode_FromString(cobre_backend_name(cobre_comm_backend(comm))) : refuse(self);
 }
 
 static PyObject *get_leader(PyObject *self, void *unused) {
     (void)unused;
-    const cobre_comm *comm = ((comm_object *)self)->handle->comm;
-    return comm ? PyBool_FromLong(cobre_is_leader(comm)) : refuse_freed();
+    const cobre_comm *comm = open_comm_of(((comm_object *)self)->handle);
+    return comm ? PyBool_FromLong(cobre_is_leader(comm)) : refuse(self);
 }
 
 static PyObject *get_open(PyObject *self, void *unused) {
     (void)unused;
-    return PyBool_FromLong(((comm_object *)self)->handle->comm != NULL);
+    return PyBool_FromLong(open_comm_of(((comm_object *)self)->handle) != NULL);
 }
 
 static PyGetSetDef getters[] = {
@@ -477,7 +521,7 @@ static PyGetSetDef getters[] = {
     {"node_size", get_number, NULL, "How many ranks share this rank's memory.", (void *)NODE_SIZE},
     {"is_leader", get_leader, NULL, "Is this rank 0 of its node?", NULL},
     {"backend", get_backend, NULL, "'local', 'shm', 'tcp' or 'mpi'.", NULL},
-    {"is_open", get_open, NULL, "Has it not been freed or left?", NULL},
+    {"is_open", get_open, NULL, "Can it be used? Not any more after free().", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -487,31 +531,33 @@ static PyMethodDef methods[] = {
     ROW("_open", open_comm, NULL),
     ROW("_abort", abort_comm, NULL),
     ROW("_give_up", give_up, NULL),
+    ROW("_check", check_open, NULL),
     ROW("_region", make_region, NULL),
     ROW("_exact_sum", exact_sum, NULL),
     ROW("free", free_comm,
-        "free()\n--\n\nLeave the job, as the last call of every rank. Regions that are left are freed first, in the order "
+        "free()\n--\n\nLeave the job, as the last call of every rank. Regions that are left are freed first, in the "
+        "order "
         "of\ntheir creation. A second call does nothing."),
     ROW("barrier", barrier, "barrier()\n--\n\nReturn when every rank has come here."),
     ROW("broadcast", broadcast,
         "broadcast(buf, root=0)\n--\n\nMake buf on every rank what it is on root. Returns buf."),
     ROW("allreduce", allreduce,
-        "allreduce(send, op='sum', out=None)\n--\n\nCombine the ranks' elements one by one, in rank order: 'sum', 'min' or "
+        "allreduce(send, op='sum', out=None)\n--\n\nCombine the ranks' elements one by one, in rank order: 'sum', "
+        "'min' or "
         "'max'. A number gives a number; a\nbuffer gives a new one of its kind, or goes to out, which may be send."),
     ROW("allgatherv", allgatherv,
-        "allgatherv(send, counts=None, out=None)\n--\n\nPut the ranks' buffers one after the other, in rank order. counts: "
+        "allgatherv(send, counts=None, out=None)\n--\n\nPut the ranks' buffers one after the other, in rank order. "
+        "counts: "
         "the number of elements of each rank;\nwithout it the ranks tell each other first."),
     ROW("gather_into", gather_into,
         "gather_into(region, send, counts=None)\n--\n\nAs allgatherv, into a region: where memory is shared each rank "
         "copies only its own part."),
-    ROW("split_local", split_local,
-        "split_local()\n--\n\nA communicator of the ranks that share this rank's memory."),
+    ROW("split_local", split_local, "split_local()\n--\n\nA communicator of the ranks that share this rank's memory."),
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, new_comm},     {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getters},   {0, NULL},
+    {Py_tp_new, new_comm}, {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods}, {Py_tp_getset, getters}, {0, NULL},
 };
 
 PyType_Spec comm_spec = {

@@ -51,18 +51,20 @@ static int visit_all(PyObject *module, visitproc visit, void *arg) {
     return 0;
 }
 
-static int clear_all(PyObject *module) {
+/* Breaks cycles. The types stay: objects that go later in the same collection may still need them. */
+static int clear_functions(PyObject *module) {
     struct state *state = PyModule_GetState(module);
-    Py_CLEAR(state->comm_type);
-    Py_CLEAR(state->region_type);
-    Py_CLEAR(state->claim_type);
     Py_CLEAR(state->make_error);
     Py_CLEAR(state->make_result);
     return 0;
 }
 
 static void free_all(void *module) {
-    clear_all(module);
+    struct state *state = PyModule_GetState(module);
+    clear_functions(module);
+    Py_CLEAR(state->comm_type);
+    Py_CLEAR(state->region_type);
+    Py_CLEAR(state->claim_type);
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill}, {0, NULL}};
@@ -75,7 +77,7 @@ static PyModuleDef definition = {
     .m_methods = functions,
     .m_slots = slots,
     .m_traverse = visit_all,
-    .m_clear = clear_all,
+    .m_clear = clear_functions,
     .m_free = free_all,
 };
 

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { MOST_NAMES = 8 };
-
 bool take_arguments(const char *function, const char *const *names, size_t needed, PyObject *const *arguments,
                     Py_ssize_t given, PyObject *keywords, PyObject **found) {
     size_t most = 0, pairs = keywords ? (size_t)PyTuple_Size(keywords) : 0;
@@ -37,37 +35,60 @@ bool take_arguments(const char *function, const char *const *names, size_t neede
     return true;
 }
 
-/* The exporter has raised what it likes. Ours are TypeErrors that say what to do. */
-static bool refuse(PyObject *object, const char *name, bool writable) {
+/* The exporter has raised what it likes. If its buffer is of another kind than we need, ours is a TypeError that says what
+ * to do; if there is none at all, the exporter's says why. */
+static bool refuse(PyObject *object, const char *name) {
+    Py_buffer view;
+    bool exports = PyObject_CheckBuffer(object);
     PyErr_Clear();
-    PyObject *type = PyType_GetName(Py_TYPE(object)); /* new */
-    if (!type)
+    if (exports && PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) != 0)
         return false;
-    if (!PyObject_CheckBuffer(object))
+    PyObject *type = PyType_GetName(Py_TYPE(object));
+    if (!exports)
         PyErr_Format(PyExc_TypeError,
-                     "%s: a %U has no buffer; pass a NumPy array, an array.array or a memoryview (objects of any "
+                     "%s: '%V' has no buffer; pass a NumPy array, an array.array or a memoryview (objects of any "
                      "kind: broadcast_object, allgather_object)",
-                     name, type);
-    else {
-        Py_buffer view;
-        bool contiguous = PyObject_GetBuffer(object, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) == 0;
-        if (contiguous)
-            PyBuffer_Release(&view);
-        PyErr_Clear();
-        if (contiguous && writable)
-            PyErr_Format(PyExc_TypeError, "%s: this %U is read-only, but the result goes there", name, type);
-        else
-            PyErr_Format(PyExc_TypeError,
-                         "%s: the elements of this %U do not lie side by side (C-contiguous); pass a copy, such as "
-                         "numpy.ascontiguousarray(x)",
-                         name, type);
-    }
-    Py_DECREF(type);
+                     name, type, "?");
+    else if (PyBuffer_IsContiguous(&view, 'C'))
+        PyErr_Format(PyExc_TypeError, "%s: this '%V' is read-only, but the result goes there", name, type, "?");
+    else
+        PyErr_Format(PyExc_TypeError,
+                     "%s: the elements of this '%V' do not lie side by side (C-contiguous); pass a copy, such as "
+                     "numpy.ascontiguousarray(x)",
+                     name, type, "?");
+    if (exports)
+        PyBuffer_Release(&view);
+    Py_XDECREF(type);
     return false;
 }
 
-static bool is_big_endian(char mark) {
-    return mark == '>' || mark == '!';
+bool take_size(PyObject *object, const char *name, size_t *number) {
+    *number = 0;
+    if (!object)
+        return true;
+    PyObject *whole = PyNumber_Index(object);
+    if (whole) {
+        *number = PyLong_AsSize_t(whole);
+        Py_DECREF(whole);
+    } else if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Format(PyExc_TypeError, "%s: %R is not an integer", name, object);
+    }
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_ValueError, "%s: %R is not from 0 to %zu", name, object, SIZE_MAX);
+    return !PyErr_Occurred();
+}
+
+/* Does the format speak of Python objects or of pointers? Names of fields stand between colons. 'Z' is a pointer, unless a
+ * complex number follows. */
+static bool has_pointers(const char *format) {
+    bool in_name = false;
+    for (const char *at = format; *at; at++) {
+        if (*at == ':')
+            in_name = !in_name;
+        else if (!in_name && (strchr("O&PXz", *at) || (*at == 'Z' && !(at[1] && strchr("fdg", at[1])))))
+            return true;
+    }
+    return false;
 }
 
 /* What a reduction makes of an element; 0: nothing. */
@@ -84,51 +105,55 @@ static cobre_type type_of(char kind, Py_ssize_t size) {
 bool take_operand(PyObject *object, const char *name, bool writable, struct operand *operand) {
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(object, &operand->view, flags) != 0)
-        return refuse(object, name, writable);
+        return refuse(object, name);
     const Py_buffer *view = &operand->view;
     const char *format = view->format ? view->format : "B";
-    bool swapped = is_big_endian(format[0]);
-    format += swapped || strchr("@=<", format[0]) != NULL;
-    if (strchr(format, 'O')) {
-        PyErr_Format(PyExc_TypeError, "%s: its elements are Python objects; use broadcast_object or allgather_object",
-                     name);
-        PyBuffer_Release(&operand->view);
-        return false;
-    }
-    cobre_type type = format[0] && !format[1] && !swapped ? type_of(format[0], view->itemsize) : (cobre_type)0;
+    if (*format == '@' || *format == '=' || *format == '<')
+        format++;
+    cobre_type type = *format && !format[1] ? type_of(*format, view->itemsize) : (cobre_type)0;
+    operand->format = format;
     operand->reducible = type != 0;
     operand->type = type ? type : COBRE_U8;
     operand->count = (size_t)(type ? view->len / view->itemsize : view->len);
-    return true;
+    bool pointers = has_pointers(format);
+    if (!pointers && (!type || view->len == 0 || (uintptr_t)view->buf % (uintptr_t)view->itemsize == 0))
+        return true;
+    PyErr_Format(PyExc_TypeError,
+                 pointers ? "%s: its elements are Python objects or pointers; use broadcast_object or allgather_object"
+                          : "%s: its elements do not lie at multiples of their size; pass a copy",
+                 name);
+    PyBuffer_Release(&operand->view);
+    return false;
 }
 
 void drop_operand(struct operand *operand) {
     PyBuffer_Release(&operand->view);
 }
 
+/* Types of which the library knows nothing go as bytes: out may say what they are, or have bytes. */
 bool same_elements(const struct operand *send, const struct operand *out) {
-    if (send->type == out->type && send->view.itemsize == out->view.itemsize)
+    bool same = send->reducible ? out->reducible && send->type == out->type
+                                : !strcmp(send->format, out->format) || !strcmp(out->format, "B");
+    if (same)
         return true;
     PyErr_Format(PyExc_TypeError, "out: its elements have the format '%s', those of send '%s'",
                  out->view.format ? out->view.format : "B", send->view.format ? send->view.format : "B");
     return false;
 }
 
-static const struct {
-    const char *name, *format;
-} types[] = {[COBRE_U8] = {"u8", "B"},  [COBRE_I32] = {"i32", "i"}, [COBRE_U32] = {"u32", "I"}, [COBRE_I64] = {"i64", "q"},
-             [COBRE_U64] = {"u64", "Q"}, [COBRE_F32] = {"f32", "f"}, [COBRE_F64] = {"f64", "d"}};
+static const char *const formats[] = {[COBRE_U8] = "B",  [COBRE_I32] = "i", [COBRE_U32] = "I", [COBRE_I64] = "q",
+                                      [COBRE_U64] = "Q", [COBRE_F32] = "f", [COBRE_F64] = "d"};
 
 const char *format_of(cobre_type type) {
-    return types[type].format;
+    return formats[type];
 }
 
-bool type_of_name(const char *name, cobre_type *type) {
-    for (size_t t = COBRE_U8; t < sizeof types / sizeof *types; t++)
-        if (strcmp(types[t].name, name) == 0) {
+bool type_of_format(const char *format, cobre_type *type) {
+    for (size_t t = COBRE_U8; t < sizeof formats / sizeof *formats; t++)
+        if (strcmp(formats[t], format) == 0) {
             *type = (cobre_type)t;
             return true;
         }
-    PyErr_Format(PyExc_ValueError, "dtype: '%s' is none of u8, i32, u32, i64, u64, f32, f64", name);
+    PyErr_Format(PyExc_ValueError, "format: '%s' is none of B, i, I, q, Q, f, d", format);
     return false;
 }

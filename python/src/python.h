@@ -22,22 +22,21 @@ struct record {
 
 struct handle {
     size_t users;
-    cobre_comm *comm; /* NULL: freed, or left */
-    bool busy;        /* a thread is inside a call */
+    cobre_comm *comm; /* NULL: not open, freed, or left */
+    bool busy;        /* a thread is inside a call; others must not touch the rest */
+    bool gone;        /* for its users it is not open: it is being freed, or left */
     struct record *records;
 };
 
 typedef struct {
-    PyObject_HEAD
-    struct handle *handle; /* never NULL */
+    PyObject_HEAD struct handle *handle; /* never NULL, and always the same */
 } comm_object;
 
 /* The shared memory, and the object of all its views. */
 typedef struct region_object {
-    PyObject_HEAD
-    struct handle *handle; /* NULL: freed */
-    struct record *record; /* NULL: freed */
-    cobre_memory *memory;  /* stays until this object and all views are gone */
+    PyObject_HEAD struct handle *handle; /* NULL: freed */
+    struct record *record;               /* NULL: freed */
+    cobre_memory *memory;                /* stays until this object and all views are gone */
     char *data;
     Py_ssize_t count;
     cobre_type type;
@@ -47,8 +46,7 @@ typedef struct region_object {
 
 /* A part of a region that this rank may write; the object of a memoryview. */
 typedef struct {
-    PyObject_HEAD
-    region_object *region;
+    PyObject_HEAD region_object *region;
     Py_ssize_t first, count;
 } claim_object;
 
@@ -62,17 +60,20 @@ struct state {
 /* What the arguments of a call give: bytes with a type. */
 struct operand {
     Py_buffer view;
-    cobre_type type; /* COBRE_U8 for elements that no reduction knows: `count` is then in bytes */
+    const char *format; /* of one element, without the mark of the byte order if it is this machine's */
+    cobre_type type;    /* COBRE_U8 for elements that no reduction knows: `count` is then in bytes */
     size_t count;
     bool reducible;
 };
 
 /* call.c: entering and leaving the library. False: an exception is set. */
+cobre_comm *open_comm_of(const struct handle *handle); /* NULL: there is none */
 bool is_open(struct state *state, const struct handle *handle);
-bool enter_call(struct handle *handle);                                      /* releases the GIL */
+bool is_busy(const struct handle *handle);                                        /* then an exception is set */
+bool enter_call(struct handle *handle);                                           /* releases the GIL */
 bool leave_call(struct state *state, struct handle *handle, cobre_status status); /* and takes it again */
-int ask_signals(void *unused);                                               /* cobre_config.interrupted */
-PyObject *raise_error(struct state *state);                                  /* the thread's last error of the library */
+int ask_signals(void *unused);                                                    /* cobre_config.interrupted */
+PyObject *raise_error(struct state *state); /* the thread's last error of the library */
 
 /* call.c: handles. */
 struct handle *new_handle(void);
@@ -84,8 +85,9 @@ void forget_record(struct handle *handle, const struct record *record); /* whose
 bool take_operand(PyObject *object, const char *name, bool writable, struct operand *operand);
 void drop_operand(struct operand *operand);
 bool same_elements(const struct operand *send, const struct operand *out);
+bool take_size(PyObject *object, const char *name, size_t *number); /* 0 or more; NULL gives 0 */
 const char *format_of(cobre_type type);
-bool type_of_name(const char *name, cobre_type *type); /* "f64" */
+bool type_of_format(const char *format, cobre_type *type);
 
 /* operand.c: arguments by position or name. `found` has a place for each of `names`, NULL at the end. */
 bool take_arguments(const char *function, const char *const *names, size_t needed, PyObject *const *arguments,

@@ -28,7 +28,8 @@ PyObject *new_region(struct state *state, struct handle *handle, size_t count, c
         if (status != COBRE_OK)
             cobre_region_free(&record->region);
     }
-    if (!leave_call(state, handle, status)) {
+    bool good = leave_call(state, handle, status);
+    if (status != COBRE_OK) {
         free(record);
         Py_DECREF(made);
         return NULL;
@@ -45,6 +46,8 @@ PyObject *new_region(struct state *state, struct handle *handle, size_t count, c
     while (*link)
         link = &(*link)->next;
     *link = record;
+    if (!good) /* a signal came as it was made */
+        Py_CLEAR(made);
     return (PyObject *)made;
 }
 
@@ -84,7 +87,7 @@ static bool is_freed(const region_object *region) {
     PyObject *found[sizeof names / sizeof *names];                                                                     \
     struct state *state = PyType_GetModuleState(type);                                                                 \
     region_object *region = (region_object *)self;                                                                     \
-    if (!take_arguments(function, names, needed, arguments, given, keywords, found))                                   \
+    if (!state || !take_arguments(function, names, needed, arguments, given, keywords, found))                         \
         return NULL;
 
 METHOD(fence) {
@@ -99,20 +102,22 @@ METHOD(seal) {
     if (is_freed(region))
         return NULL;
     if (region->writable) {
-        PyErr_Format(PyExc_BufferError,
-                     "seal: %zd views of this region can write, and a write after the seal would end the process; delete "
-                     "them first",
-                     region->writable);
+        PyErr_Format(
+            PyExc_BufferError,
+            "seal: %zd views of this region can write, and a write after the seal would end the process; delete "
+            "them first",
+            region->writable);
         return NULL;
     }
     if (!enter_call(region->handle))
         return NULL;
-    struct handle *handle = region->handle;
-    handle->users++;
-    bool good = leave_call(state, handle, cobre_region_seal(region->record->region));
-    region->sealed = region->sealed || good;
-    release_handle(handle);
-    return good ? none() : NULL;
+    bool was = region->sealed;
+    region->sealed = true; /* already while it waits: no new view can write */
+    cobre_status status = cobre_region_seal(region->record->region);
+    if (leave_call(state, region->handle, status))
+        return none();
+    region->sealed = was || status == COBRE_ALLOCATION_FAILED; /* which is sealed all the same */
+    return NULL;
 }
 
 METHOD(free_region) {
@@ -132,23 +137,20 @@ METHOD(free_region) {
 
 METHOD(claim) {
     TAKE("claim", 2, "first", "count", )
-    Py_ssize_t first = PyLong_AsSsize_t(found[0]), count = PyErr_Occurred() ? 0 : PyLong_AsSsize_t(found[1]);
-    if (PyErr_Occurred() || is_freed(region))
+    size_t first, count;
+    if (!take_size(found[0], "first", &first) || !take_size(found[1], "count", &count) || is_freed(region))
         return NULL;
-    if (first < 0 || count < 0 || !cobre_region_claim(region->record->region, (size_t)first, (size_t)count)) {
-        if (first < 0 || count < 0)
-            PyErr_SetString(PyExc_ValueError, "claim: first and count cannot be negative");
-        else
-            raise_error(state);
+    if (is_busy(region->handle)) /* perhaps with its free */
         return NULL;
-    }
+    if (!cobre_region_claim(region->record->region, first, count))
+        return raise_error(state);
     claim_object *made = (claim_object *)PyType_GenericAlloc(state->claim_type, 0);
     if (!made)
         return NULL;
     Py_INCREF(self);
     made->region = region;
-    made->first = first;
-    made->count = count;
+    made->first = (Py_ssize_t)first;
+    made->count = (Py_ssize_t)count;
     PyObject *view = PyMemoryView_FromObject((PyObject *)made);
     Py_DECREF(made);
     return view;
@@ -167,7 +169,16 @@ METHOD(enter) {
 METHOD(leave) {
     if (given > 0 && arguments[0] != Py_None)
         return none();
-    return free_region(self, type, NULL, 0, keywords);
+    (void)keywords;
+    return free_region(self, type, NULL, 0, NULL);
+}
+
+/* NumPy comes here when it has got no buffer, and would go on to make an array of one object. */
+METHOD(refuse_array) {
+    (void)type, (void)arguments, (void)given, (void)keywords;
+    if (!is_freed((region_object *)self))
+        PyErr_SetString(PyExc_BufferError, "this region gave no buffer");
+    return NULL;
 }
 
 /* ---- Views ---- */
@@ -178,12 +189,13 @@ static int fill_view(PyObject *exporter, region_object *region, Py_ssize_t first
     Py_ssize_t size = (Py_ssize_t)cobre_type_size(region->type);
     *view = (Py_buffer){.obj = NULL};
     if (!region->record) {
-        PyErr_SetString(PyExc_BufferError, "this region was freed");
+        is_freed(region);
         return -1;
     }
     if ((flags & PyBUF_WRITABLE) && (!may_write || region->sealed)) {
-        PyErr_SetString(PyExc_BufferError, region->sealed ? "this region is sealed"
-                                                          : "a follower reads the region; claim() gives a part to write");
+        PyErr_SetString(PyExc_BufferError, region->sealed
+                                               ? "this region is sealed"
+                                               : "a follower reads the region; claim() gives a part to write");
         return -1;
     }
     /* One dimension: the arrays live as long as the view, in one block. */
@@ -264,25 +276,33 @@ static PyGetSetDef getters[] = {
 #define ROW(name, function, text)                                                                                      \
     { name, (PyCFunction)(void (*)(void))function, METH_METHOD | METH_FASTCALL | METH_KEYWORDS, text }
 static PyMethodDef methods[] = {
-    ROW("fence", fence, "fence()\n--\n\nWhat any rank of the node wrote before it, every rank reads after it. Collective."),
+    ROW("fence", fence,
+        "fence()\n--\n\nWhat any rank of the node wrote before it, every rank reads after it. Collective."),
     ROW("seal", seal, "seal()\n--\n\nA fence; then the region is read-only for everyone. Collective."),
     ROW("claim", claim,
-        "claim(first, count)\n--\n\nA memoryview of that part, for writing, on any rank. Who claims what is for the program "
+        "claim(first, count)\n--\n\nA memoryview of that part, for writing, on any rank. Who claims what is for the "
+        "program "
         "to keep apart."),
     ROW("free", free_region,
         "free()\n--\n\nGive the region back, in the same order on all ranks. Collective. Views that are left keep "
         "their memory."),
+    ROW("__array__", refuse_array, NULL),
     ROW("__enter__", enter, NULL),
     ROW("__exit__", leave, NULL),
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, dealloc},       {Py_tp_methods, methods},           {Py_tp_getset, getters}, {Py_sq_length, length},
-    {Py_bf_getbuffer, region_view}, {Py_bf_releasebuffer, region_release}, {0, NULL},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getters},
+    {Py_sq_length, length},
+    {Py_bf_getbuffer, region_view},
+    {Py_bf_releasebuffer, region_release},
+    {0, NULL},
 };
 PyType_Spec region_spec = {
-    .name = "cobre._cobre.Region",
+    .name = "cobre.Region",
     .basicsize = sizeof(region_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,

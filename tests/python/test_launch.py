@@ -378,7 +378,7 @@ def test_uncaught_error_shows_the_worker(tmp_path):
     """
     code, out, err = finish(start(sys.executable, write(tmp_path / "script.py", script)))
     assert code == 1 and err.count("raise_value_error()") == 0 and "in raise_value_error" in err
-    assert err.rstrip().endswith("cobre._errors.WorkerError: worker 1 raised ValueError: a wrong value")
+    assert err.rstrip().endswith("cobre.WorkerError: worker 1 raised ValueError: a wrong value")
 
 
 def cells(tmp_path, hide, text):
