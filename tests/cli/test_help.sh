@@ -48,6 +48,9 @@ case_mistakes() {
         refused "$command" "there is no option -q" -q
         refused "$command" "--help=me takes no value" --help=me
     done
+    for command in info bench; do # not the word before it
+        refused $command "there is no option -q" --json -qx
+    done
     for command in info clean bench; do
         refused $command "'now' is one word too many" now
     done
