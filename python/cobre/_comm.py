@@ -146,7 +146,8 @@ class Comm(_cobre.Comm):
     from a collective before that is an error; 0 for ever.
 
     `with Comm() as comm:` frees it at the end. After an exception it does not, because the others are elsewhere then: it leaves
-    the job when the exception is over, and the others' calls fail with "peer left".
+    the job when nothing refers to the exception any more, and the others' calls fail with "peer left". So a traceback is printed
+    before those of the others.
 
     A communicator takes one call at a time, from any thread. Ctrl-C ends a call that waits, and with it the communicator.
     """

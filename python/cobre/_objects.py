@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 from array import array
+from operator import index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def _send(comm: Comm, parts: list[memoryview]) -> None:
 
 
 def broadcast(comm: Comm, obj: T, root: int) -> T:
-    if root not in range(comm.size):
+    root = index(root)
+    if not 0 <= root < comm.size:
         comm.broadcast(bytearray(1), root)  # says what is wrong
     parts, error = _dump(root, obj) if comm.rank == root else ([], None)
     count = comm.broadcast(array("Q", [len(parts)]), root)[0]

@@ -24,9 +24,10 @@ cobre_comm *open_comm_of(const struct handle *handle) {
 bool is_open(struct state *state, const struct handle *handle) {
     static const char closed[] = "{\"kind\": \"InvalidCommunicator\", \"message\": \"this communicator is not open\", "
                                  "\"context\": {}, \"suggestion\": \"use it before it is freed, or open another\"}";
-    if (!open_comm_of(handle))
-        set_error(state, closed);
-    return open_comm_of(handle);
+    if (open_comm_of(handle))
+        return true;
+    set_error(state, closed);
+    return false;
 }
 
 bool is_busy(const struct handle *handle) {

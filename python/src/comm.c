@@ -45,9 +45,11 @@ static PyObject *new_comm(PyTypeObject *type, PyObject *arguments, PyObject *key
 }
 
 static bool take_backend(const char *name, cobre_backend *backend) {
-    for (*backend = COBRE_AUTO; cobre_backend_name(*backend)[0] != '?'; ++*backend)
-        if (strcmp(cobre_backend_name(*backend), name) == 0)
+    for (int b = COBRE_AUTO; cobre_backend_name((cobre_backend)b)[0] != '?'; b++)
+        if (strcmp(cobre_backend_name((cobre_backend)b), name) == 0) {
+            *backend = (cobre_backend)b;
             return true;
+        }
     PyErr_Format(PyExc_ValueError, "backend: there is no '%s'; there are auto, local, shm, tcp and mpi", name);
     return false;
 }
@@ -91,8 +93,10 @@ METHOD(open_comm) {
         cobre_comm *comm;
         cobre_status status = cobre_comm_open(&config, &comm);
         result = done(state, handle, status);
-        if (comm)
+        if (comm) {
             handle->comm = comm;
+            handle->gone = false;
+        }
     }
     Py_DECREF(words);
     return result;
@@ -113,9 +117,10 @@ METHOD(free_comm) {
     cobre_comm *comm = open_comm_of(handle);
     if (!comm)
         return none();
-    if (!enter_call(handle))
+    if (is_busy(handle))
         return NULL;
     handle->gone = true; /* nobody else looks at it meanwhile */
+    enter_call(handle);
     cobre_status status = COBRE_OK;
     for (struct record *record = handle->records; record && status == COBRE_OK; record = record->next)
         status = cobre_region_free(&record->region);
@@ -557,7 +562,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, new_comm}, {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods}, {Py_tp_getset, getters}, {0, NULL},
+    {Py_tp_new, new_comm},   {Py_tp_dealloc, dealloc},           {Py_tp_methods, methods},
+    {Py_tp_getset, getters}, {Py_tp_doc, "Base of cobre.Comm."}, {0, NULL},
 };
 
 PyType_Spec comm_spec = {

@@ -116,7 +116,7 @@ bool take_operand(PyObject *object, const char *name, bool writable, struct oper
     operand->type = type ? type : COBRE_U8;
     operand->count = (size_t)(type ? view->len / view->itemsize : view->len);
     bool pointers = has_pointers(format);
-    if (!pointers && (!type || view->len == 0 || (uintptr_t)view->buf % (uintptr_t)view->itemsize == 0))
+    if (!pointers && (!type || view->len == 0 || ((uintptr_t)view->buf & (uintptr_t)(view->itemsize - 1)) == 0))
         return true;
     PyErr_Format(PyExc_TypeError,
                  pointers ? "%s: its elements are Python objects or pointers; use broadcast_object or allgather_object"

@@ -109,10 +109,11 @@ METHOD(seal) {
             region->writable);
         return NULL;
     }
-    if (!enter_call(region->handle))
+    if (is_busy(region->handle))
         return NULL;
     bool was = region->sealed;
     region->sealed = true; /* already while it waits: no new view can write */
+    enter_call(region->handle);
     cobre_status status = cobre_region_seal(region->record->region);
     if (leave_call(state, region->handle, status))
         return none();
@@ -293,6 +294,12 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
+    {Py_tp_doc,
+     "Memory that the ranks of a node share; comm.region() makes it. A buffer: numpy.asarray(region) is a view of it, "
+     "for\nwriting on the leader of the node until seal(), else for reading. Views keep the memory, whoever frees the "
+     "region.\n"
+     "\n`with comm.region(...) as region:` frees it at the end, as free() does: on all ranks. After an exception its\n"
+     "communicator frees it."},
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, getters},

@@ -148,6 +148,7 @@ def lives(comm):
         with raises(ValueError, "freed"):
             call()
     assert len(first) == 1000 and not first.sealed and "Region" in repr(first)
+    comm.barrier()  # the leader writes into the view below
     del third  # its communicator frees it
     gc.collect()
     comm.free()  # which frees the second as well

@@ -53,11 +53,11 @@ def free_port():
 
 
 class Alarm:
-    """Sends this process a signal, soon; took() is how long ago that was."""
+    """Sends this process a signal soon after start(); took() is how long ago that was."""
 
     def __init__(self, number=signal.SIGINT):
         self.number = number
-        threading.Timer(0.05, self.send).start()
+        self.start = threading.Timer(0.05, self.send).start
 
     def send(self):
         self.at = time.monotonic()
@@ -74,21 +74,22 @@ def interrupt():
         # A handler that only looks runs while the call waits, and so do other threads. Rank 0 ends this wait.
         seen = []
         signal.signal(signal.SIGUSR1, lambda *_: seen.append(comm.size))
-        Alarm(signal.SIGUSR1)
+        Alarm(signal.SIGUSR1).start()
         threading.Thread(target=lambda: (wait_for(seen), os.kill(comm_pid, signal.SIGUSR1))).start()
         comm_pid = comm.broadcast_object(None, 0)
         comm.barrier()
         assert seen == [2]
         alarm = Alarm()
         with raises(KeyboardInterrupt):
+            alarm.start()
             comm.barrier()
         print(alarm.took(), flush=True)
         with raises(cobre.CollectiveError, "interrupted"):  # it is broken now
             comm.barrier()
         if local:  # any exception of a handler ends a call
             signal.signal(signal.SIGALRM, lambda *_: 1 // 0)
-            Alarm(signal.SIGALRM)
             with raises(ZeroDivisionError):
+                Alarm(signal.SIGALRM).start()
                 local.allreduce(1.0)
         os.kill(comm_pid, signal.SIGUSR2)
     else:
@@ -121,6 +122,7 @@ def interrupt_open():
     ):
         alarm = Alarm()
         with raises(KeyboardInterrupt):
+            alarm.start()
             cobre.Comm(**how)
         print(alarm.took())
 

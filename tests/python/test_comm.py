@@ -1,5 +1,7 @@
 """Communicators: cobre.Comm and its collectives."""
 
+import os
+
 import cobre
 import pytest
 
@@ -46,7 +48,7 @@ WRONG_ARGUMENTS = [
     (ValueError, "stall: inf", dict(stall=float("inf"))),
     (TypeError, "", dict(stall="1")),
     (TypeError, "unexpected keyword", dict(foo=1)),
-    (cobre.OpenError, "did not come in time", dict(backend="shm", name="/cobre-test-alone", rank=0, size=2, join_timeout=0.05)),
+    (cobre.OpenError, "did not come in time", dict(backend="shm", name=f"/cobre-test-{os.getpid()}", rank=0, size=2, join_timeout=0.05)),
 ]
 
 
