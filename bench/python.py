@@ -7,6 +7,7 @@ Each comparison is made in turns within one run; a ratio is the median over the 
 """
 
 import argparse
+import compileall
 import json
 import multiprocessing
 import os
@@ -177,6 +178,8 @@ def main():
     if not os.path.exists(os.path.join(package, "cobre", "_cobre.abi3.so")):
         print("the Python package has not been built: it needs the headers of Python 3.11 or later")
         return
+    compileall.compile_dir(package, quiet=2)  # as pip does when it installs
+    compileall.compile_file(os.path.join(HERE, "python_peer.py"), quiet=2)
     os.environ["PYTHONPATH"] = package
     sys.path.insert(0, package)
     found = {"calls": by_calls(options), "starts": by_starts(options), "memory": by_memory(options)}
