@@ -10,12 +10,14 @@ TEST ?= .
 SOAK ?= 10
 # Of `make fuzz`.
 FUZZ_SECONDS ?= 600
-# QUICK=1: about 3 minutes instead of 14. ARGS: options of bench/bench.py, which then runs alone, without bench/trainer.py.
+# QUICK=1: about 3 minutes instead of 14. ARGS: options of bench/bench.py, which then runs alone, without trainer.py and python.py.
 QUICK ?=
 ARGS ?=
+# Debian's, whatever comes first in the PATH: its headers and NumPy are here.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-builds soak fuzz bench install format clean help setup-build setup-test setup-bench
+.PHONY: build demo test test-builds soak fuzz bench install wheel format clean help setup-build setup-test setup-bench
 
 help:
 	@echo 'make                builds the libraries, the cobre command and the examples (build/release)'
@@ -24,9 +26,10 @@ help:
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
 	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
 	@echo 'make fuzz           fuzzes what is read from the network for FUZZ_SECONDS=$(FUZZ_SECONDS)'
-	@echo 'make bench          measures cobre beside Open MPI, MPICH and Gloo, and the trainer: about 14 minutes; QUICK=1: about 3;'
+	@echo 'make bench          measures cobre beside Open MPI, MPICH, Gloo and mpi4py, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
+	@echo 'make wheel          builds the Python package in build/wheel; `pip install .` does without make'
 	@echo 'make format         clang-format, in place'
 	@echo 'make clean          removes build/'
 
@@ -79,11 +82,17 @@ bench: setup-bench
 	@python3 bench/bench.py $(if $(QUICK),--quick) --plots build/bench --csv build/bench/bench.csv \
 	    --json build/bench/bench.json $(ARGS)
 	@$(if $(ARGS),,python3 bench/trainer.py $(if $(QUICK),--quick) --json build/bench/trainer.json)
+	@$(if $(ARGS),,$(PYTHON) bench/python.py $(if $(QUICK),--quick) --json build/bench/python.json)
 
 # ldconfig: so that the loader finds the library at its new place.
 install: build
 	@cmake --install build/$(PRESET) --prefix $(abspath $(PREFIX))
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+# auditwheel, where it is found, checks the wheel and names the oldest systems that it runs on, in build/wheel/repaired.
+wheel: setup-build
+	@PYTHONPATH=python $(PYTHON) -B -c 'import build_backend; print("build/wheel/" + build_backend.build_wheel("build/wheel"))'
+	@if command -v auditwheel >/dev/null; then auditwheel repair -w build/wheel/repaired build/wheel/*.whl; fi
 
 format: setup-test
 	@cmake/format.sh --in-place

@@ -15,19 +15,12 @@ import time
 import goals
 import plots
 import report
-from jobs import Job, JobFailed
+from jobs import Job, JobFailed, wait_for_peace
 from settings import FUTEX, LINES, LOOPBACK, MIB, SETTINGS, SWAP, YIELD, Programs, Work, contenders, floors
 
 LONGEST_CALL = 5  # seconds; a call that would take longer is left out
 LONGEST_WORK = 1.5  # seconds at one work; after that a contender whose calls are slow has no more rounds
 SLOW_CALL = 0.3  # seconds
-LONGEST_WAIT = 0.1  # seconds that a turn waits for strangers to leave the cores
-
-
-def others_run():
-    """Our jobs sleep between turns, so whoever runs now, beside ourselves, is a stranger."""
-    with open("/proc/stat") as file:
-        return any(line.startswith("procs_running") and int(line.split()[1]) > 1 for line in file)
 
 
 class Runner:
@@ -94,18 +87,10 @@ class Runner:
         self.results.remark(f"{what} left out, a call would take about {guess:.0f} s")
         return True
 
-    def wait_for_peace(self):
-        deadline = time.monotonic() + LONGEST_WAIT
-        while others_run():
-            if time.monotonic() > deadline:
-                self.disturbed += 1
-                break
-            time.sleep(0.002)
-        self.turns += 1
-
     def turn(self, setting, work, one, job):
         """False: the job has failed."""
-        self.wait_for_peace()
+        self.disturbed += not wait_for_peace()
+        self.turns += 1
         try:
             samples, right = job.measure(work, self.options.seconds, one.peer)
         except JobFailed as failure:

@@ -10,10 +10,27 @@ import time
 
 START_SECONDS = 60
 ANSWER_SECONDS = 120
+LONGEST_WAIT = 0.1  # seconds that a turn waits for strangers to leave the cores
 
 
 class JobFailed(Exception):
     pass
+
+
+def others_run():
+    """Our jobs sleep between turns, so whoever runs now, beside ourselves, is a stranger."""
+    with open("/proc/stat") as file:
+        return any(line.startswith("procs_running") and int(line.split()[1]) > 1 for line in file)
+
+
+def wait_for_peace():
+    """Before a turn. False: strangers are running all the same."""
+    deadline = time.monotonic() + LONGEST_WAIT
+    while others_run():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)
+    return True
 
 
 class Job:

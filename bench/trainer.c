@@ -10,10 +10,8 @@
  * The LP solver. Every call that makes, changes or solves an LP is timed; rank 0 tells its own. Reading a solution counts as
  * the trainer's work. Reading the clock takes some 30 ns, twice per call. */
 #include <cobre/sddp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "sddp/lp/lp.h"

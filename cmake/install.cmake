@@ -20,6 +20,7 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTAL
     OUTPUT_VARIABLE pc_libdir)
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir}
     OUTPUT_VARIABLE pc_includedir)
+list(JOIN backend_packages " " pc_packages)
 configure_file(cmake/cobre.pc.in cobre.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cobre.pc DESTINATION ${pkgconfig_dir})
 if(COBRE_SDDP)

@@ -31,3 +31,15 @@ if cobre train --help >/dev/null 2>&1; then
     show cobre report "$1/demo"
     printf '\nOpen %s in a browser.\n' "$1/demo/report.html"
 fi
+
+examples=$(dirname "$0")/python
+python=python3
+[ ! -x /usr/bin/python3 ] || python=/usr/bin/python3 # the one that the build prefers
+if [ -e "$1/python/cobre/_cobre.abi3.so" ]; then
+    export PYTHONPATH="$1/python"
+    printf '\nThe same in Python, with PYTHONPATH=%s:\n' "$PYTHONPATH"
+    show cobre run -n 4 "$python" "$examples/mean.py"
+    show "$python" "$examples/launch.py"
+else
+    printf '\nThe Python examples are left out: the package was not built (Debian: python3-dev).\n'
+fi

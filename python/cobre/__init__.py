@@ -56,10 +56,15 @@ def launch(
 ) -> Any:
     """Run function(comm, *args) in new processes, one per rank, and return what rank 0 returned.
 
-    num_workers: how many; without it one per usable core. backend: "auto", "shm", "tcp" or "local" (one worker). all_results:
-    return a list of what each worker returned. start_method: "spawn" or "forkserver".
+    num_workers: how many; without it one per usable core.
+    backend: "auto", "shm", "tcp" or "local" (one worker). auto takes tcp if COBRE_TCP_COORDINATOR is set: then worker i is rank
+        COBRE_TCP_RANK + i (default 0) of COBRE_TCP_SIZE (default num_workers), and launches on several machines form one job.
+        Each returns what the first of its own workers returned. Else auto takes shm.
+    all_results: return a list of what each worker returned.
+    start_method: "spawn" starts new interpreters; "forkserver" copies a process that multiprocessing keeps for this.
 
-    A worker that raises ends the others and gives WorkerError, whose inner is the exception.
+    A worker that fails ends the others and gives WorkerError. A script calls launch() under `if __name__ == "__main__":` if it
+    defines the function itself, because the workers run the script once more. Functions of notebooks need cloudpickle.
     """
     from ._launch import launch as run  # here: a program that does not need it does not load it
 

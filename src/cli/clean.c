@@ -29,7 +29,7 @@ const struct command_line cb_line_clean = {.command = "clean", .intro = intro, .
 
 enum { NAME_SIZE = 240 };
 
-/* As `clean` of a backend. Whose name it is, the backends know. */
+/* As `clean` of a backend: each of them knows its own names. */
 static int clean_name(const char *name, bool remove) {
     char path[NAME_SIZE];
     int result = 0;

@@ -4,10 +4,6 @@
 
 #include "cli/command_line.h"
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 enum { CB_EXIT_USAGE = 2 };

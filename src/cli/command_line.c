@@ -145,10 +145,11 @@ static size_t find_place(const struct view *view, int found) {
     return at;
 }
 
-/* For the '?' and ':' of getopt_long: says which option is wrong. */
+/* For the '?' and ':' of getopt_long: says which option is wrong. Of a letter, getopt may not have passed the word yet: it
+ * is known by optopt, which is 0 for a long option that is not there, and the `val` of one that is. */
 static int refuse_option(const char *command, int found, char **argv) {
     const char *word = argv[optind - 1];
-    bool is_long = strncmp(word, "--", 2) == 0;
+    bool is_long = optopt == 0 || optopt == 'h' || optopt >= FIRST_LONG;
     if (found == ':' && is_long)
         return cb_usage_error(command, "%s needs a value", word);
     if (found == ':')
@@ -168,7 +169,7 @@ static int refuse_text(const char *command, const struct cb_option *row, const c
     return cb_usage_error(command, "%s%s%s%s", dashes(row), row->name, *error == ':' ? "" : " ", error);
 }
 
-/* False: it was there before, and may be there once. */
+/* False: it was there before, and may be there only once. */
 static bool note(struct cb_given *given, const struct cb_option *row, const char *text) {
     size_t at = 0;
     while (at < given->count && given->option[at].row != row)

@@ -10,7 +10,7 @@ json_t *cb_json_text(const char *text); /* bytes that are not UTF-8 become U+FFF
 json_t *cb_json_real(double value);     /* null when it is not finite */
 json_t *cb_json_count(uint64_t count);  /* from 2^63 on a real: jansson has no such integers */
 
-/* These take over the value: the caller has it no more. */
+/* These own the value from then on. */
 void cb_json_set(json_t *object, const char *key, json_t *value);
 void cb_json_append(json_t *list, json_t *value);
 void cb_json_write(FILE *file, json_t *value, size_t flags); /* flags: of json_dumpf */

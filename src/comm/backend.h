@@ -1,10 +1,9 @@
 /* backend.h: what a backend sees of the core, and what the core needs of a backend.
  *
  * A backend is a folder and a line in COBRE_BACKEND_MAP (comm.h); backend.cmake in the folder says what it adds to the
- * build. For the collectives the core checks the arguments,
- * describes the call in a cb_call and switches to cb_<backend>_<operation> (dispatch.h). Everything else is in the
- * backend's descriptor, cb_<backend>_backend. A backend embeds struct cobre_comm as the first member of its own
- * communicator. */
+ * build. For the collectives the core checks the arguments, describes the call in a cb_call and switches to
+ * cb_<backend>_<operation> (dispatch.h). Everything else is in the backend's descriptor, cb_<backend>_backend. A backend
+ * embeds struct cobre_comm as the first member of its own communicator. */
 #ifndef COBRE_COMM_BACKEND_H
 #define COBRE_COMM_BACKEND_H
 
@@ -106,8 +105,9 @@ struct cobre_memory {
     size_t mapped;
 };
 
-/* A config with its defaults filled in and its numbers checked. */
 enum { CB_OWN_ALIGNMENT = 16 };
+
+/* A config with its defaults filled in and its numbers checked. */
 typedef struct {
     cobre_backend backend;
     size_t rank, size;
@@ -151,7 +151,7 @@ typedef struct {
  * variables are known all the same, because they may speak of ranks that this build cannot join. */
 typedef struct {
     const char *const *variables; /* that say who a rank is, NULL at the end; a rank's children must not inherit them */
-    const char *const *signs;     /* auto takes the backend if one of them is set, NULL at the end; NULL: always */
+    const char *const *signs;     /* auto takes the backend if one is set; NULL at the end. NULL: always; none: never */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
     bool alone;                   /* one process each; whoever asks for it by name means that */
     size_t most_ranks;            /* that a job can have; 0: it has no limit of its own */
@@ -164,7 +164,7 @@ typedef struct {
     cobre_status (*from_config)(const cobre_config *config, cb_options *options);
     const char *config_sign;                       /* the member of the config that means this backend; NULL: none */
     bool (*in_config)(const cobre_config *config); /* auto: is it set? NULL: as `signs` say */
-    void (*explain)(char *text, size_t len);       /* for `cobre info`; NULL: by the signs */
+    void (*explain)(char *text, size_t len);       /* for `cobre info`; NULL: by the signs, one at least */
 
     cobre_status (*open)(const cb_options *options, cobre_comm **comm);
     void (*free)(cobre_comm *comm);
@@ -230,6 +230,10 @@ struct cb_details {
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
                       const struct cb_details *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON must
+ * stay JSON. */
+size_t cb_utf8_length(const unsigned char *text);
+
 /* room.c: memory was asked for and could not be had. */
 struct cb_shortage {
     const char *operation;
@@ -239,10 +243,6 @@ struct cb_shortage {
     int os_error;          /* why the system refused it; EFBIG: by the limit of file sizes */
 };
 cobre_status cb_no_room(const cobre_comm *comm, cobre_backend backend, const struct cb_shortage *lack);
-
-/* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON must
- * stay JSON. */
-size_t cb_utf8_length(const unsigned char *text);
 
 /* failure.c */
 const char *cb_operation_name(unsigned operation);

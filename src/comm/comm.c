@@ -3,7 +3,6 @@
  * What is wrong with a call is found here, before anything is sent. */
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

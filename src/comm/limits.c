@@ -6,8 +6,6 @@
  * controller). */
 #include "comm/cgroup.h"
 
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

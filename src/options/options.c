@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A text in a message: cut, so that what is wrong with it has room. */
+#define SHOWN "%.256s"
+
 struct parsed {
     uint64_t count; /* or the value of a choice */
     double real;
@@ -137,9 +140,9 @@ static bool fail(char error[CB_OPTION_ERROR], const char *format, ...) {
 static bool fail_value(const struct cb_option *row, const struct cb_value *value, const char *text, const char *wrong,
                        char error[CB_OPTION_ERROR]) {
     if (!row->value[1].kind)
-        return fail(error, "%s: %s", is_blank(text) ? "" : text, wrong);
+        return fail(error, SHOWN ": %s", is_blank(text) ? "" : text, wrong);
     const char *is = strncmp(wrong, "not ", 4) == 0 ? "is " : "";
-    return fail(error, "%s: %s %s%s", text, value->name, is, wrong);
+    return fail(error, SHOWN ": %s %s%s", text, value->name, is, wrong);
 }
 
 static bool parse_all(const struct cb_option *row, const char *text, struct parsed parsed[CB_OPTION_VALUES],
@@ -151,9 +154,9 @@ static bool parse_all(const struct cb_option *row, const char *text, struct pars
         part[1] = text[length] ? text + length + 1 : NULL;
         part[0] = first;
         if (!part[1] && !row->value[1].optional)
-            return fail(error, "%s: needs two values: %s", text, cb_option_values(row, room));
+            return fail(error, SHOWN ": needs two values: %s", text, cb_option_values(row, room));
         if (snprintf(first, sizeof first, "%.*s", (int)length, text) >= (int)sizeof first)
-            return fail(error, "%s: not a number", text);
+            return fail(error, SHOWN ": not a number", text);
     }
     for (*count = 0; *count < CB_OPTION_VALUES && part[*count]; ++*count) {
         const struct cb_value *value = &row->value[*count];
@@ -174,7 +177,7 @@ bool cb_option_set(const struct cb_option *rows, const char *name, const char *t
         return fail(error, "there is no option %s", name);
     bool flag = !row->value[0].kind;
     if (flag && text)
-        return fail(error, "%s: takes no value", text);
+        return fail(error, SHOWN ": takes no value", text);
     if (!flag && !text)
         return fail(error, "needs a value: %s", cb_option_values(row, values));
     if (!flag && !parse_all(row, text, parsed, &count, error))

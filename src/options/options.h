@@ -1,7 +1,7 @@
 /* options.h: options as rows of tables, set by name from text.
  *
  * A row says what an option is called, what its values can be, which fields of a struct it sets, and what it is good
- * for. Command lines, keyword arguments and schemas of tools are made of the same rows; nothing here knows any of them. */
+ * for. Nothing here knows where the text comes from: a command line (cli/command_line.h) or another front end. */
 #ifndef COBRE_OPTIONS_OPTIONS_H
 #define COBRE_OPTIONS_OPTIONS_H
 
@@ -38,7 +38,7 @@ struct cb_value {
     double least, most;   /* of a number; most 0: no limit */
     bool above;           /* it must be more than `least` */
     bool optional;        /* a second value that can be left out */
-    const char *missing;  /* what is missing when a text is blank; NULL: it may be */
+    const char *missing;  /* what is missing when a text is blank; NULL: it may be blank */
     const char *fallback; /* what holds when it is not given, as text; NULL: there is no such value, or help says it */
     const struct cb_choice *choices;
 };

@@ -48,6 +48,12 @@ case_mistakes() {
         refused "$command" "there is no option -q" -q
         refused "$command" "--help=me takes no value" --help=me
     done
+    for command in info bench; do # not the word before it
+        refused $command "there is no option -q" --json -qx
+    done
+    cobre bench --seconds "$(printf '%01000d' 0)" # a long text leaves room for what is wrong with it
+    code_is 2
+    err_has "0: not a time"
     for command in info clean bench; do
         refused $command "'now' is one word too many" now
     done

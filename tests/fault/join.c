@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct {
     double timeout[KIT_MAX_RANKS]; /* 0: the harness's */

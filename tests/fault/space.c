@@ -4,7 +4,6 @@
  * written is a SIGBUS, which ends a rank with a status that the harness does not forgive. */
 #include "kit/harness.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

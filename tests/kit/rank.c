@@ -88,7 +88,7 @@ static void mark_as(size_t number, const char *name, const char *text) {
     CHECK(fclose(file) == 0 && rename(early, path) == 0);
 }
 
-void mark(const char *name, const char *text) {
+static void mark(const char *name, const char *text) {
     mark_as(rank, name, text);
 }
 

@@ -12,9 +12,6 @@ double now(void); /* seconds, monotonic; kit/sentinel.h has the same for shell s
 /* An error of the library ends the program with code 3. */
 void must(cobre_status status);
 
-/* Makes the file NAME.RANK. */
-void mark(const char *name, const char *text);
-
 /* A collective on `count` words: allgatherv of a part from each rank, broadcast from rank 1 % size, or allreduce. */
 enum { MAX_RANKS = 1024 };
 typedef struct {

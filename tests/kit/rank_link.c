@@ -3,7 +3,6 @@
 #include "kit/variables.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Those that are more than a backend. */
+/* Worlds that an MPI starts. Each of the others is a backend of the build. */
 static const world launchers[] = {
     {.backend = "openmpi",
      .id = COBRE_MPI,

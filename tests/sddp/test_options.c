@@ -3,7 +3,6 @@
 #include "kit/check.h"
 #include "sddp/run/option_tables.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

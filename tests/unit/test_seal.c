@@ -1,6 +1,5 @@
 /* test_seal.c: cobre_region_seal when the system does not protect pages. The linker sends mprotect here (--wrap). */
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "kit/check.h"
 

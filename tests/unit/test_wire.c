@@ -4,7 +4,6 @@
  * wrong. The proofs were computed with Python's hmac and hashlib from the same bytes. */
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,10 +41,10 @@ static size_t bytes_of(const char *hex, unsigned char *bytes) {
 #define JOB "e0e1e2e3e4e5e6e7e8e9eaebecedeeef"
 
 /* Offsets as in the document:   0 magic  8 ver 10 11 12 13     16 rank  20 size  24   26   28 pid */
-#define HELLO "'cobretcp' 0001 01 08 02 000000 00010203 00040506 9c41 0000 0000beef " NONCE JOB
+#define HELLO "'cobretcp' 0002 01 08 02 000000 00010203 00040506 9c41 0000 0000beef " NONCE JOB
 
 static cb_hello some_hello(void) {
-    cb_hello hello = {.version = 1,
+    cb_hello hello = {.version = CB_WIRE_VERSION,
                       .byte_order = 1,
                       .size_bytes = 8,
                       .kind = CB_CONTROL,
@@ -71,7 +70,7 @@ static void hello_fields(void) {
     cb_hello hello, expected = some_hello();
     bytes_of(HELLO, bytes);
     cb_parse_hello(bytes, &hello);
-    CHECK_EQ(hello.version, 1);
+    CHECK_EQ(hello.version, 2);
     CHECK_EQ(hello.byte_order, 1);
     CHECK_EQ(hello.size_bytes, 8);
     CHECK_EQ(hello.kind, 2);
@@ -99,8 +98,8 @@ static void hello_refusals(void) {
     CHECK_EQ(verdict_with(0, 'c'), 0);
     for (size_t at = 0; at < 8; at++)
         CHECK_EQ(verdict_with(at, 'X'), -1);
-    CHECK_EQ(verdict_with(8, 1), 1);  /* version 257 */
-    CHECK_EQ(verdict_with(9, 2), 1);  /* version 2 */
+    CHECK_EQ(verdict_with(8, 1), 1);  /* version 258 */
+    CHECK_EQ(verdict_with(9, 1), 1);  /* version 1 */
     CHECK_EQ(verdict_with(9, 0), 1);  /* version 0 */
     CHECK_EQ(verdict_with(10, 0), 2); /* byte order */
     CHECK_EQ(verdict_with(10, other_order), 2);
@@ -149,17 +148,17 @@ static void native_byte_order(void) {
 
 static void reply_bytes(void) {
     unsigned char bytes[CB_REPLY_BYTES];
-    cb_reply challenge = {.type = CB_CHALLENGE, .version = 1},
-             welcome = {.type = CB_WELCOME, .version = 1, .number = 16},
+    cb_reply challenge = {.type = CB_CHALLENGE, .version = CB_WIRE_VERSION},
+             welcome = {.type = CB_WELCOME, .version = CB_WIRE_VERSION, .number = 16},
              refusal = {.type = CB_REFUSAL, .reason = CB_REFUSED_SIZE, .version = 0x102, .number = 0xa0b0c0d};
     CHECK_EQ(CB_REPLY_BYTES, 64);
     bytes_of(CHALLENGE, challenge.secret);
     cb_pack_reply(&challenge, bytes);
-    CHECK_HEX(bytes, 64, "'cobretcp' 01 00 0001 00000000 " CHALLENGE NO_JOB);
+    CHECK_HEX(bytes, 64, "'cobretcp' 01 00 0002 00000000 " CHALLENGE NO_JOB);
     bytes_of(NONCE, welcome.secret);
     bytes_of(JOB, welcome.job);
     cb_pack_reply(&welcome, bytes);
-    CHECK_HEX(bytes, 64, "'cobretcp' 02 00 0001 00000010 " NONCE JOB);
+    CHECK_HEX(bytes, 64, "'cobretcp' 02 00 0002 00000010 " NONCE JOB);
     cb_pack_reply(&refusal, bytes);
     CHECK_HEX(bytes, 64, "'cobretcp' 03 05 0102 0a0b0c0d " NO_SECRET NO_JOB);
 }
@@ -246,6 +245,7 @@ static void numbers(void) {
     static const char *const types[] = {"u8", "i32", "u32", "i64", "u64", "f32", "f64"};
     for (unsigned i = 0; i < sizeof operations / sizeof *operations; i++)
         CHECK_TEXT(cb_operation_name(i + 1), operations[i]);
+    CHECK_TEXT(cb_operation_name(sizeof operations / sizeof *operations + 1), "?"); /* the list is complete */
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
         CHECK_TEXT(cobre_type_name((cobre_type)(i + 1)), types[i]);
     CHECK_EQ(COBRE_SUM, 1);
@@ -350,11 +350,11 @@ static void proofs(void) {
     static const struct {
         const char *token, *role, *proof;
     } known[] = {
-        {"", "connects", "38da6f68a2f16286d4ad3d0dab9c5ae47f76710bd1b00c380c09eca59f9fee5e"},
-        {"", "accepts", "f130907db3f016fc278cf95f25d49abe88d1c3234fbdec9ccf64864ef0ef6807"},
+        {"", "connects", "470815e1e396146163b53b733b67f84482573b2ab579bef1af4c41f86bcff0a6"},
+        {"", "accepts", "3e403cc749dd0e87c24188ab88696f29e3982560f21fcee72e1be50e042028dd"},
         {"correct horse battery staple", "connects",
-         "5b39655cdaf16b9756ccd350dd6c6879bf5f03406d908a088f8f7ff25d51e3c4"},
-        {"correct horse battery staple", "accepts", "5e150f2ef255b8ad9dd82463a0d09b0e5a2c52e298197fcbeb3b849ff3399ff5"},
+         "30cc771cd211b08a157ff01c7d0b478efdcb1ad2dd27f15626af3a56ea1f6d52"},
+        {"correct horse battery staple", "accepts", "7c5f3bfdc9d2cb30e26ba3e1d518cdceeb331bb1538e16d4982001f130b5dfdf"},
     };
     unsigned char hello[CB_HELLO_BYTES], nonce[CB_NONCE], proof[CB_PROOF], other[CB_PROOF];
     bytes_of(HELLO, hello);

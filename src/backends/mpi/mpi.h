@@ -2,8 +2,8 @@
  *
  * libcobre links no MPI. plugin.c and its neighbours are compiled once for each MPI into a libcobre-mpi-NAME.so, which
  * load.c picks at run time. A plugin imports nothing from libcobre: those files of the core that it uses are compiled into
- * it, but for cb_error, because the last error is libcobre's. What it does comes back in a table with the functions of a
- * backend (backend.h). */
+ * it, but for cb_error, because the last error is libcobre's. It exports a table with the functions of a backend
+ * (backend.h). */
 #ifndef COBRE_BACKENDS_MPI_MPI_H
 #define COBRE_BACKENDS_MPI_MPI_H
 
@@ -16,6 +16,7 @@ typedef cobre_status cb_mpi_error(const cobre_comm *comm, cobre_backend backend,
 /* The version, and a number that is raised whenever a struct that both sides use changes between two versions. */
 #define CB_MPI_ABI CB_VERSION_TEXT "/4"
 
+/* The one symbol that a plugin exports: const cb_mpi_plugin cobre_mpi_plugin. */
 typedef struct {
     const char *abi;                         /* CB_MPI_ABI of the plugin's build: another one has other structs */
     void (*library)(char *text, size_t len); /* "Open MPI v4.1.4"; also before MPI is initialised */
@@ -28,9 +29,6 @@ typedef struct {
     CB_OPERATION_MAP(CB_MPI_MEMBER)
 #undef CB_MPI_MEMBER
 } cb_mpi_plugin;
-
-/* The one symbol that a plugin exports. */
-#define CB_MPI_SYMBOL cobre_mpi_plugin
 
 /* cb_options.own */
 struct cb_mpi_options {

@@ -293,7 +293,7 @@ static void abort_job(cobre_comm *base, int code, const char *text) {
         MPI_Abort(comm->world, code & 0xff ? code & 0xff : 1);
 }
 
-static cobre_status split_local(cobre_comm *base, const cb_call *call) {
+cobre_status cb_plugin_split_local(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base, *made;
     cobre_status status = cb_plugin_enter(comm, call, comm->world);
     if (status)
@@ -305,21 +305,15 @@ static cobre_status split_local(cobre_comm *base, const cb_call *call) {
     return COBRE_OK;
 }
 
-__attribute__((visibility("default"))) extern const cb_mpi_plugin CB_MPI_SYMBOL;
-const cb_mpi_plugin CB_MPI_SYMBOL = {
-    .abi = CB_MPI_ABI,
-    .library = library,
-    .start = start,
-    .open = open_world,
-    .free = free_comm,
-    .abort = abort_job,
-    .split_local = split_local,
-    .barrier = cb_plugin_barrier,
-    .broadcast = cb_plugin_broadcast,
-    .allreduce = cb_plugin_allreduce,
-    .allgatherv = cb_plugin_allgatherv,
-    .allgatherv_region = cb_plugin_allgatherv_region,
-    .region_create = cb_plugin_region_create,
-    .region_fence = cb_plugin_region_fence,
-    .region_free = cb_plugin_region_free,
+__attribute__((visibility("default"))) extern const cb_mpi_plugin cobre_mpi_plugin;
+const cb_mpi_plugin cobre_mpi_plugin = {.abi = CB_MPI_ABI,
+                                        .library = library,
+                                        .start = start,
+                                        .open = open_world,
+                                        .free = free_comm,
+                                        .abort = abort_job,
+                                        .region_free = cb_plugin_region_free,
+#define ROW(CODE, operation) .operation = cb_plugin_##operation,
+                                        CB_OPERATION_MAP(ROW)
+#undef ROW
 };

@@ -46,14 +46,10 @@ int cb_plugin_gather_parts(struct cb_mpi_comm *comm, const void *send, void *rec
                            const size_t *displs, cobre_type type, MPI_Comm on);
 MPI_Datatype cb_plugin_type(cobre_type type);
 
-/* collectives.c, region.c */
-cobre_status cb_plugin_barrier(cobre_comm *comm, const cb_call *call);
-cobre_status cb_plugin_broadcast(cobre_comm *comm, const cb_call *call);
-cobre_status cb_plugin_allreduce(cobre_comm *comm, const cb_call *call);
-cobre_status cb_plugin_allgatherv(cobre_comm *comm, const cb_call *call);
-cobre_status cb_plugin_allgatherv_region(cobre_comm *comm, const cb_call *call);
-cobre_status cb_plugin_region_create(cobre_comm *comm, const cb_call *call);
-cobre_status cb_plugin_region_fence(cobre_comm *comm, const cb_call *call);
+/* collectives.c, region.c; split_local is in plugin.c */
+#define CB_PLUGIN_DECLARE(CODE, operation) cobre_status cb_plugin_##operation(cobre_comm *comm, const cb_call *call);
+CB_OPERATION_MAP(CB_PLUGIN_DECLARE)
+#undef CB_PLUGIN_DECLARE
 void cb_plugin_region_free(cobre_region *region);
 
 #endif

@@ -7,7 +7,7 @@
  *   allgatherv          max(1, B/G) rounds, B of the largest part, G about 512 KiB or C if that is less; copies its part
  *                       in, and R parts to recv.
  *   allreduce, small    1 round: everyone folds all R operands in rank order. R*B read.
- *   allreduce, large    by blocks of R slices, one round a block and one more: rank l folds slice l of all R operands, in
+ *   allreduce, large    by blocks of up to R slices, one round a block and one more: rank l folds slice l of all R operands, in
  *                       rank order, and everyone reads the slices. B copied in, B read to fold, B copied out.
  *   allgatherv_region   2 rounds: nobody writes before all have entered, nobody returns before all have written. Each
  *                       rank copies its own part, once.
@@ -192,9 +192,9 @@ struct cut {
 };
 
 static struct cut cut_of(const struct cb_shm_comm *comm, size_t bytes) {
+    /* The Rth part of the block, rounded up to a line, is then no larger than the slice. */
     size_t slice = cb_round_up(chunks_of(comm->bulk_bytes, comm->base.size + 1), CB_LINE);
-    size_t block =
-        comm->bulk_bytes - slice; /* so that the Rth part of it, rounded up to a line, is no larger than slice */
+    size_t block = comm->bulk_bytes - slice;
     return (struct cut){.bytes = bytes, .block = block, .blocks = chunks_of(bytes, block)};
 }
 

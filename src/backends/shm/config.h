@@ -6,8 +6,6 @@
 
 enum { CB_SHM_MAX_RANKS = 1024 };
 
-int cb_shm_clean(const char *name, bool remove); /* cb_backend.clean; name.c */
-
 /* cb_options.own */
 struct cb_shm_options {
     const char *name; /* of the segment, with '/' */
@@ -18,6 +16,7 @@ cobre_status cb_shm_open(const cb_options *options, cobre_comm **comm);
 void cb_shm_free(cobre_comm *comm);
 void cb_shm_abort(cobre_comm *comm, int code, const char *text);
 void cb_shm_memory_free(void *data, size_t mapped);
+int cb_shm_clean(const char *name, bool remove);
 void cb_shm_at_exit(cobre_comm *comm);
 
 #endif

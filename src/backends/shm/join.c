@@ -335,7 +335,7 @@ static cobre_status follow(struct cb_job *job, struct patience *patience) {
     return status;
 }
 
-void cb_shm_release_job(struct cb_job *job) {
+static void release_job(struct cb_job *job) {
     if (atomic_fetch_sub_explicit(&job->users, 1, memory_order_acq_rel) > 1)
         return;
     if (job->claimed)
@@ -359,7 +359,7 @@ static cobre_status join(const cb_options *options, struct cb_job **result) {
     struct patience patience = {.options = options, .deadline = cb_now() + options->join_timeout_secs, .nap = 50e-6};
     cobre_status status = job->rank == 0 ? lead(job, &patience) : follow(job, &patience);
     if (status) {
-        cb_shm_release_job(job);
+        release_job(job);
         return status;
     }
     job->crowded = is_crowded(job);
@@ -389,7 +389,7 @@ void cb_shm_free(cobre_comm *base) {
     struct cb_shm_comm *comm = (struct cb_shm_comm *)base;
     cb_shm_leave(comm);
     cb_shm_extent_free(&comm->arena);
-    cb_shm_release_job(comm->job);
+    release_job(comm->job);
     free(comm);
 }
 

@@ -5,7 +5,6 @@
  * be dead in a millisecond. Ids of processes are not used: they differ between containers that share /dev/shm, and get
  * reused. A rank that leaves in order says so in its state first. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "backends/shm/shm.h"

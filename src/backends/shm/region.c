@@ -134,7 +134,7 @@ static cobre_status reserve_together(struct cb_shm_comm *comm, const cb_call *ca
     return refuse(comm, call, extent, &all);
 }
 
-cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call, size_t bytes,
+static cobre_status create_extent(struct cb_shm_comm *comm, const cb_call *call, size_t bytes,
                                   struct cb_extent *extent) {
     size_t page = cb_page_size();
     *extent = (struct cb_extent){.bytes = page + cb_round_up(bytes ? bytes : 1, page)};
@@ -160,7 +160,7 @@ void cb_shm_extent_free(struct cb_extent *extent) {
 cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call) {
     cobre_region *region = call->region;
     struct cb_extent extent;
-    cobre_status status = cb_shm_extent_create((struct cb_shm_comm *)base, call, region->bytes, &extent);
+    cobre_status status = create_extent((struct cb_shm_comm *)base, call, region->bytes, &extent);
     if (status)
         return status;
     region->data = (char *)extent.base + cb_page_size();
@@ -178,8 +178,7 @@ cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {
     if (!made)
         return cb_no_room(base, COBRE_SHM,
                           &(struct cb_shortage){.operation = "split_local", .asked = sizeof *made, .os_error = ENOMEM});
-    cobre_status status =
-        cb_shm_extent_create(comm, call, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &made->arena);
+    cobre_status status = create_extent(comm, call, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &made->arena);
     if (status) {
         free(made);
         return status;

@@ -156,7 +156,6 @@ uint32_t cb_shm_state(struct cb_rank_header *rank); /* its state now, DIED found
 /* join.c */
 size_t cb_shm_arena_bytes(size_t size, size_t bulk_bytes);
 void cb_shm_attach_arena(struct cb_shm_comm *comm, void *base);
-void cb_shm_release_job(struct cb_job *job);
 
 /* wait.c */
 void cb_shm_publish(struct cb_shm_comm *comm, const cb_call *call);
@@ -193,8 +192,6 @@ static inline unsigned char *cb_shm_payload(const struct cb_shm_comm *comm, size
 void cb_shm_put(struct cb_shm_comm *comm, unsigned char *to, const unsigned char *from, size_t bytes);
 
 /* region.c */
-cobre_status cb_shm_extent_create(struct cb_shm_comm *comm, const cb_call *call, size_t bytes,
-                                  struct cb_extent *extent);
 void cb_shm_extent_free(struct cb_extent *extent);
 
 #endif

@@ -1,11 +1,11 @@
 if(PkgConfig_FOUND)
-    pkg_check_modules(sodium QUIET IMPORTED_TARGET libsodium)
+    pkg_check_modules(libsodium QUIET IMPORTED_TARGET libsodium)
 endif()
-option(COBRE_TCP "the tcp backend: processes on several hosts; needs libsodium" ${sodium_FOUND})
+option(COBRE_TCP "the tcp backend: processes on several hosts; needs libsodium" ${libsodium_FOUND})
 
 list(APPEND library_sources ${folder}/config.c) # its variables are known without it, too
 if(COBRE_TCP)
-    if(NOT sodium_FOUND)
+    if(NOT libsodium_FOUND)
         message(FATAL_ERROR "COBRE_TCP needs libsodium (Debian: libsodium-dev) and pkg-config")
     endif()
     list(APPEND library_sources
@@ -22,6 +22,6 @@ if(COBRE_TCP)
         ${folder}/watch.c
         ${folder}/wire.c
         ${folder}/worker.c)
-    list(APPEND backend_libraries PkgConfig::sodium)
+    list(APPEND backend_libraries PkgConfig::libsodium)
     list(APPEND backend_packages libsodium)
 endif()

@@ -16,7 +16,7 @@
 struct gathering {
     struct cb_tcp_comm *comm;
     const cb_options *options;
-    const struct cb_tcp_options *own; /* among them */
+    const struct cb_tcp_options *own; /* part of them */
     struct cb_door_keeper *keeper;
     cb_address *addresses; /* by rank */
     struct cb_listeners listeners;

@@ -4,7 +4,6 @@
  * for them, named after its address and port in the abstract namespace, which belongs to the network namespace as
  * ports do: who reaches the listener's address from here without leaving finds it, and nobody else. */
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,5 +1,5 @@
-/* pair.c: two ranks. Each sends its call with what it has to give, takes the other's, and does the work itself: there is no
- * way to rank 0 and back.
+/* pair.c: two ranks. Each sends its call with what it has to give, takes the other's, and does the work itself: nothing
+ * goes to rank 0 and back.
  *
  *   broadcast    The root's call carries the buffer.
  *   allgatherv   Each call carries its rank's part.

@@ -14,9 +14,7 @@
 #ifndef COBRE_BACKENDS_TCP_TCP_H
 #define COBRE_BACKENDS_TCP_TCP_H
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "backends/tcp/config.h"
 #include "backends/tcp/wire.h"
@@ -194,7 +192,7 @@ struct cb_exchange {
     size_t culprit;         /* whose frame is nonsense */
 };
 void cb_frame_write(const struct cb_tcp_comm *comm, const cb_call *call, uint8_t tag, struct cb_frame *frame);
-void cb_exchange_send(struct cb_exchange *exchange, size_t peer, struct cb_frame *frame); /* that has been written */
+void cb_exchange_send(struct cb_exchange *exchange, size_t peer, struct cb_frame *frame); /* a written one */
 struct cb_flow *cb_exchange_take(struct cb_exchange *exchange, size_t peer, uint8_t tag, struct cb_frame *frame);
 void cb_exchange_send_call(struct cb_exchange *exchange, size_t peer, struct cb_piece payload);
 struct cb_flow *cb_exchange_take_call(struct cb_exchange *exchange, size_t peer, struct cb_piece place);

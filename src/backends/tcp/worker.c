@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 struct joining {
     struct cb_tcp_comm *comm;
     const cb_options *options;
-    const struct cb_tcp_options *own; /* among them */
+    const struct cb_tcp_options *own; /* part of them */
     double deadline;
     unsigned char job[CB_JOB_ID];
     char address[64];              /* of the coordinator: a name may have several */

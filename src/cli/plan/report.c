@@ -1,7 +1,6 @@
 /* report.c: `cobre report`: one HTML page of what `cobre train` and `cobre simulate` left in a folder. */
 #include "sddp/report/report.h"
 #include "cli/plan/session.h"
-#include "sddp/run/table.h"
 
 #include <errno.h>
 #include <string.h>

@@ -20,8 +20,6 @@ static int open_job(struct session *session) {
 }
 
 int cb_session_open(struct session *session, int argc, char **argv) {
-    if (session->self.backend && !session->self.size)
-        session->self.size = 1;
     int code = cb_self_start(&session->self, argc, argv);
     return code < 0 ? open_job(session) : code;
 }
@@ -75,7 +73,8 @@ int cb_session_refused(const struct session *session) {
     return CB_EXIT_USAGE;
 }
 
-bool cb_session_agree(const struct session *session, bool good) {
+/* True when all is well on every rank. Collective. */
+static bool agree(const struct session *session, bool good) {
     uint8_t mine = good, all;
     return cobre_allreduce_t(session->comm, &mine, &all, 1, COBRE_MIN) == COBRE_OK && all;
 }
@@ -108,7 +107,7 @@ bool cb_session_folder(struct session *session, const char *path, bool lock) {
                                                 (!lock || cb_folder_lock(&session->folder) == COBRE_SDDP_OK));
     if (!good)
         fprintf(stderr, "cobre %s: --out %s\n", session->self.command, cobre_sddp_last_error()->message);
-    return cb_session_agree(session, good);
+    return agree(session, good);
 }
 
 void cb_session_close(struct session *session) {

@@ -10,7 +10,7 @@
 #include "sddp/run/option_tables.h"
 #include "sddp/run/table.h"
 
-/* EXIT_BROKEN: the ranks lost each other. Then the launcher explains; for the other codes the rank itself does. */
+/* CB_EXIT_BROKEN: the ranks lost each other. Then the launcher explains; for the other codes the rank itself does. */
 enum { CB_EXIT_FAILED = 1, CB_EXIT_BROKEN = 3 };
 
 /* What every command of the trainer knows about its run. */
@@ -49,9 +49,6 @@ int cb_session_failed(const struct session *session);
 /* The same for a wrong argument, before there are ranks. */
 int cb_session_refused(const struct session *session);
 
-/* True when all is well on every rank. Collective. */
-bool cb_session_agree(const struct session *session, bool good);
-
 /* print.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
@@ -59,7 +56,7 @@ void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 size_t cb_stages(const cobre_sddp_problem *problem);   /* how many stages its nodes have */
 void cb_print_size(const cobre_sddp_problem *problem); /* "3 stages, 3 nodes, 1 state" */
 
-/* stop.c: SIGINT and SIGTERM. The first one asks to stop, the second one ends the process. */
+/* stop.c: SIGINT, SIGTERM and SIGUSR1. The first one asks to stop, the second one ends the process. */
 void cb_stop_catch(const struct session *session, const char *promise);
 int cb_stop_asked(void *arg);
 

@@ -4,7 +4,6 @@
 #include "sddp/run/simulation.h"
 
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char intro[] = "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"

@@ -11,7 +11,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -59,8 +59,7 @@ static _Noreturn void guard(const struct job *job) {
     for (size_t i = 0; i < count; i++)
         kill(-groups[i], SIGKILL);
     wait_until_gone(groups, count);
-    if (count)
-        cb_environment_end(job);
+    cb_environment_end(job);
     _exit(0);
 }
 

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "comm/select.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -67,8 +68,8 @@ enum event { RANK_FAILED, RANK_NOT_STARTED, INTERRUPTED, TIME_OVER };
  *   CONNECTING -> CONNECTED    the agent has started the rank
  *   CONNECTING -> NOT_RUNNING  it could not, and has said why
  *   CONNECTED  -> RANK_ENDED   the rank has ended, and the agent has said how
- *   CONNECTED  -> LOST         nothing comes any more, what comes are not its words, or we have cut it
- *   CONNECTING -> NO_ANSWER    the same before its first word, or that did not come in time
+ *   CONNECTED  -> LOST         nothing comes any more, what comes is no frame, or we have cut it
+ *   CONNECTING -> NO_ANSWER    the same before its first frame, or that did not come in time
  * For us the rank has ended in all states but CONNECTING and CONNECTED. */
 enum contact { CONNECTING, CONNECTED, NOT_RUNNING, RANK_ENDED, LOST, NO_ANSWER };
 
@@ -90,11 +91,11 @@ struct link {
  * job, because the leader is looked at with WNOWAIT and reaped only after the group has been killed. */
 struct rank {
     pid_t pid;          /* 0: not started (start.c); of a rank elsewhere: its remote shell */
-    bool ended;         /* from here to never_ran: run.c */
-    int how, status;    /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal */
+    bool ended;         /* this, sweep and seen_in: run.c */
+    int how, status;    /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal (here.c, remote.c) */
     unsigned sweep;     /* number of the look at the children that found its end: ends in one look have no order */
     enum stage seen_in; /* stage of the job before that look */
-    bool never_ran;     /* it ended before it had become its program */
+    bool never_ran;     /* it ended before it had become its program (remote.c) */
     int error_fd;       /* read end of its error pipe; -1: closed */
     struct text line;   /* what has come of the error line now arriving */
     struct text error;  /* the last complete one, with a 0 at the end; length 0: none */

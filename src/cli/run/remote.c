@@ -10,7 +10,6 @@
 #include "cli/run/frame.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* run.c: the launcher, of `cobre run` and of the commands that start themselves as ranks.
  *
  *  1. Settle the options; nothing is started if they are wrong.
- *  2. Make 0, 1 and 2 sure to be open, catch signals, raise the limit of open files.
+ *  2. Raise the limit of open files, catch signals.
  *  3. Ask the backend for what it needs before the first rank (shm: a name; tcp: a secret and a listening socket).
  *  4. Start the guard, which ends the ranks if the launcher is killed.
  *  5. Start the ranks one by one, each in a process group of its own, and wait until each has become the program: if

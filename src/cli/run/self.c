@@ -1,7 +1,7 @@
 /* self.c: from `cobre train -n 4` to a rank of a job.
  *
  * With -n or --backend the command is the launcher of ranks that are this command again, with --rank before its own
- * arguments. Without them the environment says which job this is a rank of, as for any program; none is a job of one. */
+ * arguments. Without them the environment says which job this is a rank of, as for any program. */
 #include "cli/run/self.h"
 
 #include "cli/run/job.h"
@@ -29,7 +29,9 @@ const struct cb_option cb_self_rows[] = {
 
 static bool is_in_a_job(void) {
     cb_options options;
-    return getenv(CB_ENV_RUN_SIZE) || (cb_select(NULL, &options) == COBRE_OK && !cb_backend_at(options.backend)->alone);
+    bool selected = cb_select(NULL, &options) == COBRE_OK;
+    explicit_bzero(options.own, sizeof options.own); /* it may hold a secret */
+    return cb_variable(CB_ENV_RUN_SIZE) || (selected && !cb_backend_at(options.backend)->alone);
 }
 
 static int launch(const struct self *self, int argc, char **argv) {
@@ -44,8 +46,11 @@ static int launch(const struct self *self, int argc, char **argv) {
     program[1] = argv[0];
     program[2] = rank;
     memcpy(program + 3, argv + 1, (size_t)(argc - 1) * sizeof *argv);
-    int code = cb_run(&(struct run_options){
-        .command = self->command, .size = self->size, .backend = self->backend, .self = true, .program = program});
+    int code = cb_run(&(struct run_options){.command = self->command,
+                                            .size = self->size ? self->size : 1,
+                                            .backend = self->backend,
+                                            .self = true,
+                                            .program = program});
     free(program);
     return code;
 }

@@ -6,7 +6,7 @@
 
 struct self {
     const char *command; /* "train" */
-    size_t size;         /* -n; 0: not given, which means the launcher's default */
+    size_t size;         /* -n; 0: not given */
     const char *backend; /* --backend; NULL: the launcher's default */
     bool started;        /* --rank: this is a rank that the command itself has started */
 };

@@ -1,4 +1,4 @@
-/* settle.c: what the options of a job mean together, and whether they can be met. All that start ranks come by here. */
+/* settle.c: what the options of a job mean together, and whether they can be met: for all commands that start ranks. */
 #include "cli/run/job.h"
 
 static bool is_usual(cobre_backend backend, bool over_hosts) {

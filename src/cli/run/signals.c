@@ -14,7 +14,7 @@ static const int ignored[] = {SIGPIPE, SIGTTIN};
 enum { IGNORED = sizeof ignored / sizeof *ignored };
 
 static int signal_fd = -1;
-static sigset_t come; /* and not yet taken */
+static sigset_t come; /* that have come and have not been taken */
 static struct sigaction before[IGNORED];
 static sigset_t mask_before;
 

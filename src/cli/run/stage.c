@@ -1,8 +1,8 @@
 /* stage.c: how a job ends before its time. The stage of a job changes here and nowhere else.
  *
  * When a rank fails, the others get a moment to notice it and to report (FAILING), then SIGTERM (TERMINATING), then
- * SIGKILL (KILLING). A host that cannot be reached any more does not answer to that: at last the ways to the ranks are
- * cut, and all count as ended (CUTTING). The events:
+ * SIGKILL (KILLING). A host that cannot be reached any more does not answer to that: at last the contact with the ranks
+ * is cut, and all count as ended (CUTTING). The events:
  *   RANK_FAILED       a rank that had become its program ended badly.
  *   RANK_NOT_STARTED  a rank could not become its program: the others cannot form a job, and have nothing to report.
  *   INTERRUPTED       a signal that ends the job came while ranks were still starting: not all of them can be told.

@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "comm/backend.h"
-
 void cb_give_up(const char *what) {
     fprintf(stderr, "cobre run: %s: %s; the ranks are stopped\n", what, strerror(errno));
     _exit(CB_EXIT_LAUNCHER);

@@ -4,7 +4,6 @@
  * region is sealed and the builder's tables are given back: more ranks on a host need no more memory for it. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sddp/hash.h"
 #include "sddp/problem/problem.h"

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 /* Writes a field, in quotes when it needs them; control characters become blanks, so that a row is a line. */

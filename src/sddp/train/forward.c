@@ -6,7 +6,6 @@
  *
  * Cost: one LP a step; one factorisation more for each, because a start is restored. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sddp/train/trainer.h"
 

@@ -10,7 +10,6 @@
  * So everything that the next iteration depends on is in the policy, and the same on all ranks: a policy file is a
  * checkpoint. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

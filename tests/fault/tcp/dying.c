@@ -2,7 +2,6 @@
 #include "fault/tcp/peers.h"
 
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static uint16_t port(void) {

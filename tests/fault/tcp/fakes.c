@@ -2,8 +2,6 @@
 #include "fault/tcp/peers.h"
 
 #include <net/if.h>
-#include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -53,7 +51,8 @@ static void fake_refusals(void) {
         unsigned char hello[CB_HELLO_BYTES];
         start_worker(&j, "secret", DEADLINE);
         int fd = take_hello(hello);
-        put_reply(fd, &(cb_reply){.type = CB_REFUSAL, .reason = (uint8_t)reason, .version = 2, .number = 7});
+        put_reply(fd, &(cb_reply){
+                          .type = CB_REFUSAL, .reason = (uint8_t)reason, .version = CB_WIRE_VERSION + 1, .number = 7});
         must_refuse(&j, 1, "refused", reason >= 1 && reason <= 9 ? words[reason] : "");
         close(fd);
         end_worker(&j);
@@ -66,7 +65,7 @@ static void fake_version(void) {
     unsigned char hello[CB_HELLO_BYTES];
     start_worker(&j, "secret", DEADLINE);
     int fd = take_hello(hello);
-    put_reply(fd, &(cb_reply){.type = CB_CHALLENGE, .version = 2});
+    put_reply(fd, &(cb_reply){.type = CB_CHALLENGE, .version = CB_WIRE_VERSION + 1});
     must_refuse(&j, 1, "version", "");
     close(fd);
     end_worker(&j);

@@ -237,7 +237,7 @@ static void refusals(void) {
         make_plan(3, tokens[i]);
         start_coordinator(&j, 3);
         cb_hello hello = make_hello(CB_DATA, 1, 3);
-        hello.version = 2;
+        hello.version = CB_WIRE_VERSION + 1;
         must_be_refused(port(), &hello, tokens[i], CB_REFUSED_VERSION);
         hello = make_hello(CB_DATA, 1, 3);
         hello.byte_order = hello.byte_order == 1 ? 2 : 1;
@@ -272,7 +272,7 @@ static void refusal_is_noted(void) {
     set_timeouts(1);
     start_coordinator(&j, 1);
     cb_hello hello = make_hello(CB_DATA, 1, 2);
-    hello.version = 2;
+    hello.version = CB_WIRE_VERSION + 1;
     must_be_refused(port(), &hello, "", CB_REFUSED_VERSION);
     must_refuse(&j, 0, "rank 1 of 2 did not come", "another version");
     end_job(&j);

@@ -8,17 +8,8 @@
 
 #define WORD "COBRE_ECHO_WORD"
 
-struct echo_options {
-    char word[32];
-};
-_Static_assert(sizeof(struct echo_options) <= sizeof((cb_options *)0)->own, "they fit");
-
 static cobre_status from_environment(cb_options *options) {
-    const char *word = cb_variable(WORD);
-    if (!word)
-        return cb_missing(options->backend, WORD, "for example: " WORD "=hello");
-    snprintf(((struct echo_options *)(void *)options->own)->word, sizeof(struct echo_options), "%s", word);
-    return COBRE_OK;
+    return cb_variable(WORD) ? COBRE_OK : cb_missing(options->backend, WORD, "for example: " WORD "=hello");
 }
 
 static cobre_status from_config(const cobre_config *config, cb_options *options) {

@@ -1,7 +1,6 @@
 /* build_inflow.c: random inflows and loads that come from a table or from history. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sddp/read/hydro/hydro.h"
 

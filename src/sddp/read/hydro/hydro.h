@@ -164,7 +164,6 @@ typedef const char *cb_hydro_names(const cb_hydro_case *c, size_t index); /* NUL
 size_t cb_hydro_find(const cb_hydro_case *c, cb_hydro_names *names, const char *name);
 size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names *names,
                       const char *kind, const char *from);
-void cb_hydro_list(const cb_hydro_case *c, cb_hydro_names *names, char *text, size_t size);
 const char *cb_hydro_subsystem_name(const cb_hydro_case *c, size_t index);
 const char *cb_hydro_area_name(const cb_hydro_case *c, size_t index);
 const char *cb_hydro_thermal_name(const cb_hydro_case *c, size_t index);

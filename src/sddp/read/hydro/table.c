@@ -101,7 +101,7 @@ size_t cb_hydro_find(const cb_hydro_case *c, cb_hydro_names *names, const char *
     return CB_NONE;
 }
 
-void cb_hydro_list(const cb_hydro_case *c, cb_hydro_names *names, char *text, size_t size) {
+static void list_names(const cb_hydro_case *c, cb_hydro_names *names, char *text, size_t size) {
     enum { MOST = 12 };
     const char *known;
     size_t shown = 0;
@@ -124,7 +124,7 @@ size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
     if (index != CB_NONE)
         return index;
     char known[600];
-    cb_hydro_list(c, names, known, sizeof known);
+    list_names(c, names, known, sizeof known);
     cb_csv_at(c->problem, table, row, column);
     if (*name)
         cb_problem_error(c->problem, "unknown %s \"%s\"; known are: %s -- correct the name, or add it to %s", kind,

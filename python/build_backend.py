@@ -1,0 +1,131 @@
+"""What pip calls to build the package (PEP 517 and 660): CMake's preset `wheel` builds, this file packs.
+
+A wheel has the modules of python/cobre, the extension, and the command `cobre` as a script. libcobre is linked into both, and so
+are libsodium and jansson: they need no library but those of the system. Names, order and times in the archives are fixed, so
+that the same sources give the same bytes.
+"""
+
+import base64
+import gzip
+import hashlib
+import io
+import pathlib
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+
+if sys.version_info < (3, 11):
+    sys.exit("cobre needs Python 3.11 or later")
+import tomllib  # which comes with 3.11
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "wheel"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+VERSION = ".".join(re.findall(r"^#define COBRE_VERSION_\w+ (\d+)$", (ROOT / "include/cobre/comm.h").read_text(), re.M)[:3])
+NAME = f"{PROJECT['name']}-{VERSION}"
+TAG = "cp311-abi3-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+EPOCH = 315532800  # 1980, the earliest time that a zip file can hold
+NOT_SOURCE = re.compile(r"\..*|build|__pycache__|.*-out")
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+
+
+get_requires_for_build_sdist = get_requires_for_build_editable = get_requires_for_build_wheel
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    modules = [path for path in (ROOT / "python/cobre").iterdir() if path.suffix in (".py", ".pyi", ".typed")]
+    run_cmake()
+    modules.append(BUILD / "python/cobre/_cobre.abi3.so")
+    return pack_wheel(wheel_directory, {f"cobre/{path.name}": path.read_bytes() for path in modules})
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """The modules stay where they are; the extension is that of build/wheel, until this is run again."""
+    run_cmake()
+    return pack_wheel(wheel_directory, {"cobre.pth": f"{BUILD}/python\n".encode()})
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    name = f"{NAME}.tar.gz"
+    with (
+        open(pathlib.Path(sdist_directory, name), "wb") as file,
+        gzip.GzipFile(name, "wb", fileobj=file, mtime=EPOCH) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        add_member(archive, "PKG-INFO", metadata(), 0o644)
+        for path in source_files(ROOT):
+            add_member(archive, path.relative_to(ROOT), path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
+    return name
+
+
+def run_cmake():
+    try:
+        subprocess.run(["cmake", "--preset", "wheel", f"-DPython3_EXECUTABLE={sys.executable}"], cwd=ROOT, check=True)
+        subprocess.run(["cmake", "--build", BUILD, "--target", "cobre-python", "cobre-cli"], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"cobre is built by CMake 3.25 or later and Ninja; packages.txt names all that is needed.\n{error}")
+
+
+def pack_wheel(directory, files):
+    files[f"{NAME}.data/scripts/cobre"] = (BUILD / "cobre").read_bytes()
+    info = f"{NAME}.dist-info"
+    for path in license_files():
+        files[f"{info}/licenses/{path.relative_to(ROOT)}"] = path.read_bytes()
+    files[f"{info}/METADATA"] = metadata()
+    files[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: cobre ({VERSION})\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
+    )
+    record = [f"{name},sha256={digest(data)},{len(data)}\n" for name, data in sorted(files.items())]
+    files[f"{info}/RECORD"] = "".join([*record, f"{info}/RECORD,,\n"]).encode()
+    wheel = f"{NAME}-{TAG}.whl"
+    with zipfile.ZipFile(pathlib.Path(directory, wheel), "w") as archive:
+        for name, data in sorted(files.items()):
+            member = zipfile.ZipInfo(name)  # of 1980
+            member.external_attr = (0o100755 if data.startswith(b"\x7fELF") else 0o100644) << 16
+            archive.writestr(member, data, zipfile.ZIP_DEFLATED)
+    return wheel
+
+
+def digest(data):
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def license_files():
+    return [path for pattern in PROJECT["license-files"] for path in sorted(ROOT.glob(pattern))]
+
+
+def metadata():
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: {PROJECT['name']}",
+        f"Version: {VERSION}",
+        f"Summary: {PROJECT['description']}",
+        f"License-Expression: {PROJECT['license']}",
+        *(f"License-File: {path.relative_to(ROOT)}" for path in license_files()),
+        *(f"Classifier: {text}" for text in PROJECT["classifiers"]),
+        f"Requires-Python: {PROJECT['requires-python']}",
+        "Description-Content-Type: text/markdown",
+    ]
+    return ("\n".join(lines) + "\n\n" + (ROOT / PROJECT["readme"]).read_text()).encode()
+
+
+def source_files(directory):
+    for path in sorted(directory.iterdir()):
+        if NOT_SOURCE.fullmatch(path.name):
+            continue
+        if path.is_dir():
+            yield from source_files(path)
+        else:
+            yield path
+
+
+def add_member(archive, name, data, mode):
+    member = tarfile.TarInfo(f"{NAME}/{name}")
+    member.size, member.mode, member.mtime = len(data), mode, EPOCH
+    archive.addfile(member, io.BytesIO(data))
