@@ -4,31 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METHOD(function)                                                                                               \
-    static PyObject *function(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t given,        \
-                              PyObject *keywords)
-/* The arguments by their names in found[], the state and the handle. */
-#define TAKE(function, needed, ...)                                                                                    \
-    static const char *const names[] = {__VA_ARGS__ NULL};                                                             \
-    PyObject *found[sizeof names / sizeof *names];                                                                     \
-    struct state *state = PyType_GetModuleState(type);                                                                 \
-    struct handle *handle = ((comm_object *)self)->handle;                                                             \
-    if (!state || !take_arguments(function, names, needed, arguments, given, keywords, found))                         \
-        return NULL;
-
-/* The same of a communicator that has not been freed. */
-#define TAKE_OPEN(function, needed, ...)                                                                               \
-    TAKE(function, needed, __VA_ARGS__)                                                                                \
+/* The arguments and the handle. */
+#define TAKE_HANDLE(...)                                                                                               \
+    TAKE(__VA_ARGS__)                                                                                                  \
+    struct handle *handle = ((comm_object *)self)->handle;
+/* The same of a communicator that is open. */
+#define TAKE_OPEN(...)                                                                                                 \
+    TAKE_HANDLE(__VA_ARGS__)                                                                                           \
     if (!is_open(state, handle))                                                                                       \
         return NULL;
 
-static PyObject *none(void) {
-    Py_INCREF(Py_None);
-    return Py_None;
-}
-
 static PyObject *done(struct state *state, struct handle *handle, cobre_status status) {
-    return leave_call(state, handle, status) ? none() : NULL;
+    return leave_call(state, handle, status) ? Py_NewRef(Py_None) : NULL;
 }
 
 /* ---- Opening and freeing ---- */
@@ -103,20 +90,18 @@ METHOD(open_comm) {
 }
 
 static void dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
     struct handle *handle = ((comm_object *)self)->handle;
     if (handle)
         release_handle(handle);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    free_object(self);
 }
 
 /* The regions first, in the order of their creation. */
 METHOD(free_comm) {
-    TAKE("free", 0)
+    TAKE_HANDLE("free", 0)
     cobre_comm *comm = open_comm_of(handle);
     if (!comm)
-        return none();
+        return Py_NewRef(Py_None);
     if (is_busy(handle))
         return NULL;
     handle->gone = true; /* nobody else looks at it meanwhile */
@@ -145,7 +130,7 @@ static void leave_later(PyObject *capsule) {
 
 /* _give_up(): an object that leaves the job when it goes. From now on the communicator is as one that was freed. */
 METHOD(give_up) {
-    TAKE("_give_up", 0)
+    TAKE_HANDLE("_give_up", 0)
     PyObject *capsule = PyCapsule_New(handle, NULL, leave_later);
     if (capsule) {
         handle->users++;
@@ -157,7 +142,7 @@ METHOD(give_up) {
 /* _check(): raises if the communicator is not open. */
 METHOD(check_open) {
     TAKE_OPEN("_check", 0)
-    return none();
+    return Py_NewRef(Py_None);
 }
 
 METHOD(split_local) {
@@ -177,7 +162,7 @@ METHOD(split_local) {
 }
 
 METHOD(abort_comm) {
-    TAKE("_abort", 2, "code", "text", )
+    TAKE_HANDLE("_abort", 2, "code", "text", )
     (void)state;
     long code = PyLong_AsLong(found[0]);
     const char *text = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(found[1], NULL);
@@ -203,15 +188,10 @@ METHOD(broadcast) {
     struct operand buf;
     if (!take_size(found[1], "root", &root) || !take_operand(found[0], "buf", cobre_rank(handle->comm) != root, &buf))
         return NULL;
-    PyObject *result = NULL;
-    if (enter_call(handle))
-        result = done(state, handle, cobre_broadcast(handle->comm, buf.view.buf, buf.count, buf.type, root));
+    bool good = enter_call(handle) &&
+                leave_call(state, handle, cobre_broadcast(handle->comm, buf.view.buf, buf.count, buf.type, root));
     drop_operand(&buf);
-    if (!result)
-        return NULL;
-    Py_DECREF(result);
-    Py_INCREF(found[0]);
-    return found[0];
+    return good ? Py_NewRef(found[0]) : NULL;
 }
 
 static bool take_op(PyObject *word, cobre_op *op) {
@@ -253,18 +233,14 @@ static PyObject *reduce(struct state *state, struct handle *handle, const struct
     struct operand out;
     if (!take_operand(to, "out", true, &out))
         return NULL;
-    PyObject *result = NULL;
+    bool good = false;
     if (same_elements(send, &out) && enter_call(handle)) {
         cobre_status status =
             cobre_allreduce(handle->comm, send->view.buf, send->count, out.view.buf, out.count, send->type, op);
-        result = done(state, handle, status);
+        good = leave_call(state, handle, status);
     }
     drop_operand(&out);
-    if (!result)
-        return NULL;
-    Py_DECREF(result);
-    Py_INCREF(to);
-    return to;
+    return good ? Py_NewRef(to) : NULL;
 }
 
 /* A new buffer of the kind of `like`: of its shape, or with `count` elements. */
@@ -331,16 +307,36 @@ static bool read_counts(PyObject *list, size_t unit, struct parts *parts) {
         PyErr_Format(PyExc_ValueError, "counts: has %zu numbers for %zu ranks", given, parts->size);
     for (size_t r = 0; r < parts->size && !PyErr_Occurred(); r++) {
         size_t count;
-        if (take_size(PyTuple_GetItem(items, (Py_ssize_t)r), "counts", &count))
-            parts->counts[r] = count * unit;
-        if (!PyErr_Occurred() && count > PY_SSIZE_T_MAX / unit)
+        if (take_size(PyTuple_GetItem(items, (Py_ssize_t)r), "counts", &count) && count > PY_SSIZE_T_MAX / unit)
             PyErr_SetString(PyExc_ValueError, "counts: more than memory can hold");
+        parts->counts[r] = count * unit;
     }
     Py_DECREF(items);
     return !PyErr_Occurred();
 }
 
-/* counts NULL or None: every rank tells its own. False: an exception is set. */
+/* Every rank tells the others its own count. */
+static bool exchange_counts(struct state *state, struct handle *handle, uint64_t own, struct parts *parts) {
+    uint64_t *all = malloc(parts->size * sizeof *all);
+    if (!all) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t r = 0; r < parts->size; r++) {
+        parts->counts[r] = 1;
+        parts->displs[r] = r;
+    }
+    bool good = enter_call(handle) && leave_call(state, handle,
+                                                 cobre_allgatherv(handle->comm, &own, 1, all, parts->size,
+                                                                  parts->counts, parts->displs, COBRE_U64));
+    for (size_t r = 0; good && r < parts->size; r++)
+        parts->counts[r] = all[r];
+    free(all);
+    return good;
+}
+
+/* counts NULL or None: the ranks exchange them. The caller frees parts->counts, also after an error. False: an exception is
+ * set. */
 static bool make_parts(struct state *state, struct handle *handle, PyObject *counts, const struct operand *send,
                        struct parts *parts) {
     size_t size = cobre_size(handle->comm);
@@ -350,26 +346,9 @@ static bool make_parts(struct state *state, struct handle *handle, PyObject *cou
         return false;
     }
     parts->displs = parts->counts + size;
-    if (counts && counts != Py_None) {
-        if (!read_counts(counts, unit_of(send), parts))
-            return false;
-    } else {
-        if (!enter_call(handle))
-            return false;
-        uint64_t own = send->count;
-        for (size_t r = 0; r < size; r++) {
-            parts->counts[r] = 1;
-            parts->displs[r] = r;
-        }
-        uint64_t *all = malloc(size * sizeof *all);
-        cobre_status status =
-            cobre_allgatherv(handle->comm, &own, 1, all, all ? size : 0, parts->counts, parts->displs, COBRE_U64);
-        for (size_t r = 0; all && status == COBRE_OK && r < size; r++)
-            parts->counts[r] = all[r];
-        free(all);
-        if (!leave_call(state, handle, status))
-            return false;
-    }
+    if (!(counts && counts != Py_None ? read_counts(counts, unit_of(send), parts)
+                                      : exchange_counts(state, handle, send->count, parts)))
+        return false;
     for (size_t r = 0; r < size; r++) {
         parts->displs[r] = parts->total;
         if (parts->counts[r] > PY_SSIZE_T_MAX - parts->total) {
@@ -386,18 +365,14 @@ static PyObject *gather(struct state *state, struct handle *handle, const struct
     struct operand out;
     if (!take_operand(to, "out", true, &out))
         return NULL;
-    PyObject *result = NULL;
+    bool good = false;
     if (same_elements(send, &out) && enter_call(handle)) {
         cobre_status status = cobre_allgatherv(handle->comm, send->view.buf, send->count, out.view.buf, out.count,
                                                parts->counts, parts->displs, send->type);
-        result = done(state, handle, status);
+        good = leave_call(state, handle, status);
     }
     drop_operand(&out);
-    if (!result)
-        return NULL;
-    Py_DECREF(result);
-    Py_INCREF(to);
-    return to;
+    return good ? Py_NewRef(to) : NULL;
 }
 
 METHOD(allgatherv) {
@@ -422,8 +397,8 @@ METHOD(allgatherv) {
 METHOD(gather_into) {
     TAKE_OPEN("gather_into", 2, "region", "send", "counts", )
     struct operand send;
-    struct parts parts;
-    PyObject *result = NULL;
+    struct parts parts = {.counts = NULL};
+    bool good = false;
     region_object *region = (region_object *)found[0];
     if (!PyObject_TypeCheck(found[0], state->region_type)) {
         PyErr_SetString(PyExc_TypeError, "region: not a Region; comm.region() makes one");
@@ -439,19 +414,15 @@ METHOD(gather_into) {
     if (send.type != region->type || !send.reducible)
         PyErr_Format(PyExc_TypeError, "send: its elements have the format '%s', those of the region '%s'",
                      send.view.format ? send.view.format : "B", format_of(region->type));
-    else if (make_parts(state, handle, found[2], &send, &parts)) {
-        if (enter_call(handle)) {
-            cobre_status status =
-                cobre_allgatherv_region(handle->comm, send.view.buf, send.count,
-                                        region->record ? region->record->region : NULL, parts.counts, parts.displs);
-            result = done(state, handle, status);
-        }
-        free(parts.counts);
-    } else {
-        free(parts.counts);
+    else if (make_parts(state, handle, found[2], &send, &parts) && enter_call(handle)) {
+        cobre_status status =
+            cobre_allgatherv_region(handle->comm, send.view.buf, send.count,
+                                    region->record ? region->record->region : NULL, parts.counts, parts.displs);
+        good = leave_call(state, handle, status);
     }
+    free(parts.counts);
     drop_operand(&send);
-    return result;
+    return good ? Py_NewRef(Py_None) : NULL;
 }
 
 METHOD(exact_sum) {
@@ -530,8 +501,6 @@ static PyGetSetDef getters[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-#define ROW(name, function, text)                                                                                      \
-    { name, (PyCFunction)(void (*)(void))function, METH_METHOD | METH_FASTCALL | METH_KEYWORDS, text }
 static PyMethodDef methods[] = {
     ROW("_open", open_comm, NULL),
     ROW("_abort", abort_comm, NULL),
