@@ -120,7 +120,10 @@ def _whole(what: str, number: Any, least: int, most: int) -> int | None:
 
 
 class _Leaver:
-    """Keeps a rank in its job as long as the exception that ended its work; what keeps other communicators of it, too."""
+    """An exception that ended the work of a rank has one: the rank is in its job as long as the exception is there.
+
+    earlier: the _Leaver of another communicator that the same exception has ended before, or None.
+    """
 
     __slots__ = ("keeps", "earlier")
 
@@ -192,8 +195,8 @@ class Comm(_cobre.Comm):
         for what, seconds in (("join_timeout", join_timeout), ("stall", stall)):
             if not 0 <= seconds < float("inf"):
                 raise ValueError(f"{what}: {seconds} is not a number of seconds")
-        self._open(backend is None, backend or "auto", rank or 0, size or 0, name, coordinator, bind, token, port or 0, open,
-                   check, plugin, join_timeout, stall)
+        self._open((backend is None, backend or "auto", rank or 0, size or 0, name, coordinator, bind, token, port or 0, open,
+                    check, plugin, join_timeout, stall))
 
     def __enter__(self: Self) -> Self:
         self._check()

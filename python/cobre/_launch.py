@@ -71,7 +71,7 @@ def launch(function, num_workers, backend, args, *, all_results, start_method):
 def _check(function, num_workers, args, start_method):
     if not callable(function):
         raise TypeError(f"function: {function!r} cannot be called")
-    if isinstance(args, (str, bytes)):
+    if isinstance(args, (str, bytes)) or not hasattr(args, "__iter__"):
         raise TypeError(f"args: {args!r} is not a tuple of arguments")
     if start_method == "fork":
         raise ValueError(

@@ -41,51 +41,37 @@ static bool take_backend(const char *name, cobre_backend *backend) {
     return false;
 }
 
-/* _open(environment, backend, rank, size, name, coordinator, bind, token, port, open, check, plugin, join_timeout, stall) */
+/* _open((environment, backend, rank, size, name, coordinator, bind, token, port, open, check, plugin, join_timeout, stall)) */
 METHOD(open_comm) {
-    struct state *state = PyType_GetModuleState(type);
-    struct handle *handle = ((comm_object *)self)->handle;
+    TAKE_HANDLE("_open", 1, "options", )
     cobre_config config = {.struct_size = sizeof config, .interrupted = ask_signals};
     int environment, open, check;
     const char *backend;
-    if (!state)
+    if (!PyTuple_Check(found[0])) {
+        PyErr_SetString(PyExc_TypeError, "options: not a tuple");
         return NULL;
-    if (handle->comm || handle->busy) {
+    }
+    if (!PyArg_ParseTuple(found[0], "psnnzzzzHppzdd", &environment, &backend, &config.rank, &config.size,
+                          &config.shm_name, &config.tcp_coordinator, &config.tcp_bind, &config.tcp_token,
+                          &config.tcp_port, &open, &check, &config.mpi_plugin, &config.join_timeout_secs,
+                          &config.stall_secs) ||
+        !take_backend(backend, &config.backend))
+        return NULL;
+    if (handle->comm) {
         PyErr_SetString(PyExc_RuntimeError, "this communicator is open already");
-        return NULL;
-    }
-    if (keywords) {
-        PyErr_SetString(PyExc_TypeError, "_open() takes no keywords");
-        return NULL;
-    }
-    PyObject *words = PyTuple_New(given);
-    for (Py_ssize_t i = 0; words && i < given; i++) {
-        Py_INCREF(arguments[i]);
-        PyTuple_SetItem(words, i, arguments[i]);
-    }
-    if (!words ||
-        !PyArg_ParseTuple(words, "psnnzzzzHppzdd", &environment, &backend, &config.rank, &config.size, &config.shm_name,
-                          &config.tcp_coordinator, &config.tcp_bind, &config.tcp_token, &config.tcp_port, &open, &check,
-                          &config.mpi_plugin, &config.join_timeout_secs, &config.stall_secs) ||
-        !take_backend(backend, &config.backend)) {
-        Py_XDECREF(words);
         return NULL;
     }
     config.environment = environment;
     config.tcp_open = open;
     config.check = check;
-    bool entered = enter_call(handle);
-    PyObject *result = NULL;
-    if (entered) {
-        cobre_comm *comm;
-        cobre_status status = cobre_comm_open(&config, &comm);
-        result = done(state, handle, status);
-        if (comm) {
-            handle->comm = comm;
-            handle->gone = false;
-        }
+    if (!enter_call(handle))
+        return NULL;
+    cobre_comm *comm;
+    PyObject *result = done(state, handle, cobre_comm_open(&config, &comm));
+    if (comm) {
+        handle->comm = comm;
+        handle->gone = false;
     }
-    Py_DECREF(words);
     return result;
 }
 
@@ -273,7 +259,7 @@ METHOD(allreduce) {
             PyExc_TypeError,
             "send: cannot reduce elements of the format '%s'; convert them to u1, i4, u4, i8, u8, f4 or f8, in "
             "the byte order of this machine",
-            send.view.format ? send.view.format : "B");
+            send.full_format);
     } else {
         PyObject *made = out ? NULL : make_result(state, found[0], &send, -1);
         if (out || made)
@@ -413,7 +399,7 @@ METHOD(gather_into) {
         return NULL;
     if (send.type != region->type || !send.reducible)
         PyErr_Format(PyExc_TypeError, "send: its elements have the format '%s', those of the region '%s'",
-                     send.view.format ? send.view.format : "B", format_of(region->type));
+                     send.full_format, format_of(region->type));
     else if (make_parts(state, handle, found[2], &send, &parts) && enter_call(handle)) {
         cobre_status status =
             cobre_allgatherv_region(handle->comm, send.view.buf, send.count,
@@ -434,8 +420,7 @@ METHOD(exact_sum) {
     bool good = false;
     cobre_exact_init(&sum);
     if (values.type != COBRE_F64)
-        PyErr_Format(PyExc_TypeError, "values: must be float64, not '%s'",
-                     values.view.format ? values.view.format : "B");
+        PyErr_Format(PyExc_TypeError, "values: must be float64, not '%s'", values.full_format);
     else if (enter_call(handle)) {
         cobre_exact_add_n(&sum, values.view.buf, values.count);
         good = leave_call(state, handle, cobre_exact_allreduce(handle->comm, &sum));
@@ -509,24 +494,29 @@ static PyMethodDef methods[] = {
     ROW("_region", make_region, NULL),
     ROW("_exact_sum", exact_sum, NULL),
     ROW("free", free_comm,
-        "free()\n--\n\nLeave the job, as the last call of every rank. Regions that are left are freed first, in the "
-        "order "
-        "of\ntheir creation. A second call does nothing."),
-    ROW("barrier", barrier, "barrier()\n--\n\nReturn when every rank has come here."),
+        "free($self, /)\n--\n\n"
+        "Leave the job, as the last call of every rank. Regions that are left are freed first, in the order of\n"
+        "their creation. A second call does nothing."),
+    ROW("barrier", barrier,
+        "barrier($self, /)\n--\n\n"
+        "Return when every rank has come here."),
     ROW("broadcast", broadcast,
-        "broadcast(buf, root=0)\n--\n\nMake buf on every rank what it is on root. Returns buf."),
+        "broadcast($self, /, buf, root=0)\n--\n\n"
+        "Make buf on every rank what it is on root. Returns buf."),
     ROW("allreduce", allreduce,
-        "allreduce(send, op='sum', out=None)\n--\n\nCombine the ranks' elements one by one, in rank order: 'sum', "
-        "'min' or "
-        "'max'. A number gives a number; a\nbuffer gives a new one of its kind, or goes to out, which may be send."),
+        "allreduce($self, /, send, op='sum', out=None)\n--\n\n"
+        "Combine the ranks' elements one by one, in rank order: 'sum', 'min' or 'max'. A number gives a number; a\n"
+        "buffer gives a new one of its kind, or goes to out, which may be send."),
     ROW("allgatherv", allgatherv,
-        "allgatherv(send, counts=None, out=None)\n--\n\nPut the ranks' buffers one after the other, in rank order. "
-        "counts: "
-        "the number of elements of each rank;\nwithout it the ranks tell each other first."),
+        "allgatherv($self, /, send, counts=None, out=None)\n--\n\n"
+        "Put the ranks' buffers one after the other, in rank order. counts: the number of elements of each rank;\n"
+        "without it the ranks tell each other first."),
     ROW("gather_into", gather_into,
-        "gather_into(region, send, counts=None)\n--\n\nAs allgatherv, into a region: where memory is shared each rank "
-        "copies only its own part."),
-    ROW("split_local", split_local, "split_local()\n--\n\nA communicator of the ranks that share this rank's memory."),
+        "gather_into($self, /, region, send, counts=None)\n--\n\n"
+        "As allgatherv, into a region: where memory is shared each rank copies only its own part."),
+    ROW("split_local", split_local,
+        "split_local($self, /)\n--\n\n"
+        "A communicator of the ranks that share this rank's memory."),
     {NULL, NULL, 0, NULL},
 };
 

@@ -60,8 +60,9 @@ struct state {
 /* What the arguments of a call give: bytes with a type. */
 struct operand {
     Py_buffer view;
-    const char *format; /* of one element, without the mark of the byte order if it is this machine's */
-    cobre_type type;    /* COBRE_U8 for elements that no reduction knows: `count` is then in bytes */
+    const char *full_format; /* of one element */
+    const char *format;      /* the same without the mark of the byte order, if it is this machine's */
+    cobre_type type;         /* COBRE_U8 for elements that no reduction knows: `count` is then in bytes */
     size_t count;
     bool reducible;
 };

@@ -89,11 +89,10 @@ METHOD(seal) {
     if (is_freed(region))
         return NULL;
     if (region->writable) {
-        PyErr_Format(
-            PyExc_BufferError,
-            "seal: %zd views of this region can write, and a write after the seal would end the process; delete "
-            "them first",
-            region->writable);
+        PyErr_Format(PyExc_BufferError,
+                     "seal: there are views of this region that can write (%zd); delete them first, because a write "
+                     "after the seal would end the process",
+                     region->writable);
         return NULL;
     }
     if (is_busy(region->handle))
@@ -240,15 +239,17 @@ static PyGetSetDef getters[] = {
 
 static PyMethodDef methods[] = {
     ROW("fence", fence,
-        "fence()\n--\n\nWhat any rank of the node wrote before it, every rank reads after it. Collective."),
-    ROW("seal", seal, "seal()\n--\n\nA fence; then the region is read-only for everyone. Collective."),
+        "fence($self, /)\n--\n\n"
+        "What any rank of the node wrote before it, every rank reads after it. Collective."),
+    ROW("seal", seal,
+        "seal($self, /)\n--\n\n"
+        "A fence; then the region is read-only for everyone. Collective."),
     ROW("claim", claim,
-        "claim(first, count)\n--\n\nA memoryview of that part, for writing, on any rank. Who claims what is for the "
-        "program "
-        "to keep apart."),
+        "claim($self, /, first, count)\n--\n\n"
+        "A memoryview of that part, for writing, on any rank. Claims of several ranks must not overlap."),
     ROW("free", free_region,
-        "free()\n--\n\nGive the region back, in the same order on all ranks. Collective. Views that are left keep "
-        "their memory."),
+        "free($self, /)\n--\n\n"
+        "Give the region back, in the same order on all ranks. Collective. Views that are left keep their memory."),
     ROW("__array__", refuse_array, NULL),
     ROW("__enter__", enter, NULL),
     ROW("__exit__", leave, NULL),
