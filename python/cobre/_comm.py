@@ -107,7 +107,7 @@ def _check_arguments(backend: object, given: dict[str, object]) -> None:
             raise TypeError(f"{what}: {why}")
 
 
-def _whole(what: str, number: Any, least: int, most: int) -> int | None:
+def whole(what: str, number: Any, least: int, most: int) -> int | None:
     if number is None:
         return None
     try:
@@ -185,9 +185,9 @@ class Comm(_cobre.Comm):
             "plugin": plugin,
         }
         _check_arguments(backend, {what: value for what, value in given.items() if value is not None})
-        rank = _whole("rank", rank, 0, 2**31)
-        size = _whole("size", size, 1, 2**31)
-        port = _whole("port", port, 1, 65535)
+        rank = whole("rank", rank, 0, 2**31)
+        size = whole("size", size, 1, 2**31)
+        port = whole("port", port, 1, 65535)
         if rank is not None and size is not None and rank >= size:
             raise ValueError(f"rank: {rank} is not one of {size} ranks, which go from 0 to {size - 1}")
         if backend == "local" and size not in (None, 1):
