@@ -136,7 +136,7 @@ def hold_copies(count):
     return held
 
 
-def by_memory(_options):
+def by_memory():
     """What the workers hold with the table, less what they hold with one of a page."""
     import cobre
     import python_peer
@@ -182,7 +182,7 @@ def main():
     compileall.compile_file(os.path.join(HERE, "python_peer.py"), quiet=2)
     os.environ["PYTHONPATH"] = package
     sys.path.insert(0, package)
-    found = {"calls": by_calls(options), "starts": by_starts(options), "memory": by_memory(options)}
+    found = {"calls": by_calls(options), "starts": by_starts(options), "memory": by_memory()}
     print("\ngoals of the Python package")
     for met, text in goals(found):
         print(f"  {'met' if met else 'NOT MET':9}{text}")

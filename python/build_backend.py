@@ -31,13 +31,6 @@ EPOCH = 315532800  # 1980, the earliest time that a zip file can hold
 NOT_SOURCE = re.compile(r"\..*|build|__pycache__|.*-out")
 
 
-def get_requires_for_build_wheel(config_settings=None):
-    return []
-
-
-get_requires_for_build_sdist = get_requires_for_build_editable = get_requires_for_build_wheel
-
-
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     modules = [path for path in (ROOT / "python/cobre").iterdir() if path.suffix in (".py", ".pyi", ".typed")]
     run_cmake()

@@ -107,7 +107,7 @@ def _check_arguments(backend: object, given: dict[str, object]) -> None:
             raise TypeError(f"{what}: {why}")
 
 
-def _whole(what: str, number: Any, least: int, most: int) -> int | None:
+def whole(what: str, number: Any, least: int, most: int) -> int | None:
     if number is None:
         return None
     try:
@@ -120,7 +120,10 @@ def _whole(what: str, number: Any, least: int, most: int) -> int | None:
 
 
 class _Leaver:
-    """Keeps a rank in its job as long as the exception that ended its work; what keeps other communicators of it, too."""
+    """An exception that ended the work of a rank has one: the rank is in its job as long as the exception is there.
+
+    earlier: the _Leaver of another communicator that the same exception has ended before, or None.
+    """
 
     __slots__ = ("keeps", "earlier")
 
@@ -182,9 +185,9 @@ class Comm(_cobre.Comm):
             "plugin": plugin,
         }
         _check_arguments(backend, {what: value for what, value in given.items() if value is not None})
-        rank = _whole("rank", rank, 0, 2**31)
-        size = _whole("size", size, 1, 2**31)
-        port = _whole("port", port, 1, 65535)
+        rank = whole("rank", rank, 0, 2**31)
+        size = whole("size", size, 1, 2**31)
+        port = whole("port", port, 1, 65535)
         if rank is not None and size is not None and rank >= size:
             raise ValueError(f"rank: {rank} is not one of {size} ranks, which go from 0 to {size - 1}")
         if backend == "local" and size not in (None, 1):
@@ -192,8 +195,8 @@ class Comm(_cobre.Comm):
         for what, seconds in (("join_timeout", join_timeout), ("stall", stall)):
             if not 0 <= seconds < float("inf"):
                 raise ValueError(f"{what}: {seconds} is not a number of seconds")
-        self._open(backend is None, backend or "auto", rank or 0, size or 0, name, coordinator, bind, token, port or 0, open,
-                   check, plugin, join_timeout, stall)
+        self._open((backend is None, backend or "auto", rank or 0, size or 0, name, coordinator, bind, token, port or 0, open,
+                    check, plugin, join_timeout, stall))
 
     def __enter__(self: Self) -> Self:
         self._check()

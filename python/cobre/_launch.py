@@ -21,6 +21,7 @@ from _signal import SIGKILL, SIGTERM
 from time import monotonic
 
 from . import _worker
+from ._comm import whole
 from ._errors import WorkerError
 
 _LAST_WORDS = 0.5  # seconds from the first failure to SIGTERM
@@ -71,7 +72,7 @@ def launch(function, num_workers, backend, args, *, all_results, start_method):
 def _check(function, num_workers, args, start_method):
     if not callable(function):
         raise TypeError(f"function: {function!r} cannot be called")
-    if isinstance(args, (str, bytes)):
+    if isinstance(args, (str, bytes)) or not hasattr(args, "__iter__"):
         raise TypeError(f"args: {args!r} is not a tuple of arguments")
     if start_method == "fork":
         raise ValueError(
@@ -80,13 +81,7 @@ def _check(function, num_workers, args, start_method):
         )
     if start_method not in ("spawn", "forkserver"):
         raise ValueError(f"start_method: {start_method!r} is none of 'spawn', 'forkserver'")
-    if num_workers is None:
-        return len(os.sched_getaffinity(0))
-    if not hasattr(num_workers, "__index__"):
-        raise TypeError(f"num_workers: {num_workers!r} is not a whole number")
-    if num_workers.__index__() < 1:
-        raise ValueError(f"num_workers: {num_workers} is less than 1")
-    return num_workers.__index__()
+    return whole("num_workers", num_workers, 1, 2**31) or len(os.sched_getaffinity(0))
 
 
 # ---- Where the ranks find each other

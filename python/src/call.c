@@ -110,10 +110,10 @@ void release_handle(struct handle *handle) {
     free(handle);
 }
 
-void forget_record(struct handle *handle, const struct record *record) {
+void forget_record(struct handle *handle, struct record *record) {
     struct record **link = &handle->records;
     while (*link != record)
         link = &(*link)->next;
     *link = record->next;
-    free((void *)(uintptr_t)record);
+    free(record);
 }

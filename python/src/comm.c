@@ -4,31 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METHOD(function)                                                                                               \
-    static PyObject *function(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t given,        \
-                              PyObject *keywords)
-/* The arguments by their names in found[], the state and the handle. */
-#define TAKE(function, needed, ...)                                                                                    \
-    static const char *const names[] = {__VA_ARGS__ NULL};                                                             \
-    PyObject *found[sizeof names / sizeof *names];                                                                     \
-    struct state *state = PyType_GetModuleState(type);                                                                 \
-    struct handle *handle = ((comm_object *)self)->handle;                                                             \
-    if (!state || !take_arguments(function, names, needed, arguments, given, keywords, found))                         \
-        return NULL;
-
-/* The same of a communicator that has not been freed. */
-#define TAKE_OPEN(function, needed, ...)                                                                               \
-    TAKE(function, needed, __VA_ARGS__)                                                                                \
+/* The arguments and the handle. */
+#define TAKE_HANDLE(...)                                                                                               \
+    TAKE(__VA_ARGS__)                                                                                                  \
+    struct handle *handle = ((comm_object *)self)->handle;
+/* The same of a communicator that is open. */
+#define TAKE_OPEN(...)                                                                                                 \
+    TAKE_HANDLE(__VA_ARGS__)                                                                                           \
     if (!is_open(state, handle))                                                                                       \
         return NULL;
 
-static PyObject *none(void) {
-    Py_INCREF(Py_None);
-    return Py_None;
-}
-
 static PyObject *done(struct state *state, struct handle *handle, cobre_status status) {
-    return leave_call(state, handle, status) ? none() : NULL;
+    return leave_call(state, handle, status) ? Py_NewRef(Py_None) : NULL;
 }
 
 /* ---- Opening and freeing ---- */
@@ -54,69 +41,53 @@ static bool take_backend(const char *name, cobre_backend *backend) {
     return false;
 }
 
-/* _open(environment, backend, rank, size, name, coordinator, bind, token, port, open, check, plugin, join_timeout, stall) */
+/* _open((environment, backend, rank, size, name, coordinator, bind, token, port, open, check, plugin, join_timeout, stall)) */
 METHOD(open_comm) {
-    struct state *state = PyType_GetModuleState(type);
-    struct handle *handle = ((comm_object *)self)->handle;
+    TAKE_HANDLE("_open", 1, "options", )
     cobre_config config = {.struct_size = sizeof config, .interrupted = ask_signals};
     int environment, open, check;
     const char *backend;
-    if (!state)
+    if (!PyTuple_Check(found[0])) {
+        PyErr_SetString(PyExc_TypeError, "options: not a tuple");
         return NULL;
-    if (handle->comm || handle->busy) {
+    }
+    if (!PyArg_ParseTuple(found[0], "psnnzzzzHppzdd", &environment, &backend, &config.rank, &config.size,
+                          &config.shm_name, &config.tcp_coordinator, &config.tcp_bind, &config.tcp_token,
+                          &config.tcp_port, &open, &check, &config.mpi_plugin, &config.join_timeout_secs,
+                          &config.stall_secs) ||
+        !take_backend(backend, &config.backend))
+        return NULL;
+    if (handle->comm) {
         PyErr_SetString(PyExc_RuntimeError, "this communicator is open already");
-        return NULL;
-    }
-    if (keywords) {
-        PyErr_SetString(PyExc_TypeError, "_open() takes no keywords");
-        return NULL;
-    }
-    PyObject *words = PyTuple_New(given);
-    for (Py_ssize_t i = 0; words && i < given; i++) {
-        Py_INCREF(arguments[i]);
-        PyTuple_SetItem(words, i, arguments[i]);
-    }
-    if (!words ||
-        !PyArg_ParseTuple(words, "psnnzzzzHppzdd", &environment, &backend, &config.rank, &config.size, &config.shm_name,
-                          &config.tcp_coordinator, &config.tcp_bind, &config.tcp_token, &config.tcp_port, &open, &check,
-                          &config.mpi_plugin, &config.join_timeout_secs, &config.stall_secs) ||
-        !take_backend(backend, &config.backend)) {
-        Py_XDECREF(words);
         return NULL;
     }
     config.environment = environment;
     config.tcp_open = open;
     config.check = check;
-    bool entered = enter_call(handle);
-    PyObject *result = NULL;
-    if (entered) {
-        cobre_comm *comm;
-        cobre_status status = cobre_comm_open(&config, &comm);
-        result = done(state, handle, status);
-        if (comm) {
-            handle->comm = comm;
-            handle->gone = false;
-        }
+    if (!enter_call(handle))
+        return NULL;
+    cobre_comm *comm;
+    PyObject *result = done(state, handle, cobre_comm_open(&config, &comm));
+    if (comm) {
+        handle->comm = comm;
+        handle->gone = false;
     }
-    Py_DECREF(words);
     return result;
 }
 
 static void dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
     struct handle *handle = ((comm_object *)self)->handle;
     if (handle)
         release_handle(handle);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    free_object(self);
 }
 
 /* The regions first, in the order of their creation. */
 METHOD(free_comm) {
-    TAKE("free", 0)
+    TAKE_HANDLE("free", 0)
     cobre_comm *comm = open_comm_of(handle);
     if (!comm)
-        return none();
+        return Py_NewRef(Py_None);
     if (is_busy(handle))
         return NULL;
     handle->gone = true; /* nobody else looks at it meanwhile */
@@ -145,7 +116,7 @@ static void leave_later(PyObject *capsule) {
 
 /* _give_up(): an object that leaves the job when it goes. From now on the communicator is as one that was freed. */
 METHOD(give_up) {
-    TAKE("_give_up", 0)
+    TAKE_HANDLE("_give_up", 0)
     PyObject *capsule = PyCapsule_New(handle, NULL, leave_later);
     if (capsule) {
         handle->users++;
@@ -157,7 +128,7 @@ METHOD(give_up) {
 /* _check(): raises if the communicator is not open. */
 METHOD(check_open) {
     TAKE_OPEN("_check", 0)
-    return none();
+    return Py_NewRef(Py_None);
 }
 
 METHOD(split_local) {
@@ -177,7 +148,7 @@ METHOD(split_local) {
 }
 
 METHOD(abort_comm) {
-    TAKE("_abort", 2, "code", "text", )
+    TAKE_HANDLE("_abort", 2, "code", "text", )
     (void)state;
     long code = PyLong_AsLong(found[0]);
     const char *text = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(found[1], NULL);
@@ -203,15 +174,10 @@ METHOD(broadcast) {
     struct operand buf;
     if (!take_size(found[1], "root", &root) || !take_operand(found[0], "buf", cobre_rank(handle->comm) != root, &buf))
         return NULL;
-    PyObject *result = NULL;
-    if (enter_call(handle))
-        result = done(state, handle, cobre_broadcast(handle->comm, buf.view.buf, buf.count, buf.type, root));
+    bool good = enter_call(handle) &&
+                leave_call(state, handle, cobre_broadcast(handle->comm, buf.view.buf, buf.count, buf.type, root));
     drop_operand(&buf);
-    if (!result)
-        return NULL;
-    Py_DECREF(result);
-    Py_INCREF(found[0]);
-    return found[0];
+    return good ? Py_NewRef(found[0]) : NULL;
 }
 
 static bool take_op(PyObject *word, cobre_op *op) {
@@ -253,18 +219,14 @@ static PyObject *reduce(struct state *state, struct handle *handle, const struct
     struct operand out;
     if (!take_operand(to, "out", true, &out))
         return NULL;
-    PyObject *result = NULL;
+    bool good = false;
     if (same_elements(send, &out) && enter_call(handle)) {
         cobre_status status =
             cobre_allreduce(handle->comm, send->view.buf, send->count, out.view.buf, out.count, send->type, op);
-        result = done(state, handle, status);
+        good = leave_call(state, handle, status);
     }
     drop_operand(&out);
-    if (!result)
-        return NULL;
-    Py_DECREF(result);
-    Py_INCREF(to);
-    return to;
+    return good ? Py_NewRef(to) : NULL;
 }
 
 /* A new buffer of the kind of `like`: of its shape, or with `count` elements. */
@@ -297,7 +259,7 @@ METHOD(allreduce) {
             PyExc_TypeError,
             "send: cannot reduce elements of the format '%s'; convert them to u1, i4, u4, i8, u8, f4 or f8, in "
             "the byte order of this machine",
-            send.view.format ? send.view.format : "B");
+            send.full_format);
     } else {
         PyObject *made = out ? NULL : make_result(state, found[0], &send, -1);
         if (out || made)
@@ -331,16 +293,36 @@ static bool read_counts(PyObject *list, size_t unit, struct parts *parts) {
         PyErr_Format(PyExc_ValueError, "counts: has %zu numbers for %zu ranks", given, parts->size);
     for (size_t r = 0; r < parts->size && !PyErr_Occurred(); r++) {
         size_t count;
-        if (take_size(PyTuple_GetItem(items, (Py_ssize_t)r), "counts", &count))
-            parts->counts[r] = count * unit;
-        if (!PyErr_Occurred() && count > PY_SSIZE_T_MAX / unit)
+        if (take_size(PyTuple_GetItem(items, (Py_ssize_t)r), "counts", &count) && count > PY_SSIZE_T_MAX / unit)
             PyErr_SetString(PyExc_ValueError, "counts: more than memory can hold");
+        parts->counts[r] = count * unit;
     }
     Py_DECREF(items);
     return !PyErr_Occurred();
 }
 
-/* counts NULL or None: every rank tells its own. False: an exception is set. */
+/* Every rank tells the others its own count. */
+static bool exchange_counts(struct state *state, struct handle *handle, uint64_t own, struct parts *parts) {
+    uint64_t *all = malloc(parts->size * sizeof *all);
+    if (!all) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t r = 0; r < parts->size; r++) {
+        parts->counts[r] = 1;
+        parts->displs[r] = r;
+    }
+    bool good = enter_call(handle) && leave_call(state, handle,
+                                                 cobre_allgatherv(handle->comm, &own, 1, all, parts->size,
+                                                                  parts->counts, parts->displs, COBRE_U64));
+    for (size_t r = 0; good && r < parts->size; r++)
+        parts->counts[r] = all[r];
+    free(all);
+    return good;
+}
+
+/* counts NULL or None: the ranks exchange them. The caller frees parts->counts, also after an error. False: an exception is
+ * set. */
 static bool make_parts(struct state *state, struct handle *handle, PyObject *counts, const struct operand *send,
                        struct parts *parts) {
     size_t size = cobre_size(handle->comm);
@@ -350,26 +332,9 @@ static bool make_parts(struct state *state, struct handle *handle, PyObject *cou
         return false;
     }
     parts->displs = parts->counts + size;
-    if (counts && counts != Py_None) {
-        if (!read_counts(counts, unit_of(send), parts))
-            return false;
-    } else {
-        if (!enter_call(handle))
-            return false;
-        uint64_t own = send->count;
-        for (size_t r = 0; r < size; r++) {
-            parts->counts[r] = 1;
-            parts->displs[r] = r;
-        }
-        uint64_t *all = malloc(size * sizeof *all);
-        cobre_status status =
-            cobre_allgatherv(handle->comm, &own, 1, all, all ? size : 0, parts->counts, parts->displs, COBRE_U64);
-        for (size_t r = 0; all && status == COBRE_OK && r < size; r++)
-            parts->counts[r] = all[r];
-        free(all);
-        if (!leave_call(state, handle, status))
-            return false;
-    }
+    if (!(counts && counts != Py_None ? read_counts(counts, unit_of(send), parts)
+                                      : exchange_counts(state, handle, send->count, parts)))
+        return false;
     for (size_t r = 0; r < size; r++) {
         parts->displs[r] = parts->total;
         if (parts->counts[r] > PY_SSIZE_T_MAX - parts->total) {
@@ -386,18 +351,14 @@ static PyObject *gather(struct state *state, struct handle *handle, const struct
     struct operand out;
     if (!take_operand(to, "out", true, &out))
         return NULL;
-    PyObject *result = NULL;
+    bool good = false;
     if (same_elements(send, &out) && enter_call(handle)) {
         cobre_status status = cobre_allgatherv(handle->comm, send->view.buf, send->count, out.view.buf, out.count,
                                                parts->counts, parts->displs, send->type);
-        result = done(state, handle, status);
+        good = leave_call(state, handle, status);
     }
     drop_operand(&out);
-    if (!result)
-        return NULL;
-    Py_DECREF(result);
-    Py_INCREF(to);
-    return to;
+    return good ? Py_NewRef(to) : NULL;
 }
 
 METHOD(allgatherv) {
@@ -422,8 +383,8 @@ METHOD(allgatherv) {
 METHOD(gather_into) {
     TAKE_OPEN("gather_into", 2, "region", "send", "counts", )
     struct operand send;
-    struct parts parts;
-    PyObject *result = NULL;
+    struct parts parts = {.counts = NULL};
+    bool good = false;
     region_object *region = (region_object *)found[0];
     if (!PyObject_TypeCheck(found[0], state->region_type)) {
         PyErr_SetString(PyExc_TypeError, "region: not a Region; comm.region() makes one");
@@ -438,20 +399,16 @@ METHOD(gather_into) {
         return NULL;
     if (send.type != region->type || !send.reducible)
         PyErr_Format(PyExc_TypeError, "send: its elements have the format '%s', those of the region '%s'",
-                     send.view.format ? send.view.format : "B", format_of(region->type));
-    else if (make_parts(state, handle, found[2], &send, &parts)) {
-        if (enter_call(handle)) {
-            cobre_status status =
-                cobre_allgatherv_region(handle->comm, send.view.buf, send.count,
-                                        region->record ? region->record->region : NULL, parts.counts, parts.displs);
-            result = done(state, handle, status);
-        }
-        free(parts.counts);
-    } else {
-        free(parts.counts);
+                     send.full_format, format_of(region->type));
+    else if (make_parts(state, handle, found[2], &send, &parts) && enter_call(handle)) {
+        cobre_status status =
+            cobre_allgatherv_region(handle->comm, send.view.buf, send.count,
+                                    region->record ? region->record->region : NULL, parts.counts, parts.displs);
+        good = leave_call(state, handle, status);
     }
+    free(parts.counts);
     drop_operand(&send);
-    return result;
+    return good ? Py_NewRef(Py_None) : NULL;
 }
 
 METHOD(exact_sum) {
@@ -463,8 +420,7 @@ METHOD(exact_sum) {
     bool good = false;
     cobre_exact_init(&sum);
     if (values.type != COBRE_F64)
-        PyErr_Format(PyExc_TypeError, "values: must be float64, not '%s'",
-                     values.view.format ? values.view.format : "B");
+        PyErr_Format(PyExc_TypeError, "values: must be float64, not '%s'", values.full_format);
     else if (enter_call(handle)) {
         cobre_exact_add_n(&sum, values.view.buf, values.count);
         good = leave_call(state, handle, cobre_exact_allreduce(handle->comm, &sum));
@@ -530,8 +486,6 @@ static PyGetSetDef getters[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-#define ROW(name, function, text)                                                                                      \
-    { name, (PyCFunction)(void (*)(void))function, METH_METHOD | METH_FASTCALL | METH_KEYWORDS, text }
 static PyMethodDef methods[] = {
     ROW("_open", open_comm, NULL),
     ROW("_abort", abort_comm, NULL),
@@ -540,24 +494,29 @@ static PyMethodDef methods[] = {
     ROW("_region", make_region, NULL),
     ROW("_exact_sum", exact_sum, NULL),
     ROW("free", free_comm,
-        "free()\n--\n\nLeave the job, as the last call of every rank. Regions that are left are freed first, in the "
-        "order "
-        "of\ntheir creation. A second call does nothing."),
-    ROW("barrier", barrier, "barrier()\n--\n\nReturn when every rank has come here."),
+        "free($self, /)\n--\n\n"
+        "Leave the job, as the last call of every rank. Regions that are left are freed first, in the order of\n"
+        "their creation. A second call does nothing."),
+    ROW("barrier", barrier,
+        "barrier($self, /)\n--\n\n"
+        "Return when every rank has come here."),
     ROW("broadcast", broadcast,
-        "broadcast(buf, root=0)\n--\n\nMake buf on every rank what it is on root. Returns buf."),
+        "broadcast($self, /, buf, root=0)\n--\n\n"
+        "Make buf on every rank what it is on root. Returns buf."),
     ROW("allreduce", allreduce,
-        "allreduce(send, op='sum', out=None)\n--\n\nCombine the ranks' elements one by one, in rank order: 'sum', "
-        "'min' or "
-        "'max'. A number gives a number; a\nbuffer gives a new one of its kind, or goes to out, which may be send."),
+        "allreduce($self, /, send, op='sum', out=None)\n--\n\n"
+        "Combine the ranks' elements one by one, in rank order: 'sum', 'min' or 'max'. A number gives a number; a\n"
+        "buffer gives a new one of its kind, or goes to out, which may be send."),
     ROW("allgatherv", allgatherv,
-        "allgatherv(send, counts=None, out=None)\n--\n\nPut the ranks' buffers one after the other, in rank order. "
-        "counts: "
-        "the number of elements of each rank;\nwithout it the ranks tell each other first."),
+        "allgatherv($self, /, send, counts=None, out=None)\n--\n\n"
+        "Put the ranks' buffers one after the other, in rank order. counts: the number of elements of each rank;\n"
+        "without it the ranks tell each other first."),
     ROW("gather_into", gather_into,
-        "gather_into(region, send, counts=None)\n--\n\nAs allgatherv, into a region: where memory is shared each rank "
-        "copies only its own part."),
-    ROW("split_local", split_local, "split_local()\n--\n\nA communicator of the ranks that share this rank's memory."),
+        "gather_into($self, /, region, send, counts=None)\n--\n\n"
+        "As allgatherv, into a region: where memory is shared each rank copies only its own part."),
+    ROW("split_local", split_local,
+        "split_local($self, /)\n--\n\n"
+        "A communicator of the ranks that share this rank's memory."),
     {NULL, NULL, 0, NULL},
 };
 

@@ -12,14 +12,11 @@ static PyObject *use(PyObject *module, PyObject *arguments) {
     PyObject *make_error, *make_result;
     if (!PyArg_ParseTuple(arguments, "OO", &make_error, &make_result))
         return NULL;
-    Py_INCREF(make_error);
-    Py_INCREF(make_result);
-    Py_XDECREF(state->make_error);
-    Py_XDECREF(state->make_result);
-    state->make_error = make_error;
-    state->make_result = make_result;
-    Py_INCREF(Py_None);
-    return Py_None;
+    Py_CLEAR(state->make_error);
+    Py_CLEAR(state->make_result);
+    state->make_error = Py_NewRef(make_error);
+    state->make_result = Py_NewRef(make_result);
+    return Py_NewRef(Py_None);
 }
 
 static PyMethodDef functions[] = {
@@ -27,6 +24,12 @@ static PyMethodDef functions[] = {
     {"_use", use, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
+
+void free_object(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
 
 static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type) {
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);

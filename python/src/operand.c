@@ -74,7 +74,7 @@ bool take_size(PyObject *object, const char *name, size_t *number) {
         PyErr_Format(PyExc_TypeError, "%s: %R is not an integer", name, object);
     }
     if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
-        PyErr_Format(PyExc_ValueError, "%s: %R is not from 0 to %zu", name, object, SIZE_MAX);
+        PyErr_Format(PyExc_ValueError, "%s: %R is negative or too large", name, object);
     return !PyErr_Occurred();
 }
 
@@ -107,7 +107,7 @@ bool take_operand(PyObject *object, const char *name, bool writable, struct oper
     if (PyObject_GetBuffer(object, &operand->view, flags) != 0)
         return refuse(object, name);
     const Py_buffer *view = &operand->view;
-    const char *format = view->format ? view->format : "B";
+    const char *format = operand->full_format = view->format ? view->format : "B";
     if (*format == '@' || *format == '=' || *format == '<')
         format++;
     cobre_type type = *format && !format[1] ? type_of(*format, view->itemsize) : (cobre_type)0;
@@ -136,8 +136,8 @@ bool same_elements(const struct operand *send, const struct operand *out) {
                                 : !strcmp(send->format, out->format) || !strcmp(out->format, "B");
     if (same)
         return true;
-    PyErr_Format(PyExc_TypeError, "out: its elements have the format '%s', those of send '%s'",
-                 out->view.format ? out->view.format : "B", send->view.format ? send->view.format : "B");
+    PyErr_Format(PyExc_TypeError, "out: its elements have the format '%s', those of send '%s'", out->full_format,
+                 send->full_format);
     return false;
 }
 

@@ -38,7 +38,7 @@ typedef struct region_object {
     struct record *record;               /* NULL: freed */
     cobre_memory *memory;                /* stays until this object and all views are gone */
     char *data;
-    Py_ssize_t count;
+    Py_ssize_t count, size; /* elements, and the bytes of one */
     cobre_type type;
     bool leads, sealed;
     Py_ssize_t writable; /* views that can write */
@@ -53,15 +53,16 @@ typedef struct {
 /* Of the module. */
 struct state {
     PyTypeObject *comm_type, *region_type, *claim_type;
-    PyObject *make_error;  /* helpers.make_error(json) */
-    PyObject *make_result; /* helpers.make_result(like, count) */
+    PyObject *make_error;  /* make_error(json), of _errors.py */
+    PyObject *make_result; /* make_result(like, format, count), of _comm.py */
 };
 
 /* What the arguments of a call give: bytes with a type. */
 struct operand {
     Py_buffer view;
-    const char *format; /* of one element, without the mark of the byte order if it is this machine's */
-    cobre_type type;    /* COBRE_U8 for elements that no reduction knows: `count` is then in bytes */
+    const char *full_format; /* of one element */
+    const char *format;      /* the same without the mark of the byte order, if it is this machine's */
+    cobre_type type;         /* COBRE_U8 for elements that no reduction knows: `count` is then in bytes */
     size_t count;
     bool reducible;
 };
@@ -77,9 +78,9 @@ PyObject *raise_error(struct state *state); /* the thread's last error of the li
 
 /* call.c: handles. */
 struct handle *new_handle(void);
-void leave_job(struct handle *handle); /* as a process that exits: without a word from the others */
+void leave_job(struct handle *handle); /* as a process that exits: it does not wait for the others */
 void release_handle(struct handle *handle);
-void forget_record(struct handle *handle, const struct record *record); /* whose region is freed */
+void forget_record(struct handle *handle, struct record *record); /* whose region is freed */
 
 /* operand.c: false: an exception is set. `name` is the argument's. */
 bool take_operand(PyObject *object, const char *name, bool writable, struct operand *operand);
@@ -93,6 +94,21 @@ bool type_of_format(const char *format, cobre_type *type);
 bool take_arguments(const char *function, const char *const *names, size_t needed, PyObject *const *arguments,
                     Py_ssize_t given, PyObject *keywords, PyObject **found);
 
+/* A method, and its row in the table of its type. */
+#define METHOD(function)                                                                                               \
+    static PyObject *function(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t given,        \
+                              PyObject *keywords)
+#define ROW(name, function, text)                                                                                      \
+    { name, (PyCFunction)(void (*)(void))function, METH_METHOD | METH_FASTCALL | METH_KEYWORDS, text }
+/* In a method: the state, and the arguments by their names in found[]. */
+#define TAKE(function, needed, ...)                                                                                    \
+    static const char *const names[] = {__VA_ARGS__ NULL};                                                             \
+    PyObject *found[sizeof names / sizeof *names];                                                                     \
+    struct state *state = PyType_GetModuleState(type);                                                                 \
+    if (!state || !take_arguments(function, names, needed, arguments, given, keywords, found))                         \
+        return NULL;
+
+void free_object(PyObject *self); /* the last step of a dealloc */
 extern PyType_Spec comm_spec, region_spec, claim_spec;
 PyObject *new_region(struct state *state, struct handle *handle, size_t count, cobre_type type);
 void region_freed(region_object *region); /* by itself, or by its communicator */

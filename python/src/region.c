@@ -7,11 +7,6 @@
 
 #include <stdlib.h>
 
-static PyObject *none(void) {
-    Py_INCREF(Py_None);
-    return Py_None;
-}
-
 PyObject *new_region(struct state *state, struct handle *handle, size_t count, cobre_type type) {
     struct record *record = calloc(1, sizeof *record);
     if (!record)
@@ -39,6 +34,7 @@ PyObject *new_region(struct state *state, struct handle *handle, size_t count, c
     made->record = record;
     made->data = (char *)(uintptr_t)cobre_region_data(record->region);
     made->count = (Py_ssize_t)count;
+    made->size = (Py_ssize_t)cobre_type_size(type);
     made->type = type;
     made->leads = cobre_is_leader(handle->comm);
     record->object = made;
@@ -61,14 +57,12 @@ void region_freed(region_object *region) {
 
 static void dealloc(PyObject *self) {
     region_object *region = (region_object *)self;
-    PyTypeObject *type = Py_TYPE(self);
     if (region->record)
         region->record->object = NULL; /* its communicator frees it */
     if (region->handle)
         release_handle(region->handle);
     cobre_memory_free(&region->memory);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    free_object(self);
 }
 
 static bool is_freed(const region_object *region) {
@@ -79,34 +73,26 @@ static bool is_freed(const region_object *region) {
 
 /* ---- Calls ---- */
 
-#define METHOD(function)                                                                                               \
-    static PyObject *function(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t given,        \
-                              PyObject *keywords)
-#define TAKE(function, needed, ...)                                                                                    \
-    static const char *const names[] = {__VA_ARGS__ NULL};                                                             \
-    PyObject *found[sizeof names / sizeof *names];                                                                     \
-    struct state *state = PyType_GetModuleState(type);                                                                 \
-    region_object *region = (region_object *)self;                                                                     \
-    if (!state || !take_arguments(function, names, needed, arguments, given, keywords, found))                         \
-        return NULL;
+#define TAKE_REGION(...)                                                                                               \
+    TAKE(__VA_ARGS__)                                                                                                  \
+    region_object *region = (region_object *)self;
 
 METHOD(fence) {
-    TAKE("fence", 0)
+    TAKE_REGION("fence", 0)
     if (is_freed(region) || !enter_call(region->handle))
         return NULL;
-    return leave_call(state, region->handle, cobre_region_fence(region->record->region)) ? none() : NULL;
+    return leave_call(state, region->handle, cobre_region_fence(region->record->region)) ? Py_NewRef(Py_None) : NULL;
 }
 
 METHOD(seal) {
-    TAKE("seal", 0)
+    TAKE_REGION("seal", 0)
     if (is_freed(region))
         return NULL;
     if (region->writable) {
-        PyErr_Format(
-            PyExc_BufferError,
-            "seal: %zd views of this region can write, and a write after the seal would end the process; delete "
-            "them first",
-            region->writable);
+        PyErr_Format(PyExc_BufferError,
+                     "seal: there are views of this region that can write (%zd); delete them first, because a write "
+                     "after the seal would end the process",
+                     region->writable);
         return NULL;
     }
     if (is_busy(region->handle))
@@ -116,15 +102,15 @@ METHOD(seal) {
     enter_call(region->handle);
     cobre_status status = cobre_region_seal(region->record->region);
     if (leave_call(state, region->handle, status))
-        return none();
+        return Py_NewRef(Py_None);
     region->sealed = was || status == COBRE_ALLOCATION_FAILED; /* which is sealed all the same */
     return NULL;
 }
 
 METHOD(free_region) {
-    TAKE("free", 0)
+    TAKE_REGION("free", 0)
     if (!region->record)
-        return none();
+        return Py_NewRef(Py_None);
     struct handle *handle = region->handle;
     struct record *record = region->record;
     if (!enter_call(handle))
@@ -133,11 +119,11 @@ METHOD(free_region) {
         return NULL;
     forget_record(handle, record);
     region_freed(region);
-    return none();
+    return Py_NewRef(Py_None);
 }
 
 METHOD(claim) {
-    TAKE("claim", 2, "first", "count", )
+    TAKE_REGION("claim", 2, "first", "count", )
     size_t first, count;
     if (!take_size(found[0], "first", &first) || !take_size(found[1], "count", &count) || is_freed(region))
         return NULL;
@@ -148,8 +134,7 @@ METHOD(claim) {
     claim_object *made = (claim_object *)PyType_GenericAlloc(state->claim_type, 0);
     if (!made)
         return NULL;
-    Py_INCREF(self);
-    made->region = region;
+    made->region = (region_object *)Py_NewRef(self);
     made->first = (Py_ssize_t)first;
     made->count = (Py_ssize_t)count;
     PyObject *view = PyMemoryView_FromObject((PyObject *)made);
@@ -158,18 +143,15 @@ METHOD(claim) {
 }
 
 METHOD(enter) {
-    TAKE("__enter__", 0)
+    TAKE_REGION("__enter__", 0)
     (void)state;
-    if (is_freed(region))
-        return NULL;
-    Py_INCREF(self);
-    return self;
+    return is_freed(region) ? NULL : Py_NewRef(self);
 }
 
 /* After an exception the others may be elsewhere: the communicator frees the region. */
 METHOD(leave) {
     if (given > 0 && arguments[0] != Py_None)
-        return none();
+        return Py_NewRef(Py_None);
     (void)keywords;
     return free_region(self, type, NULL, 0, NULL);
 }
@@ -184,74 +166,55 @@ METHOD(refuse_array) {
 
 /* ---- Views ---- */
 
-static int fill_view(PyObject *exporter, region_object *region, Py_ssize_t first, Py_ssize_t count, bool may_write,
+/* The exporter lives as long as the view, and so do its count and the region's element size. */
+static int fill_view(PyObject *exporter, region_object *region, Py_ssize_t first, Py_ssize_t *count, bool may_write,
                      Py_buffer *view, int flags) {
     static char nothing;
-    Py_ssize_t size = (Py_ssize_t)cobre_type_size(region->type);
     *view = (Py_buffer){.obj = NULL};
-    if (!region->record) {
-        is_freed(region);
+    if (is_freed(region))
         return -1;
-    }
     if ((flags & PyBUF_WRITABLE) && (!may_write || region->sealed)) {
         PyErr_SetString(PyExc_BufferError, region->sealed
                                                ? "this region is sealed"
                                                : "a follower reads the region; claim() gives a part to write");
         return -1;
     }
-    /* One dimension: the arrays live as long as the view, in one block. */
-    Py_ssize_t *shape = malloc(2 * sizeof *shape);
-    if (!shape) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    shape[0] = count;
-    shape[1] = size;
     *view = (Py_buffer){
-        .buf = count ? region->data + first * size : &nothing,
-        .obj = exporter,
-        .len = count * size,
-        .itemsize = size,
+        .buf = *count ? region->data + first * region->size : &nothing,
+        .obj = Py_NewRef(exporter),
+        .len = *count * region->size,
+        .itemsize = region->size,
         .readonly = !may_write || region->sealed,
         .ndim = 1,
         .format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)format_of(region->type) : NULL,
-        .shape = (flags & PyBUF_ND) ? &shape[0] : NULL,
-        .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? &shape[1] : NULL,
-        .internal = shape,
+        .shape = (flags & PyBUF_ND) ? count : NULL,
+        .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? &region->size : NULL,
     };
-    Py_INCREF(exporter);
     region->writable += !view->readonly;
     return 0;
 }
 
-static void release(region_object *region, Py_buffer *view) {
-    region->writable -= !view->readonly;
-    free(view->internal);
-}
-
 static int region_view(PyObject *self, Py_buffer *view, int flags) {
     region_object *region = (region_object *)self;
-    return fill_view(self, region, 0, region->count, region->leads, view, flags);
+    return fill_view(self, region, 0, &region->count, region->leads, view, flags);
 }
 
 static void region_release(PyObject *self, Py_buffer *view) {
-    release((region_object *)self, view);
+    ((region_object *)self)->writable -= !view->readonly;
 }
 
 static int claim_view(PyObject *self, Py_buffer *view, int flags) {
     claim_object *part = (claim_object *)self;
-    return fill_view(self, part->region, part->first, part->count, true, view, flags);
+    return fill_view(self, part->region, part->first, &part->count, true, view, flags);
 }
 
 static void claim_release(PyObject *self, Py_buffer *view) {
-    release(((claim_object *)self)->region, view);
+    ((claim_object *)self)->region->writable -= !view->readonly;
 }
 
 static void claim_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF((PyObject *)((claim_object *)self)->region);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    free_object(self);
 }
 
 static Py_ssize_t length(PyObject *self) {
@@ -274,19 +237,19 @@ static PyGetSetDef getters[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-#define ROW(name, function, text)                                                                                      \
-    { name, (PyCFunction)(void (*)(void))function, METH_METHOD | METH_FASTCALL | METH_KEYWORDS, text }
 static PyMethodDef methods[] = {
     ROW("fence", fence,
-        "fence()\n--\n\nWhat any rank of the node wrote before it, every rank reads after it. Collective."),
-    ROW("seal", seal, "seal()\n--\n\nA fence; then the region is read-only for everyone. Collective."),
+        "fence($self, /)\n--\n\n"
+        "What any rank of the node wrote before it, every rank reads after it. Collective."),
+    ROW("seal", seal,
+        "seal($self, /)\n--\n\n"
+        "A fence; then the region is read-only for everyone. Collective."),
     ROW("claim", claim,
-        "claim(first, count)\n--\n\nA memoryview of that part, for writing, on any rank. Who claims what is for the "
-        "program "
-        "to keep apart."),
+        "claim($self, /, first, count)\n--\n\n"
+        "A memoryview of that part, for writing, on any rank. Claims of several ranks must not overlap."),
     ROW("free", free_region,
-        "free()\n--\n\nGive the region back, in the same order on all ranks. Collective. Views that are left keep "
-        "their memory."),
+        "free($self, /)\n--\n\n"
+        "Give the region back, in the same order on all ranks. Collective. Views that are left keep their memory."),
     ROW("__array__", refuse_array, NULL),
     ROW("__enter__", enter, NULL),
     ROW("__exit__", leave, NULL),
