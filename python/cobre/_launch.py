@@ -141,7 +141,8 @@ class _Places:
         """On this machine only. Rank 0 inherits the socket, so that the port is known and taken before any rank starts."""
         import socket
 
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=socket.SOMAXCONN)
+        server = socket.create_server(("127.0.0.1", 0), backlog=socket.SOMAXCONN)
+        self._socket = socket.socket(fileno=_above_standard(server.detach()))
         self._socket.setblocking(False)
         self.listener = self._socket.fileno()
         self._base["COBRE_TCP_COORDINATOR"], port = self._socket.getsockname()
@@ -229,6 +230,18 @@ def _open_memory(name):
 def _open_process(pid):
     """A descriptor that is readable when the process has ended."""
     return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else _descriptor("syscall", 434, pid, 0)
+
+
+def _above_standard(descriptor):
+    """The same file as 3 or more. If this process has no stdin, stdout or stderr, a worker would take a lower one for it."""
+    if descriptor >= 3:
+        return descriptor
+    from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+    try:
+        return fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(descriptor)
 
 
 def _interpreter():
@@ -340,11 +353,7 @@ class _Job:
         self._lifeline, writer = map(self._own, os.pipe())
 
     def _own(self, descriptor):
-        if descriptor < 3:  # this process has no stdin, stdout or stderr; a worker shall not take this one for it
-            from fcntl import F_DUPFD_CLOEXEC, fcntl
-
-            low, descriptor = descriptor, fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-            os.close(low)
+        descriptor = _above_standard(descriptor)
         self._descriptors.append(descriptor)
         return descriptor
 

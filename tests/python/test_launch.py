@@ -438,18 +438,19 @@ def test_lambda_without_cloudpickle(monkeypatch):
         cobre.launch(lambda comm: 0, 2)
 
 
-def test_without_standard_streams(tmp_path):
+@pytest.mark.parametrize("backend", ["shm", "tcp"])
+def test_without_standard_streams(tmp_path, backend):
     """The lowest descriptors are free in a daemon."""
     script = """
         import os, sys
         for descriptor in range(3):
             os.close(descriptor)
         import cobre, launch_functions
-        result = cobre.launch(launch_functions.who, 2)
+        result = cobre.launch(launch_functions.who, 2, sys.argv[2])
         open(sys.argv[1], "w").write(repr(result))
     """
-    assert finish(start(sys.executable, write(tmp_path / "script.py", script), tmp_path / "said")) == (0, "", "")
-    assert (tmp_path / "said").read_text() == "(0, 2, 'shm', 2, ())"
+    assert finish(start(sys.executable, write(tmp_path / "script.py", script), tmp_path / "said", backend)) == (0, "", "")
+    assert (tmp_path / "said").read_text() == f"(0, 2, '{backend}', 2, ())"
 
 
 def test_children_of_nobody():
