@@ -102,6 +102,7 @@ class _Places:
         self.backend = self._choose(backend)
         self._base = _worker.without_job(os.environ)
         self._base["COBRE_COMM_BACKEND"] = self.backend
+        self._base.pop("PYTHONINSPECT", None)  # a worker ends when its work does
         if count > self.size - self.first:
             raise ValueError(
                 f"num_workers: ranks {self.first} to {self.first + count - 1} do not fit into COBRE_TCP_SIZE={self.size}"

@@ -349,6 +349,12 @@ def test_interpreter_options(tmp_path):
     assert finish(start(sys.executable, "-O", script, "a", "b")) == (0, SAYS.format(False), "")
 
 
+def test_interpreter_that_stays(tmp_path):
+    """PYTHONINSPECT is for the program, not for its workers."""
+    script = write(tmp_path / "script.py", SCRIPT)
+    assert finish(start(sys.executable, script, "a", "b", env=environment(PYTHONINSPECT="1"))) == (0, SAYS.format(True), "")
+
+
 def test_module(tmp_path):
     (tmp_path / "package").mkdir()
     write(tmp_path / "package" / "__init__.py", "")
