@@ -17,7 +17,7 @@ the workers.
 import os
 import select
 import sys
-from _signal import SIGKILL, SIGTERM
+from _signal import SIGINT, SIGKILL, SIGTERM, getsignal, signal
 from time import monotonic
 
 from . import _worker
@@ -46,8 +46,12 @@ def launch(function, num_workers, backend, args, *, all_results, start_method):
         )
     count = _check(function, num_workers, args, start_method)
     call, program = _pack(function, tuple(args))
-    places = _Places(backend, count)
-    job = _Job(_spawn if start_method == "spawn" else _fork_server)
+    with _Patience() as patience:
+        return _run(call, program, _Places(backend, count), count, patience, all_results, start_method)
+
+
+def _run(call, program, places, count, patience, all_results, start_method):
+    job = _Job(_spawn if start_method == "spawn" else _fork_server, patience)
     try:
         try:
             job.write_request((sys.argv, program, all_results), call)
@@ -58,8 +62,10 @@ def launch(function, num_workers, backend, args, *, all_results, start_method):
             if job.failed:
                 job.wait(_LAST_WORDS)
         finally:
-            job.end()
-            places.clean()
+            try:
+                job.end()
+            finally:
+                places.clean()
         if job.failed:
             raise job.error()
         results = [worker.load() for worker in (job.workers if all_results else job.workers[:1])]
@@ -87,6 +93,47 @@ def _check(function, num_workers, args, start_method):
     if num_workers.__index__() < 1:
         raise ValueError(f"num_workers: {num_workers} is less than 1")
     return num_workers.__index__()
+
+
+class _Patience:
+    """Holds Ctrl-C back, so that it never comes between the start of a process, or its end, and our knowing of it. Waits let it
+    in. Only the main thread has to do with this: Python runs no signal handlers in others."""
+
+    def __enter__(self):
+        self._held, self._lets_in = None, False
+        self._handler = getsignal(SIGINT)
+        if callable(self._handler):
+            try:
+                signal(SIGINT, self._handle)
+            except ValueError:  # not the main thread
+                self._handler = None
+        return self
+
+    def _handle(self, *signal_and_frame):
+        if not self._lets_in:
+            self._held = signal_and_frame
+            return
+        self._lets_in = False  # whatever is cleaned up when this raises
+        self._handler(*signal_and_frame)
+        self._lets_in = True
+
+    def _deliver(self):
+        held, self._held = self._held, None
+        if held:
+            self._handler(*held)
+
+    def call(self, wait, *arguments):
+        try:
+            self._lets_in = True
+            self._deliver()
+            return wait(*arguments)
+        finally:
+            self._lets_in = False
+
+    def __exit__(self, *error):
+        if callable(self._handler):
+            signal(SIGINT, self._handler)
+            self._deliver()
 
 
 # ---- Where the ranks find each other
@@ -343,11 +390,12 @@ def _fork_server(rank, index, environment, descriptors):
 class _Job:
     """The workers, and the files that connect them with this process."""
 
-    def __init__(self, start):
+    def __init__(self, start, patience):
         self._start = start
+        self._patience = patience
         self._descriptors = []
         self._running = {}  # by the descriptor that tells of their end
-        self._ending = False
+        self._ending = self._killed = False
         self.workers = []
         self.failed = []  # in the order of their ends, without those that failed because they were stopped
         self._request = self._own(_open_memory("cobre-request"))
@@ -380,7 +428,7 @@ class _Job:
             poll.register(descriptor, select.POLLIN)
         while self._running and not (until_failure and self.failed):
             left = None if deadline is None else max(0, deadline - monotonic()) * 1000
-            ended = poll.poll(left)
+            ended = poll.poll() if self._killed else self._patience.call(poll.poll, left)
             if not ended:
                 return
             for descriptor, _ in ended:
@@ -398,6 +446,7 @@ class _Job:
             self._signal(SIGTERM)
             self.wait(_TERM)
         finally:
+            self._killed = True
             self._signal(SIGKILL)
             self.wait()
 

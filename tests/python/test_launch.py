@@ -1,5 +1,6 @@
 """cobre.launch: functions in new processes, their results, and every way in which they fail."""
 
+import itertools
 import os
 import signal
 import socket
@@ -304,6 +305,40 @@ def test_signal_to_the_parent(tmp_path, number, start_method):
     finally:
         for pid in filter(is_alive, pids):
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
+def test_many_interrupts(start_method):
+    """Whenever they come, also while the workers of an interrupted launch end."""
+
+    def handle(number, frame):
+        while frame and frame.f_code is not cobre.launch.__code__:
+            frame = frame.f_back
+        if frame:
+            raise KeyboardInterrupt
+
+    def interrupt():
+        while not over.wait(next(pauses)):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    over = threading.Event()
+    pauses = itertools.cycle([0.001, 0.0005, 0.02, 0.0001, 0.0001, 0.1, 0.003, 0.0003, 0.05])
+    thread = threading.Thread(target=interrupt)
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        thread.start()
+        interrupts = 0
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            try:
+                cobre.launch(functions.who, 2, start_method=start_method)
+            except KeyboardInterrupt:
+                interrupts += 1
+        assert interrupts > 1
+    finally:
+        over.set()
+        thread.join()
+        signal.signal(signal.SIGINT, before)
 
 
 # ---- Programs
