@@ -47,30 +47,25 @@ def launch(function, num_workers, backend, args, *, all_results, start_method):
     count = _check(function, num_workers, args, start_method)
     call, program = _pack(function, tuple(args))
     with _Patience() as patience:
-        return _run(call, program, _Places(backend, count), count, patience, all_results, start_method)
-
-
-def _run(call, program, places, count, patience, all_results, start_method):
-    job = _Job(_spawn if start_method == "spawn" else _fork_server, patience)
-    try:
+        places = _Places(backend, count)
+        job = _Job(_spawn if start_method == "spawn" else _fork_server, patience)
         try:
-            job.write_request((sys.argv, program, all_results), call)
-            del call  # it can be large
-            for index in range(count):
-                job.start(places.first + index, index, places.environment(index), places.listener if index == 0 else None)
-            job.wait(until_failure=True)
-            if job.failed:
-                job.wait(_LAST_WORDS)
-        finally:
             try:
-                job.end()
+                job.write_request((sys.argv, program, all_results), call)
+                del call  # it can be large
+                for index in range(count):
+                    job.start(places.first + index, index, places.environment(index), places.listener if index == 0 else None)
+                job.wait(until_failure=True)
+                if job.failed:
+                    job.wait(_LAST_WORDS)
             finally:
-                places.clean()
-        if job.failed:
-            raise job.error()
-        results = [worker.load() for worker in (job.workers if all_results else job.workers[:1])]
-    finally:
-        job.close()
+                try:
+                    job.end()
+                finally:
+                    places.clean()
+            results = patience.call(job.results, all_results)
+        finally:
+            job.close()
     return results if all_results else results[0]
 
 
@@ -96,8 +91,8 @@ def _check(function, num_workers, args, start_method):
 
 
 class _Patience:
-    """Holds Ctrl-C back, so that it never comes between the start of a process, or its end, and our knowing of it. Waits let it
-    in. Only the main thread has to do with this: Python runs no signal handlers in others."""
+    """Holds Ctrl-C back, except in call(): it shall not come between the start or the end of a process and our note of it. This
+    is for the main thread. Others run no signal handlers."""
 
     def __enter__(self):
         self._held, self._lets_in = None, False
@@ -110,30 +105,31 @@ class _Patience:
         return self
 
     def _handle(self, *signal_and_frame):
-        if not self._lets_in:
+        if self._lets_in:
+            self._deliver(signal_and_frame)
+        else:
             self._held = signal_and_frame
-            return
-        self._lets_in = False  # whatever is cleaned up when this raises
+
+    def _deliver(self, signal_and_frame):
+        lets_in, self._lets_in, self._held = self._lets_in, False, None  # no other while this one is raised
         self._handler(*signal_and_frame)
-        self._lets_in = True
+        self._lets_in = lets_in
 
-    def _deliver(self):
-        held, self._held = self._held, None
-        if held:
-            self._handler(*held)
-
-    def call(self, wait, *arguments):
+    def call(self, function, *arguments):
+        """function(*arguments), which Ctrl-C may end."""
         try:
             self._lets_in = True
-            self._deliver()
-            return wait(*arguments)
+            if self._held:
+                self._deliver(self._held)
+            return function(*arguments)
         finally:
             self._lets_in = False
 
     def __exit__(self, *error):
         if callable(self._handler):
             signal(SIGINT, self._handler)
-            self._deliver()
+        if self._held:
+            self._deliver(self._held)
 
 
 # ---- Where the ranks find each other
@@ -459,7 +455,12 @@ class _Job:
             os.close(descriptor)
         self._descriptors.clear()
 
-    def error(self):
+    def results(self, of_all):
+        if self.failed:
+            raise self._error()
+        return [worker.load() for worker in (self.workers if of_all else self.workers[:1])]
+
+    def _error(self):
         """The first failure, or the one that it blames: a rank's death is often heard of from the others first."""
         failed = {worker.rank: worker for worker in self.failed}
         worker = self.failed[0]
@@ -483,9 +484,9 @@ class _Job:
         data, words, text, culprit = worker.load()
         try:
             inner = loads(data) if data else None
-        except Exception:
+        except (Exception, SystemExit):
             inner = None
         if not isinstance(inner, BaseException):
             inner = RuntimeError(f"{words} (this exception cannot be pickled)")
-        inner.__cause__ = _WorkerTraceback(text)
+        BaseException.__setattr__(inner, "__cause__", _WorkerTraceback(text))  # its class may refuse
         return inner, culprit

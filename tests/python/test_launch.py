@@ -249,7 +249,17 @@ def test_deaf_workers_are_killed():
     assert time.monotonic() - begin > 2  # it was asked first
 
 
-@pytest.mark.parametrize("how, words", [("raise_argued", "Argued: one and two"), ("raise_local", "Local: of a function")])
+def test_exception_without_attributes():
+    with pytest.raises(cobre.WorkerError) as caught:
+        cobre.launch(functions.fail, 2, args=(1, functions.raise_closed))
+    inner = caught.value.inner
+    assert type(inner) is functions.Closed and "raise_closed" in str(inner.__cause__)
+
+
+@pytest.mark.parametrize(
+    "how, words",
+    [("raise_argued", "Argued: one and two"), ("raise_local", "Local: of a function"), ("raise_exiting", "Exiting: at once")],
+)
 def test_exception_that_cannot_travel(how, words):
     with pytest.raises(cobre.WorkerError) as caught:
         cobre.launch(functions.fail, 2, args=(1, getattr(functions, how)))
