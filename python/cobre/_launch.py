@@ -365,7 +365,12 @@ def _spawn(rank, index, environment, descriptors):
     actions += [(os.POSIX_SPAWN_DUP2, descriptor, descriptor) for descriptor in descriptors]  # lets it be inherited
     command = [*_interpreter(), "-c", code]
     pid = os.posix_spawn(command[0], command, environment, file_actions=actions, setpgroup=0)
-    return _Spawned(rank, descriptors[1], pid)
+    try:
+        return _Spawned(rank, descriptors[1], pid)
+    except OSError:  # there are too many open files
+        os.kill(pid, SIGKILL)
+        os.waitpid(pid, 0)
+        raise
 
 
 def _fork_server(rank, index, environment, descriptors):

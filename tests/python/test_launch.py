@@ -1,5 +1,6 @@
 """cobre.launch: functions in new processes, their results, and every way in which they fail."""
 
+import errno
 import itertools
 import os
 import signal
@@ -265,6 +266,21 @@ def test_exception_that_cannot_travel(how, words):
         cobre.launch(functions.fail, 2, args=(1, getattr(functions, how)))
     inner = caught.value.inner
     assert type(inner) is RuntimeError and words in str(inner) and how in str(inner.__cause__)
+
+
+def test_too_many_open_files(monkeypatch):
+    """The second worker runs already when the parent has no descriptor left for it."""
+
+    def open_process(pid):
+        started.append(pid)
+        if len(started) == 2:
+            raise OSError(errno.EMFILE, "too many open files")
+        return os.pidfd_open(pid)
+
+    started = []
+    monkeypatch.setattr("cobre._launch._open_process", open_process)
+    with pytest.raises(OSError, match="too many open files"):
+        cobre.launch(functions.who, 3)
 
 
 @pytest.mark.parametrize("which, everything", [(0, False), (1, True)])
