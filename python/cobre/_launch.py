@@ -17,7 +17,7 @@ the workers.
 import os
 import select
 import sys
-from _signal import SIGKILL, SIGTERM
+from _signal import SIGINT, SIGKILL, SIGTERM, getsignal, signal
 from time import monotonic
 
 from . import _worker
@@ -47,25 +47,26 @@ def launch(function, num_workers, backend, args, *, all_results, start_method):
         )
     count = _check(function, num_workers, args, start_method)
     call, program = _pack(function, tuple(args))
-    places = _Places(backend, count)
-    job = _Job(_spawn if start_method == "spawn" else _fork_server)
-    try:
+    with _Patience() as patience:
+        places = _Places(backend, count)
+        job = _Job(_spawn if start_method == "spawn" else _fork_server, patience)
         try:
-            job.write_request((sys.argv, program, all_results), call)
-            del call  # it can be large
-            for index in range(count):
-                job.start(places.first + index, index, places.environment(index), places.listener if index == 0 else None)
-            job.wait(until_failure=True)
-            if job.failed:
-                job.wait(_LAST_WORDS)
+            try:
+                job.write_request((sys.argv, program, all_results), call)
+                del call  # it can be large
+                for index in range(count):
+                    job.start(places.first + index, index, places.environment(index), places.listener if index == 0 else None)
+                job.wait(until_failure=True)
+                if job.failed:
+                    job.wait(_LAST_WORDS)
+            finally:
+                try:
+                    job.end()
+                finally:
+                    places.clean()
+            results = patience.call(job.results, all_results)
         finally:
-            job.end()
-            places.clean()
-        if job.failed:
-            raise job.error()
-        results = [worker.load() for worker in (job.workers if all_results else job.workers[:1])]
-    finally:
-        job.close()
+            job.close()
     return results if all_results else results[0]
 
 
@@ -84,6 +85,48 @@ def _check(function, num_workers, args, start_method):
     return whole("num_workers", num_workers, 1, 2**31) or len(os.sched_getaffinity(0))
 
 
+class _Patience:
+    """Holds Ctrl-C back, except in call(): it shall not come between the start or the end of a process and our note of it. This
+    is for the main thread. Others run no signal handlers."""
+
+    def __enter__(self):
+        self._held, self._lets_in = None, False
+        self._handler = getsignal(SIGINT)
+        if callable(self._handler):
+            try:
+                signal(SIGINT, self._handle)
+            except ValueError:  # not the main thread
+                self._handler = None
+        return self
+
+    def _handle(self, *signal_and_frame):
+        if self._lets_in:
+            self._deliver(signal_and_frame)
+        else:
+            self._held = signal_and_frame
+
+    def _deliver(self, signal_and_frame):
+        lets_in, self._lets_in, self._held = self._lets_in, False, None  # no other while this one is raised
+        self._handler(*signal_and_frame)
+        self._lets_in = lets_in
+
+    def call(self, function, *arguments):
+        """function(*arguments), which Ctrl-C may end."""
+        try:
+            self._lets_in = True
+            if self._held:
+                self._deliver(self._held)
+            return function(*arguments)
+        finally:
+            self._lets_in = False
+
+    def __exit__(self, *error):
+        if callable(self._handler):
+            signal(SIGINT, self._handler)
+        if self._held:
+            self._deliver(self._held)
+
+
 # ---- Where the ranks find each other
 
 
@@ -97,6 +140,7 @@ class _Places:
         self.backend = self._choose(backend)
         self._base = _worker.without_job(os.environ)
         self._base["COBRE_COMM_BACKEND"] = self.backend
+        self._base.pop("PYTHONINSPECT", None)  # a worker ends when its work does
         if count > self.size - self.first:
             raise ValueError(
                 f"num_workers: ranks {self.first} to {self.first + count - 1} do not fit into COBRE_TCP_SIZE={self.size}"
@@ -136,7 +180,8 @@ class _Places:
         """On this machine only. Rank 0 inherits the socket, so that the port is known and taken before any rank starts."""
         import socket
 
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=socket.SOMAXCONN)
+        server = socket.create_server(("127.0.0.1", 0), backlog=socket.SOMAXCONN)
+        self._socket = socket.socket(fileno=_above_standard(server.detach()))
         self._socket.setblocking(False)
         self.listener = self._socket.fileno()
         self._base["COBRE_TCP_COORDINATOR"], port = self._socket.getsockname()
@@ -226,6 +271,18 @@ def _open_process(pid):
     return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else _descriptor("syscall", 434, pid, 0)
 
 
+def _above_standard(descriptor):
+    """The same file as 3 or more. If this process has no stdin, stdout or stderr, a worker would take a lower one for it."""
+    if descriptor >= 3:
+        return descriptor
+    from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+    try:
+        return fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(descriptor)
+
+
 def _interpreter():
     """The command of an interpreter that behaves as this one, up to -c."""
     if not sys.executable:
@@ -303,7 +360,12 @@ def _spawn(rank, index, environment, descriptors):
     actions += [(os.POSIX_SPAWN_DUP2, descriptor, descriptor) for descriptor in descriptors]  # lets it be inherited
     command = [*_interpreter(), "-c", code]
     pid = os.posix_spawn(command[0], command, environment, file_actions=actions, setpgroup=0)
-    return _Spawned(rank, descriptors[1], pid)
+    try:
+        return _Spawned(rank, descriptors[1], pid)
+    except OSError:  # there are too many open files
+        os.kill(pid, SIGKILL)
+        os.waitpid(pid, 0)
+        raise
 
 
 def _fork_server(rank, index, environment, descriptors):
@@ -324,22 +386,19 @@ def _fork_server(rank, index, environment, descriptors):
 class _Job:
     """The workers, and the files that connect them with this process."""
 
-    def __init__(self, start):
+    def __init__(self, start, patience):
         self._start = start
+        self._patience = patience
         self._descriptors = []
         self._running = {}  # by the descriptor that tells of their end
-        self._ending = False
+        self._ending = self._killed = False
         self.workers = []
         self.failed = []  # in the order of their ends, without those that failed because they were stopped
         self._request = self._own(_open_memory("cobre-request"))
         self._lifeline, writer = map(self._own, os.pipe())
 
     def _own(self, descriptor):
-        if descriptor < 3:  # this process has no stdin, stdout or stderr; a worker shall not take this one for it
-            from fcntl import F_DUPFD_CLOEXEC, fcntl
-
-            low, descriptor = descriptor, fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-            os.close(low)
+        descriptor = _above_standard(descriptor)
         self._descriptors.append(descriptor)
         return descriptor
 
@@ -365,7 +424,7 @@ class _Job:
             poll.register(descriptor, select.POLLIN)
         while self._running and not (until_failure and self.failed):
             left = None if deadline is None else max(0, deadline - monotonic()) * 1000
-            ended = poll.poll(left)
+            ended = poll.poll() if self._killed else self._patience.call(poll.poll, left)
             if not ended:
                 return
             for descriptor, _ in ended:
@@ -383,6 +442,7 @@ class _Job:
             self._signal(SIGTERM)
             self.wait(_TERM)
         finally:
+            self._killed = True
             self._signal(SIGKILL)
             self.wait()
 
@@ -395,7 +455,12 @@ class _Job:
             os.close(descriptor)
         self._descriptors.clear()
 
-    def error(self):
+    def results(self, of_all):
+        if self.failed:
+            raise self._error()
+        return [worker.load() for worker in (self.workers if of_all else self.workers[:1])]
+
+    def _error(self):
         """The first failure, or the one that it blames: a rank's death is often heard of from the others first."""
         failed = {worker.rank: worker for worker in self.failed}
         worker = self.failed[0]
@@ -419,9 +484,9 @@ class _Job:
         data, words, text, culprit = worker.load()
         try:
             inner = loads(data) if data else None
-        except Exception:
+        except (Exception, SystemExit):
             inner = None
         if not isinstance(inner, BaseException):
             inner = RuntimeError(f"{words} (this exception cannot be pickled)")
-        inner.__cause__ = _WorkerTraceback(text)
+        BaseException.__setattr__(inner, "__cause__", _WorkerTraceback(text))  # its class may refuse
         return inner, culprit

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 class Failure:
     def __init__(self, rank: int, error: Exception) -> None:
-        self.text = f"rank {rank} could not pickle its object: {type(error).__name__}: {error}"
+        try:
+            why = f"{type(error).__name__}: {error}"
+        except Exception:  # of its __str__
+            why = type(error).__name__
+        self.text = f"rank {rank} could not pickle its object: {why}"
 
 
 def _dump(rank: int, obj: object) -> tuple[list[memoryview], Exception | None]:

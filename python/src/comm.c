@@ -150,12 +150,13 @@ METHOD(split_local) {
 METHOD(abort_comm) {
     TAKE_HANDLE("_abort", 2, "code", "text", )
     (void)state;
-    long code = PyLong_AsLong(found[0]);
+    int overflow; /* then the code is -1 */
+    long code = PyLong_AsLongAndOverflow(found[0], &overflow);
     const char *text = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(found[1], NULL);
     if (!text)
         return NULL;
     if (code < 1 || code > 255) {
-        PyErr_Format(PyExc_ValueError, "code: %ld is not from 1 to 255", code);
+        PyErr_Format(PyExc_ValueError, "code: %R is not from 1 to 255", found[0]);
         return NULL;
     }
     cobre_abort(handle->busy ? NULL : open_comm_of(handle), (int)code, text);

@@ -95,8 +95,10 @@ static bool has_pointers(const char *format) {
 static cobre_type type_of(char kind, Py_ssize_t size) {
     if (strchr("bhilqn", kind))
         return size == 4 ? COBRE_I32 : size == 8 ? COBRE_I64 : (cobre_type)0;
-    if (strchr("BHILQN", kind))
-        return size == 1 ? COBRE_U8 : size == 4 ? COBRE_U32 : size == 8 ? COBRE_U64 : (cobre_type)0;
+    if (kind == 'B') /* ctypes calls a union so, whatever its size */
+        return size == 1 ? COBRE_U8 : (cobre_type)0;
+    if (strchr("HILQN", kind))
+        return size == 4 ? COBRE_U32 : size == 8 ? COBRE_U64 : (cobre_type)0;
     if (strchr("fdg", kind))
         return size == 4 ? COBRE_F32 : size == 8 ? COBRE_F64 : (cobre_type)0;
     return (cobre_type)0;

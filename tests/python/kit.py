@@ -20,7 +20,7 @@ class raises:
             raise AssertionError(f"no {self.kind}")
         if not isinstance(error, self.kind) or isinstance(error, SystemError):
             return False
-        assert self.text in str(error), f"{self.text!r} is not in {error!r}"
+        assert not self.text or self.text in str(error), f"{self.text!r} is not in {error!r}"
         return True
 
 

@@ -46,6 +46,31 @@ class Argued(Exception):
         super().__init__(f"{first} and {second}")
 
 
+class Closed(Exception):
+    """Takes no attributes, as a frozen dataclass."""
+
+    def __setattr__(self, name, value):
+        raise AttributeError(name)
+
+    def __reduce__(self):
+        return Closed, self.args
+
+
+class Exiting(Exception):
+    """Ends the program that unpickles it."""
+
+    def __reduce__(self):
+        return sys.exit, ("unpickled",)
+
+
+def raise_closed():
+    raise Closed("to attributes")
+
+
+def raise_exiting():
+    raise Exiting("at once")
+
+
 def raise_value_error():
     raise ValueError("a wrong value")
 

@@ -80,6 +80,10 @@ def shapes(comm):
         comm.allreduce(numpy.zeros(0))
 
 
+class Either(ctypes.Union):
+    _fields_ = [("number", ctypes.c_float)]
+
+
 def as_bytes(comm):
     """Elements that no reduction knows are carried, not reduced."""
     for name in (">f8", "i1", "i2", "?", "c16", "f2", "g", "S3", "U2", [("Ox", "i4"), ("b", ">f8")]):
@@ -95,6 +99,9 @@ def as_bytes(comm):
         with raises(TypeError, "cannot reduce"):
             comm.allreduce(mine)
     assert comm.allgatherv(memoryview(numpy.zeros(2, ">i4"))).nbytes == 8 * comm.size
+    either = (Either * 2)()
+    with raises(TypeError, "cannot reduce"):
+        comm.allreduce(either, out=either)
     assert comm.allgatherv(array.array("h", [comm.rank])).tolist() == list(range(comm.size))
     comm.broadcast(numpy.zeros(3, "V0"))
     with raises(cobre.ArgumentError):  # elements without bytes
@@ -234,6 +241,16 @@ class Stubborn:
         raise RuntimeError("not today")
 
 
+class Speechless(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class Silent:
+    def __reduce__(self):
+        raise Speechless
+
+
 class Traitor:
     """Can be pickled, but not unpickled."""
 
@@ -261,6 +278,8 @@ def objects(comm):
     for call in (comm.broadcast_object, comm.allgather_object):
         with raises(RuntimeError, "not today") if r == 0 else raises(pickle.PicklingError, "rank 0 could not pickle its object: RuntimeError: not today"):
             call(Stubborn() if r == 0 else big)
+        with raises(Speechless) if r == 0 else raises(pickle.PicklingError, "rank 0 could not pickle its object: Speechless"):
+            call(Silent() if r == 0 else big)
         with raises(Exception, "pickle"):
             call(lambda: 1)
     # One that cannot unpickle: only it fails.

@@ -42,6 +42,9 @@ def killed():
 def aborted():
     comm = cobre.Comm()
     if comm.rank == 0:
+        for code in (0, 256, -1, 2**80):
+            with raises(ValueError, f"code: {code} is not from 1 to 255"):
+                comm.abort("nothing", code)
         comm.abort("the tank \udc80 is empty\0", 7)
     fails_with(comm, "aborted", 0, "the tank", "is empty")
 

@@ -1,5 +1,7 @@
 """cobre.launch: functions in new processes, their results, and every way in which they fail."""
 
+import errno
+import itertools
 import os
 import signal
 import socket
@@ -249,12 +251,37 @@ def test_deaf_workers_are_killed():
     assert time.monotonic() - begin > 2  # it was asked first
 
 
-@pytest.mark.parametrize("how, words", [("raise_argued", "Argued: one and two"), ("raise_local", "Local: of a function")])
+def test_exception_without_attributes():
+    with pytest.raises(cobre.WorkerError) as caught:
+        cobre.launch(functions.fail, 2, args=(1, functions.raise_closed))
+    inner = caught.value.inner
+    assert type(inner) is functions.Closed and "raise_closed" in str(inner.__cause__)
+
+
+@pytest.mark.parametrize(
+    "how, words",
+    [("raise_argued", "Argued: one and two"), ("raise_local", "Local: of a function"), ("raise_exiting", "Exiting: at once")],
+)
 def test_exception_that_cannot_travel(how, words):
     with pytest.raises(cobre.WorkerError) as caught:
         cobre.launch(functions.fail, 2, args=(1, getattr(functions, how)))
     inner = caught.value.inner
     assert type(inner) is RuntimeError and words in str(inner) and how in str(inner.__cause__)
+
+
+def test_too_many_open_files(monkeypatch):
+    """The second worker runs already when the parent has no descriptor left for it."""
+
+    def open_process(pid):
+        started.append(pid)
+        if len(started) == 2:
+            raise OSError(errno.EMFILE, "too many open files")
+        return os.pidfd_open(pid)
+
+    started = []
+    monkeypatch.setattr("cobre._launch._open_process", open_process)
+    with pytest.raises(OSError, match="too many open files"):
+        cobre.launch(functions.who, 3)
 
 
 @pytest.mark.parametrize("which, everything", [(0, False), (1, True)])
@@ -307,6 +334,40 @@ def test_signal_to_the_parent(tmp_path, number, start_method):
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
+def test_many_interrupts(start_method):
+    """Whenever they come, also while the workers of an interrupted launch end."""
+
+    def handle(number, frame):
+        while frame and frame.f_code is not cobre.launch.__code__:
+            frame = frame.f_back
+        if frame:
+            raise KeyboardInterrupt
+
+    def interrupt():
+        while not over.wait(next(pauses)):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    over = threading.Event()
+    pauses = itertools.cycle([0.001, 0.0005, 0.02, 0.0001, 0.0001, 0.1, 0.003, 0.0003, 0.05])
+    thread = threading.Thread(target=interrupt)
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        thread.start()
+        interrupts = 0
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            try:
+                cobre.launch(functions.who, 2, start_method=start_method)
+            except KeyboardInterrupt:
+                interrupts += 1
+        assert interrupts > 1
+    finally:
+        over.set()
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+
+
 # ---- Programs
 
 
@@ -348,6 +409,12 @@ def test_script(tmp_path):
 def test_interpreter_options(tmp_path):
     script = write(tmp_path / "script.py", SCRIPT)
     assert finish(start(sys.executable, "-O", script, "a", "b")) == (0, SAYS.format(False), "")
+
+
+def test_interpreter_that_stays(tmp_path):
+    """PYTHONINSPECT is for the program, not for its workers."""
+    script = write(tmp_path / "script.py", SCRIPT)
+    assert finish(start(sys.executable, script, "a", "b", env=environment(PYTHONINSPECT="1"))) == (0, SAYS.format(True), "")
 
 
 def test_module(tmp_path):
@@ -439,18 +506,19 @@ def test_lambda_without_cloudpickle(monkeypatch):
         cobre.launch(lambda comm: 0, 2)
 
 
-def test_without_standard_streams(tmp_path):
+@pytest.mark.parametrize("backend", ["shm", "tcp"])
+def test_without_standard_streams(tmp_path, backend):
     """The lowest descriptors are free in a daemon."""
     script = """
         import os, sys
         for descriptor in range(3):
             os.close(descriptor)
         import cobre, launch_functions
-        result = cobre.launch(launch_functions.who, 2)
+        result = cobre.launch(launch_functions.who, 2, sys.argv[2])
         open(sys.argv[1], "w").write(repr(result))
     """
-    assert finish(start(sys.executable, write(tmp_path / "script.py", script), tmp_path / "said")) == (0, "", "")
-    assert (tmp_path / "said").read_text() == "(0, 2, 'shm', 2, ())"
+    assert finish(start(sys.executable, write(tmp_path / "script.py", script), tmp_path / "said", backend)) == (0, "", "")
+    assert (tmp_path / "said").read_text() == f"(0, 2, '{backend}', 2, ())"
 
 
 def test_children_of_nobody():
