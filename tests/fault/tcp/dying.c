@@ -8,36 +8,41 @@ static uint16_t port(void) {
     return plan.config[0].tcp_port;
 }
 
-/* Rank 3 of 4 never comes, rank 1 waits for the table and is killed. */
+/* Of 4 ranks: rank 0, and those from `first` to 2, which have joined and wait for the table. Rank 3 never comes. */
+static void gather_some(job *j, size_t first) {
+    make_plan(4, "secret");
+    start_coordinator(j, 4);
+    for (size_t r = first; r < 3; r++) {
+        start_rank(j, r, join);
+        await(j, r, "joined");
+    }
+}
+
+/* The rank that is left of 0 and 1, and rank 2, are told at once. */
+static void must_hear_of(job *j, size_t left, const char *dead, double since) {
+    must_come_within(j, must_refuse(j, left, dead, "died"), since, PROMISE);
+    must_come_within(j, must_refuse(j, 2, dead, "died"), since, PROMISE);
+}
+
 static void killed_worker(void) {
     job j;
-    make_plan(4, "secret");
-    start_coordinator(&j, 4);
-    for (size_t r = 1; r < 3; r++) {
-        start_rank(&j, r, join);
-        await(&j, r, "joined");
-    }
+    gather_some(&j, 1);
     double since = kill_rank(&j, 1);
-    must_come_within(&j, must_refuse(&j, 0, "rank 1 of 4", "died"), since, PROMISE);
-    must_come_within(&j, must_refuse(&j, 2, "rank 1 of 4", "died"), since, PROMISE);
+    must_hear_of(&j, 0, "rank 1 of 4", since);
     end_job(&j);
 }
 
 /* After its data connection, and before the control connection. */
 static void gone_after_data(void) {
     job j;
-    make_plan(4, "secret");
-    start_coordinator(&j, 4);
-    start_rank(&j, 2, join);
-    await(&j, 2, "joined");
+    gather_some(&j, 2);
     int fd = dial("127.0.0.1", port());
     cb_hello hello = make_hello(CB_DATA, 1, 4);
     cb_reply reply;
     CHECK(shake_hands(fd, &hello, "secret", &reply) && reply.type == CB_WELCOME);
     double since = mark_time(&j);
     close(fd);
-    must_come_within(&j, must_refuse(&j, 0, "rank 1 of 4", "died"), since, PROMISE);
-    must_come_within(&j, must_refuse(&j, 2, "rank 1 of 4", "died"), since, PROMISE);
+    must_hear_of(&j, 0, "rank 1 of 4", since);
     end_job(&j);
 }
 
@@ -45,15 +50,11 @@ static void gone_after_data(void) {
 static void gone_after_control(void) {
     for (size_t which = 0; which < 2; which++) {
         job j;
-        make_plan(4, "secret");
-        start_coordinator(&j, 4);
-        start_rank(&j, 2, join);
-        await(&j, 2, "joined");
+        gather_some(&j, 2);
         struct member member = sneak_in(port(), 1, 4, "secret", 0);
         double since = mark_time(&j);
         close(which ? member.control : member.data);
-        must_come_within(&j, must_refuse(&j, 0, "rank 1 of 4", "died"), since, PROMISE);
-        must_come_within(&j, must_refuse(&j, 2, "rank 1 of 4", "died"), since, PROMISE);
+        must_hear_of(&j, 0, "rank 1 of 4", since);
         close(which ? member.data : member.control);
         end_job(&j);
     }
@@ -99,15 +100,9 @@ static void gone_before_ring_last(void) {
 
 static void killed_coordinator(void) {
     job j;
-    make_plan(4, "secret");
-    start_coordinator(&j, 4);
-    for (size_t r = 1; r < 3; r++) {
-        start_rank(&j, r, join);
-        await(&j, r, "joined");
-    }
+    gather_some(&j, 1);
     double since = kill_rank(&j, 0);
-    must_come_within(&j, must_refuse(&j, 1, "rank 0", "died"), since, PROMISE);
-    must_come_within(&j, must_refuse(&j, 2, "rank 0", "died"), since, PROMISE);
+    must_hear_of(&j, 1, "rank 0", since);
     end_job(&j);
 }
 
