@@ -8,7 +8,6 @@ Each comparison is made in turns within one run; a ratio is the median over the 
 
 import argparse
 import compileall
-import json
 import multiprocessing
 import os
 import subprocess
@@ -17,7 +16,7 @@ from statistics import median
 from time import perf_counter
 
 from jobs import Job, JobFailed, wait_for_peace
-from report import time_text, what_text
+from report import end_part, time_text, what_text
 from settings import AS_ROOT, SWAP, Programs, Setting, Work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -183,12 +182,7 @@ def main():
     os.environ["PYTHONPATH"] = package
     sys.path.insert(0, package)
     found = {"calls": by_calls(options), "starts": by_starts(options), "memory": by_memory()}
-    print("\ngoals of the Python package")
-    for met, text in goals(found):
-        print(f"  {'met' if met else 'NOT MET':9}{text}")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(found, file, indent=4)
+    end_part("the Python package", goals(found), found, options.json)
 
 
 if __name__ == "__main__":

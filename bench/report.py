@@ -193,3 +193,13 @@ def write_json(results, verdicts, path):
     }
     with open(path, "w") as file:
         json.dump(whole, file, indent=1)
+
+
+def end_part(whose, goals, found, path):
+    """The end of a part with goals of its own: whether each (met, text) is met, and all figures to `path`, if there is one."""
+    print(f"\ngoals of {whose}")
+    for met, text in goals:
+        print(f"  {'met' if met else 'NOT MET':9}{text}")
+    if path:
+        with open(path, "w") as file:
+            json.dump(found, file, indent=4)

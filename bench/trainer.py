@@ -13,6 +13,8 @@ import statistics
 import subprocess
 import sys
 
+from report import end_part
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASE = os.path.join(HERE, "..", "cases", "brazil60")
 
@@ -89,19 +91,15 @@ def main():
     print("\ntraining: the Brazilian case of 60 stages and 82 outcomes")
     found = {"solver": outside_solver(options), "ranks": by_ranks(options), "memory": by_memory(options)}
     share, ranks = found["solver"]["share"], found["ranks"]
-    print("\ngoals of the trainer")
-    for met, text in (
+    goals = (
         (share <= 1 / 6, f"a training on one rank <= 1.2x of its LP solver's time: {1 / (1 - share):.2f}x; "
                          f"{share:.1%} of its time are outside the solver"),
         (ranks["faster"] >= 1.85, f"2 ranks >= 1.85x as fast as one: {ranks['faster']:.2f}x, best time by best time "
                                   f"{ranks['best']:.2f}x; the LPs' shares allow {ranks['at_most']:.2f}x"),
         (ranks["collectives"] < 0.01, f"collectives < 1 % of the time: {ranks['collectives']:.2%}"),
         (found["memory"], "cuts and openings take the same memory with 1, 2 and 4 ranks"),
-    ):
-        print(f"  {'met' if met else 'NOT MET':9}{text}")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(found, file, indent=4)
+    )
+    end_part("the trainer", goals, found, options.json)
 
 
 if __name__ == "__main__":
