@@ -129,10 +129,10 @@ static cb_lp_outcome timed_solve(cb_lp *lp, int effort) {
     return outcome;
 }
 
-cobre_sddp_status __real_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen);
-cobre_sddp_status __wrap_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen);
-cobre_sddp_status __wrap_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen) {
-    cobre_sddp_status status = __real_cb_lp_choose(name, rows, chosen);
+cobre_status __real_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen);
+cobre_status __wrap_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen);
+cobre_status __wrap_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen) {
+    cobre_status status = __real_cb_lp_choose(name, rows, chosen);
     if (status)
         return status;
     solver = *chosen;
@@ -146,13 +146,13 @@ cobre_sddp_status __wrap_cb_lp_choose(const char *name, int rows, const cb_lp_so
     timed.start = timed_start;
     timed.solve = timed_solve;
     *chosen = &timed;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static void must(cobre_sddp_status status) {
+static void must(cobre_status status) {
     if (!status)
         return;
-    fprintf(stderr, "trainer: %s\n", cobre_sddp_last_error()->message);
+    fprintf(stderr, "trainer: %s\n", cobre_last_error()->message);
     exit(1);
 }
 
@@ -163,9 +163,9 @@ static void must_meet(cobre_status status) {
     exit(1);
 }
 
-static void account_for_time(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_options *options) {
+static void account_for_time(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
     cobre_sddp_policy *policy;
-    cobre_sddp_result result;
+    cobre_sddp_training result;
     must_meet(__real_cobre_barrier(comm));
     spans = 0;
     note(now(), COBRE_OK); /* where the work begins */
@@ -198,9 +198,9 @@ int main(int argc, char **argv) {
         fputs("usage: trainer CASE ITERATIONS PASSES; trainer.py starts it\n", stderr);
         return 2;
     }
-    cobre_sddp_options options = {.struct_size = sizeof options,
-                                  .iterations = strtoull(argv[2], NULL, 10),
-                                  .forward_passes = strtoull(argv[3], NULL, 10)};
+    cobre_sddp_train_options options = {.struct_size = sizeof options,
+                                        .iterations = strtoull(argv[2], NULL, 10),
+                                        .forward_passes = strtoull(argv[3], NULL, 10)};
     must_meet(cobre_comm_open(NULL, &comm));
     must(cobre_sddp_load(comm, argv[1], NULL, &problem));
     account_for_time(comm, problem, &options);

@@ -43,19 +43,33 @@
 extern "C" {
 #endif
 
-/* X(code, name): the kinds of error. The first six concern communication, the rest the choice of a backend. */
-#define COBRE_STATUS_MAP(X)                                                                                            \
-    X(OK, "Ok")                                      /* success */                                                     \
-    X(COLLECTIVE_FAILED, "CollectiveFailed")         /* a collective operation failed; the communicator is broken */   \
-    X(INVALID_BUFFER_SIZE, "InvalidBufferSize")      /* a count or buffer size does not fit the call */                \
-    X(INVALID_ROOT, "InvalidRoot")                   /* the root is not a rank of the communicator */                  \
-    X(INVALID_ARGUMENT, "InvalidArgument")           /* an argument is not valid */                                    \
-    X(INVALID_COMMUNICATOR, "InvalidCommunicator")   /* the handle cannot be used */                                   \
-    X(ALLOCATION_FAILED, "AllocationFailed")         /* there is not enough memory */                                  \
+/* X(code, name): the kinds of error, in three families: communication, the choice of a backend, planning (sddp.h). */
+#define COBRE_COMMUNICATION_STATUS_MAP(X)                                                                              \
+    X(COLLECTIVE_FAILED, "CollectiveFailed")       /* a collective operation failed; the communicator is broken */     \
+    X(INVALID_BUFFER_SIZE, "InvalidBufferSize")    /* a count or buffer size does not fit the call */                  \
+    X(INVALID_ROOT, "InvalidRoot")                 /* the root is not a rank of the communicator */                    \
+    X(INVALID_ARGUMENT, "InvalidArgument")         /* an argument is not valid */                                      \
+    X(INVALID_COMMUNICATOR, "InvalidCommunicator") /* the handle cannot be used */                                     \
+    X(ALLOCATION_FAILED, "AllocationFailed")       /* there is not enough memory */
+
+#define COBRE_SELECTION_STATUS_MAP(X)                                                                                  \
     X(BACKEND_NOT_AVAILABLE, "BackendNotAvailable")  /* the backend is not in this build */                            \
     X(INVALID_BACKEND, "InvalidBackend")             /* no backend has this name */                                    \
     X(INITIALIZATION_FAILED, "InitializationFailed") /* the backend could not start */                                 \
     X(MISSING_CONFIGURATION, "MissingConfiguration") /* the backend needs settings that are not there */
+
+#define COBRE_PLANNING_STATUS_MAP(X)                                                                                   \
+    X(INVALID_CASE, "InvalidCase")                /* the case has errors */                                            \
+    X(INVALID_POLICY, "InvalidPolicy")            /* the policy file is damaged or belongs to another problem */       \
+    X(FILE_FAILED, "FileFailed")                  /* a file could not be read or written */                            \
+    X(SOLVER_NOT_AVAILABLE, "SolverNotAvailable") /* there is no such LP solver here */                                \
+    X(LP_FAILED, "LpFailed")                      /* a stage problem has no solution */
+
+#define COBRE_STATUS_MAP(X)                                                                                            \
+    X(OK, "Ok")                                                                                                        \
+    COBRE_COMMUNICATION_STATUS_MAP(X)                                                                                  \
+    COBRE_SELECTION_STATUS_MAP(X)                                                                                      \
+    COBRE_PLANNING_STATUS_MAP(X)
 
 typedef enum {
 #define COBRE_STATUS_ENUM(code, name) COBRE_##code,
@@ -105,15 +119,18 @@ typedef struct cobre_comm cobre_comm;     /* messages among ranks */
 typedef struct cobre_region cobre_region; /* lasting memory, one block for the ranks of a node */
 typedef struct cobre_memory cobre_memory; /* a region's memory in this process, apart from the region */
 
-/* Everything known about a failure. Fields that do not apply are 0, empty, or COBRE_NO_RANK. */
+/* Everything known about a failure, of communication or of planning. Fields that do not apply are 0, empty, or
+ * COBRE_NO_RANK. */
 typedef struct {
+    size_t
+        struct_size; /* sizeof(cobre_error) of the library, or of the program that makes one; 0 is that of version 1 */
     cobre_status status;
     cobre_cause cause;         /* CollectiveFailed, and InitializationFailed because of another rank */
     cobre_backend backend;     /* of the communicator, or the one that was being opened */
-    char operation[24];        /* the call: "allreduce", "open", ... */
+    char operation[24];        /* the call: "allreduce", "open", "train", ... */
     uint64_t sequence;         /* CollectiveFailed: number of the collective on its communicator, from 1 */
     size_t rank;               /* the rank that reports this */
-    size_t culprit;            /* with a cause: the rank that died, left, differs, ... */
+    size_t culprit;            /* the rank that died, left, differs, ...; planning: the first rank that failed */
     int64_t culprit_pid;       /* its process, 0 if not known */
     int os_error;              /* errno */
     int mpi_error;             /* MPI error code */
@@ -121,14 +138,17 @@ typedef struct {
                                   AllocationFailed: bytes asked for, bytes there are */
     char subject[64];          /* InvalidArgument: which one; backend errors: the name asked for */
     char list[256];       /* MissingConfiguration: the variables; InvalidBackend, BackendNotAvailable: what there is */
-    char message[1024];   /* what happened and where, one line */
+    char file[512];       /* planning: the case, policy or .lp file it is about */
+    size_t line;          /* in that file, 0 if not known */
+    char message[2048];   /* what happened and where, one line */
     char suggestion[512]; /* what to do about it */
 } cobre_error;
 
 /* How to open a communicator. Zero means: default. A program that passes one of these does not read the COBRE_
- * variables; only COBRE_AUTO then looks at the environment, for the signs of an MPI launcher. */
+ * variables; only COBRE_AUTO then looks at the environment, for the signs of an MPI launcher. The struct and its strings
+ * are read during cobre_comm_open only. */
 typedef struct {
-    size_t struct_size;          /* sizeof(cobre_config); lets the struct grow */
+    size_t struct_size;          /* sizeof(cobre_config), so that the struct can grow; 0 is that of version 1 */
     cobre_backend backend;       /* COBRE_AUTO: mpi if launched by one, else tcp, shm, local by what is set below */
     size_t rank, size;           /* shm, tcp: this rank, number of ranks (shm: at most 1024) */
     const char *shm_name;        /* shm: "/name", the same on all ranks */
@@ -201,7 +221,7 @@ COBRE_API cobre_status cobre_barrier(cobre_comm *comm);
 
 /* A shared region is one page-aligned, zeroed block for all ranks of a node. On backends without shared memory each
  * rank has a block of its own and is its own node, so the same program is right: fill by node rank, never by job rank.
- */
+ * A region is truly shared if, and only if, cobre_node_size(comm) > 1. */
 
 enum {
     COBRE_REGION_INTERLEAVE = 1u /* spread the pages over the NUMA nodes instead of by the ranks' slices */
@@ -277,7 +297,11 @@ COBRE_API double cobre_exact_round(const cobre_exact *sum);
 /* The last failure on this thread, until its next failing call; never NULL (status COBRE_OK when there was none). */
 COBRE_API const cobre_error *cobre_last_error(void);
 
-/* Writes the error as one JSON object {"kind", "message", "context", "suggestion"} into buf, always terminated when
+/* Makes *error this thread's last error, and returns its status: for libraries that are built on this one and report as
+ * it does. error must not be NULL. */
+COBRE_API cobre_status cobre_set_error(const cobre_error *error);
+
+/* Writes the error (NULL: the last one) as one JSON object {"kind", "message", "context", "suggestion"} into buf, always terminated when
  * len > 0. Returns the length of the whole text as snprintf does: >= len means it was cut. */
 COBRE_API size_t cobre_error_json(const cobre_error *error, char *buf, size_t len);
 

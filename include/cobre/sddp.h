@@ -1,7 +1,7 @@
 /* cobre/sddp.h: multistage stochastic linear programs, solved by stochastic dual dynamic programming.
  *
- *     cobre_comm *comm; cobre_sddp_problem *problem; cobre_sddp_policy *policy; cobre_sddp_result result;
- *     cobre_sddp_options options = {.struct_size = sizeof options, .iterations = 100};
+ *     cobre_comm *comm; cobre_sddp_problem *problem; cobre_sddp_policy *policy; cobre_sddp_training result;
+ *     cobre_sddp_train_options options = {.struct_size = sizeof options, .iterations = 100};
  *     cobre_comm_open(NULL, &comm);
  *     cobre_sddp_load(comm, "case.sof.json", NULL, &problem);
  *     cobre_sddp_train(comm, problem, &options, &policy, &result);
@@ -10,9 +10,9 @@
  *     cobre_sddp_policy_free(&policy); cobre_sddp_problem_free(&problem); cobre_comm_free(&comm);
  *
  * Rules that hold for every call:
- *   - It returns a status, 0 is success; after a failure cobre_sddp_last_error() of the same thread says what, where and
+ *   - It returns a status, 0 is success; after a failure cobre_last_error() of the same thread says what, where and
  *     what to do. "Collective" means as in comm.h: every rank of the communicator calls it, with equal arguments. What
- *     fails on one rank fails on all of them, with the error of the first that failed; COBRE_SDDP_COMMUNICATION_FAILED
+ *     fails on one rank fails on all of them, with the error of the first that failed; COBRE_COLLECTIVE_FAILED
  *     is as in comm.h.
  *   - Bounds, cuts, policy bytes and simulated costs do not depend on the number of ranks or the backend. They depend on
  *     the problem, the options that say so, the solver and its version.
@@ -27,35 +27,6 @@
 extern "C" {
 #endif
 
-/* X(code, name) */
-#define COBRE_SDDP_STATUS_MAP(X)                                                                                       \
-    X(OK, "Ok")                                    /* success */                                                       \
-    X(INVALID_ARGUMENT, "InvalidArgument")         /* an argument or option is not valid */                            \
-    X(INVALID_CASE, "InvalidCase")                 /* the case has errors */                                           \
-    X(INVALID_POLICY, "InvalidPolicy")             /* the policy file is damaged or belongs to another problem */      \
-    X(FILE_FAILED, "FileFailed")                   /* a file could not be read or written */                           \
-    X(SOLVER_NOT_AVAILABLE, "SolverNotAvailable")  /* the LP solver is not in this build */                            \
-    X(LP_FAILED, "LpFailed")                       /* a stage problem has no solution */                               \
-    X(COMMUNICATION_FAILED, "CommunicationFailed") /* a collective failed; see cobre_last_error */                     \
-    X(OUT_OF_MEMORY, "OutOfMemory")                /* there is not enough memory */
-
-typedef enum {
-#define COBRE_SDDP_STATUS_ENUM(code, name) COBRE_SDDP_##code,
-    COBRE_SDDP_STATUS_MAP(COBRE_SDDP_STATUS_ENUM)
-#undef COBRE_SDDP_STATUS_ENUM
-} cobre_sddp_status;
-
-typedef struct {
-    cobre_sddp_status status;
-    char file[512];       /* the case, policy or .lp file it is about; empty if none */
-    size_t line;          /* in that file, 0 if not known */
-    char message[2048];   /* what happened and where, one line */
-    char suggestion[512]; /* what to do about it */
-} cobre_sddp_error;
-
-COBRE_API const cobre_sddp_error *cobre_sddp_last_error(void); /* never NULL; of this thread */
-COBRE_API const char *cobre_sddp_status_name(cobre_sddp_status status);
-
 typedef struct cobre_sddp_problem cobre_sddp_problem; /* a policy graph of linear programs */
 typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where each LP starts from */
 
@@ -64,6 +35,7 @@ typedef struct {
     const char *file;
     size_t line; /* 0 if not known */
     const char *place, *message;
+    const char *suggestion; /* what to do about it; may be "" */
 } cobre_sddp_issue;
 
 typedef struct {
@@ -77,30 +49,31 @@ typedef struct {
 } cobre_sddp_load_options;
 
 /* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Every rank reads it; the
- * ranks of a node share the opening tree. Collective, blocks. On COBRE_SDDP_INVALID_CASE every error has been passed to
+ * ranks of a node share the opening tree. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to
  * `issue`, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
-COBRE_API cobre_sddp_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
-                                            cobre_sddp_problem **problem);
+COBRE_API cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
+                                       cobre_sddp_problem **problem);
 COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collective; sets NULL; accepts NULL */
 
 /* What a problem consists of. Names belong to the problem. */
 COBRE_API const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem);
 COBRE_API const char *cobre_sddp_problem_contents(const cobre_sddp_problem *problem); /* "4 hydros, ..."; may be "" */
-COBRE_API bool cobre_sddp_maximises(const cobre_sddp_problem *problem);
-COBRE_API size_t cobre_sddp_states(const cobre_sddp_problem *problem);
-COBRE_API const char *cobre_sddp_state_name(const cobre_sddp_problem *problem, size_t state);
-COBRE_API size_t cobre_sddp_nodes(const cobre_sddp_problem *problem);
-COBRE_API const char *cobre_sddp_node_name(const cobre_sddp_problem *problem, size_t node);
-COBRE_API size_t cobre_sddp_node_stage(const cobre_sddp_problem *problem, size_t node); /* from 1; for reports */
-COBRE_API size_t cobre_sddp_columns(const cobre_sddp_problem *problem, size_t node);
-COBRE_API const char *cobre_sddp_column_name(const cobre_sddp_problem *problem, size_t node, size_t column);
-COBRE_API size_t cobre_sddp_rows(const cobre_sddp_problem *problem, size_t node);
-COBRE_API const char *cobre_sddp_row_name(const cobre_sddp_problem *problem, size_t node, size_t row);
-COBRE_API size_t cobre_sddp_randoms(const cobre_sddp_problem *problem, size_t node);
-COBRE_API const char *cobre_sddp_random_name(const cobre_sddp_problem *problem, size_t node, size_t random);
-COBRE_API size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node);
-COBRE_API bool cobre_sddp_has_noise_model(const cobre_sddp_problem *problem); /* of any node */
-COBRE_API bool cobre_sddp_averse(const cobre_sddp_problem *problem);          /* it has a risk measure of its own */
+COBRE_API bool cobre_sddp_problem_maximises(const cobre_sddp_problem *problem);
+COBRE_API size_t cobre_sddp_problem_states(const cobre_sddp_problem *problem);
+COBRE_API const char *cobre_sddp_problem_state_name(const cobre_sddp_problem *problem, size_t state);
+COBRE_API size_t cobre_sddp_problem_nodes(const cobre_sddp_problem *problem);
+COBRE_API const char *cobre_sddp_problem_node_name(const cobre_sddp_problem *problem, size_t node);
+COBRE_API size_t cobre_sddp_problem_node_stage(const cobre_sddp_problem *problem,
+                                               size_t node); /* from 1; for reports */
+COBRE_API size_t cobre_sddp_problem_columns(const cobre_sddp_problem *problem, size_t node);
+COBRE_API const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, size_t node, size_t column);
+COBRE_API size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node);
+COBRE_API const char *cobre_sddp_problem_row_name(const cobre_sddp_problem *problem, size_t node, size_t row);
+COBRE_API size_t cobre_sddp_problem_randoms(const cobre_sddp_problem *problem, size_t node);
+COBRE_API const char *cobre_sddp_problem_random_name(const cobre_sddp_problem *problem, size_t node, size_t random);
+COBRE_API size_t cobre_sddp_problem_outcomes(const cobre_sddp_problem *problem, size_t node);
+COBRE_API bool cobre_sddp_problem_has_noise_model(const cobre_sddp_problem *problem); /* of any node */
+COBRE_API bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem); /* it has a risk measure of its own */
 
 /* LP solvers of this build, by name, best first; NULL after the last. */
 COBRE_API const char *cobre_sddp_solver(size_t index);
@@ -173,27 +146,27 @@ typedef struct {
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
     void *arg;
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
-} cobre_sddp_options;
+} cobre_sddp_train_options;
 
 typedef struct {
     cobre_sddp_stop stop;
     cobre_sddp_progress last;
     cobre_sddp_times times;
     uint64_t iterations; /* done in all */
-} cobre_sddp_result;
+} cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
  * *policy is NULL; a checkpoint that was written stays. */
-COBRE_API cobre_sddp_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem,
-                                             const cobre_sddp_options *options, cobre_sddp_policy **policy,
-                                             cobre_sddp_result *result);
+COBRE_API cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem,
+                                        const cobre_sddp_train_options *options, cobre_sddp_policy **policy,
+                                        cobre_sddp_training *result);
 
 /* The policy file is also the checkpoint: cuts, where each LP starts from, the trace of bounds. It holds no time, host,
  * backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads; collective.
  * The file must belong to the problem. */
-COBRE_API cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
-COBRE_API cobre_sddp_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
-                                                   cobre_sddp_policy **policy);
+COBRE_API cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
+COBRE_API cobre_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
+                                              cobre_sddp_policy **policy);
 COBRE_API void cobre_sddp_policy_free(cobre_sddp_policy **policy); /* collective; sets NULL; accepts NULL */
 
 /* What a policy holds. Cut c says: future cost of `node` (of `outcome` of `node`, for multi-cuts; else outcome is
@@ -205,12 +178,12 @@ typedef struct {
     const double *slopes; /* valid until the next call */
 } cobre_sddp_cut;
 
-COBRE_API uint64_t cobre_sddp_cuts(const cobre_sddp_policy *policy);
-COBRE_API cobre_sddp_cut cobre_sddp_get_cut(const cobre_sddp_policy *policy, uint64_t cut);
-COBRE_API uint64_t cobre_sddp_iterations(const cobre_sddp_policy *policy);
+COBRE_API uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy);
+COBRE_API cobre_sddp_cut cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t cut);
+COBRE_API uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy);
 COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);
 COBRE_API uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy);
-COBRE_API double cobre_sddp_bound(const cobre_sddp_policy *policy); /* of the last iteration */
+COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy); /* of the last iteration */
 
 /* Trained with a risk measure: then the mean of simulated costs is no bound, and its distance from `bound` no gap. */
 COBRE_API bool cobre_sddp_policy_averse(const cobre_sddp_policy *policy);
@@ -222,10 +195,10 @@ typedef struct {
     double stage_cost;                  /* without future cost, not discounted */
     double future_cost;                 /* the policy's estimate */
     double discount;                    /* what a cost of this stage is worth at the start */
-    const double *noise;                /* cobre_sddp_randoms of them */
-    const double *state_in, *state_out; /* cobre_sddp_states */
-    const double *columns;              /* values, cobre_sddp_columns */
-    const double *row_duals;            /* cobre_sddp_rows: change of cost for one more unit of the right-hand side */
+    const double *noise;                /* cobre_sddp_problem_randoms of them */
+    const double *state_in, *state_out; /* cobre_sddp_problem_states */
+    const double *columns;              /* values, cobre_sddp_problem_columns */
+    const double *row_duals; /* cobre_sddp_problem_rows: change of cost for one more unit of the right-hand side */
 } cobre_sddp_stage;
 
 typedef enum {
@@ -254,9 +227,8 @@ typedef struct {
 } cobre_sddp_simulation;
 
 /* Simulates the policy; trajectories are spread over the ranks. Collective, blocks. */
-COBRE_API cobre_sddp_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy,
-                                                const cobre_sddp_simulate_options *options,
-                                                cobre_sddp_simulation *result);
+COBRE_API cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy,
+                                           const cobre_sddp_simulate_options *options, cobre_sddp_simulation *result);
 
 #ifdef __cplusplus
 }

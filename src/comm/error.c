@@ -7,12 +7,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "comm/select.h"
 
-static _Thread_local cobre_error last = {.rank = COBRE_NO_RANK, .culprit = COBRE_NO_RANK};
+static _Thread_local cobre_error last = {.struct_size = sizeof last, .rank = COBRE_NO_RANK, .culprit = COBRE_NO_RANK};
 
 const cobre_error *cobre_last_error(void) {
     return &last;
@@ -70,10 +71,18 @@ static void tell_launcher(void) {
     (void)written;
 }
 
+/* Texts of programs end up in messages, too. */
+static void one_line(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = ' ';
+}
+
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
                       const struct cb_details *details, const char *format, ...) {
     int saved_errno = errno;
     last = (cobre_error){
+        .struct_size = sizeof last,
         .status = status,
         .cause = details->cause,
         .backend = backend,
@@ -94,12 +103,26 @@ cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_statu
     va_start(arguments, format);
     vsnprintf(last.message, sizeof last.message, format, arguments);
     va_end(arguments);
-    for (char *at = last.message; *at; at++) /* texts of programs end up here, too */
-        if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            *at = ' ';
+    one_line(last.message);
     tell_launcher();
     errno = saved_errno;
     return status;
+}
+
+/* A program built against an older header passes a shorter struct. */
+static cobre_error whole(const cobre_error *error) {
+    size_t first_version = offsetof(cobre_error, suggestion) + sizeof error->suggestion;
+    size_t size = error->struct_size ? error->struct_size : first_version;
+    cobre_error copy = {0};
+    memcpy(&copy, error, size < sizeof copy ? size : sizeof copy);
+    copy.struct_size = sizeof copy;
+    return copy;
+}
+
+cobre_status cobre_set_error(const cobre_error *error) {
+    last = whole(error);
+    one_line(last.message);
+    return last.status;
 }
 
 /* Text that grows in a fixed buffer; length counts what a larger one would hold. */
@@ -210,12 +233,14 @@ static void put_context(struct json *json, const cobre_error *error) {
     put_sizes(json, error);
     put_text(json, "subject", error->subject);
     put_text(json, "list", error->list);
+    put_text(json, "file", error->file);
+    if (error->line)
+        put_number(json, "line", error->line);
 }
 
-size_t cobre_error_json(const cobre_error *error, char *buf, size_t len) {
+size_t cobre_error_json(const cobre_error *given, char *buf, size_t len) {
     struct json json = {.text = buf, .size = buf ? len : 0, .first = true};
-    if (!error)
-        error = &last;
+    cobre_error copy = whole(given ? given : &last), *error = &copy;
     put_char(&json, '{');
     put_key(&json, "kind");
     put_string(&json, cobre_status_name(error->status));

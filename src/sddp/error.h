@@ -1,27 +1,32 @@
-/* error.h: how the parts of the trainer report failure. */
+/* error.h: how the parts of the trainer report failure. There is one last error per thread, that of comm.h: a call of
+ * comm.h that fails has set it, and its status is handed on as it is. */
 #ifndef COBRE_SDDP_ERROR_H
 #define COBRE_SDDP_ERROR_H
 
 #include "cobre/sddp.h"
 
-/* Sets this thread's last error and returns `status`. The text after the last " -- " becomes the suggestion. */
-cobre_sddp_status cb_sddp_fail(cobre_sddp_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-cobre_sddp_status cb_sddp_fail_at(cobre_sddp_status status, const char *file, size_t line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Sets this thread's last error and returns `status`. advice: what to do about it; NULL: nothing. file: what it is
+ * about; NULL: no file. */
+cobre_status cb_fail(cobre_status status, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+cobre_status cb_fail_at(cobre_status status, const char *file, size_t line, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
-/* After a call of comm.h failed: its message and suggestion become ours. */
-cobre_sddp_status cb_sddp_comm(cobre_status status);
+cobre_status cb_no_memory(const char *what, size_t bytes);
 
-cobre_sddp_status cb_sddp_memory(const char *what, size_t bytes);
+/* An advice with arguments: CB_TEXT("add \"%s\"", name). It lasts as long as the enclosing block. */
+#define CB_TEXT(...) cb_text((char[sizeof((cobre_error *)0)->suggestion]){0}, __VA_ARGS__)
+const char *cb_text(char text[sizeof((cobre_error *)0)->suggestion], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* After what a rank may fail at alone: everybody gets the status and the error of the first rank that failed, so that
  * none goes on and waits for it. Collective. */
-cobre_sddp_status cb_agree(cobre_comm *comm, cobre_sddp_status status);
+cobre_status cb_agree(cobre_comm *comm, cobre_status status);
 
 /* Returns from the enclosing function on failure. */
 #define CB_TRY(call)                                                                                                   \
     do {                                                                                                               \
-        cobre_sddp_status try_status_ = (call);                                                                        \
+        cobre_status try_status_ = (call);                                                                             \
         if (try_status_)                                                                                               \
             return try_status_;                                                                                        \
     } while (0)

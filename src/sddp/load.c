@@ -17,8 +17,8 @@ static cobre_sddp_problem *refuse_json(const char *path, const cobre_sddp_load_o
     const char *slash = strrchr(path, '/');
     cb_problem_on_issue(problem, options->issue, options->issue_arg);
     cb_problem_at(problem, path, 0, "%s", "");
-    cb_problem_error(problem, "is a part of a case -- give the folder: %.*s", slash ? (int)(slash - path) : 1,
-                     slash ? path : ".");
+    cb_builder_error(problem, CB_TEXT("give the folder: %.*s", slash ? (int)(slash - path) : 1, slash ? path : "."),
+                     "is a part of a case");
     return problem;
 }
 
@@ -33,16 +33,16 @@ static cobre_sddp_problem *read_case(const char *path, const cobre_sddp_load_opt
     return is_case_json(path) ? refuse_json(path, options) : cb_read_sof(path, options);
 }
 
-cobre_sddp_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *given,
-                                  cobre_sddp_problem **problem) {
+cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *given,
+                             cobre_sddp_problem **problem) {
     cobre_sddp_load_options options = {0};
     if (given)
         memcpy(&options, given, given->struct_size < sizeof options ? given->struct_size : sizeof options);
     *problem = NULL;
     *problem = read_case(path, &options);
-    cobre_sddp_status status = cb_agree(comm, *problem ? COBRE_SDDP_OK : cb_sddp_memory("the case", 0));
+    cobre_status status = cb_agree(comm, *problem ? COBRE_OK : cb_no_memory("the case", 0));
     for (size_t n = 0; !status && options.has_value_bound && n < (*problem)->nodes; n++)
-        cb_set_value_bound(*problem, n, options.value_bound);
+        cb_set_value_bound(*problem, NULL, n, options.value_bound);
     if (!status)
         status = cb_problem_finish(comm, *problem, options.solver);
     if (status)

@@ -53,16 +53,16 @@ static bool given_path(const cobre_sddp_problem *problem, size_t trajectory, cb_
     return true;
 }
 
-static cobre_sddp_status set_path(simulation *sim, size_t trajectory) {
+static cobre_status set_path(simulation *sim, size_t trajectory) {
     bool done = sim->sampling == COBRE_SDDP_GIVEN ? given_path(sim->problem, trajectory, &sim->path)
                                                   : cb_path_sample(sim->problem, sim->seed, sim->purpose, sim->a,
                                                                    (uint32_t)trajectory, sim->max_steps, &sim->path);
     if (!done)
-        return cb_sddp_memory("a path", sim->path.steps);
+        return cb_no_memory("a path", sim->path.steps);
     for (size_t k = 0; k < sim->path.steps; k++)
         if (sim->sampling == COBRE_SDDP_OUT_OF_SAMPLE && sim->problem->node[sim->path.step[k].node].draw)
             sim->path.step[k].outcome = CB_NONE;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* The noise of step k. Draws of their own are told from the path's by a + 1. */
@@ -99,7 +99,7 @@ static void pack_stage(const simulation *sim, const cb_stage *stage, double *pac
 }
 
 /* Walks trajectory m along sim->path; packed may be NULL. */
-static cobre_sddp_status walk(simulation *sim, size_t trajectory, double *packed, double *cost) {
+static cobre_status walk(simulation *sim, size_t trajectory, double *packed, double *cost) {
     size_t states = sim->problem->states;
     for (size_t s = 0; s < states; s++)
         sim->state[s] = sim->problem->state[s].initial;
@@ -121,17 +121,17 @@ static cobre_sddp_status walk(simulation *sim, size_t trajectory, double *packed
         }
         memcpy(sim->state, sim->state + states, states * sizeof *sim->state);
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status init(simulation *sim) {
+static cobre_status init(simulation *sim) {
     size_t most = 1;
     sim->problem = sim->policy->problem;
     for (size_t n = 0; n < sim->problem->nodes; n++)
         most = sim->problem->node[n].randoms > most ? sim->problem->node[n].randoms : most;
     sim->noise = malloc(most * sizeof *sim->noise);
     sim->state = malloc((2 * sim->problem->states + 1) * sizeof *sim->state);
-    return sim->noise && sim->state ? COBRE_SDDP_OK : cb_sddp_memory("a simulation", most * sizeof *sim->noise);
+    return sim->noise && sim->state ? COBRE_OK : cb_no_memory("a simulation", most * sizeof *sim->noise);
 }
 
 static void release(simulation *sim) {
@@ -140,10 +140,10 @@ static void release(simulation *sim) {
     free(sim->path.step);
 }
 
-cobre_sddp_status cb_simulate_costs(cobre_sddp_policy *policy, cb_stages *stages, uint64_t seed, cb_rng_purpose purpose,
-                                    uint32_t a, size_t first, size_t last, double *cost) {
+cobre_status cb_simulate_costs(cobre_sddp_policy *policy, cb_stages *stages, uint64_t seed, cb_rng_purpose purpose,
+                               uint32_t a, size_t first, size_t last, double *cost) {
     simulation sim = {.policy = policy, .stages = stages, .seed = seed, .purpose = purpose, .a = a};
-    cobre_sddp_status status = init(&sim);
+    cobre_status status = init(&sim);
     for (size_t m = first; m < last && !status; m++) {
         status = set_path(&sim, m);
         if (!status)
@@ -161,7 +161,7 @@ typedef struct {
     double *cost;          /* of this rank's */
 } round_of;
 
-static cobre_sddp_status measure(simulation *sim, cobre_comm *comm, round_of *round) {
+static cobre_status measure(simulation *sim, cobre_comm *comm, round_of *round) {
     size_t ranks = cobre_size(comm), total = 0;
     for (size_t r = 0; r < ranks; r++) {
         size_t first, last;
@@ -176,12 +176,12 @@ static cobre_sddp_status measure(simulation *sim, cobre_comm *comm, round_of *ro
     }
     double *packed = realloc(round->packed, (total + 1) * sizeof *packed);
     if (!packed)
-        return cb_sddp_memory("simulated stages", total * sizeof *packed);
+        return cb_no_memory("simulated stages", total * sizeof *packed);
     round->packed = packed;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status compute(simulation *sim, cobre_comm *comm, round_of *round, bool keep) {
+static cobre_status compute(simulation *sim, cobre_comm *comm, round_of *round, bool keep) {
     size_t rank = cobre_rank(comm), first, last;
     cb_block(round->end - round->begin, rank, cobre_size(comm), &first, &last);
     double *packed = keep ? round->packed + round->place[rank] : NULL;
@@ -191,11 +191,11 @@ static cobre_sddp_status compute(simulation *sim, cobre_comm *comm, round_of *ro
         for (size_t k = 0; keep && k < sim->path.steps; k++)
             packed += packed_stage(sim->problem, sim->path.step[k].node);
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* Tells the stages of all trajectories of the round. */
-static cobre_sddp_status tell(simulation *sim, const round_of *round, const cobre_sddp_simulate_options *options) {
+static cobre_status tell(simulation *sim, const round_of *round, const cobre_sddp_simulate_options *options) {
     const double *packed = round->packed;
     size_t states = sim->problem->states;
     for (size_t m = round->begin; m < round->end; m++) {
@@ -222,54 +222,54 @@ static cobre_sddp_status tell(simulation *sim, const round_of *round, const cobr
             packed += packed_stage(sim->problem, step->node);
         }
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status one_round(simulation *sim, cobre_comm *comm, round_of *round,
-                                   const cobre_sddp_simulate_options *options, bool *asked) {
+static cobre_status one_round(simulation *sim, cobre_comm *comm, round_of *round,
+                              const cobre_sddp_simulate_options *options, bool *asked) {
     bool keep = options->stage != NULL;
-    cobre_sddp_status status = keep ? measure(sim, comm, round) : COBRE_SDDP_OK;
+    cobre_status status = keep ? measure(sim, comm, round) : COBRE_OK;
     if (!status)
         status = compute(sim, comm, round, keep);
     uint32_t word[2] = {status != 0, options->stop && options->stop(options->arg)};
-    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, word, 2, word, 2, COBRE_U32, COBRE_MAX)));
+    CB_TRY(cobre_allreduce(comm, word, 2, word, 2, COBRE_U32, COBRE_MAX));
     if (word[0])
         return cb_agree(comm, status);
     *asked = word[1] != 0;
     if (!keep)
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     size_t rank = cobre_rank(comm), total = 0;
     for (size_t r = 0; r < cobre_size(comm); r++)
         total += round->count[r];
-    CB_TRY(cb_sddp_comm(cobre_allgatherv(comm, round->packed + round->place[rank], round->count[rank], round->packed,
-                                         total, round->count, round->place, COBRE_F64)));
+    CB_TRY(cobre_allgatherv(comm, round->packed + round->place[rank], round->count[rank], round->packed, total,
+                            round->count, round->place, COBRE_F64));
     return cb_agree(comm, tell(sim, round, options));
 }
 
-static cobre_sddp_status summarise(cobre_comm *comm, double sign, const double *cost, size_t count, size_t total,
-                                   cobre_sddp_simulation *result) {
+static cobre_status summarise(cobre_comm *comm, double sign, const double *cost, size_t count, size_t total,
+                              cobre_sddp_simulation *result) {
     double extreme[2] = {-INFINITY, -INFINITY}; /* the largest, and minus the smallest */
     CB_TRY(cb_mean_deviation(comm, cost, count, total, &result->mean, &result->deviation));
     for (size_t i = 0; i < count; i++) {
         extreme[0] = fmax(extreme[0], sign * cost[i]);
         extreme[1] = fmax(extreme[1], -sign * cost[i]);
     }
-    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, extreme, 2, extreme, 2, COBRE_F64, COBRE_MAX)));
+    CB_TRY(cobre_allreduce(comm, extreme, 2, extreme, 2, COBRE_F64, COBRE_MAX));
     result->trajectories = total;
     result->mean *= sign;
     result->half = total > 1 ? 1.96 * result->deviation / sqrt((double)total) : INFINITY;
     result->maximum = extreme[0];
     result->minimum = -extreme[1];
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* All rounds; *count costs of this rank's trajectories, *total of all ranks'. */
-static cobre_sddp_status rounds(simulation *sim, cobre_comm *comm, const cobre_sddp_simulate_options *options,
-                                size_t trajectories, double *cost, size_t *count, size_t *total) {
+static cobre_status rounds(simulation *sim, cobre_comm *comm, const cobre_sddp_simulate_options *options,
+                           size_t trajectories, double *cost, size_t *count, size_t *total) {
     size_t ranks = cobre_size(comm), most = ROUND * ranks;
     size_t *counts = malloc(2 * ranks * sizeof *counts);
     round_of round = {.count = counts, .place = counts ? counts + ranks : NULL};
-    cobre_sddp_status status = cb_agree(comm, counts ? COBRE_SDDP_OK : cb_sddp_memory("counts", ranks));
+    cobre_status status = cb_agree(comm, counts ? COBRE_OK : cb_no_memory("counts", ranks));
     for (bool asked = false; !status && !asked && *total < trajectories; *total = round.end) {
         round.begin = *total;
         round.end = trajectories - *total > most ? *total + most : trajectories;
@@ -284,8 +284,8 @@ static cobre_sddp_status rounds(simulation *sim, cobre_comm *comm, const cobre_s
     return status;
 }
 
-cobre_sddp_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy,
-                                      const cobre_sddp_simulate_options *given, cobre_sddp_simulation *result) {
+cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given,
+                                 cobre_sddp_simulation *result) {
     cobre_sddp_simulate_options options = {0};
     cobre_sddp_simulation unwanted;
     if (given)
@@ -294,15 +294,14 @@ cobre_sddp_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *polic
                           : options.trajectories               ? options.trajectories
                                                                : 1000;
     if (trajectories == 0)
-        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT,
-                            "the case gives no scenarios of its own -- simulate in-sample");
+        return cb_fail(COBRE_INVALID_ARGUMENT, "simulate in-sample", "the case gives no scenarios of its own");
     cb_stage_kind kind = policy->kind;
     if (options.solver)
         CB_TRY(cb_lp_choose(options.solver, 0, &kind.solver));
     if (options.lp_folder)
         kind.lp_folder = options.lp_folder;
     cb_stages stages;
-    cobre_sddp_status status = cb_stages_init(&stages, &kind);
+    cobre_status status = cb_stages_init(&stages, &kind);
     simulation sim = {.policy = policy,
                       .stages = &stages,
                       .sampling = options.sampling,
@@ -312,7 +311,7 @@ cobre_sddp_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *polic
     size_t count = 0, total = 0;
     double *cost = malloc((trajectories + 1) * sizeof *cost);
     if (!status)
-        status = cost ? init(&sim) : cb_sddp_memory("simulated costs", trajectories * sizeof *cost);
+        status = cost ? init(&sim) : cb_no_memory("simulated costs", trajectories * sizeof *cost);
     status = cb_agree(comm, status);
     if (!status)
         status = rounds(&sim, comm, &options, trajectories, cost, &count, &total);

@@ -3,12 +3,12 @@
 #include <stdio.h>
 
 static int complain(void) {
-    fprintf(stderr, "%s\n", cobre_sddp_last_error()->message);
+    fprintf(stderr, "%s\n", cobre_last_error()->message);
     return 1;
 }
 
 int main(int argc, char **argv) {
-    static cobre_sddp_options options;
+    static cobre_sddp_train_options options;
     cobre_comm *comm;
     cobre_sddp_problem *problem;
     cobre_sddp_policy *policy;
@@ -16,11 +16,11 @@ int main(int argc, char **argv) {
         return 2;
     options.struct_size = sizeof options;
     options.iterations = 20;
-    if (cobre_sddp_load(comm, argv[1], NULL, &problem) != COBRE_SDDP_OK ||
-        cobre_sddp_train(comm, problem, &options, &policy, NULL) != COBRE_SDDP_OK)
+    if (cobre_sddp_load(comm, argv[1], NULL, &problem) != COBRE_OK ||
+        cobre_sddp_train(comm, problem, &options, &policy, NULL) != COBRE_OK)
         return complain();
     if (cobre_rank(comm) == 0)
-        printf("ranks %zu, bound %.6g\n", cobre_size(comm), cobre_sddp_bound(policy));
+        printf("ranks %zu, bound %.6g\n", cobre_size(comm), cobre_sddp_policy_bound(policy));
     cobre_sddp_policy_free(&policy);
     cobre_sddp_problem_free(&problem);
     return cobre_comm_free(&comm) == COBRE_OK ? 0 : 1;

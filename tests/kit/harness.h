@@ -30,7 +30,7 @@ typedef struct {
     size_t culprit;
     uint64_t expected, actual;
     uint64_t number; /* for the case to use */
-    char message[1024];
+    char message[2048];
     char suggestion[512];
 } report;
 

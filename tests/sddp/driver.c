@@ -30,8 +30,8 @@ static uint64_t number(int argc, char **argv, const char *key, uint64_t otherwis
 }
 
 static int complain(cobre_comm *comm, const char *what) {
-    const cobre_sddp_error *error = cobre_sddp_last_error();
-    fprintf(stderr, "rank %zu: %s: %s: %s -- %s\n", cobre_rank(comm), what, cobre_sddp_status_name(error->status),
+    const cobre_error *error = cobre_last_error();
+    fprintf(stderr, "rank %zu: %s: %s: %s -- %s\n", cobre_rank(comm), what, cobre_status_name(error->status),
             error->message, error->suggestion);
     return 1;
 }
@@ -45,7 +45,8 @@ static void on_progress(void *arg, const cobre_sddp_progress *p) {
 
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     (void)arg;
-    fprintf(stderr, "%s:%zu: %s: %s\n", issue->file, issue->line, issue->place, issue->message);
+    fprintf(stderr, "%s:%zu: %s: %s -- %s\n", issue->file, issue->line, issue->place, issue->message,
+            issue->suggestion);
 }
 
 static void on_stage(void *arg, const cobre_sddp_stage *stage) {
@@ -55,7 +56,7 @@ static void on_stage(void *arg, const cobre_sddp_stage *stage) {
                stage->node, (ssize_t)stage->outcome, stage->stage_cost, stage->future_cost);
 }
 
-static cobre_sddp_status load(cobre_comm *comm, const char *name, const char *solver, cobre_sddp_problem **problem) {
+static cobre_status load(cobre_comm *comm, const char *name, const char *solver, cobre_sddp_problem **problem) {
     const reference_case *reference = find_case(name);
     if (!reference)
         return cobre_sddp_load(comm, name,
@@ -85,29 +86,29 @@ static int run(cobre_comm *comm, int argc, char **argv) {
     teller printer = {.comm = comm, .quiet = option(argc, argv, "quiet") != NULL};
     cobre_sddp_problem *problem;
     cobre_sddp_policy *policy = NULL;
-    cobre_sddp_result result;
+    cobre_sddp_training result;
     const char *beta = option(argc, argv, "beta"), *alpha = option(argc, argv, "alpha");
     const char *seconds = option(argc, argv, "seconds"), *save = option(argc, argv, "save");
-    cobre_sddp_options options = {.struct_size = sizeof options,
-                                  .iterations = number(argc, argv, "iterations", 0),
-                                  .forward_passes = number(argc, argv, "passes", 1),
-                                  .seed = number(argc, argv, "seed", 1),
-                                  .solver = option(argc, argv, "solver"),
-                                  .multi_cut = option(argc, argv, "multi") != NULL,
-                                  .checkpoint = option(argc, argv, "checkpoint"),
-                                  .checkpoint_every = number(argc, argv, "every", 0),
-                                  .resume = option(argc, argv, "resume"),
-                                  .warm_start = option(argc, argv, "warm"),
-                                  .stall_window = number(argc, argv, "stall", 0),
-                                  .gap_rule = option(argc, argv, "gap") != NULL,
-                                  .simulate_every = number(argc, argv, "rule", 0),
-                                  .seconds = seconds ? strtod(seconds, NULL) : 0,
-                                  .has_risk = beta != NULL,
-                                  .risk_beta = beta ? strtod(beta, NULL) : 0,
-                                  .risk_alpha = alpha ? strtod(alpha, NULL) : 0,
-                                  .lp_folder = "/tmp",
-                                  .progress = on_progress,
-                                  .arg = &printer};
+    cobre_sddp_train_options options = {.struct_size = sizeof options,
+                                        .iterations = number(argc, argv, "iterations", 0),
+                                        .forward_passes = number(argc, argv, "passes", 1),
+                                        .seed = number(argc, argv, "seed", 1),
+                                        .solver = option(argc, argv, "solver"),
+                                        .multi_cut = option(argc, argv, "multi") != NULL,
+                                        .checkpoint = option(argc, argv, "checkpoint"),
+                                        .checkpoint_every = number(argc, argv, "every", 0),
+                                        .resume = option(argc, argv, "resume"),
+                                        .warm_start = option(argc, argv, "warm"),
+                                        .stall_window = number(argc, argv, "stall", 0),
+                                        .gap_rule = option(argc, argv, "gap") != NULL,
+                                        .simulate_every = number(argc, argv, "rule", 0),
+                                        .seconds = seconds ? strtod(seconds, NULL) : 0,
+                                        .has_risk = beta != NULL,
+                                        .risk_beta = beta ? strtod(beta, NULL) : 0,
+                                        .risk_alpha = alpha ? strtod(alpha, NULL) : 0,
+                                        .lp_folder = "/tmp",
+                                        .progress = on_progress,
+                                        .arg = &printer};
     if (option(argc, argv, "starve") && number(argc, argv, "starved", 0) == cobre_rank(comm))
         starve_after((long)number(argc, argv, "starve", 0));
     if (load(comm, argv[1], options.solver, &problem))
@@ -117,8 +118,8 @@ static int run(cobre_comm *comm, int argc, char **argv) {
         failed = complain(comm, "train");
     if (!failed && cobre_rank(comm) == 0)
         printf("stop %s after %llu bound %a %.12g cuts %llu\n", cobre_sddp_stop_name(result.stop),
-               (unsigned long long)result.iterations, cobre_sddp_bound(policy), cobre_sddp_bound(policy),
-               (unsigned long long)cobre_sddp_cuts(policy));
+               (unsigned long long)result.iterations, cobre_sddp_policy_bound(policy), cobre_sddp_policy_bound(policy),
+               (unsigned long long)cobre_sddp_policy_cuts(policy));
     if (!failed && option(argc, argv, "times"))
         fprintf(stderr,
                 "rank %zu: forward %.3f backward %.3f bound %.3f communication %.3f simulation %.3f total %.3f\n",

@@ -125,7 +125,8 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     snprintf(kept->file, sizeof kept->file, "%s", slash ? slash + 1 : issue->file);
     kept->line = issue->line;
     snprintf(kept->place, sizeof kept->place, "%s", issue->place);
-    snprintf(kept->message, sizeof kept->message, "%s", issue->message);
+    snprintf(kept->message, sizeof kept->message, "%s%s%s", issue->message, *issue->suggestion ? " -- " : "",
+             issue->suggestion);
 }
 
 void kit_read(kit_result *result) {

@@ -12,8 +12,8 @@ static int complain(const char *message) {
 
 static size_t opening_values(const cobre_sddp_problem *problem) {
     size_t values = 0;
-    for (size_t node = 0; node < cobre_sddp_nodes(problem); node++)
-        values += cobre_sddp_outcomes(problem, node) * cobre_sddp_randoms(problem, node);
+    for (size_t node = 0; node < cobre_sddp_problem_nodes(problem); node++)
+        values += cobre_sddp_problem_outcomes(problem, node) * cobre_sddp_problem_randoms(problem, node);
     return values;
 }
 
@@ -21,7 +21,7 @@ static cobre_status stay(cobre_comm *comm, const cobre_sddp_problem *problem, co
     cobre_status status = cobre_barrier(comm);
     if (status)
         return status;
-    size_t cuts = cobre_sddp_cuts(policy), slopes = cobre_sddp_states(problem);
+    size_t cuts = cobre_sddp_policy_cuts(policy), slopes = cobre_sddp_problem_states(problem);
     printf("%d %zu %zu %zu\n", (int)getpid(), cuts, cuts * (1 + slopes) * sizeof(double),
            opening_values(problem) * sizeof(double));
     fflush(stdout);
@@ -38,12 +38,12 @@ int main(int argc, char **argv) {
         return complain("usage: memory CASE ITERATIONS PASSES");
     if (cobre_comm_open(NULL, &comm))
         return complain(cobre_last_error()->message);
-    cobre_sddp_options options = {.struct_size = sizeof options,
-                                  .iterations = strtoull(argv[2], NULL, 10),
-                                  .forward_passes = strtoull(argv[3], NULL, 10),
-                                  .multi_cut = true};
+    cobre_sddp_train_options options = {.struct_size = sizeof options,
+                                        .iterations = strtoull(argv[2], NULL, 10),
+                                        .forward_passes = strtoull(argv[3], NULL, 10),
+                                        .multi_cut = true};
     if (cobre_sddp_load(comm, argv[1], NULL, &problem) || cobre_sddp_train(comm, problem, &options, &policy, NULL))
-        return complain(cobre_sddp_last_error()->message);
+        return complain(cobre_last_error()->message);
     if (stay(comm, problem, policy))
         return complain(cobre_last_error()->message);
     cobre_sddp_policy_free(&policy);

@@ -312,7 +312,7 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
 }
 
 static bool complain(const char *what) {
-    printf("%s: %s: %s -- %s\n", path, what, cobre_sddp_last_error()->message, cobre_sddp_last_error()->suggestion);
+    printf("%s: %s: %s -- %s\n", path, what, cobre_last_error()->message, cobre_last_error()->suggestion);
     return false;
 }
 
@@ -320,21 +320,21 @@ static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, c
     double bound = NAN, allowed = cycle ? 1e-3 * fmax(100, fabs(exact)) : 1e-6 * fmax(1, fabs(exact));
     watch w = {.exact = exact, .maximise = problem->maximise};
     for (uint64_t iterations = 30; iterations <= 3000; iterations *= 10) {
-        cobre_sddp_options options = {.struct_size = sizeof options,
-                                      .solver = solver,
-                                      .iterations = iterations,
-                                      .forward_passes = 3,
-                                      .multi_cut = multi,
-                                      .has_risk = risk.beta < 1,
-                                      .risk_beta = risk.beta,
-                                      .risk_alpha = risk.alpha,
-                                      .lp_folder = "/tmp",
-                                      .progress = on_progress,
-                                      .arg = &w};
+        cobre_sddp_train_options options = {.struct_size = sizeof options,
+                                            .solver = solver,
+                                            .iterations = iterations,
+                                            .forward_passes = 3,
+                                            .multi_cut = multi,
+                                            .has_risk = risk.beta < 1,
+                                            .risk_beta = risk.beta,
+                                            .risk_alpha = risk.alpha,
+                                            .lp_folder = "/tmp",
+                                            .progress = on_progress,
+                                            .arg = &w};
         cobre_sddp_policy *policy;
         if (cobre_sddp_train(comm, problem, &options, &policy, NULL))
             return complain(solver);
-        bound = cobre_sddp_bound(policy);
+        bound = cobre_sddp_policy_bound(policy);
         cobre_sddp_policy_free(&policy);
         if (w.worst > allowed || fabs(bound - exact) <= allowed)
             break;
@@ -351,8 +351,8 @@ static bool check(size_t kind, bool maximise) {
     static const cb_risk risks[] = {{1, 1}, {0.5, 0.4}, {0, 0.3}};
     cobre_sddp_problem *problem;
     cobre_sddp_load_options options = {.struct_size = sizeof options};
-    cobre_sddp_status status = cobre_sddp_load(comm, path, &options, &problem);
-    if (status == COBRE_SDDP_INVALID_CASE && strstr(cobre_sddp_last_error()->message, "no bound of the future")) {
+    cobre_status status = cobre_sddp_load(comm, path, &options, &problem);
+    if (status == COBRE_INVALID_CASE && strstr(cobre_last_error()->message, "no bound of the future")) {
         options.has_value_bound = true;
         options.value_bound = maximise ? 1e4 : -1e4;
         status = cobre_sddp_load(comm, path, &options, &problem);

@@ -24,8 +24,8 @@ static void list(const reference_case *c) {
     }
 }
 
-static void worked(cobre_sddp_status status) {
-    CHECK_SAY(!status, "it works: %s -- %s", cobre_sddp_last_error()->message, cobre_sddp_last_error()->suggestion);
+static void worked(cobre_status status) {
+    CHECK_SAY(!status, "it works: %s -- %s", cobre_last_error()->message, cobre_last_error()->suggestion);
 }
 
 static void compare(const reference_case *c, double value) {
@@ -39,16 +39,17 @@ static void simulate(cobre_sddp_policy *policy) {
     cobre_sddp_simulation simulation;
     cobre_sddp_simulate_options options = {.struct_size = sizeof options, .trajectories = 1000};
     worked(cobre_sddp_simulate(comm, policy, &options, &simulation));
-    CHECK_SAY(cobre_sddp_bound(policy) <= simulation.mean + simulation.half, "the bound, %.10g, is below %.10g + %.10g",
-              cobre_sddp_bound(policy), simulation.mean, simulation.half);
+    CHECK_SAY(cobre_sddp_policy_bound(policy) <= simulation.mean + simulation.half,
+              "the bound, %.10g, is below %.10g + %.10g", cobre_sddp_policy_bound(policy), simulation.mean,
+              simulation.half);
 }
 
 static void train(const reference_case *c, cobre_sddp_problem *problem, const char *solver, bool multi) {
-    cobre_sddp_options options = {
+    cobre_sddp_train_options options = {
         .struct_size = sizeof options, .solver = solver, .multi_cut = multi, .seed = 7, .iterations = c->iterations};
     cobre_sddp_policy *policy;
     worked(cobre_sddp_train(comm, problem, &options, &policy, NULL));
-    compare(c, cobre_sddp_bound(policy));
+    compare(c, cobre_sddp_policy_bound(policy));
     if (c->below > 0)
         simulate(policy);
     cobre_sddp_policy_free(&policy);

@@ -12,7 +12,8 @@ static size_t issues, line;
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     (void)arg;
     if (issues++ == 0) {
-        snprintf(message, sizeof message, "%s", issue->message);
+        snprintf(message, sizeof message, "%s%s%s", issue->message, *issue->suggestion ? " -- " : "",
+                 issue->suggestion);
         line = issue->line;
     }
 }

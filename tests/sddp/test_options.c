@@ -8,9 +8,9 @@
 
 union fields {
     cobre_sddp_load_options load;
-    cobre_sddp_options train;
+    cobre_sddp_train_options train;
     cobre_sddp_simulate_options simulate;
-    unsigned char byte[sizeof(cobre_sddp_options) + sizeof(cobre_sddp_simulate_options)];
+    unsigned char byte[sizeof(cobre_sddp_train_options) + sizeof(cobre_sddp_simulate_options)];
 };
 
 /* A value of each option that is right and sets no field to zero, one that is wrong, and why. Without a wrong one any
@@ -119,20 +119,20 @@ static void every_row_is_complete(void) {
         }
 }
 
-static void set(cobre_sddp_options *options, const char *name, const char *text) {
+static void set(cobre_sddp_train_options *options, const char *name, const char *text) {
     char error[CB_OPTION_ERROR];
     CHECK_SAY(cb_option_set(cb_train_rows, name, text, options, error), "%s %s", name, error);
 }
 
 static void refuse(const char *name, const char *text, const char *why) {
     char error[CB_OPTION_ERROR];
-    cobre_sddp_options options = {.struct_size = sizeof options};
+    cobre_sddp_train_options options = {.struct_size = sizeof options};
     CHECK_SAY(!cb_option_set(cb_train_rows, name, text, &options, error), "%s %s is taken", name, text);
     CHECK_TEXT(error, why);
 }
 
 static void values_are_what_was_written(void) {
-    cobre_sddp_options options = {.struct_size = sizeof options};
+    cobre_sddp_train_options options = {.struct_size = sizeof options};
     const char *file = "a/policy.cobre";
     set(&options, "iterations", "100");
     set(&options, "time", "1.5h");
@@ -173,7 +173,7 @@ static void limits(void) {
     refuse("stall", NULL, "needs a value: N[,TOLERANCE]");
     refuse("speed", "9", "there is no option speed");
     char error[CB_OPTION_ERROR];
-    cobre_sddp_options options = {.struct_size = sizeof options};
+    cobre_sddp_train_options options = {.struct_size = sizeof options};
     CHECK(!cb_option_set(cb_train_rows, "stall", long_number, &options, error));
 }
 

@@ -127,7 +127,7 @@ static void pool_finds_the_worst_cuts(void) {
             record[i][CB_CUT_SLOPES + s] = i < CUTS / 2 || s > 1 ? 0.5 : s == 0 ? 1 : 0.25;
     }
     for (size_t times = 1; times < 3; times++) { /* the second time all are there already */
-        CHECK_EQ(cb_pool_add(&pool, *record, &count, COBRE_SDDP_OK), 0);
+        CHECK_EQ(cb_pool_add(&pool, *record, &count, COBRE_OK), 0);
         CHECK_EQ(pool.cuts, times * CUTS);
         CHECK_EQ(pool.list[0].count + pool.list[1].count, CUTS);
     }
@@ -138,8 +138,8 @@ static void pool_finds_the_worst_cuts(void) {
     CHECK(worst[0].value == 14 + 149 && worst[2].value == 14 + 147);
     record[0][CB_CUT_INTERCEPT] = NAN;
     count = 1;
-    CHECK_EQ(cb_pool_add(&pool, *record, &count, cb_sddp_memory("this", 1)), COBRE_SDDP_OUT_OF_MEMORY);
-    CHECK_HOLDS(cobre_sddp_last_error()->message, "no memory for this");
+    CHECK_EQ(cb_pool_add(&pool, *record, &count, cb_no_memory("this", 1)), COBRE_ALLOCATION_FAILED);
+    CHECK_HOLDS(cobre_last_error()->message, "no memory for this");
     cb_pool_free(&pool);
 }
 
@@ -200,7 +200,7 @@ static void solver_by_size(void) {
     CHECK_TEXT(solver->name, "clp");
     CHECK_EQ(cb_lp_choose("glpk", 1000, &solver), 0);
     CHECK_TEXT(solver->name, "glpk");
-    CHECK_EQ(cb_lp_choose("pencil", 9, &solver), COBRE_SDDP_SOLVER_NOT_AVAILABLE);
+    CHECK_EQ(cb_lp_choose("pencil", 9, &solver), COBRE_SOLVER_NOT_AVAILABLE);
 }
 
 /* GLPK that has no memory jumps back instead of ending the program. What it had is lost, new objects work. In a process of
@@ -252,20 +252,21 @@ static void glpk_gives_up(void) {
 /* A stage without a way out is reported with its node, its noise and a written LP. */
 static void infeasible_stage(void) {
     cobre_sddp_problem *p = cb_problem_new("infeasible", false);
-    size_t x = cb_add_state(p, "x", 1), n = cb_add_node(p, "only", 1);
-    size_t in = cb_add_column(p, n, "x_in", -INFINITY, INFINITY, 0), out = cb_add_column(p, n, "x_out", 0, 1, 1);
-    size_t row = cb_add_row(p, n, "balance", 0, 0), w = cb_add_random(p, n, "w");
-    cb_set_state(p, n, x, in, out);
-    cb_add_entry(p, n, row, out, 1);
-    cb_add_entry(p, n, row, in, -1);
-    cb_add_noise(p, n, (cb_noise){.target = CB_NOISE_ROW, .index = row, .random = w, .factor = 1});
-    cb_add_outcome(p, n, 1, (double[]){5});
-    cb_add_edge(p, CB_ROOT, n, 1, 1);
+    size_t x = cb_add_state(p, NULL, "x", 1), n = cb_add_node(p, NULL, "only", 1);
+    size_t in = cb_add_column(p, NULL, n, "x_in", -INFINITY, INFINITY, 0),
+           out = cb_add_column(p, NULL, n, "x_out", 0, 1, 1);
+    size_t row = cb_add_row(p, NULL, n, "balance", 0, 0), w = cb_add_random(p, NULL, n, "w");
+    cb_set_state(p, NULL, n, x, in, out);
+    cb_add_entry(p, NULL, n, row, out, 1);
+    cb_add_entry(p, NULL, n, row, in, -1);
+    cb_add_noise(p, NULL, n, (cb_noise){.target = CB_NOISE_ROW, .index = row, .random = w, .factor = 1});
+    cb_add_outcome(p, NULL, n, 1, (double[]){5});
+    cb_add_edge(p, NULL, CB_ROOT, n, 1, 1);
     cobre_sddp_policy *policy;
-    cobre_sddp_options options = {.struct_size = sizeof options, .lp_folder = "/tmp"};
+    cobre_sddp_train_options options = {.struct_size = sizeof options, .lp_folder = "/tmp"};
     CHECK_EQ(cb_problem_finish(comm, p, NULL), 0);
-    CHECK_EQ(cobre_sddp_train(comm, p, &options, &policy, NULL), COBRE_SDDP_LP_FAILED);
-    const cobre_sddp_error *error = cobre_sddp_last_error();
+    CHECK_EQ(cobre_sddp_train(comm, p, &options, &policy, NULL), COBRE_LP_FAILED);
+    const cobre_error *error = cobre_last_error();
     CHECK_HOLDS(error->message, "node only, outcome 1: w = 5: the LP is infeasible");
     CHECK_EQ(access(error->file, R_OK), 0);
     unlink(error->file);
@@ -281,10 +282,10 @@ static void scenarios_know_brackets(void) {
     CHECK_EQ(write(fd, table, sizeof table - 1), sizeof table - 1);
     close(fd);
     cobre_sddp_problem *p = cb_problem_new("brackets", false);
-    size_t n = cb_add_node(p, "only", 1);
-    cb_add_random(p, n, "noise[1]");
-    cb_add_random(p, n, "inflow[1]");
-    cb_add_edge(p, CB_ROOT, n, 1, 1);
+    size_t n = cb_add_node(p, NULL, "only", 1);
+    cb_add_random(p, NULL, n, "noise[1]");
+    cb_add_random(p, NULL, n, "inflow[1]");
+    cb_add_edge(p, NULL, CB_ROOT, n, 1, 1);
     cb_read_scenarios(p, path, false);
     unlink(path);
     CHECK_EQ(p->errors, 0);

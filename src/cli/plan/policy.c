@@ -53,16 +53,16 @@ const struct command_line cb_line_policy = {.command = "policy",
 
 static void export_csv(FILE *to, const cobre_sddp_problem *problem, const cobre_sddp_policy *policy) {
     char text[32];
-    size_t states = cobre_sddp_states(problem);
+    size_t states = cobre_sddp_problem_states(problem);
     fputs("node,outcome,iteration,intercept", to);
     for (size_t s = 0; s < states; s++) {
         putc(',', to);
-        cb_field_write(to, cobre_sddp_state_name(problem, s));
+        cb_field_write(to, cobre_sddp_problem_state_name(problem, s));
     }
     putc('\n', to);
-    for (uint64_t c = 0; c < cobre_sddp_cuts(policy); c++) {
-        cobre_sddp_cut cut = cobre_sddp_get_cut(policy, c);
-        cb_field_write(to, cobre_sddp_node_name(problem, cut.node));
+    for (uint64_t c = 0; c < cobre_sddp_policy_cuts(policy); c++) {
+        cobre_sddp_cut cut = cobre_sddp_policy_cut(policy, c);
+        cb_field_write(to, cobre_sddp_problem_node_name(problem, cut.node));
         if (cut.outcome == SIZE_MAX)
             fprintf(to, ",,%" PRIu64, cut.iteration);
         else
@@ -76,11 +76,11 @@ static void export_csv(FILE *to, const cobre_sddp_problem *problem, const cobre_
 
 static json_t *cut_json(const cobre_sddp_problem *problem, cobre_sddp_cut cut) {
     json_t *object = json_object(), *slopes = json_array();
-    cb_json_set(object, "node", cb_json_text(cobre_sddp_node_name(problem, cut.node)));
+    cb_json_set(object, "node", cb_json_text(cobre_sddp_problem_node_name(problem, cut.node)));
     cb_json_set(object, "outcome", cut.outcome == SIZE_MAX ? json_null() : cb_json_count(cut.outcome + 1));
     cb_json_set(object, "iteration", cb_json_count(cut.iteration));
     cb_json_set(object, "intercept", cb_json_real(cut.intercept));
-    for (size_t s = 0; s < cobre_sddp_states(problem); s++)
+    for (size_t s = 0; s < cobre_sddp_problem_states(problem); s++)
         cb_json_append(slopes, cb_json_real(cut.slopes[s]));
     cb_json_set(object, "slopes", slopes);
     return object;
@@ -91,14 +91,14 @@ static json_t *summary_json(const struct request *request, const cobre_sddp_poli
     json_t *summary = json_object(), *states = json_array();
     cb_json_set(summary, "policy", cb_json_text(request->file));
     cb_json_set(summary, "name", cb_json_text(cobre_sddp_problem_name(problem)));
-    cb_json_set(summary, "sense", cb_json_text(cobre_sddp_maximises(problem) ? "max" : "min"));
+    cb_json_set(summary, "sense", cb_json_text(cobre_sddp_problem_maximises(problem) ? "max" : "min"));
     cb_json_set(summary, "solver", cb_json_text(cobre_sddp_policy_solver(policy)));
     cb_json_set(summary, "seed", cb_json_count(cobre_sddp_policy_seed(policy)));
-    cb_json_set(summary, "iterations", cb_json_count(cobre_sddp_iterations(policy)));
-    cb_json_set(summary, "bound", cb_json_real(cobre_sddp_bound(policy)));
-    cb_json_set(summary, "cut_count", cb_json_count(cobre_sddp_cuts(policy)));
-    for (size_t s = 0; s < cobre_sddp_states(problem); s++)
-        cb_json_append(states, cb_json_text(cobre_sddp_state_name(problem, s)));
+    cb_json_set(summary, "iterations", cb_json_count(cobre_sddp_policy_iterations(policy)));
+    cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(summary, "cut_count", cb_json_count(cobre_sddp_policy_cuts(policy)));
+    for (size_t s = 0; s < cobre_sddp_problem_states(problem); s++)
+        cb_json_append(states, cb_json_text(cobre_sddp_problem_state_name(problem, s)));
     cb_json_set(summary, "states", states);
     return summary;
 }
@@ -108,19 +108,19 @@ static void export_json(FILE *to, const struct request *request, const cobre_sdd
     putc('{', to);
     cb_json_write(to, summary_json(request, policy), JSON_EMBED);
     fputs(", \"cuts\": [", to);
-    for (uint64_t c = 0; c < cobre_sddp_cuts(policy); c++) {
+    for (uint64_t c = 0; c < cobre_sddp_policy_cuts(policy); c++) {
         fputs(c ? ",\n  " : "\n  ", to);
-        cb_json_write(to, cut_json(request->base.problem, cobre_sddp_get_cut(policy, c)), 0);
+        cb_json_write(to, cut_json(request->base.problem, cobre_sddp_policy_cut(policy, c)), 0);
     }
     fputs("\n]}\n", to);
 }
 
 static void print_cut_counts(const cobre_sddp_problem *problem, const cobre_sddp_policy *policy) {
-    size_t nodes = cobre_sddp_nodes(problem);
-    uint64_t total = cobre_sddp_cuts(policy), most = 0, with = 0, warm = 0;
+    size_t nodes = cobre_sddp_problem_nodes(problem);
+    uint64_t total = cobre_sddp_policy_cuts(policy), most = 0, with = 0, warm = 0;
     uint64_t *count = calloc(nodes + 1, sizeof *count);
     for (uint64_t c = 0; count && c < total; c++) {
-        cobre_sddp_cut cut = cobre_sddp_get_cut(policy, c);
+        cobre_sddp_cut cut = cobre_sddp_policy_cut(policy, c);
         count[cut.node]++;
         warm += cut.iteration == 0;
     }
@@ -140,11 +140,11 @@ static void print_summary(const struct request *request, const cobre_sddp_policy
     char bound[32];
     printf("policy    %s\ncase      %s: ", request->file, cobre_sddp_problem_name(problem));
     cb_print_size(problem);
-    printf("\ntrained   %" PRIu64 " iteration%s, solver %s, seed %" PRIu64 "\n", cobre_sddp_iterations(policy),
-           cobre_sddp_iterations(policy) == 1 ? "" : "s", cobre_sddp_policy_solver(policy),
+    printf("\ntrained   %" PRIu64 " iteration%s, solver %s, seed %" PRIu64 "\n", cobre_sddp_policy_iterations(policy),
+           cobre_sddp_policy_iterations(policy) == 1 ? "" : "s", cobre_sddp_policy_solver(policy),
            cobre_sddp_policy_seed(policy));
-    printf("bound     %s (%s)\n", cb_short_text(cobre_sddp_bound(policy), 10, bound),
-           cobre_sddp_maximises(problem) ? "upper" : "lower");
+    printf("bound     %s (%s)\n", cb_short_text(cobre_sddp_policy_bound(policy), 10, bound),
+           cobre_sddp_problem_maximises(problem) ? "upper" : "lower");
     print_cut_counts(problem, policy);
 }
 
@@ -215,7 +215,7 @@ int cb_command_policy(int argc, char **argv) {
     code = cb_session_alone(base);
     if (code == 0)
         code = cb_session_load(base);
-    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, request.file, &policy) != COBRE_SDDP_OK)
+    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, request.file, &policy) != COBRE_OK)
         code = cb_session_failed(base);
     if (code == 0)
         code = answer(&request, policy);

@@ -7,19 +7,20 @@ void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
         fprintf(file, "%zu:", issue->line);
     if (issue->place && *issue->place)
         fprintf(file, " %s:", issue->place);
-    fprintf(file, " %s\n", issue->message);
+    fprintf(file, " %s%s%s\n", issue->message, *issue->suggestion ? " -- " : "", issue->suggestion);
 }
 
 size_t cb_stages(const cobre_sddp_problem *problem) {
     size_t last = 0;
-    for (size_t i = 0; i < cobre_sddp_nodes(problem); i++)
-        if (cobre_sddp_node_stage(problem, i) > last)
-            last = cobre_sddp_node_stage(problem, i);
+    for (size_t i = 0; i < cobre_sddp_problem_nodes(problem); i++)
+        if (cobre_sddp_problem_node_stage(problem, i) > last)
+            last = cobre_sddp_problem_node_stage(problem, i);
     return last;
 }
 
 void cb_print_size(const cobre_sddp_problem *problem) {
-    size_t stages = cb_stages(problem), nodes = cobre_sddp_nodes(problem), states = cobre_sddp_states(problem);
+    size_t stages = cb_stages(problem), nodes = cobre_sddp_problem_nodes(problem),
+           states = cobre_sddp_problem_states(problem);
     printf("%zu stage%s, %zu node%s, %zu state%s", stages, stages == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", states,
            states == 1 ? "" : "s");
 }

@@ -36,10 +36,10 @@ static int report(const char *folder, const char *path) {
         fprintf(stderr, "cobre report: %s: %s\n", path, strerror(errno));
         return CB_EXIT_FAILED;
     }
-    bool shown = cb_report_write(draft.file, folder) == COBRE_SDDP_OK;
+    bool shown = cb_report_write(draft.file, folder) == COBRE_OK;
     bool good = cb_draft_close(&draft, shown);
     if (!shown)
-        fprintf(stderr, "cobre report: %s\n", cobre_sddp_last_error()->message);
+        fprintf(stderr, "cobre report: %s\n", cobre_last_error()->message);
     else if (!good)
         fprintf(stderr, "cobre report: %s: %s\n", path, strerror(errno));
     if (!good)

@@ -36,16 +36,16 @@ bool cb_session_speaks(const struct session *session) {
     return cobre_rank(session->comm) == 0;
 }
 
-static void print_json_failure(const cobre_sddp_error *error) {
+static void print_json_failure(const cobre_error *error) {
     json_t *failure = json_object();
     cb_json_set(failure, "event", cb_json_text("error"));
-    cb_json_set(failure, "kind", cb_json_text(cobre_sddp_status_name(error->status)));
+    cb_json_set(failure, "kind", cb_json_text(cobre_status_name(error->status)));
     cb_json_set(failure, "message", cb_json_text(error->message));
     cb_json_set(failure, "suggestion", cb_json_text(error->suggestion));
     cb_json_print(failure, 0);
 }
 
-static void print_failure(const struct session *session, const cobre_sddp_error *error) {
+static void print_failure(const struct session *session, const cobre_error *error) {
     const char *command = session->self.command;
     fprintf(stderr, "cobre %s: ", command);
     if (cobre_rank(session->comm) > 0)
@@ -61,15 +61,15 @@ static void print_failure(const struct session *session, const cobre_sddp_error 
 }
 
 int cb_session_failed(const struct session *session) {
-    const cobre_sddp_error *error = cobre_sddp_last_error();
-    bool broken = error->status == COBRE_SDDP_COMMUNICATION_FAILED;
+    const cobre_error *error = cobre_last_error();
+    bool broken = error->status == COBRE_COLLECTIVE_FAILED;
     if (broken ? !session->self.started : cb_session_speaks(session))
         print_failure(session, error);
     return broken ? CB_EXIT_BROKEN : CB_EXIT_FAILED;
 }
 
 int cb_session_refused(const struct session *session) {
-    fprintf(stderr, "cobre %s: %s\n", session->self.command, cobre_sddp_last_error()->message);
+    fprintf(stderr, "cobre %s: %s\n", session->self.command, cobre_last_error()->message);
     return CB_EXIT_USAGE;
 }
 
@@ -89,7 +89,7 @@ bool cb_session_read(struct session *session, void (*issue)(void *arg, const cob
     options.struct_size = sizeof options;
     options.issue = issue;
     options.issue_arg = arg;
-    return cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_SDDP_OK;
+    return cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_OK;
 }
 
 int cb_session_load(struct session *session) {
@@ -103,10 +103,10 @@ int cb_session_load(struct session *session) {
 }
 
 bool cb_session_folder(struct session *session, const char *path, bool lock) {
-    bool good = !cb_session_speaks(session) || (cb_folder_open(&session->folder, path) == COBRE_SDDP_OK &&
-                                                (!lock || cb_folder_lock(&session->folder) == COBRE_SDDP_OK));
+    bool good = !cb_session_speaks(session) || (cb_folder_open(&session->folder, path) == COBRE_OK &&
+                                                (!lock || cb_folder_lock(&session->folder) == COBRE_OK));
     if (!good)
-        fprintf(stderr, "cobre %s: --out %s\n", session->self.command, cobre_sddp_last_error()->message);
+        fprintf(stderr, "cobre %s: --out %s\n", session->self.command, cobre_last_error()->message);
     return agree(session, good);
 }
 

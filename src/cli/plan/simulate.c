@@ -71,7 +71,7 @@ static int settle(struct simulate *simulate) {
         simulate->sampling = simulate->base.load.scenarios ? "own scenarios" : "in-sample";
     if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.trajectories)
         return cb_usage_error("simulate", "--trajectories: each scenario is simulated once");
-    if (cb_folder_policy(simulate->base.case_path, simulate->policy_path, simulate->policy) != COBRE_SDDP_OK)
+    if (cb_folder_policy(simulate->base.case_path, simulate->policy_path, simulate->policy) != COBRE_OK)
         return cb_session_refused(&simulate->base);
     if (simulate->out)
         snprintf(simulate->folder, sizeof simulate->folder, "%s", simulate->out);
@@ -100,7 +100,7 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     cb_json_set(summary, "deviation", cb_json_real(result->deviation));
     cb_json_set(summary, "minimum", cb_json_real(result->minimum));
     cb_json_set(summary, "maximum", cb_json_real(result->maximum));
-    cb_json_set(summary, "bound", cb_json_real(cobre_sddp_bound(policy)));
+    cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
     cb_json_set(summary, "out", cb_json_text(simulate->folder));
     cb_json_print(summary, 0);
 }
@@ -119,7 +119,7 @@ static void print_tables(const struct simulate *simulate) {
 
 static void print_summary(const struct simulate *simulate, const cobre_sddp_policy *policy,
                           const cobre_sddp_simulation *result) {
-    bool maximises = cobre_sddp_maximises(simulate->base.problem);
+    bool maximises = cobre_sddp_problem_maximises(simulate->base.problem);
     char mean[32], half[32], least[32], most[32], limit[32];
     printf("%s: %zu trajector%s, %s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
            result->trajectories == 1 ? "y" : "ies", simulate->sampling);
@@ -127,7 +127,7 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
     if (result->trajectories > 1 && cb_simulation_is_sample(&simulate->options))
         printf(" +- %s (95 %%)", cb_short_text(result->half, 5, half));
     printf(", from %s to %s\n", cb_short_text(result->minimum, 8, least), cb_short_text(result->maximum, 8, most));
-    printf("%-10s%s", "bound", cb_short_text(cobre_sddp_bound(policy), 8, limit));
+    printf("%-10s%s", "bound", cb_short_text(cobre_sddp_policy_bound(policy), 8, limit));
     double gap = cb_simulation_gap(&simulate->options, policy, result);
     if (isfinite(gap))
         printf(", gap %.3g %%", gap);
@@ -147,7 +147,7 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
 static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
     struct session *base = &simulate->base;
     cobre_sddp_simulation result;
-    if (simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE && !cobre_sddp_has_noise_model(base->problem) &&
+    if (simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE && !cobre_sddp_problem_has_noise_model(base->problem) &&
         cb_session_speaks(base))
         fprintf(stderr,
                 "cobre simulate: this case has no model of its noise: out-of-sample is the same as in-sample\n");
@@ -156,9 +156,9 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     simulate->options.stop = cb_stop_asked;
     simulate->options.stage = cb_spool_stage;
     simulate->options.arg = &simulate->spool;
-    if (cobre_sddp_simulate(base->comm, policy, &simulate->options, &result) != COBRE_SDDP_OK)
+    if (cobre_sddp_simulate(base->comm, policy, &simulate->options, &result) != COBRE_OK)
         return cb_session_failed(base);
-    if (cb_spool_write(&simulate->spool, base->comm, simulate->folder) != COBRE_SDDP_OK)
+    if (cb_spool_write(&simulate->spool, base->comm, simulate->folder) != COBRE_OK)
         return cb_session_failed(base);
     if (!cb_session_speaks(base))
         return 0;
@@ -166,8 +166,7 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         print_json(simulate, policy, &result);
     else
         print_summary(simulate, policy, &result);
-    if (cb_simulation_summary(simulate->folder, simulate->sampling, &simulate->options, policy, &result) !=
-        COBRE_SDDP_OK)
+    if (cb_simulation_summary(simulate->folder, simulate->sampling, &simulate->options, policy, &result) != COBRE_OK)
         return cb_session_failed(base);
     return 0;
 }
@@ -190,7 +189,7 @@ int cb_command_simulate(int argc, char **argv) {
     code = cb_session_load(base);
     if (code == 0 && !cb_session_folder(base, simulate.folder, false))
         code = CB_EXIT_FAILED;
-    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_SDDP_OK) {
+    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
             say_train_first(base->case_path);

@@ -12,25 +12,25 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
     if (!cb_session_speaks(&train->base))
         return;
     cb_train_print_row(&train->print, progress);
-    if (cb_training_row(&train->files, progress) != COBRE_SDDP_OK)
+    if (cb_training_row(&train->files, progress) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
 }
 
 /* Each file is tried, also after another one failed. */
-static void keep(struct train *train, const cobre_sddp_result *result, const cobre_sddp_policy *policy) {
-    if (cb_training_times(&train->files, &result->times) != COBRE_SDDP_OK)
+static void keep(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
+    if (cb_training_times(&train->files, &result->times) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
     if (!cb_session_speaks(&train->base))
         return;
-    if (cb_training_end(&train->files, result->iterations) != COBRE_SDDP_OK)
+    if (cb_training_end(&train->files, result->iterations) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
-    if (cb_training_summary(&train->files, result, policy) != COBRE_SDDP_OK)
+    if (cb_training_summary(&train->files, result, policy) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
 }
 
 static int train_case(struct train *train) {
     cobre_sddp_policy *policy = NULL;
-    cobre_sddp_result result = {.stop = COBRE_SDDP_STOP_NOT_YET};
+    cobre_sddp_training result = {.stop = COBRE_SDDP_STOP_NOT_YET};
     struct session *base = &train->base;
     train->files = (struct cb_training){.folder = train->folder,
                                         .case_path = base->case_path,
@@ -43,11 +43,11 @@ static int train_case(struct train *train) {
     train->options.start = on_start;
     train->options.progress = on_progress;
     train->options.arg = train;
-    if (cobre_sddp_train(base->comm, base->problem, &train->options, &policy, &result) != COBRE_SDDP_OK)
+    if (cobre_sddp_train(base->comm, base->problem, &train->options, &policy, &result) != COBRE_OK)
         return cb_session_failed(base);
     keep(train, &result, policy);
     if (cb_session_speaks(base))
-        cb_train_print_end(train, &result, cobre_sddp_cuts(policy));
+        cb_train_print_end(train, &result, cobre_sddp_policy_cuts(policy));
     cobre_sddp_policy_free(&policy);
     return train->code;
 }

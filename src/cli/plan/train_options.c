@@ -36,15 +36,15 @@ const struct command_line cb_line_train = {.command = "train",
                                            .words = 1};
 
 static int settle(struct train *train) {
-    cobre_sddp_options *options = &train->options;
+    cobre_sddp_train_options *options = &train->options;
     train->base.case_path = train->base.given.words[0];
     if (options->resume && options->warm_start)
         return cb_usage_error("train", "--resume and --warm-start: give one of them");
     if (train->out)
         snprintf(train->folder, sizeof train->folder, "%s", train->out);
-    else if (cb_folder_default(train->base.case_path, train->folder) != COBRE_SDDP_OK)
+    else if (cb_folder_default(train->base.case_path, train->folder) != COBRE_OK)
         return cb_session_refused(&train->base);
-    if (cb_folder_join(train->folder, CB_FILE_POLICY, train->policy) != COBRE_SDDP_OK)
+    if (cb_folder_join(train->folder, CB_FILE_POLICY, train->policy) != COBRE_OK)
         return cb_session_refused(&train->base);
     train->base.load.solver = options->solver;
     options->checkpoint = train->policy;

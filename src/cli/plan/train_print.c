@@ -97,9 +97,9 @@ static void print_json_start(const struct train *train) {
     cb_json_set(start, "case", cb_json_text(base->case_path));
     cb_json_set(start, "name", cb_json_text(cobre_sddp_problem_name(base->problem)));
     cb_json_set(start, "sense", cb_json_text(train->print.maximises ? "max" : "min"));
-    cb_json_set(start, "nodes", cb_json_count(cobre_sddp_nodes(base->problem)));
+    cb_json_set(start, "nodes", cb_json_count(cobre_sddp_problem_nodes(base->problem)));
     cb_json_set(start, "stages", cb_json_count(cb_stages(base->problem)));
-    cb_json_set(start, "states", cb_json_count(cobre_sddp_states(base->problem)));
+    cb_json_set(start, "states", cb_json_count(cobre_sddp_problem_states(base->problem)));
     cb_json_set(start, "ranks", cb_json_count(cobre_size(base->comm)));
     cb_json_set(start, "backend", cb_json_text(cobre_backend_name(cobre_comm_backend(base->comm))));
     cb_json_set(start, "out", cb_json_text(train->folder));
@@ -114,8 +114,8 @@ void cb_train_print_start(struct train *train) {
     struct train_print *print = &train->print;
     const struct session *base = &train->base;
     print->json = base->json;
-    print->maximises = cobre_sddp_maximises(base->problem);
-    print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_averse(base->problem);
+    print->maximises = cobre_sddp_problem_maximises(base->problem);
+    print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_problem_averse(base->problem);
     /* A launcher of its own may give each rank a terminal, wherever its output goes to: Open MPI's does. */
     print->terminal = !print->json && isatty(STDOUT_FILENO) && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
     print->screen = print->terminal ? screen_lines() : 0;
@@ -149,7 +149,7 @@ void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *pr
     fflush(stdout);
 }
 
-static void print_json_end(const struct train *train, const cobre_sddp_result *result, uint64_t cuts) {
+static void print_json_end(const struct train *train, const cobre_sddp_training *result, uint64_t cuts) {
     json_t *end = json_object();
     cb_json_set(end, "event", cb_json_text("end"));
     cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
@@ -192,7 +192,7 @@ static void print_again(const struct cb_given *given) {
 }
 
 /* A program that reads the lines wants no hint; a person does. */
-static void print_next(const struct train *train, const cobre_sddp_result *result) {
+static void print_next(const struct train *train, const cobre_sddp_training *result) {
     const char *path = train->base.case_path;
     if (result->stop == COBRE_SDDP_STOP_ASKED) {
         printf("go on     cobre train ");
@@ -213,7 +213,7 @@ static void print_next(const struct train *train, const cobre_sddp_result *resul
     printf("\n");
 }
 
-void cb_train_print_end(struct train *train, const cobre_sddp_result *result, uint64_t cuts) {
+void cb_train_print_end(struct train *train, const cobre_sddp_training *result, uint64_t cuts) {
     struct train_print *print = &train->print;
     if (print->json) {
         print_json_end(train, result, cuts);

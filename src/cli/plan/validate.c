@@ -23,19 +23,22 @@ struct count {
     size_t errors;
 };
 
-static json_t *error_json(const char *file, size_t line, const char *place, const char *message) {
+static json_t *error_json(const char *file, size_t line, const char *place, const char *message,
+                          const char *suggestion) {
     json_t *error = json_object();
     cb_json_set(error, "file", cb_json_text(file ? file : ""));
     cb_json_set(error, "line", line ? cb_json_count(line) : json_null());
     cb_json_set(error, "place", cb_json_text(place ? place : ""));
     cb_json_set(error, "message", cb_json_text(message));
+    cb_json_set(error, "suggestion", cb_json_text(suggestion));
     return error;
 }
 
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     struct count *count = arg;
     if (count->list)
-        cb_json_append(count->list, error_json(issue->file, issue->line, issue->place, issue->message));
+        cb_json_append(count->list,
+                       error_json(issue->file, issue->line, issue->place, issue->message, issue->suggestion));
     else
         cb_write_issue(stdout, issue);
     count->errors++;
@@ -43,11 +46,11 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
 
 /* An error that is none of the case's lines: there is no such file, or a stage problem has no solution. */
 static void print_other(struct count *count) {
-    const cobre_sddp_error *error = cobre_sddp_last_error();
+    const cobre_error *error = cobre_last_error();
     if (count->errors)
         return;
     if (count->list) {
-        cb_json_append(count->list, error_json(error->file, error->line, "", error->message));
+        cb_json_append(count->list, error_json(error->file, error->line, "", error->message, error->suggestion));
     } else {
         fprintf(stderr, "cobre validate: %s\n", error->message);
         if (error->suggestion[0])

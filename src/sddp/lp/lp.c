@@ -36,18 +36,19 @@ const char *cobre_sddp_solver(size_t index) {
     return solver ? solver->name : NULL;
 }
 
-cobre_sddp_status cb_lp_choose(const char *name, int rows, const cb_lp_solver **solver) {
+cobre_status cb_lp_choose(const char *name, int rows, const cb_lp_solver **solver) {
     const cb_lp_solver *large = cb_lp_solver_by_name("clp");
     if (name)
         *solver = cb_lp_solver_by_name(name);
     else
         *solver = rows >= LARGE_ROWS && large ? large : solvers[0];
     if (*solver)
-        return COBRE_SDDP_OK;
-    return cb_sddp_fail(COBRE_SDDP_SOLVER_NOT_AVAILABLE,
-                        "there is no LP solver \"%s\" in this build -- use \"%s\", or "
-                        "build with libglpk-dev and coinor-libclp-dev installed",
-                        name, solvers[0]->name);
+        return COBRE_OK;
+    return cb_fail(COBRE_SOLVER_NOT_AVAILABLE,
+                   CB_TEXT("use \"%s\", or "
+                           "build with libglpk-dev and coinor-libclp-dev installed",
+                           solvers[0]->name),
+                   "there is no LP solver \"%s\" in this build", name);
 }
 
 cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp) {

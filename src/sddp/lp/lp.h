@@ -77,7 +77,7 @@ const cb_lp_solver *cb_lp_solver_by_name(const char *name);
 const cb_lp_solver *cb_lp_solver_at(size_t index);
 
 /* The solver asked for, or the one that is fastest for a model of this size (name NULL). */
-cobre_sddp_status cb_lp_choose(const char *name, int rows, const cb_lp_solver **solver);
+cobre_status cb_lp_choose(const char *name, int rows, const cb_lp_solver **solver);
 
 /* Climbs the ladder. */
 cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp);

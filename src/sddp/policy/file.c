@@ -51,9 +51,8 @@ static uint64_t file_bytes(const header *head) {
     return sizeof *head + middle_bytes(head) + 8 * (CB_CUT_SLOPES + head->states) * head->cuts + 8;
 }
 
-static cobre_sddp_status file_error(const char *path, const char *doing, const char *remedy) {
-    return cb_sddp_fail_at(COBRE_SDDP_FILE_FAILED, path, 0, "%s: cannot %s: %s -- %s", path, doing, strerror(errno),
-                           remedy);
+static cobre_status file_error(const char *path, const char *doing, const char *remedy) {
+    return cb_fail_at(COBRE_FILE_FAILED, path, 0, remedy, "%s: cannot %s: %s", path, doing, strerror(errno));
 }
 
 typedef struct {
@@ -132,12 +131,12 @@ static void sync_folder(const char *path) {
     close(fd);
 }
 
-static cobre_sddp_status write_file(const cobre_sddp_policy *policy, const header *head, const char *names,
-                                    const unsigned char *starts, const char *path) {
+static cobre_status write_file(const cobre_sddp_policy *policy, const header *head, const char *names,
+                               const unsigned char *starts, const char *path) {
     const char *remedy = "check that the folder exists, may be written and has room";
     char part[1024];
     if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
-        return cb_sddp_fail_at(COBRE_SDDP_FILE_FAILED, path, 0, "%s: the name is too long", path);
+        return cb_fail_at(COBRE_FILE_FAILED, path, 0, NULL, "%s: the name is too long", path);
     writer out = {.file = fopen(part, "wbe"), .hash = CB_HASH_START};
     if (!out.file)
         return file_error(part, "write", remedy);
@@ -147,55 +146,53 @@ static cobre_sddp_status write_file(const cobre_sddp_policy *policy, const heade
     out.failed |= fclose(out.file) != 0;
     if (!out.failed && rename(part, path) == 0) {
         sync_folder(path);
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     }
     errno = out.failed ? cause : errno;
-    cobre_sddp_status status = file_error(path, "write", remedy);
+    cobre_status status = file_error(path, "write", remedy);
     remove(part);
     return status;
 }
 
-static cobre_sddp_status write_here(const cobre_sddp_policy *policy, const char *path) {
+static cobre_status write_here(const cobre_sddp_policy *policy, const char *path) {
     header head = head_of(policy);
     size_t start_bytes = 0;
     char *names = pack_names(policy->problem, &head.name_bytes);
     unsigned char *starts = cb_starts_pack(policy->start, policy->problem->nodes, &start_bytes);
     head.start_bytes = padded(start_bytes);
     unsigned char *whole = starts ? realloc(starts, head.start_bytes + 1) : NULL;
-    cobre_sddp_status status = COBRE_SDDP_OK;
+    cobre_status status = COBRE_OK;
     if (names && whole) {
         memset(whole + start_bytes, 0, head.start_bytes - start_bytes);
         status = write_file(policy, &head, names, whole, path);
     } else {
-        status = cb_sddp_memory("a policy file", start_bytes);
+        status = cb_no_memory("a policy file", start_bytes);
     }
     free(names);
     free(whole ? whole : starts);
     return status;
 }
 
-cobre_sddp_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
-    cobre_sddp_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_SDDP_OK;
+cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
+    cobre_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_OK;
     return cb_agree(policy->comm, status);
 }
 
-static cobre_sddp_status damaged(const char *path, const char *why) {
-    return cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0, "%s: %s -- train again, or take an older checkpoint",
-                           path, why);
+static cobre_status damaged(const char *path, const char *why) {
+    return cb_fail_at(COBRE_INVALID_POLICY, path, 0, "train again, or take an older checkpoint", "%s: %s", path, why);
 }
 
-static cobre_sddp_status check_sum(FILE *file, const header *head, const char *path) {
+static cobre_status check_sum(FILE *file, const header *head, const char *path) {
     uint64_t hash = CB_HASH_START, word, left = file_bytes(head) / 8;
     rewind(file);
     for (; left > 1 && fread(&word, sizeof word, 1, file) == 1; left--)
         cb_hash_word(&hash, word);
     if (left > 1 || fread(&word, sizeof word, 1, file) != 1 || fgetc(file) != EOF)
         return damaged(path, "the file is cut off or too long");
-    return word == hash ? COBRE_SDDP_OK : damaged(path, "the checksum is wrong");
+    return word == hash ? COBRE_OK : damaged(path, "the checksum is wrong");
 }
 
-static cobre_sddp_status check_head(const header *head, const cobre_sddp_problem *problem, const char *path,
-                                    bool warm) {
+static cobre_status check_head(const header *head, const cobre_sddp_problem *problem, const char *path, bool warm) {
     if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0)
         return damaged(path, "this is not a policy file");
     if (head->order != ORDER || head->version != VERSION)
@@ -205,18 +202,18 @@ static cobre_sddp_status check_head(const header *head, const cobre_sddp_problem
         head->iterations > UINT32_MAX || head->name_bytes > UINT32_MAX || head->start_bytes > ((uint64_t)1 << 40))
         return damaged(path, "the header makes no sense");
     if (warm ? head->shape != problem->shape : head->fingerprint != problem->fingerprint)
-        return cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0, "%s: this policy belongs to another problem -- %s",
-                               path,
-                               warm ? "a warm start needs states, nodes and numbers of outcomes of the same names"
-                                    : "use it as a warm start, if only numbers have changed");
+        return cb_fail_at(COBRE_INVALID_POLICY, path, 0,
+                          warm ? "a warm start needs states, nodes and numbers of outcomes of the same names"
+                               : "use it as a warm start, if only numbers have changed",
+                          "%s: this policy belongs to another problem", path);
     if (head->states != problem->states || head->nodes != problem->nodes) /* how much is read depends on them */
         return damaged(path, "the header makes no sense");
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* Rank 0 opens, checks and reads what is before the cuts. */
-static cobre_sddp_status open_here(const cobre_sddp_problem *problem, const char *path, bool warm, FILE **file,
-                                   header *head, unsigned char **middle) {
+static cobre_status open_here(const cobre_sddp_problem *problem, const char *path, bool warm, FILE **file, header *head,
+                              unsigned char **middle) {
     *file = fopen(path, "rbe");
     if (!*file)
         return file_error(path, "read", "check the name");
@@ -227,28 +224,28 @@ static cobre_sddp_status open_here(const cobre_sddp_problem *problem, const char
     size_t bytes = (size_t)middle_bytes(head);
     *middle = malloc(bytes + 1);
     if (!*middle)
-        return cb_sddp_memory("a policy", bytes);
+        return cb_no_memory("a policy", bytes);
     if (fseek(*file, (long)sizeof *head, SEEK_SET) != 0 || (bytes > 0 && fread(*middle, bytes, 1, *file) != 1))
         return file_error(path, "read", "try again");
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* Opens on rank 0; everybody gets the header and the middle. */
-static cobre_sddp_status open_together(cobre_comm *comm, const cobre_sddp_problem *problem, const char *path, bool warm,
-                                       FILE **file, header *head, unsigned char **middle) {
+static cobre_status open_together(cobre_comm *comm, const cobre_sddp_problem *problem, const char *path, bool warm,
+                                  FILE **file, header *head, unsigned char **middle) {
     bool first = cobre_rank(comm) == 0;
-    CB_TRY(cb_agree(comm, first ? open_here(problem, path, warm, file, head, middle) : COBRE_SDDP_OK));
-    CB_TRY(cb_sddp_comm(cobre_broadcast(comm, head, sizeof *head, COBRE_U8, 0)));
+    CB_TRY(cb_agree(comm, first ? open_here(problem, path, warm, file, head, middle) : COBRE_OK));
+    CB_TRY(cobre_broadcast(comm, head, sizeof *head, COBRE_U8, 0));
     size_t bytes = (size_t)middle_bytes(head);
     bool room = first || (*middle = malloc(bytes + 1));
-    CB_TRY(cb_agree(comm, room ? COBRE_SDDP_OK : cb_sddp_memory("a policy", bytes)));
-    return cb_sddp_comm(cobre_broadcast(comm, *middle, bytes, COBRE_U8, 0));
+    CB_TRY(cb_agree(comm, room ? COBRE_OK : cb_no_memory("a policy", bytes)));
+    return cobre_broadcast(comm, *middle, bytes, COBRE_U8, 0);
 }
 
 /* The next cuts of rank 0's file; the first is NaN if they are not to be had. iteration NULL: as they are. */
-static cobre_sddp_status read_piece(const cb_pool *pool, FILE *file, const char *path, size_t cuts,
-                                    const double *iteration, double *piece) {
-    cobre_sddp_status status = COBRE_SDDP_OK;
+static cobre_status read_piece(const cb_pool *pool, FILE *file, const char *path, size_t cuts, const double *iteration,
+                               double *piece) {
+    cobre_status status = COBRE_OK;
     if (fread(piece, pool->stride * sizeof *piece, cuts, file) != cuts)
         status = file_error(path, "read", "try again");
     for (size_t i = 0; i < cuts && !status; i++) {
@@ -264,15 +261,14 @@ static cobre_sddp_status read_piece(const cb_pool *pool, FILE *file, const char 
 }
 
 /* The cuts, PIECE at a time, from rank 0's file into the pool. */
-static cobre_sddp_status read_cuts(cb_pool *pool, FILE *file, const char *path, uint64_t cuts,
-                                   const double *iteration) {
+static cobre_status read_cuts(cb_pool *pool, FILE *file, const char *path, uint64_t cuts, const double *iteration) {
     size_t *counts = calloc(cobre_size(pool->comm), sizeof *counts);
     double *piece = malloc(PIECE * pool->stride * sizeof *piece);
-    cobre_sddp_status status =
-        cb_agree(pool->comm, counts && piece ? COBRE_SDDP_OK : cb_sddp_memory("cuts", PIECE * pool->stride * 8));
+    cobre_status status =
+        cb_agree(pool->comm, counts && piece ? COBRE_OK : cb_no_memory("cuts", PIECE * pool->stride * 8));
     for (uint64_t left = cuts; left > 0 && !status; left -= counts[0]) {
         counts[0] = left < PIECE ? (size_t)left : PIECE;
-        status = file ? read_piece(pool, file, path, counts[0], iteration, piece) : COBRE_SDDP_OK;
+        status = file ? read_piece(pool, file, path, counts[0], iteration, piece) : COBRE_OK;
         status = cb_pool_add(pool, piece, counts, status);
     }
     free(counts);
@@ -280,8 +276,8 @@ static cobre_sddp_status read_cuts(cb_pool *pool, FILE *file, const char *path, 
     return status;
 }
 
-static cobre_sddp_status take_middle(cobre_sddp_policy *policy, const header *head, const unsigned char *middle,
-                                     const char *path) {
+static cobre_status take_middle(cobre_sddp_policy *policy, const header *head, const unsigned char *middle,
+                                const char *path) {
     size_t nodes = policy->problem->nodes;
     middle += head->name_bytes;
     memcpy(policy->value_bound, middle, 8 * nodes);
@@ -291,17 +287,17 @@ static cobre_sddp_status take_middle(cobre_sddp_policy *policy, const header *he
         cb_trace trace;
         memcpy(&trace, middle + i * sizeof trace, sizeof trace);
         if (!cb_policy_trace(policy, trace))
-            return cb_sddp_memory("the trace", (size_t)head->iterations * sizeof trace);
+            return cb_no_memory("the trace", (size_t)head->iterations * sizeof trace);
     }
     middle += head->iterations * sizeof(cb_trace);
-    cobre_sddp_status status = COBRE_SDDP_INVALID_POLICY;
-    for (size_t slack = 0; slack < 8 && slack <= head->start_bytes && status == COBRE_SDDP_INVALID_POLICY; slack++)
+    cobre_status status = COBRE_INVALID_POLICY;
+    for (size_t slack = 0; slack < 8 && slack <= head->start_bytes && status == COBRE_INVALID_POLICY; slack++)
         status = cb_starts_unpack(policy->start, nodes, middle, (size_t)head->start_bytes - slack);
-    return status == COBRE_SDDP_INVALID_POLICY ? damaged(path, "the starts make no sense") : status;
+    return status == COBRE_INVALID_POLICY ? damaged(path, "the starts make no sense") : status;
 }
 
-static cobre_sddp_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head, const char *path,
-                               const char *lp_folder, bool same_solver, cobre_sddp_policy **policy) {
+static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head, const char *path,
+                          const char *lp_folder, bool same_solver, cobre_sddp_policy **policy) {
     cb_policy_options options = {.solver = cb_lp_solver_by_name(head->solver),
                                  .seed = head->seed,
                                  .passes = (size_t)head->passes,
@@ -310,22 +306,21 @@ static cobre_sddp_status build(cobre_comm *comm, cobre_sddp_problem *problem, co
                                  .risk = {.beta = head->beta, .alpha = head->alpha},
                                  .lp_folder = lp_folder};
     if (!options.solver && same_solver)
-        return cb_sddp_fail_at(COBRE_SDDP_SOLVER_NOT_AVAILABLE, path, 0,
-                               "%s: trained with solver %s, which is not in this build -- build with it", path,
-                               head->solver);
+        return cb_fail_at(COBRE_SOLVER_NOT_AVAILABLE, path, 0, "build with it",
+                          "%s: trained with solver %s, which is not in this build", path, head->solver);
     if (!options.solver)
         options.solver = cb_lp_solver_at(0);
     CB_TRY(cb_policy_new(comm, problem, &options, policy));
-    return (*policy)->functions == head->functions ? COBRE_SDDP_OK : damaged(path, "the header makes no sense");
+    return (*policy)->functions == head->functions ? COBRE_OK : damaged(path, "the header makes no sense");
 }
 
-cobre_sddp_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
-                                 bool same_solver, cobre_sddp_policy **policy) {
+cobre_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
+                            bool same_solver, cobre_sddp_policy **policy) {
     FILE *file = NULL;
     header head = {0};
     unsigned char *middle = NULL;
     *policy = NULL;
-    cobre_sddp_status status = open_together(comm, problem, path, false, &file, &head, &middle);
+    cobre_status status = open_together(comm, problem, path, false, &file, &head, &middle);
     if (!status)
         status = cb_agree(comm, build(comm, problem, &head, path, lp_folder, same_solver, policy));
     if (!status)
@@ -340,8 +335,8 @@ cobre_sddp_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, 
     return status;
 }
 
-cobre_sddp_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
-                                         cobre_sddp_policy **policy) {
+cobre_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
+                                    cobre_sddp_policy **policy) {
     return cb_policy_read(comm, problem, path, NULL, false, policy);
 }
 
@@ -357,22 +352,23 @@ static bool more_averse(const header *head, const cobre_sddp_policy *policy) {
     return false;
 }
 
-cobre_sddp_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path) {
+cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path) {
     FILE *file = NULL;
     header head = {0};
     unsigned char *middle = NULL;
     double before = 0;
-    cobre_sddp_status status = open_together(policy->comm, policy->problem, path, true, &file, &head, &middle);
+    cobre_status status = open_together(policy->comm, policy->problem, path, true, &file, &head, &middle);
     if (!status && (head.multi_cut != 0) != policy->kind.multi_cut)
-        status = cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0,
-                                 "%s: it holds %s, this run makes the other kind -- use "
-                                 "the same kind of cuts",
-                                 path, head.multi_cut ? "multi-cuts" : "single cuts");
+        status = cb_fail_at(COBRE_INVALID_POLICY, path, 0,
+                            "use "
+                            "the same kind of cuts",
+                            "%s: it holds %s, this run makes the other kind", path,
+                            head.multi_cut ? "multi-cuts" : "single cuts");
     if (!status && more_averse(&head, policy))
-        status = cb_sddp_fail_at(COBRE_SDDP_INVALID_POLICY, path, 0,
-                                 "%s: that run was more averse to risk, and its cuts are no bounds for this one -- "
-                                 "start with a policy that is as averse, or less",
-                                 path);
+        status = cb_fail_at(COBRE_INVALID_POLICY, path, 0,
+                            ""
+                            "start with a policy that is as averse, or less",
+                            "%s: that run was more averse to risk, and its cuts are no bounds for this one", path);
     if (!status)
         status = read_cuts(&policy->pool, file, path, head.cuts, &before);
     if (file)

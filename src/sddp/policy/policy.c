@@ -7,7 +7,7 @@
 
 #include "sddp/grow.h"
 
-static cobre_sddp_status fill(cobre_sddp_policy *policy, const cb_policy_options *options) {
+static cobre_status fill(cobre_sddp_policy *policy, const cb_policy_options *options) {
     const cobre_sddp_problem *problem = policy->problem;
     size_t nodes = problem->nodes;
     policy->function = malloc((nodes + 1) * sizeof *policy->function);
@@ -15,33 +15,33 @@ static cobre_sddp_status fill(cobre_sddp_policy *policy, const cb_policy_options
     policy->own_bound = malloc((nodes + 1) * sizeof *policy->own_bound);
     policy->start = calloc(nodes + 1, sizeof *policy->start);
     if (!policy->function || !policy->value_bound || !policy->own_bound || !policy->start)
-        return cb_sddp_memory("a policy", nodes * sizeof(double) * 8);
+        return cb_no_memory("a policy", nodes * sizeof(double) * 8);
     for (size_t n = 0; n < nodes; n++) {
         policy->function[n] = policy->functions;
         policy->functions += options->multi_cut ? problem->node[n].outcomes : 1;
         policy->value_bound[n] = problem->node[n].value_bound;
         policy->own_bound[n] = problem->node[n].own_bound;
         if (options->multi_cut && !isfinite(policy->own_bound[n]))
-            return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT,
-                                "multi-cuts need a bound on the cost of node %s alone, and its "
-                                "LP has none -- bound its states, or use single cuts",
-                                problem->node[n].name);
+            return cb_fail(COBRE_INVALID_ARGUMENT, "bound its states, or use single cuts",
+                           "multi-cuts need a bound on the cost of node %s alone, and its "
+                           "LP has none",
+                           problem->node[n].name);
     }
     return cb_pool_init(&policy->pool, policy->comm, problem->states, policy->functions);
 }
 
-cobre_sddp_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const cb_policy_options *options,
-                                cobre_sddp_policy **pointer) {
+cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const cb_policy_options *options,
+                           cobre_sddp_policy **pointer) {
     cobre_sddp_policy *policy = *pointer = calloc(1, sizeof *policy);
     if (!policy)
-        return cb_sddp_memory("a policy", sizeof *policy);
+        return cb_no_memory("a policy", sizeof *policy);
     policy->comm = comm;
     policy->problem = problem;
     policy->seed = options->seed;
     policy->passes = options->passes;
     policy->window = options->window ? options->window : 100;
     snprintf(policy->lp_folder, sizeof policy->lp_folder, "%s", options->lp_folder ? options->lp_folder : ".");
-    cobre_sddp_status status = fill(policy, options);
+    cobre_status status = fill(policy, options);
     policy->kind = (cb_stage_kind){.problem = problem,
                                    .solver = options->solver,
                                    .pool = &policy->pool,
@@ -113,12 +113,12 @@ cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t
     return progress;
 }
 
-uint64_t cobre_sddp_cuts(const cobre_sddp_policy *policy) {
+uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy) {
     return policy->pool.cuts;
 }
 
 /* The slopes in the pool are internal; those of a problem that maximises are copied with the sign turned. */
-cobre_sddp_cut cobre_sddp_get_cut(const cobre_sddp_policy *policy, uint64_t id) {
+cobre_sddp_cut cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t id) {
     static _Thread_local double *turned;
     const double *record = cb_pool_cut(&policy->pool, id);
     size_t function = (size_t)record[CB_CUT_FUNCTION], node = policy->problem->nodes - 1, states = policy->pool.states;
@@ -140,7 +140,7 @@ cobre_sddp_cut cobre_sddp_get_cut(const cobre_sddp_policy *policy, uint64_t id) 
     return cut;
 }
 
-uint64_t cobre_sddp_iterations(const cobre_sddp_policy *policy) {
+uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy) {
     return policy->iterations;
 }
 
@@ -152,10 +152,10 @@ uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy) {
     return policy->seed;
 }
 
-double cobre_sddp_bound(const cobre_sddp_policy *policy) {
+double cobre_sddp_policy_bound(const cobre_sddp_policy *policy) {
     return cb_policy_progress(policy, policy->iterations).bound;
 }
 
 bool cobre_sddp_policy_averse(const cobre_sddp_policy *policy) {
-    return policy->kind.has_risk ? policy->kind.risk.beta < 1 : cobre_sddp_averse(policy->problem);
+    return policy->kind.has_risk ? policy->kind.risk.beta < 1 : cobre_sddp_problem_averse(policy->problem);
 }

@@ -39,8 +39,8 @@ typedef struct {
 } cb_policy_options;
 
 /* An empty policy. Collective. */
-cobre_sddp_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const cb_policy_options *options,
-                                cobre_sddp_policy **policy);
+cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const cb_policy_options *options,
+                           cobre_sddp_policy **policy);
 
 bool cb_policy_trace(cobre_sddp_policy *policy, cb_trace trace); /* appends; false: no memory */
 
@@ -50,14 +50,14 @@ cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t
 /* Starts as bytes, for a file and for the other ranks. Packing: NULL without memory. Unpacking: INVALID_POLICY, without a
  * message, when they make no sense. */
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
-cobre_sddp_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
+cobre_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
 
 /* file.c, collective: rank 0 reads. The policy of this very problem. same_solver: without the solver it was
  * trained with this is an error; else the default takes its place. */
-cobre_sddp_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
-                                 bool same_solver, cobre_sddp_policy **policy);
+cobre_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
+                            bool same_solver, cobre_sddp_policy **policy);
 
 /* The cuts of a problem whose states and nodes have the same names, for a warm start. */
-cobre_sddp_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path);
+cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path);
 
 #endif

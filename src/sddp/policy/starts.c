@@ -35,21 +35,21 @@ unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes
     return packed;
 }
 
-static cobre_sddp_status unpack_one(cb_start *start, const unsigned char **at, size_t *left) {
+static cobre_status unpack_one(cb_start *start, const unsigned char **at, size_t *left) {
     uint32_t count[2];
     if (*left < sizeof count)
-        return COBRE_SDDP_INVALID_POLICY;
+        return COBRE_INVALID_POLICY;
     memcpy(count, *at, sizeof count);
     *at += sizeof count;
     *left -= sizeof count;
     size_t own = count[0], cuts = count[1], bytes = own ? cuts * sizeof(uint32_t) + own + cuts : 0;
     start->set = own > 0;
     if (own == 0)
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     if (*left < bytes)
-        return COBRE_SDDP_INVALID_POLICY;
+        return COBRE_INVALID_POLICY;
     if (!cb_start_room(start, cuts, own))
-        return cb_sddp_memory("starts", bytes);
+        return cb_no_memory("starts", bytes);
     if (cuts > 0)
         memcpy(start->cut, *at, cuts * sizeof *start->cut);
     memcpy(start->stand, *at + cuts * sizeof(uint32_t), own + cuts);
@@ -57,11 +57,11 @@ static cobre_sddp_status unpack_one(cb_start *start, const unsigned char **at, s
     start->cuts = cuts;
     *at += bytes;
     *left -= bytes;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-cobre_sddp_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length) {
+cobre_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length) {
     for (size_t n = 0; n < nodes; n++)
         CB_TRY(unpack_one(&start[n], &bytes, &length));
-    return length == 0 ? COBRE_SDDP_OK : COBRE_SDDP_INVALID_POLICY;
+    return length == 0 ? COBRE_OK : COBRE_INVALID_POLICY;
 }

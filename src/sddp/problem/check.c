@@ -19,7 +19,7 @@ static void check_names(cobre_sddp_problem *problem, const char *kind, char **so
     qsort(sorted, count, sizeof *sorted, by_text);
     for (size_t i = 1; i < count; i++)
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
-            cb_problem_error(problem, "two %s are called \"%s\" -- rename one", kind, sorted[i]);
+            cb_builder_error(problem, "rename one", "two %s are called \"%s\"", kind, sorted[i]);
 }
 
 /* Collects names that lie `stride` bytes apart. */
@@ -44,26 +44,26 @@ static void check_states(cobre_sddp_problem *problem, const cb_node *node) {
     }
     for (size_t s = 0; s < problem->states; s++) {
         if (node->state_in[s] == CB_NONE) {
-            cb_problem_error(problem, "node %s: state %s has no columns", node->name, problem->state[s].name);
+            cb_builder_error(problem, NULL, "node %s: state %s has no columns", node->name, problem->state[s].name);
             continue;
         }
         if (used[node->state_in[s]]++ || used[node->state_out[s]]++)
-            cb_problem_error(problem, "node %s: a column of state %s already belongs to another state", node->name,
-                             problem->state[s].name);
+            cb_builder_error(problem, NULL, "node %s: a column of state %s already belongs to another state",
+                             node->name, problem->state[s].name);
     }
     free(used);
 }
 
 static void check_outcomes(cobre_sddp_problem *problem, cb_node *node, size_t index) {
     if (node->outcomes == 0 && node->randoms > 0)
-        cb_problem_error(problem, "node %s has random variables but no outcomes -- add some", node->name);
+        cb_builder_error(problem, "add some", "node %s has random variables but no outcomes", node->name);
     else if (node->outcomes == 0)
-        cb_add_outcome(problem, index, 1, NULL);
+        cb_add_outcome(problem, NULL, index, 1, NULL);
     double sum = 0;
     for (size_t k = 0; k < node->outcomes; k++)
         sum += node->probability[k];
     if (node->outcomes > 0 && fabs(sum - 1) > PROBABILITY_SLACK)
-        cb_problem_error(problem, "node %s: the probabilities of its outcomes add up to %.9g -- make it 1", node->name,
+        cb_builder_error(problem, "make it 1", "node %s: the probabilities of its outcomes add up to %.9g", node->name,
                          sum);
 }
 
@@ -74,12 +74,12 @@ static void check_edges(cobre_sddp_problem *problem, const char *from, const cb_
         sum += edge[e].probability;
         for (size_t other = 0; other < e; other++)
             if (edge[other].to == edge[e].to)
-                cb_problem_error(problem, "%s: two edges lead to node %s -- keep one", from,
+                cb_builder_error(problem, "keep one", "%s: two edges lead to node %s", from,
                                  problem->node[edge[e].to].name);
     }
     if (sum > 1 + PROBABILITY_SLACK || (all && sum < 1 - PROBABILITY_SLACK))
-        cb_problem_error(problem, "%s: the probabilities of its successors add up to %.9g -- make it %s1", from, sum,
-                         all ? "" : "at most ");
+        cb_builder_error(problem, CB_TEXT("make it %s1", all ? "" : "at most "),
+                         "%s: the probabilities of its successors add up to %.9g", from, sum);
 }
 
 /* Noise moves a number; an infinite side has none. */
@@ -95,23 +95,24 @@ static void check_noise(cobre_sddp_problem *problem, const cb_node *node, const 
     }
     for (size_t k = 0; node->table && k < node->outcomes; k++)
         if (!(fabs(noise->factor * node->table[k * node->randoms + noise->random]) <= CB_MOST)) {
-            cb_problem_error(problem,
-                             "node %s: %g times random variable %s is out of range -- use units that keep it "
-                             "below %g",
-                             node->name, noise->factor, node->random_name[noise->random], CB_MOST);
+            cb_builder_error(problem,
+                             CB_TEXT("use units that keep it "
+                                     "below %g",
+                                     CB_MOST),
+                             "node %s: %g times random variable %s is out of range", node->name, noise->factor,
+                             node->random_name[noise->random]);
             break;
         }
     bool low = noise->target == CB_NOISE_ROW_LOWER || noise->target == CB_NOISE_COLUMN_LOWER;
     bool high = noise->target == CB_NOISE_ROW_UPPER || noise->target == CB_NOISE_COLUMN_UPPER;
     if ((low && isinf(lower)) || (high && isinf(upper)) ||
         (noise->target == CB_NOISE_ROW && isinf(lower) && isinf(upper)))
-        cb_problem_error(problem, "node %s: noise on a side of %s that is infinite -- give that side a number",
+        cb_builder_error(problem, "give that side a number", "node %s: noise on a side of %s that is infinite",
                          node->name, name);
     for (size_t s = 0; s < problem->states && cb_noise_family(noise->target) == CB_NOISE_COLUMN_LOWER; s++)
         if (node->state_in[s] == noise->index)
-            cb_problem_error(problem,
-                             "node %s: noise on the bounds of %s, which is an incoming state -- move it to a row",
-                             node->name, name);
+            cb_builder_error(problem, "move it to a row",
+                             "node %s: noise on the bounds of %s, which is an incoming state", node->name, name);
 }
 
 static int by_target(const void *a, const void *b) {
@@ -213,7 +214,7 @@ static void check_reach(cobre_sddp_problem *problem) {
         node->stage = node->stage ? node->stage : stage[n];
         cb_problem_at_node(problem, node);
         if (stage[n] == 0)
-            cb_problem_error(problem, "node %s: no path leads here -- add it to the successors of a node, or remove it",
+            cb_builder_error(problem, "add it to the successors of a node, or remove it", "node %s: no path leads here",
                              node->name);
     }
     free(queue);
@@ -274,10 +275,10 @@ static void check_cycles_end(cobre_sddp_problem *problem) {
     for (size_t n = 0; ends && n < problem->nodes; n++)
         if (!ends[n]) {
             cb_problem_at_node(problem, &problem->node[n]);
-            cb_problem_error(problem,
-                             "node %s: from here the process never ends -- give an edge of the cycle a probability "
+            cb_builder_error(problem,
+                             "give an edge of the cycle a probability "
                              "below 1",
-                             problem->node[n].name);
+                             "node %s: from here the process never ends", problem->node[n].name);
             break;
         }
     free(ends);
@@ -291,7 +292,7 @@ void cb_problem_check(cobre_sddp_problem *problem) {
     if (problem->nodes == 0 && problem->errors > 0) /* the reader stopped before it built anything */
         return;
     if (problem->nodes == 0)
-        cb_problem_error(problem, "the problem has no nodes -- add some");
+        cb_builder_error(problem, "add some", "the problem has no nodes");
     check_edges(problem, "the root", problem->root_edge, problem->root_edges, sound);
     for (size_t n = 0; n < problem->nodes && !problem->no_memory; n++)
         check_node(problem, n, sound);

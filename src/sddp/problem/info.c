@@ -11,66 +11,66 @@ const char *cobre_sddp_problem_contents(const cobre_sddp_problem *problem) {
     return problem->contents;
 }
 
-bool cobre_sddp_maximises(const cobre_sddp_problem *problem) {
+bool cobre_sddp_problem_maximises(const cobre_sddp_problem *problem) {
     return problem->maximise;
 }
 
-size_t cobre_sddp_states(const cobre_sddp_problem *problem) {
+size_t cobre_sddp_problem_states(const cobre_sddp_problem *problem) {
     return problem->states;
 }
 
-const char *cobre_sddp_state_name(const cobre_sddp_problem *problem, size_t state) {
+const char *cobre_sddp_problem_state_name(const cobre_sddp_problem *problem, size_t state) {
     return problem->state[state].name;
 }
 
-size_t cobre_sddp_nodes(const cobre_sddp_problem *problem) {
+size_t cobre_sddp_problem_nodes(const cobre_sddp_problem *problem) {
     return problem->nodes;
 }
 
-const char *cobre_sddp_node_name(const cobre_sddp_problem *problem, size_t node) {
+const char *cobre_sddp_problem_node_name(const cobre_sddp_problem *problem, size_t node) {
     return problem->node[node].name;
 }
 
-size_t cobre_sddp_node_stage(const cobre_sddp_problem *problem, size_t node) {
+size_t cobre_sddp_problem_node_stage(const cobre_sddp_problem *problem, size_t node) {
     return problem->node[node].stage;
 }
 
-size_t cobre_sddp_columns(const cobre_sddp_problem *problem, size_t node) {
+size_t cobre_sddp_problem_columns(const cobre_sddp_problem *problem, size_t node) {
     return problem->node[node].columns;
 }
 
-const char *cobre_sddp_column_name(const cobre_sddp_problem *problem, size_t node, size_t column) {
+const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, size_t node, size_t column) {
     return problem->node[node].column[column].name;
 }
 
-size_t cobre_sddp_rows(const cobre_sddp_problem *problem, size_t node) {
+size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node) {
     return problem->node[node].rows;
 }
 
-const char *cobre_sddp_row_name(const cobre_sddp_problem *problem, size_t node, size_t row) {
+const char *cobre_sddp_problem_row_name(const cobre_sddp_problem *problem, size_t node, size_t row) {
     return problem->node[node].row[row].name;
 }
 
-size_t cobre_sddp_randoms(const cobre_sddp_problem *problem, size_t node) {
+size_t cobre_sddp_problem_randoms(const cobre_sddp_problem *problem, size_t node) {
     return problem->node[node].randoms;
 }
 
-const char *cobre_sddp_random_name(const cobre_sddp_problem *problem, size_t node, size_t random) {
+const char *cobre_sddp_problem_random_name(const cobre_sddp_problem *problem, size_t node, size_t random) {
     return problem->node[node].random_name[random];
 }
 
-size_t cobre_sddp_outcomes(const cobre_sddp_problem *problem, size_t node) {
+size_t cobre_sddp_problem_outcomes(const cobre_sddp_problem *problem, size_t node) {
     return problem->node[node].outcomes;
 }
 
-bool cobre_sddp_has_noise_model(const cobre_sddp_problem *problem) {
+bool cobre_sddp_problem_has_noise_model(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++)
         if (problem->node[n].draw)
             return true;
     return false;
 }
 
-bool cobre_sddp_averse(const cobre_sddp_problem *problem) {
+bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++)
         if (problem->node[n].risk.beta < 1)
             return true;

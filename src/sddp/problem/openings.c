@@ -147,16 +147,16 @@ static double find_scale(const cobre_sddp_problem *problem) {
     return largest > LARGE_COST && isfinite(largest) ? ldexp(1, USUAL_EXPONENT - exponent) : 1;
 }
 
-cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem) {
+cobre_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem) {
     size_t values = 0, outcomes = 0, offset = 0;
     for (size_t n = 0; n < problem->nodes; n++) {
         values += problem->node[n].outcomes * problem->node[n].randoms;
         outcomes += problem->node[n].randoms > 0 ? problem->node[n].outcomes : 0;
     }
-    CB_TRY(cb_sddp_comm(cobre_region_create(comm, values, COBRE_F64, COBRE_REGION_INTERLEAVE, &problem->openings)));
+    CB_TRY(cobre_region_create(comm, values, COBRE_F64, COBRE_REGION_INTERLEAVE, &problem->openings));
     size_t l = cobre_node_rank(comm), ranks = cobre_node_size(comm);
     fill(problem, problem->openings, outcomes * l / ranks, outcomes * (l + 1) / ranks);
-    CB_TRY(cb_sddp_comm(cobre_region_seal(problem->openings)));
+    CB_TRY(cobre_region_seal(problem->openings));
     const double *data = cobre_region_data(problem->openings);
     for (size_t n = 0; n < problem->nodes; n++) {
         cb_node *node = &problem->node[n];
@@ -166,42 +166,42 @@ cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem
         node->table = NULL;
     }
     problem->scale = find_scale(problem);
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* All errors have been told; the last error sums them up. */
-static cobre_sddp_status refuse(const cobre_sddp_problem *problem) {
-    const cobre_sddp_error first = *cobre_sddp_last_error();
-    return cb_sddp_fail_at(
-        COBRE_SDDP_INVALID_CASE, first.file, first.line, "%zu error%s in the case; the first: %s%s%s", problem->errors,
-        problem->errors > 1 ? "s" : "", first.message, *first.suggestion ? " -- " : "", first.suggestion);
+static cobre_status refuse(const cobre_sddp_problem *problem) {
+    const cobre_error first = *cobre_last_error();
+    return cb_fail_at(COBRE_INVALID_CASE, first.file, first.line, first.suggestion,
+                      "%zu error%s in the case; the first: %s", problem->errors, problem->errors > 1 ? "s" : "",
+                      first.message);
 }
 
-static cobre_sddp_status check(cobre_sddp_problem *problem) {
+static cobre_status check(cobre_sddp_problem *problem) {
     if (!problem->no_memory)
         cb_problem_check(problem);
     if (problem->no_memory)
-        return cb_sddp_memory("the problem", 0);
-    return problem->errors > 0 ? refuse(problem) : COBRE_SDDP_OK;
+        return cb_no_memory("the problem", 0);
+    return problem->errors > 0 ? refuse(problem) : COBRE_OK;
 }
 
 /* The minima of a hash and of its complement meet only if all ranks have the same. */
-static cobre_sddp_status compare(cobre_comm *comm, cobre_sddp_problem *problem) {
+static cobre_status compare(cobre_comm *comm, cobre_sddp_problem *problem) {
     uint64_t hash = problem->fingerprint ^ scenario_hash(problem), word[2] = {hash, ~hash};
-    CB_TRY(cb_sddp_comm(cobre_allreduce(comm, word, 2, word, 2, COBRE_U64, COBRE_MIN)));
+    CB_TRY(cobre_allreduce(comm, word, 2, word, 2, COBRE_U64, COBRE_MIN));
     if (word[0] == ~word[1])
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     cb_problem_at(problem, problem->at_file, 0, "%s", "");
-    cb_problem_error(problem, "the ranks have read different cases -- the files must be the same on all hosts");
+    cb_builder_error(problem, "the files must be the same on all hosts", "the ranks have read different cases");
     return refuse(problem);
 }
 
-static cobre_sddp_status find_bounds(cobre_sddp_problem *problem, const char *solver) {
+static cobre_status find_bounds(cobre_sddp_problem *problem, const char *solver) {
     CB_TRY(cb_problem_find_bounds(problem, solver));
-    return problem->errors > 0 ? refuse(problem) : COBRE_SDDP_OK;
+    return problem->errors > 0 ? refuse(problem) : COBRE_OK;
 }
 
-cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver) {
+cobre_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver) {
     CB_TRY(cb_agree(comm, check(problem)));
     CB_TRY(cb_problem_share(comm, problem));
     problem->fingerprint = fingerprint(problem);
@@ -209,5 +209,5 @@ cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *proble
     CB_TRY(compare(comm, problem));
     CB_TRY(cb_agree(comm, find_bounds(problem, solver)));
     cb_json_forget(problem);
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }

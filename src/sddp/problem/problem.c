@@ -124,20 +124,41 @@ void cb_problem_at_node(cobre_sddp_problem *problem, const cb_node *node) {
     snprintf(problem->at_place, sizeof problem->at_place, "%s", node->place);
 }
 
-void cb_problem_error(cobre_sddp_problem *problem, const char *format, ...) {
+static void report(cobre_sddp_builder *problem, const cb_place *at, const char *advice, const char *format,
+                   va_list arguments) {
     char message[1024];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    size_t line =
-        problem->at_line ? problem->at_line : cb_json_line(problem->json, problem->at_file, problem->at_place);
-    cobre_sddp_issue issue = {.file = problem->at_file, .line = line, .place = problem->at_place, .message = message};
+    const char *text = at->text ? at->text : "";
+    cobre_sddp_issue issue = {.file = at->file,
+                              .line = at->line ? at->line : cb_json_line(problem->json, at->file, text),
+                              .place = text,
+                              .message = message,
+                              .suggestion = advice ? advice : ""};
     if (problem->errors++ == 0) /* the first is what the last error will quote */
-        cb_sddp_fail_at(COBRE_SDDP_INVALID_CASE, issue.file, issue.line, "%s%s%s", issue.place,
-                        *issue.place ? ": " : "", message);
+        cb_fail_at(COBRE_INVALID_CASE, issue.file, issue.line, advice, "%s%s%s", issue.place, *issue.place ? ": " : "",
+                   message);
     if (problem->issue && !problem->no_memory) /* then it may not be the case's */
         problem->issue(problem->issue_arg, &issue);
+}
+
+static cb_place current(const cobre_sddp_builder *problem) {
+    return (cb_place){.file = problem->at_file, .line = problem->at_line, .text = problem->at_place};
+}
+
+void cb_error_at(cobre_sddp_builder *problem, const cb_place *at, const char *advice, const char *format, ...) {
+    va_list arguments;
+    cb_place here = current(problem);
+    va_start(arguments, format);
+    report(problem, at ? at : &here, advice, format, arguments);
+    va_end(arguments);
+}
+
+void cb_builder_error(cobre_sddp_builder *problem, const char *advice, const char *format, ...) {
+    va_list arguments;
+    cb_place here = current(problem);
+    va_start(arguments, format);
+    report(problem, &here, advice, format, arguments);
+    va_end(arguments);
 }
 
 static char *copy_name(cobre_sddp_problem *problem, const char *name, char kind, size_t index) {
@@ -156,31 +177,32 @@ static cb_node *node_at(cobre_sddp_problem *problem, size_t node) {
 }
 
 /* NaN, or an infinity where a number must be, has no place in a problem. */
-static bool number(cobre_sddp_problem *problem, double value, const char *what) {
+static bool number(cobre_sddp_problem *problem, const cb_place *at, double value, const char *what) {
     if (value >= -CB_MOST && value <= CB_MOST)
         return true;
-    cb_problem_error(problem, "%s is %g, which is out of range -- use units that keep it below %g", what, value,
-                     CB_MOST);
+    cb_error_at(problem, at, CB_TEXT("use units that keep it below %g", CB_MOST), "%s is %g, which is out of range",
+                what, value);
     return false;
 }
 
-static bool bounds(cobre_sddp_problem *problem, double lower, double upper, const char *what) {
+static bool bounds(cobre_sddp_problem *problem, const cb_place *at, double lower, double upper, const char *what) {
     if (!(lower <= upper && lower < INFINITY && upper > -INFINITY)) { /* for NaN, too */
-        cb_problem_error(problem, "%s: lower bound %g and upper bound %g leave no value -- change one of them", what,
-                         lower, upper);
+        cb_error_at(problem, at, "change one of them", "%s: lower bound %g and upper bound %g leave no value", what,
+                    lower, upper);
         return false;
     }
-    return (lower == -INFINITY || number(problem, lower, what)) && (upper == INFINITY || number(problem, upper, what));
+    return (lower == -INFINITY || number(problem, at, lower, what)) &&
+           (upper == INFINITY || number(problem, at, upper, what));
 }
 
 static double own_sense(const cobre_sddp_problem *problem, double cost) {
     return problem->maximise ? -cost : cost;
 }
 
-size_t cb_add_state(cobre_sddp_problem *problem, const char *name, double initial) {
-    number(problem, initial, "the initial state");
+size_t cb_add_state(cobre_sddp_builder *problem, const cb_place *at, const char *name, double initial) {
+    number(problem, at, initial, "the initial state");
     if (problem->nodes > 0) {
-        cb_problem_error(problem, "state %s comes after the first node: add all states first", name ? name : "");
+        cb_error_at(problem, at, NULL, "state %s comes after the first node: add all states first", name ? name : "");
         return CB_NONE;
     }
     if (!CB_GROW(problem, problem->state, problem->states, problem->states_room))
@@ -198,15 +220,16 @@ static size_t *unset_columns(cobre_sddp_problem *problem) {
     return columns;
 }
 
-size_t cb_add_node(cobre_sddp_problem *problem, const char *name, size_t stage) {
+size_t cb_add_node(cobre_sddp_builder *problem, const cb_place *at, const char *name, size_t stage) {
     if (!CB_GROW(problem, problem->node, problem->nodes, problem->nodes_room))
         return CB_NONE;
+    cb_place here = at ? *at : current(problem);
     problem->node[problem->nodes] = (cb_node){
         .name = copy_name(problem, name, 'n', problem->nodes),
         .stage = stage,
-        .file = problem->at_file,
-        .line = problem->at_line,
-        .place = copy_name(problem, problem->at_place, ' ', 0),
+        .file = here.file,
+        .line = here.line,
+        .place = copy_name(problem, here.text ? here.text : "", ' ', 0),
         .state_in = unset_columns(problem),
         .state_out = unset_columns(problem),
         .risk = {.beta = 1, .alpha = 1},
@@ -215,83 +238,88 @@ size_t cb_add_node(cobre_sddp_problem *problem, const char *name, size_t stage) 
     return problem->nodes++;
 }
 
-size_t cb_add_column(cobre_sddp_problem *problem, size_t index, const char *name, double lower, double upper,
-                     double cost) {
+size_t cb_add_column(cobre_sddp_builder *problem, const cb_place *at, size_t index, const char *name, double lower,
+                     double upper, double cost) {
     cb_node *node = node_at(problem, index);
     if (!node || !CB_GROW(problem, node->column, node->columns, node->columns_room))
         return CB_NONE;
-    bounds(problem, lower, upper, name ? name : "column");
-    number(problem, cost, "the cost");
+    bounds(problem, at, lower, upper, name ? name : "column");
+    number(problem, at, cost, "the cost");
     node->column[node->columns] = (cb_column){copy_name(problem, name, 'c', node->columns), .lower = lower,
                                               .upper = upper, .cost = own_sense(problem, cost)};
     return node->columns++;
 }
 
-size_t cb_add_row(cobre_sddp_problem *problem, size_t index, const char *name, double lower, double upper) {
+size_t cb_add_row(cobre_sddp_builder *problem, const cb_place *at, size_t index, const char *name, double lower,
+                  double upper) {
     cb_node *node = node_at(problem, index);
     if (!node || !CB_GROW(problem, node->row, node->rows, node->rows_room))
         return CB_NONE;
-    bounds(problem, lower, upper, name ? name : "row");
+    bounds(problem, at, lower, upper, name ? name : "row");
     node->row[node->rows] = (cb_row){copy_name(problem, name, 'r', node->rows), .lower = lower, .upper = upper};
     return node->rows++;
 }
 
-void cb_add_entry(cobre_sddp_problem *problem, size_t index, size_t row, size_t column, double value) {
+void cb_add_entry(cobre_sddp_builder *problem, const cb_place *at, size_t index, size_t row, size_t column,
+                  double value) {
     cb_node *node = node_at(problem, index);
-    if (!node || row >= node->rows || column >= node->columns || !number(problem, value, "the coefficient") ||
+    if (!node || row >= node->rows || column >= node->columns || !number(problem, at, value, "the coefficient") ||
         !CB_GROW(problem, node->entry, node->entries, node->entries_room))
         return;
     node->entry[node->entries++] = (cb_entry){(int)row, (int)column, value};
 }
 
-void cb_add_cost(cobre_sddp_problem *problem, size_t index, size_t column, double cost) {
+void cb_add_cost(cobre_sddp_builder *problem, const cb_place *at, size_t index, size_t column, double cost) {
     cb_node *node = node_at(problem, index);
-    if (node && column < node->columns && number(problem, cost, "the cost"))
+    if (node && column < node->columns && number(problem, at, cost, "the cost"))
         node->column[column].cost += own_sense(problem, cost);
 }
 
-void cb_narrow_column(cobre_sddp_problem *problem, size_t index, size_t at, double lower, double upper) {
+void cb_narrow_column(cobre_sddp_builder *problem, const cb_place *at, size_t index, size_t which, double lower,
+                      double upper) {
     cb_node *node = node_at(problem, index);
-    if (!node || at >= node->columns)
+    if (!node || which >= node->columns)
         return;
-    cb_column *column = &node->column[at];
+    cb_column *column = &node->column[which];
     column->lower = fmax(column->lower, lower);
     column->upper = fmin(column->upper, upper);
-    bounds(problem, column->lower, column->upper, column->name);
+    bounds(problem, at, column->lower, column->upper, column->name);
 }
 
-void cb_shift_row(cobre_sddp_problem *problem, size_t index, size_t row, double by) {
+void cb_shift_row(cobre_sddp_builder *problem, const cb_place *at, size_t index, size_t row, double by) {
     cb_node *node = node_at(problem, index);
-    if (!node || row >= node->rows || !number(problem, by, "the constant"))
+    if (!node || row >= node->rows || !number(problem, at, by, "the constant"))
         return;
     node->row[row].lower += by;
     node->row[row].upper += by;
 }
 
-void cb_add_constant(cobre_sddp_problem *problem, size_t index, double cost) {
+void cb_add_constant(cobre_sddp_builder *problem, const cb_place *at, size_t index, double cost) {
     cb_node *node = node_at(problem, index);
-    if (node && number(problem, cost, "the constant of the objective"))
+    if (node && number(problem, at, cost, "the constant of the objective"))
         node->constant += own_sense(problem, cost);
 }
 
-void cb_set_state(cobre_sddp_problem *problem, size_t index, size_t state, size_t column_in, size_t column_out) {
+void cb_set_state(cobre_sddp_builder *problem, const cb_place *at, size_t index, size_t state, size_t column_in,
+                  size_t column_out) {
     cb_node *node = node_at(problem, index);
     if (!node || state >= problem->states || column_in >= node->columns || column_out >= node->columns ||
         problem->no_memory)
         return;
     if (column_in == column_out)
-        cb_problem_error(problem, "state %s: the incoming and the outgoing column must be two columns",
-                         problem->state[state].name);
+        cb_error_at(problem, at, NULL, "state %s: the incoming and the outgoing column must be two columns",
+                    problem->state[state].name);
     node->state_in[state] = column_in;
     node->state_out[state] = column_out;
 }
 
-size_t cb_add_random(cobre_sddp_problem *problem, size_t index, const char *name) {
+size_t cb_add_random(cobre_sddp_builder *problem, const cb_place *at, size_t index, const char *name) {
     cb_node *node = node_at(problem, index);
     if (!node || !CB_GROW(problem, node->random_name, node->randoms, node->randoms_room))
         return CB_NONE;
     if (node->outcomes > 0) {
-        cb_problem_error(problem, "random variable %s comes after the first outcome of its node", name ? name : "");
+        cb_error_at(problem, at, NULL, "random variable %s comes after the first outcome of its node",
+                    name ? name : "");
         return CB_NONE;
     }
     node->random_name[node->randoms] = copy_name(problem, name, 'w', node->randoms);
@@ -312,16 +340,16 @@ static bool target_exists(const cb_node *node, const cb_noise *noise) {
     return false;
 }
 
-void cb_add_noise(cobre_sddp_problem *problem, size_t index, cb_noise noise) {
+void cb_add_noise(cobre_sddp_builder *problem, const cb_place *at, size_t index, cb_noise noise) {
     cb_node *node = node_at(problem, index);
     if (!node || noise.random >= node->randoms || !target_exists(node, &noise) ||
-        !number(problem, noise.factor, "the factor of the noise") ||
+        !number(problem, at, noise.factor, "the factor of the noise") ||
         !CB_GROW(problem, node->noise, node->noises, node->noises_room))
         return;
     if (noise.target == CB_NOISE_COST || noise.target == CB_NOISE_CONSTANT)
         noise.factor = own_sense(problem, noise.factor);
     if (noise.target == CB_NOISE_ENTRY) /* so that the model has it */
-        cb_add_entry(problem, index, noise.index, noise.column, 0);
+        cb_add_entry(problem, NULL, index, noise.index, noise.column, 0);
     else
         noise.column = 0;
     if (noise.target == CB_NOISE_CONSTANT)
@@ -329,14 +357,15 @@ void cb_add_noise(cobre_sddp_problem *problem, size_t index, cb_noise noise) {
     node->noise[node->noises++] = noise;
 }
 
-void cb_add_outcome(cobre_sddp_problem *problem, size_t index, double probability, const double *values) {
+void cb_add_outcome(cobre_sddp_builder *problem, const cb_place *at, size_t index, double probability,
+                    const double *values) {
     cb_node *node = node_at(problem, index);
     if (!node)
         return;
     if (!(probability >= 0 && probability <= 1))
-        cb_problem_error(problem, "probability %g is not between 0 and 1 -- correct it", probability);
+        cb_error_at(problem, at, "correct it", "probability %g is not between 0 and 1", probability);
     for (size_t i = 0; i < node->randoms; i++)
-        number(problem, values[i], node->random_name[i]);
+        number(problem, at, values[i], node->random_name[i]);
     size_t room = node->outcomes_room;
     if (!CB_GROW(problem, node->probability, node->outcomes, room))
         return;
@@ -355,13 +384,14 @@ void cb_add_outcome(cobre_sddp_problem *problem, size_t index, double probabilit
     node->outcomes++;
 }
 
-void cb_set_draw(cobre_sddp_problem *problem, size_t index, size_t count, cb_draw *draw, const void *model) {
+void cb_set_draw(cobre_sddp_builder *problem, const cb_place *at, size_t index, size_t count, cb_draw *draw,
+                 const void *model) {
     cb_node *node = node_at(problem, index);
     if (!node)
         return;
     if (count == 0 || node->outcomes > 0) {
-        cb_problem_error(problem, "node %s: a noise model needs at least one opening, and no table beside it",
-                         node->name);
+        cb_error_at(problem, at, NULL, "node %s: a noise model needs at least one opening, and no table beside it",
+                    node->name);
         return;
     }
     node->probability = malloc(count * sizeof *node->probability);
@@ -385,13 +415,14 @@ void cb_problem_own(cobre_sddp_problem *problem, void *owned, void (*free_owned)
     problem->free_owned = free_owned;
 }
 
-void cb_add_edge(cobre_sddp_problem *problem, size_t from, size_t to, double probability, double discount) {
+void cb_add_edge(cobre_sddp_builder *problem, const cb_place *at, size_t from, size_t to, double probability,
+                 double discount) {
     if (to >= problem->nodes || (from != CB_ROOT && from >= problem->nodes))
         return;
     if (!(probability >= 0 && probability <= 1))
-        cb_problem_error(problem, "probability %g is not between 0 and 1 -- correct it", probability);
+        cb_error_at(problem, at, "correct it", "probability %g is not between 0 and 1", probability);
     if (!(discount > 0 && discount <= 1))
-        cb_problem_error(problem, "discount %g is not above 0 and at most 1", discount);
+        cb_error_at(problem, at, NULL, "discount %g is not above 0 and at most 1", discount);
     cb_edge edge = {.to = to, .probability = probability, .discount = discount};
     if (from == CB_ROOT) {
         if (CB_GROW(problem, problem->root_edge, problem->root_edges, problem->root_edges_room))
@@ -403,18 +434,18 @@ void cb_add_edge(cobre_sddp_problem *problem, size_t from, size_t to, double pro
         node->edge[node->edges++] = edge;
 }
 
-void cb_set_risk(cobre_sddp_problem *problem, size_t index, double beta, double alpha) {
+void cb_set_risk(cobre_sddp_builder *problem, const cb_place *at, size_t index, double beta, double alpha) {
     cb_node *node = node_at(problem, index);
     if (!node)
         return;
     if (!(beta >= 0 && beta <= 1 && alpha > 0 && alpha <= 1))
-        cb_problem_error(problem, "risk: beta %g must be in [0, 1], alpha %g in (0, 1]", beta, alpha);
+        cb_error_at(problem, at, NULL, "risk: beta %g must be in [0, 1], alpha %g in (0, 1]", beta, alpha);
     node->risk = (cb_risk){.beta = beta, .alpha = alpha};
 }
 
-void cb_set_value_bound(cobre_sddp_problem *problem, size_t index, double bound) {
+void cb_set_value_bound(cobre_sddp_builder *problem, const cb_place *at, size_t index, double bound) {
     cb_node *node = node_at(problem, index);
-    if (!node || !number(problem, bound, "the value bound"))
+    if (!node || !number(problem, at, bound, "the value bound"))
         return;
     node->value_bound = own_sense(problem, bound);
     node->has_value_bound = true;
@@ -427,7 +458,7 @@ size_t cb_add_scenario(cobre_sddp_problem *problem) {
     return problem->scenarios++;
 }
 
-void cb_add_step(cobre_sddp_problem *problem, size_t index, size_t node, const double *values) {
+void cb_add_step(cobre_sddp_builder *problem, const cb_place *at, size_t index, size_t node, const double *values) {
     if (index >= problem->scenarios || node >= problem->nodes)
         return;
     cb_scenario *scenario = &problem->scenario[index];
@@ -443,7 +474,7 @@ void cb_add_step(cobre_sddp_problem *problem, size_t index, size_t node, const d
         return;
     }
     for (size_t i = 0; i < randoms; i++)
-        copy[i] = number(problem, values[i], problem->node[node].random_name[i]) ? values[i] : 0;
+        copy[i] = number(problem, at, values[i], problem->node[node].random_name[i]) ? values[i] : 0;
     nodes[scenario->steps] = node;
     all[scenario->steps++] = copy;
 }

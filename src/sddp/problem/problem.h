@@ -28,6 +28,16 @@
 #define CB_MOST 1e20           /* the largest number in a problem: CLP has an assertion that costs stay below 1e25 */
 #define CB_ROOT (SIZE_MAX - 1) /* as the `from` of an edge */
 
+/* While it is built. */
+typedef struct cobre_sddp_problem cobre_sddp_builder;
+
+/* Where in the input something stands, for errors. */
+typedef struct {
+    const char *file;
+    size_t line;      /* 0: not known */
+    const char *text; /* "column cost", "/nodes/1"; "" or NULL: no more is known */
+} cb_place;
+
 /* What a noise term adds to. */
 typedef enum {
     CB_NOISE_ROW, /* both finite sides of row `index`: its right-hand side */
@@ -168,45 +178,60 @@ void cb_problem_at(cobre_sddp_problem *problem, const char *file, size_t line, c
 
 void cb_problem_at_node(cobre_sddp_problem *problem, const cb_node *node); /* where the node was added */
 
-/* A reader's own error, at the current place. */
-void cb_problem_error(cobre_sddp_problem *problem, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A reader's own error, at a place. advice: what to do about it; NULL: nothing. */
+void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* A reader's own error, at the current place. advice: what to do about it; NULL: nothing. */
+void cb_builder_error(cobre_sddp_problem *problem, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Costs, constants and value bounds are given in the problem's own sense. Names are copied and must be unique among
  * their kind (states; nodes; columns, rows, random variables of one node); NULL makes one up. A stage of 0 becomes the
  * distance from the root. A probability that is NaN has been reported. */
-size_t cb_add_state(cobre_sddp_problem *problem, const char *name, double initial);
-size_t cb_add_node(cobre_sddp_problem *problem, const char *name, size_t stage);
-size_t cb_add_column(cobre_sddp_problem *problem, size_t node, const char *name, double lower, double upper,
-                     double cost);
-size_t cb_add_row(cobre_sddp_problem *problem, size_t node, const char *name, double lower, double upper);
-void cb_add_entry(cobre_sddp_problem *problem, size_t node, size_t row, size_t column, double value); /* sums up */
-void cb_add_cost(cobre_sddp_problem *problem, size_t node, size_t column, double cost); /* to what it has */
-void cb_narrow_column(cobre_sddp_problem *problem, size_t node, size_t column, double lower, double upper);
-void cb_shift_row(cobre_sddp_problem *problem, size_t node, size_t row, double by); /* both finite sides */
-void cb_add_constant(cobre_sddp_problem *problem, size_t node, double cost);
-void cb_set_state(cobre_sddp_problem *problem, size_t node, size_t state, size_t column_in, size_t column_out);
+size_t cb_add_state(cobre_sddp_builder *problem, const cb_place *at, const char *name, double initial);
+size_t cb_add_node(cobre_sddp_builder *problem, const cb_place *at, const char *name, size_t stage);
+size_t cb_add_column(cobre_sddp_builder *problem, const cb_place *at, size_t node, const char *name, double lower,
+                     double upper, double cost);
+size_t cb_add_row(cobre_sddp_builder *problem, const cb_place *at, size_t node, const char *name, double lower,
+                  double upper);
+void cb_add_entry(cobre_sddp_builder *problem, const cb_place *at, size_t node, size_t row, size_t column,
+                  double value); /* sums up */
+void cb_add_cost(cobre_sddp_builder *problem, const cb_place *at, size_t node, size_t column,
+                 double cost); /* to what it has */
+void cb_narrow_column(cobre_sddp_builder *problem, const cb_place *at, size_t node, size_t column, double lower,
+                      double upper);
+void cb_shift_row(cobre_sddp_builder *problem, const cb_place *at, size_t node, size_t row,
+                  double by); /* both finite sides */
+void cb_add_constant(cobre_sddp_builder *problem, const cb_place *at, size_t node, double cost);
+void cb_set_state(cobre_sddp_builder *problem, const cb_place *at, size_t node, size_t state, size_t column_in,
+                  size_t column_out);
 
 /* Noise. A node without outcomes has one, of probability 1 (and may have no random variables). values: one for each
  * random variable added so far; all random variables come before the first outcome. */
-size_t cb_add_random(cobre_sddp_problem *problem, size_t node, const char *name);
-void cb_add_noise(cobre_sddp_problem *problem, size_t node, cb_noise noise);
-void cb_add_outcome(cobre_sddp_problem *problem, size_t node, double probability, const double *values);
+size_t cb_add_random(cobre_sddp_builder *problem, const cb_place *at, size_t node, const char *name);
+void cb_add_noise(cobre_sddp_builder *problem, const cb_place *at, size_t node, cb_noise noise);
+void cb_add_outcome(cobre_sddp_builder *problem, const cb_place *at, size_t node, double probability,
+                    const double *values);
 
 /* Instead of a table: `count` equally likely outcomes, drawn when the problem is finished, by the ranks of each host
  * together. model must live as long as the problem (cb_problem_own). Outcome k of node n is drawn from
  * cb_rng_start(opening seed, CB_RNG_OPENING, 0, k, n). */
-void cb_set_draw(cobre_sddp_problem *problem, size_t node, size_t count, cb_draw *draw, const void *model);
+void cb_set_draw(cobre_sddp_builder *problem, const cb_place *at, size_t node, size_t count, cb_draw *draw,
+                 const void *model);
 void cb_set_opening_seed(cobre_sddp_problem *problem, uint64_t seed); /* 0 */
 void cb_problem_own(cobre_sddp_problem *problem, void *owned, void (*free_owned)(void *));
 
-void cb_add_edge(cobre_sddp_problem *problem, size_t from, size_t to, double probability, double discount);
-void cb_set_risk(cobre_sddp_problem *problem, size_t node, double beta, double alpha);
-void cb_set_value_bound(cobre_sddp_problem *problem, size_t node, double bound); /* of the node's future cost */
+void cb_add_edge(cobre_sddp_builder *problem, const cb_place *at, size_t from, size_t to, double probability,
+                 double discount);
+void cb_set_risk(cobre_sddp_builder *problem, const cb_place *at, size_t node, double beta, double alpha);
+void cb_set_value_bound(cobre_sddp_builder *problem, const cb_place *at, size_t node,
+                        double bound); /* of the node's future cost */
 
 /* A scenario and its steps. values as in cb_add_outcome of that node, copied; NULL when it has no random variables. */
 size_t cb_add_scenario(cobre_sddp_problem *problem);
 void cb_drop_scenarios(cobre_sddp_problem *problem);
-void cb_add_step(cobre_sddp_problem *problem, size_t scenario, size_t node, const double *values);
+void cb_add_step(cobre_sddp_builder *problem, const cb_place *at, size_t scenario, size_t node, const double *values);
 
 size_t cb_find_state(const cobre_sddp_problem *problem, const char *name); /* CB_NONE if there is none */
 size_t cb_find_node(const cobre_sddp_problem *problem, const char *name);
@@ -215,20 +240,19 @@ size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char
 /* Checks what only the whole can show, sorts, draws, moves the outcomes into the opening tree, checks that all ranks
  * built the same, and finds the value bounds that were not given, with `solver` (NULL: the default). Collective: ranks
  * whose reader found errors call it too. On failure the problem can only be freed. */
-cobre_sddp_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver);
+cobre_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver);
 
 /* sddp/read/json_file.c: the line of a place in the JSON file that was read; 0: not known. */
 size_t cb_json_line(cb_json_lines *lines, const char *file, const char *place);
 void cb_json_forget(cobre_sddp_problem *problem); /* when there is nothing more to report */
 
 /* The parts of finish, each in a file of its own. */
-void cb_problem_check(cobre_sddp_problem *problem);                                /* check.c */
-cobre_sddp_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem); /* openings.c */
-cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem,
-                                         const char *solver); /* sddp/stage/value_bound.c */
+void cb_problem_check(cobre_sddp_problem *problem);                                   /* check.c */
+cobre_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem);         /* openings.c */
+cobre_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *solver); /* sddp/stage/value_bound.c */
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
-cobre_sddp_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);
+cobre_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);
 bool cb_find_tour(const cb_node *node, uint32_t *tour); /* false: no memory */
 
 #endif

@@ -76,17 +76,17 @@ static bool find_own(cobre_comm *comm, cobre_sddp_problem *problem) {
     return good;
 }
 
-cobre_sddp_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem) {
+cobre_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem) {
     if (problem->tours)
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     size_t total = 0;
     for (size_t n = 0; n < problem->nodes; n++)
         total += problem->node[n].outcomes;
-    CB_TRY(cb_sddp_comm(cobre_region_create(comm, total, COBRE_U32, COBRE_REGION_INTERLEAVE, &problem->tours)));
+    CB_TRY(cobre_region_create(comm, total, COBRE_U32, COBRE_REGION_INTERLEAVE, &problem->tours));
     bool good = find_own(comm, problem);
-    cobre_sddp_status status = cb_agree(comm, good ? COBRE_SDDP_OK : cb_sddp_memory("the order of outcomes", 0));
+    cobre_status status = cb_agree(comm, good ? COBRE_OK : cb_no_memory("the order of outcomes", 0));
     if (!status)
-        status = cb_sddp_comm(cobre_region_seal(problem->tours));
+        status = cobre_region_seal(problem->tours);
     if (status)
         cobre_region_free(&problem->tours);
     return status;

@@ -12,7 +12,7 @@
 
 #include "sddp/grow.h"
 
-static char *read_all(cobre_sddp_problem *problem, FILE *file, size_t *size) {
+static char *read_all(cobre_sddp_builder *builder, FILE *file, size_t *size) {
     char *text = NULL;
     size_t room = 0;
     for (*size = 0;; *size += fread(text + *size, 1, room - 1 - *size, file)) {
@@ -25,7 +25,7 @@ static char *read_all(cobre_sddp_problem *problem, FILE *file, size_t *size) {
             char *grown = realloc(text, room);
             if (!grown) {
                 free(text);
-                problem->no_memory = true;
+                builder->no_memory = true;
                 return NULL;
             }
             text = grown;
@@ -33,26 +33,26 @@ static char *read_all(cobre_sddp_problem *problem, FILE *file, size_t *size) {
     }
 }
 
-char *cb_read_text(cobre_sddp_problem *problem, const char *path, bool optional, size_t *size) {
-    cb_problem_at(problem, path, 0, "%s", "");
+char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size) {
+    cb_problem_at(builder, path, 0, "%s", "");
     FILE *file = fopen(path, "rb");
     if (!file) {
         int why = errno;
         struct stat is;
         if (!optional || why != ENOENT || lstat(path, &is) == 0) /* a link to nothing was meant to be read */
-            cb_problem_error(problem, "cannot be read: %s -- see docs/case-format.md for the files of a case",
+            cb_builder_error(builder, "see docs/case-format.md for the files of a case", "cannot be read: %s",
                              strerror(why));
         return NULL;
     }
-    char *text = read_all(problem, file, size);
+    char *text = read_all(builder, file, size);
     if (ferror(file)) {
-        cb_problem_error(problem, "cannot be read: %s", strerror(errno));
+        cb_builder_error(builder, NULL, "cannot be read: %s", strerror(errno));
         free(text);
         text = NULL;
     }
     fclose(file);
     if (text && strlen(text) < *size) {
-        cb_problem_error(problem, "has a zero byte in it -- save it as plain text, UTF-8");
+        cb_builder_error(builder, "save it as plain text, UTF-8", "has a zero byte in it");
         free(text);
         text = NULL;
     }
@@ -66,7 +66,7 @@ static bool is_utf8(const char *text) {
 }
 
 typedef struct {
-    cobre_sddp_problem *problem;
+    cobre_sddp_builder *builder;
     cb_csv *table;
     char *at;
     size_t line;
@@ -81,8 +81,8 @@ static char *quoted(scanner *s) {
         } else if (*s->at == '"') {
             break;
         } else if (!*s->at || *s->at == '\n') {
-            cb_problem_error(s->problem,
-                             "a quote is not closed on its line -- close it; names cannot have line breaks");
+            cb_builder_error(s->builder, "close it; names cannot have line breaks",
+                             "a quote is not closed on its line");
             return NULL;
         }
     }
@@ -91,7 +91,7 @@ static char *quoted(scanner *s) {
     bool ends = !*s->at || *s->at == ',' || *s->at == '\n';
     *to = 0;
     if (!ends)
-        cb_problem_error(s->problem, "there is text after a closing quote -- write a quote inside a field as two");
+        cb_builder_error(s->builder, "write a quote inside a field as two", "there is text after a closing quote");
     return ends ? field : NULL;
 }
 
@@ -101,7 +101,7 @@ static char *plain(scanner *s) {
     while (end > field && strchr(" \t\r", end[-1]))
         end--;
     if (memchr(field, '"', (size_t)(end - field))) {
-        cb_problem_error(s->problem, "there is a quote inside a field -- put the whole field in quotes, and double it");
+        cb_builder_error(s->builder, "put the whole field in quotes, and double it", "there is a quote inside a field");
         return NULL;
     }
     if (end != s->at) /* else the separator's place, which the caller overwrites */
@@ -122,13 +122,13 @@ static bool clean(scanner *s, const char *field) {
     for (const char *c = field; *c; c++) {
         ascii &= (unsigned char)*c < 0x80;
         if ((unsigned char)*c < ' ' && *c != '\t') {
-            cb_problem_error(s->problem, "there is a control character (0x%02x) in a field -- save it as plain text",
+            cb_builder_error(s->builder, "save it as plain text", "there is a control character (0x%02x) in a field",
                              (unsigned)*c);
             return false;
         }
     }
     if (!ascii && !is_utf8(field)) {
-        cb_problem_error(s->problem, "is not UTF-8 text -- save it with the encoding UTF-8");
+        cb_builder_error(s->builder, "save it with the encoding UTF-8", "is not UTF-8 text");
         return false;
     }
     return true;
@@ -136,7 +136,7 @@ static bool clean(scanner *s, const char *field) {
 
 static bool add_field(scanner *s, char *field) {
     cb_csv *table = s->table;
-    if (!CB_GROW(s->problem, table->field, table->fields, table->fields_room))
+    if (!CB_GROW(s->builder, table->field, table->fields, table->fields_room))
         return false;
     table->field[table->fields++] = field;
     return true;
@@ -181,18 +181,18 @@ static bool next_line(scanner *s) {
 static bool check_header(scanner *s) {
     cb_csv *table = s->table;
     if (table->columns == 1 && strchr(table->header[0], ';')) {
-        cb_problem_error(s->problem, "columns are separated by \";\" -- separate them by commas, with decimal points");
+        cb_builder_error(s->builder, "separate them by commas, with decimal points", "columns are separated by \";\"");
         return false;
     }
     bool good = true;
     for (size_t c = 0; c < table->columns; c++) {
         if (!*table->header[c]) {
-            cb_problem_error(s->problem, "column %zu has no name -- name it in the first line", c + 1);
+            cb_builder_error(s->builder, "name it in the first line", "column %zu has no name", c + 1);
             good = false;
         }
         for (size_t other = 0; other < c; other++)
             if (*table->header[c] && strcmp(table->header[other], table->header[c]) == 0) {
-                cb_problem_error(s->problem, "two columns are called \"%s\" -- keep one", table->header[c]);
+                cb_builder_error(s->builder, "keep one", "two columns are called \"%s\"", table->header[c]);
                 good = false;
             }
     }
@@ -203,12 +203,12 @@ static bool check_header(scanner *s) {
 static bool read_header(scanner *s) {
     cb_csv *table = s->table;
     if (!next_line(s)) {
-        cb_problem_at(s->problem, table->path, 1, "%s", "");
-        cb_problem_error(s->problem, "is empty -- the first line names the columns");
+        cb_problem_at(s->builder, table->path, 1, "%s", "");
+        cb_builder_error(s->builder, "the first line names the columns", "is empty");
         return false;
     }
     table->header_line = s->line;
-    cb_problem_at(s->problem, table->path, s->line, "%s", "");
+    cb_problem_at(s->builder, table->path, s->line, "%s", "");
     if (!read_line(s))
         return false;
     table->header = table->field;
@@ -217,7 +217,7 @@ static bool read_header(scanner *s) {
     table->fields = table->fields_room = 0;
     table->known = calloc(table->columns, sizeof *table->known);
     if (!table->known) {
-        s->problem->no_memory = true;
+        s->builder->no_memory = true;
         return false;
     }
     return check_header(s);
@@ -225,31 +225,31 @@ static bool read_header(scanner *s) {
 
 static void read_rows(scanner *s) {
     cb_csv *table = s->table;
-    while (next_line(s) && !s->problem->no_memory) {
+    while (next_line(s) && !s->builder->no_memory) {
         size_t before = table->rows * table->columns;
-        cb_problem_at(s->problem, table->path, s->line, "%s", "");
+        cb_problem_at(s->builder, table->path, s->line, "%s", "");
         bool good = read_line(s);
         size_t count = table->fields - before;
         if (good && count != table->columns) {
-            cb_problem_error(s->problem,
-                             "has %zu field%s, but the header names %zu columns -- one value for each column", count,
-                             count == 1 ? "" : "s", table->columns);
+            cb_builder_error(s->builder, "one value for each column",
+                             "has %zu field%s, but the header names %zu columns", count, count == 1 ? "" : "s",
+                             table->columns);
             good = false;
         }
-        if (good && CB_GROW(s->problem, table->line, table->rows, table->rows_room))
+        if (good && CB_GROW(s->builder, table->line, table->rows, table->rows_room))
             table->line[table->rows++] = s->line;
         table->fields = table->rows * table->columns;
     }
 }
 
-bool cb_csv_read(cobre_sddp_problem *problem, const char *path, bool optional, cb_csv *table) {
+bool cb_csv_read(cobre_sddp_builder *builder, const char *path, bool optional, cb_csv *table) {
     size_t size = 0;
     *table = (cb_csv){.path = strdup(path)};
-    problem->no_memory |= !table->path;
-    table->text = cb_read_text(problem, path, optional, &size);
+    builder->no_memory |= !table->path;
+    table->text = cb_read_text(builder, path, optional, &size);
     if (!table->text || !table->path)
         return false;
-    scanner s = {.problem = problem, .table = table, .at = table->text};
+    scanner s = {.builder = builder, .table = table, .at = table->text};
     if (strncmp(s.at, "\xEF\xBB\xBF", 3) == 0)
         s.at += 3;
     if (!read_header(&s))
@@ -292,12 +292,12 @@ size_t cb_csv_find(cb_csv *table, const char *name) {
     return CB_NONE;
 }
 
-void cb_csv_at(cobre_sddp_problem *problem, const cb_csv *table, size_t row, size_t column) {
+void cb_csv_at(cobre_sddp_builder *builder, const cb_csv *table, size_t row, size_t column) {
     size_t line = row < table->rows ? table->line[row] : table->header_line;
     if (column < table->columns)
-        cb_problem_at(problem, table->path, line, "column %s", table->header[column]);
+        cb_problem_at(builder, table->path, line, "column %s", table->header[column]);
     else
-        cb_problem_at(problem, table->path, line, "%s", "");
+        cb_problem_at(builder, table->path, line, "%s", "");
 }
 
 const char *cb_csv_text(const cb_csv *table, size_t row, size_t column) {
@@ -316,32 +316,31 @@ bool cb_csv_number(const char *text, double *value) {
     return !*end && isfinite(*value);
 }
 
-size_t cb_csv_column(cobre_sddp_problem *problem, cb_csv *table, const char *name, bool required) {
+size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required) {
     size_t column = cb_csv_find(table, name);
     if (column == CB_NONE && required) {
-        cb_csv_at(problem, table, CB_NONE, CB_NONE);
-        cb_problem_error(problem, "there is no column \"%s\" -- add it", name);
+        cb_csv_at(builder, table, CB_NONE, CB_NONE);
+        cb_builder_error(builder, "add it", "there is no column \"%s\"", name);
     }
     return column;
 }
 
 /* Columns that nobody asked for are mistakes: an optional one that is misspelt would go unnoticed. */
-void cb_csv_unknown_columns(cobre_sddp_problem *problem, const cb_csv *table) {
+void cb_csv_unknown_columns(cobre_sddp_builder *builder, const cb_csv *table) {
     for (size_t column = 0; column < table->columns; column++)
         if (!table->known[column] && strcmp(table->header[column], "note") != 0) {
-            cb_csv_at(problem, table, CB_NONE, column);
-            cb_problem_error(
-                problem,
-                "unknown column \"%s\"; known here: %s -- correct its name, or call a column of remarks \"note\"",
-                table->header[column], *table->asked ? table->asked : "none");
+            cb_csv_at(builder, table, CB_NONE, column);
+            cb_builder_error(builder, "correct its name, or call a column of remarks \"note\"",
+                             "unknown column \"%s\"; known here: %s", table->header[column],
+                             *table->asked ? table->asked : "none");
         }
 }
 
-void cb_csv_not_a_number(cobre_sddp_problem *problem, const char *text) {
+void cb_csv_not_a_number(cobre_sddp_builder *builder, const char *text) {
     const char *advice = "write it like 12.5 or 1e3";
     if (strchr(text, ','))
         advice = "write a decimal point, and no thousands separators";
     else if (strchr(text, '%'))
         advice = "write a share: 5 % is 0.05";
-    cb_problem_error(problem, "\"%s\" is not a number -- %s", text, advice);
+    cb_builder_error(builder, advice, "\"%s\" is not a number", text);
 }

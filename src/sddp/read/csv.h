@@ -19,24 +19,24 @@ typedef struct {
 } cb_csv;
 
 /* The whole of a file, NUL-terminated, for the caller to free; NULL: reported, or, if it is optional, not there. */
-char *cb_read_text(cobre_sddp_problem *problem, const char *path, bool optional, size_t *size);
+char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size);
 
 /* False: there is no such table (reported unless `optional`), or nothing of it could be read (reported). Lines that are
  * wrong are reported and left out. Free in any case. */
-bool cb_csv_read(cobre_sddp_problem *problem, const char *path, bool optional, cb_csv *table);
+bool cb_csv_read(cobre_sddp_builder *builder, const char *path, bool optional, cb_csv *table);
 void cb_csv_free(cb_csv *table);
 
 size_t cb_csv_find(cb_csv *table, const char *name); /* a column that is known from now on; CB_NONE: there is none */
-size_t cb_csv_column(cobre_sddp_problem *problem, cb_csv *table, const char *name, bool required); /* or reports */
-void cb_csv_unknown_columns(cobre_sddp_problem *problem, const cb_csv *table); /* reports those nobody asked for */
+size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required); /* or reports */
+void cb_csv_unknown_columns(cobre_sddp_builder *builder, const cb_csv *table); /* reports those nobody asked for */
 
 /* Errors that follow are about this field; column CB_NONE: about the row. row CB_NONE: about the header. */
-void cb_csv_at(cobre_sddp_problem *problem, const cb_csv *table, size_t row, size_t column);
+void cb_csv_at(cobre_sddp_builder *builder, const cb_csv *table, size_t row, size_t column);
 
 const char *cb_csv_text(const cb_csv *table, size_t row, size_t column); /* "" for column CB_NONE */
 
 /* A decimal number, whatever the locale; false for anything else: hexadecimal, infinities, NaN, trailing text. */
 bool cb_csv_number(const char *text, double *value);
-void cb_csv_not_a_number(cobre_sddp_problem *problem, const char *text); /* reports it, with advice */
+void cb_csv_not_a_number(cobre_sddp_builder *builder, const char *text); /* reports it, with advice */
 
 #endif

@@ -129,9 +129,9 @@ size_t cb_json_line(cb_json_lines *lines, const char *file, const char *pointer)
     return line;
 }
 
-void cb_json_forget(cobre_sddp_problem *problem) {
-    cb_json_lines *lines = problem->json;
-    problem->json = NULL;
+void cb_json_forget(cobre_sddp_builder *builder) {
+    cb_json_lines *lines = builder->json;
+    builder->json = NULL;
     if (!lines)
         return;
     free(lines->file);
@@ -140,10 +140,10 @@ void cb_json_forget(cobre_sddp_problem *problem) {
     free(lines);
 }
 
-json_t *cb_json_load(cobre_sddp_problem *problem, const char *path) {
+json_t *cb_json_load(cobre_sddp_builder *builder, const char *path) {
     size_t size;
     json_error_t error;
-    char *text = cb_read_text(problem, path, false, &size);
+    char *text = cb_read_text(builder, path, false, &size);
     if (!text)
         return NULL;
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* some editors begin with a byte order mark, which JSON does not know */
@@ -152,19 +152,19 @@ json_t *cb_json_load(cobre_sddp_problem *problem, const char *path) {
     cb_json_lines *lines = calloc(1, sizeof *lines);
     char *file = strdup(path);
     if (!top) {
-        cb_problem_at(problem, path, error.line > 0 ? (size_t)error.line : 0, "column %d", error.column);
-        cb_problem_error(problem, "is not JSON: %s -- correct the syntax", error.text);
+        cb_problem_at(builder, path, error.line > 0 ? (size_t)error.line : 0, "column %d", error.column);
+        cb_builder_error(builder, "correct the syntax", "is not JSON: %s", error.text);
     } else if (lines && file) {
         *lines = (cb_json_lines){.file = file, .text = text};
-        problem->json = lines;
+        builder->json = lines;
         if (json_is_object(top))
             return top;
-        cb_problem_error(problem, "is not a JSON object -- it must begin with {");
+        cb_builder_error(builder, "it must begin with {", "is not a JSON object");
     } else {
-        problem->no_memory = true;
+        builder->no_memory = true;
     }
     json_decref(top);
-    if (problem->json)
+    if (builder->json)
         return NULL;
     free(lines);
     free(file);
@@ -172,26 +172,26 @@ json_t *cb_json_load(cobre_sddp_problem *problem, const char *path) {
     return NULL;
 }
 
-size_t cb_json_down(cobre_sddp_problem *problem, const char *key) {
-    size_t from = strlen(problem->at_place), at = from, end = sizeof problem->at_place - 3;
+size_t cb_json_down(cobre_sddp_builder *builder, const char *key) {
+    size_t from = strlen(builder->at_place), at = from, end = sizeof builder->at_place - 3;
     if (at < end)
-        problem->at_place[at++] = '/';
+        builder->at_place[at++] = '/';
     for (; *key && at < end; key++) {
         bool special = *key == '~' || *key == '/';
         if (special)
-            problem->at_place[at++] = '~';
-        problem->at_place[at++] = !special ? *key : *key == '~' ? '0' : '1';
+            builder->at_place[at++] = '~';
+        builder->at_place[at++] = !special ? *key : *key == '~' ? '0' : '1';
     }
-    problem->at_place[at] = 0;
+    builder->at_place[at] = 0;
     return from;
 }
 
-size_t cb_json_down_item(cobre_sddp_problem *problem, size_t index) {
+size_t cb_json_down_item(cobre_sddp_builder *builder, size_t index) {
     char digits[24];
     snprintf(digits, sizeof digits, "%zu", index);
-    return cb_json_down(problem, digits);
+    return cb_json_down(builder, digits);
 }
 
-void cb_json_up(cobre_sddp_problem *problem, size_t from) {
-    problem->at_place[from] = 0;
+void cb_json_up(cobre_sddp_builder *builder, size_t from) {
+    builder->at_place[from] = 0;
 }

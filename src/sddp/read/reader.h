@@ -1,14 +1,14 @@
-/* reader.h: the input formats. A reader reports every error it finds through the problem (cb_problem_error) and returns
+/* reader.h: the input formats. A reader reports every error it finds through the problem (cb_builder_error) and returns
  * the problem as far as it got; NULL only when there is no memory. Not collective. */
 #ifndef COBRE_SDDP_READ_READER_H
 #define COBRE_SDDP_READ_READER_H
 
 #include "sddp/problem/problem.h"
 
-cobre_sddp_problem *cb_read_sof(const char *path, const cobre_sddp_load_options *options);
-cobre_sddp_problem *cb_read_hydrothermal(const char *folder, const cobre_sddp_load_options *options);
+cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options *options);
+cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_load_options *options);
 
 /* Scenarios to simulate, from a table, in place of the case's own; by_stage: node n - 1 is stage n. */
-void cb_read_scenarios(cobre_sddp_problem *problem, const char *path, bool by_stage);
+void cb_read_scenarios(cobre_sddp_builder *builder, const char *path, bool by_stage);
 
 #endif

@@ -8,7 +8,7 @@
 #include "sddp/read/reader.h"
 
 typedef struct {
-    cobre_sddp_problem *problem;
+    cobre_sddp_builder *builder;
     cb_csv table;
     bool by_stage; /* the n-th node is stage n; else there is a column with the names of nodes */
     size_t name, key;
@@ -27,14 +27,14 @@ static size_t random_column(reader *r, const char *random) {
 
 /* Every random variable of every node must have a column. */
 static void check_columns(reader *r) {
-    for (size_t n = 0; n < r->problem->nodes; n++)
-        for (size_t i = 0; i < r->problem->node[n].randoms; i++)
-            if (random_column(r, r->problem->node[n].random_name[i]) == CB_NONE) {
-                cb_csv_at(r->problem, &r->table, CB_NONE, CB_NONE);
-                cb_problem_error(r->problem, "%s has no column -- add one", r->problem->node[n].random_name[i]);
+    for (size_t n = 0; n < r->builder->nodes; n++)
+        for (size_t i = 0; i < r->builder->node[n].randoms; i++)
+            if (random_column(r, r->builder->node[n].random_name[i]) == CB_NONE) {
+                cb_csv_at(r->builder, &r->table, CB_NONE, CB_NONE);
+                cb_builder_error(r->builder, "add one", "%s has no column", r->builder->node[n].random_name[i]);
                 return;
             }
-    cb_csv_unknown_columns(r->problem, &r->table);
+    cb_csv_unknown_columns(r->builder, &r->table);
 }
 
 static size_t find_node(reader *r, size_t row) {
@@ -42,13 +42,13 @@ static size_t find_node(reader *r, size_t row) {
     double number;
     size_t node = CB_NONE;
     if (!r->by_stage)
-        node = cb_find_node(r->problem, text);
-    else if (cb_csv_number(text, &number) && number >= 1 && number <= (double)r->problem->nodes &&
+        node = cb_find_node(r->builder, text);
+    else if (cb_csv_number(text, &number) && number >= 1 && number <= (double)r->builder->nodes &&
              floor(number) == number)
         node = (size_t)number - 1;
-    cb_csv_at(r->problem, &r->table, row, r->key);
+    cb_csv_at(r->builder, &r->table, row, r->key);
     if (node == CB_NONE)
-        cb_problem_error(r->problem, "\"%s\" is no %s of this case -- correct it", text,
+        cb_builder_error(r->builder, "correct it", "\"%s\" is no %s of this case", text,
                          r->by_stage ? "stage" : "node");
     return node;
 }
@@ -56,21 +56,21 @@ static size_t find_node(reader *r, size_t row) {
 /* The scenario of a row: those with the same name belong together. first: the row that began it. */
 static size_t find_scenario(reader *r, size_t row, size_t *first) {
     const char *name = cb_csv_text(&r->table, row, r->name);
-    for (size_t s = r->problem->scenarios; s-- > 0;)
+    for (size_t s = r->builder->scenarios; s-- > 0;)
         if (strcmp(cb_csv_text(&r->table, first[s], r->name), name) == 0)
             return s;
-    first[r->problem->scenarios] = row;
-    return cb_add_scenario(r->problem);
+    first[r->builder->scenarios] = row;
+    return cb_add_scenario(r->builder);
 }
 
 static void check_follows(reader *r, const cb_scenario *scenario, size_t node) {
-    const cb_node *last = scenario->steps ? &r->problem->node[scenario->node[scenario->steps - 1]] : NULL;
-    const cb_edge *edge = last ? last->edge : r->problem->root_edge;
-    for (size_t e = 0; e < (last ? last->edges : r->problem->root_edges); e++)
+    const cb_node *last = scenario->steps ? &r->builder->node[scenario->node[scenario->steps - 1]] : NULL;
+    const cb_edge *edge = last ? last->edge : r->builder->root_edge;
+    for (size_t e = 0; e < (last ? last->edges : r->builder->root_edges); e++)
         if (edge[e].to == node)
             return;
-    cb_problem_error(r->problem, "%s does not follow %s -- give every step of a scenario a line, in order",
-                     r->problem->node[node].name, last ? last->name : "the start of the scenario");
+    cb_builder_error(r->builder, "give every step of a scenario a line, in order", "%s does not follow %s",
+                     r->builder->node[node].name, last ? last->name : "the start of the scenario");
 }
 
 static void read_values(reader *r, size_t row, const cb_node *node) {
@@ -78,44 +78,44 @@ static void read_values(reader *r, size_t row, const cb_node *node) {
         size_t column = random_column(r, node->random_name[i]);
         const char *text = cb_csv_text(&r->table, row, column);
         r->values[i] = 0;
-        cb_csv_at(r->problem, &r->table, row, column);
+        cb_csv_at(r->builder, &r->table, row, column);
         if (!*text)
-            cb_problem_error(r->problem, "is empty -- give a number");
+            cb_builder_error(r->builder, "give a number", "is empty");
         else if (!cb_csv_number(text, &r->values[i]))
-            cb_csv_not_a_number(r->problem, text);
+            cb_csv_not_a_number(r->builder, text);
     }
 }
 
 static void read_rows(reader *r, size_t *first) {
-    for (size_t row = 0; row < r->table.rows && !r->problem->no_memory; row++) {
+    for (size_t row = 0; row < r->table.rows && !r->builder->no_memory; row++) {
         size_t node = find_node(r, row), scenario = find_scenario(r, row, first);
         if (node == CB_NONE || scenario == CB_NONE)
             continue;
-        check_follows(r, &r->problem->scenario[scenario], node);
-        read_values(r, row, &r->problem->node[node]);
-        cb_csv_at(r->problem, &r->table, row, CB_NONE);
-        cb_add_step(r->problem, scenario, node, r->values);
+        check_follows(r, &r->builder->scenario[scenario], node);
+        read_values(r, row, &r->builder->node[node]);
+        cb_csv_at(r->builder, &r->table, row, CB_NONE);
+        cb_add_step(r->builder, NULL, scenario, node, r->values);
     }
 }
 
-void cb_read_scenarios(cobre_sddp_problem *problem, const char *path, bool by_stage) {
-    reader r = {.problem = problem, .by_stage = by_stage};
-    size_t most = 0, before = problem->errors;
-    for (size_t n = 0; n < problem->nodes; n++)
-        most = problem->node[n].randoms > most ? problem->node[n].randoms : most;
-    cb_drop_scenarios(problem);
-    if (cb_csv_read(problem, path, false, &r.table)) {
+void cb_read_scenarios(cobre_sddp_builder *builder, const char *path, bool by_stage) {
+    reader r = {.builder = builder, .by_stage = by_stage};
+    size_t most = 0, before = builder->errors;
+    for (size_t n = 0; n < builder->nodes; n++)
+        most = builder->node[n].randoms > most ? builder->node[n].randoms : most;
+    cb_drop_scenarios(builder);
+    if (cb_csv_read(builder, path, false, &r.table)) {
         size_t *first = malloc((r.table.rows + 1) * sizeof *first);
         r.values = malloc((most + 1) * sizeof *r.values);
-        r.name = cb_csv_column(problem, &r.table, "scenario", true);
-        r.key = cb_csv_column(problem, &r.table, by_stage ? "stage" : "node", true);
+        r.name = cb_csv_column(builder, &r.table, "scenario", true);
+        r.key = cb_csv_column(builder, &r.table, by_stage ? "stage" : "node", true);
         check_columns(&r);
-        problem->no_memory |= !first || !r.values;
-        if (problem->errors == before && !problem->no_memory)
+        builder->no_memory |= !first || !r.values;
+        if (builder->errors == before && !builder->no_memory)
             read_rows(&r, first);
-        if (problem->errors == before && r.table.rows == 0) {
-            cb_csv_at(problem, &r.table, CB_NONE, CB_NONE);
-            cb_problem_error(problem, "there is no scenario -- add lines");
+        if (builder->errors == before && r.table.rows == 0) {
+            cb_csv_at(builder, &r.table, CB_NONE, CB_NONE);
+            cb_builder_error(builder, "add lines", "there is no scenario");
         }
         free(first);
         free(r.values);

@@ -103,12 +103,12 @@ static bool write_page(struct report *report) {
     return trained || simulated;
 }
 
-cobre_sddp_status cb_report_write(FILE *to, const char *folder) {
+cobre_status cb_report_write(FILE *to, const char *folder) {
     struct stat status;
     bool there = stat(folder, &status) == 0;
     if (!there || !S_ISDIR(status.st_mode))
-        return cb_sddp_fail(COBRE_SDDP_FILE_FAILED, "%s: %s", folder,
-                            there ? "is not a folder of results" : strerror(errno));
+        return cb_fail(COBRE_FILE_FAILED, NULL, "%s: %s", folder,
+                       there ? "is not a folder of results" : strerror(errno));
     struct report report = {.to = to, .folder = folder};
     cb_facts_read(&report, &report.summary, CB_FILE_SUMMARY);
     cb_facts_read(&report, &report.simulation, CB_FILE_SIMULATION);
@@ -117,10 +117,9 @@ cobre_sddp_status cb_report_write(FILE *to, const char *folder) {
     cb_facts_free(&report.summary);
     cb_facts_free(&report.simulation);
     if (report.no_memory)
-        return cb_sddp_fail(COBRE_SDDP_OUT_OF_MEMORY, "%s: no memory for its tables", folder);
+        return cb_fail(COBRE_ALLOCATION_FAILED, NULL, "%s: no memory for its tables", folder);
     if (!any)
-        return cb_sddp_fail(COBRE_SDDP_FILE_FAILED,
-                            "%s: no " CB_FILE_TRAINING ", " CB_FILE_TIMES " or tables of a simulation are there",
-                            folder);
-    return COBRE_SDDP_OK;
+        return cb_fail(COBRE_FILE_FAILED, NULL,
+                       "%s: no " CB_FILE_TRAINING ", " CB_FILE_TIMES " or tables of a simulation are there", folder);
+    return COBRE_OK;
 }

@@ -9,6 +9,6 @@
 
 /* Fails when there is nothing to show, and when memory is out; what is in `to` by then is of no use. Whether all could
  * be written, `to` knows (ferror). */
-cobre_sddp_status cb_report_write(FILE *to, const char *folder);
+cobre_status cb_report_write(FILE *to, const char *folder);
 
 #endif

@@ -1,4 +1,4 @@
-/* folder.h: where the results of a run go. After a failure cobre_sddp_last_error() says why. */
+/* folder.h: where the results of a run go. After a failure cobre_last_error() says why. */
 #ifndef COBRE_SDDP_RUN_FOLDER_H
 #define COBRE_SDDP_RUN_FOLDER_H
 
@@ -7,19 +7,19 @@
 #include <limits.h>
 
 /* The default folder of a case: NAME-out in the working directory. */
-cobre_sddp_status cb_folder_default(const char *case_path, char folder[PATH_MAX]);
+cobre_status cb_folder_default(const char *case_path, char folder[PATH_MAX]);
 
 /* The policy of a case: `given`, or where a training leaves it by default when that is NULL. */
-cobre_sddp_status cb_folder_policy(const char *case_path, const char *given, char policy[PATH_MAX]);
+cobre_status cb_folder_policy(const char *case_path, const char *given, char policy[PATH_MAX]);
 
 /* folder/name */
-cobre_sddp_status cb_folder_join(const char *folder, const char *name, char path[PATH_MAX]);
+cobre_status cb_folder_join(const char *folder, const char *name, char path[PATH_MAX]);
 
 /* The folder that a file is in. */
 void cb_folder_of(const char *path, char folder[PATH_MAX]);
 
-/* After a call failed that has set errno: the error is about `path`. Returns COBRE_SDDP_FILE_FAILED. */
-cobre_sddp_status cb_file_failed(const char *path);
+/* After a call failed that has set errno: the error is about `path`. Returns COBRE_FILE_FAILED. */
+cobre_status cb_file_failed(const char *path);
 
 /* A folder while a run writes to it. */
 struct cb_folder {
@@ -29,10 +29,10 @@ struct cb_folder {
 };
 
 /* Makes the folder and its parents. */
-cobre_sddp_status cb_folder_open(struct cb_folder *folder, const char *path);
+cobre_status cb_folder_open(struct cb_folder *folder, const char *path);
 
 /* Two trainings that write the same files at once would mix them up: the second one fails here. */
-cobre_sddp_status cb_folder_lock(struct cb_folder *folder);
+cobre_status cb_folder_lock(struct cb_folder *folder);
 
 /* Ends the lock, and removes a folder that was made and into which nothing has come. */
 void cb_folder_close(struct cb_folder *folder);

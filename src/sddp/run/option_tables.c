@@ -7,7 +7,7 @@
 
 #define RULES "It stops when one of these holds (without any: after 100 iterations):"
 #define RESULT "These change the result:"
-#define TRAIN(member) CB_FIELD(cobre_sddp_options, member)
+#define TRAIN(member) CB_FIELD(cobre_sddp_train_options, member)
 #define LOAD(member) CB_FIELD(cobre_sddp_load_options, member)
 #define SIMULATE(member) CB_FIELD(cobre_sddp_simulate_options, member)
 

@@ -4,7 +4,7 @@
 
 #include "options/options.h"
 
-extern const struct cb_option cb_train_rows[];    /* cobre_sddp_options */
+extern const struct cb_option cb_train_rows[];    /* cobre_sddp_train_options */
 extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options */
 
 /* cobre_sddp_load_options: of a case that is only checked, that is trained, that a policy is for; and of one that is to

@@ -52,23 +52,23 @@ void cb_spool_open(struct cb_spool *spool, const bool wanted[CB_TABLES], const c
         if (!wanted[table])
             continue;
         spool->file[table] = tmpfile();
-        spool->labels[table] = calloc(cobre_sddp_nodes(problem), sizeof *spool->labels[table]);
+        spool->labels[table] = calloc(cobre_sddp_problem_nodes(problem), sizeof *spool->labels[table]);
         spool->failed |= !spool->file[table] || !spool->labels[table];
     }
 }
 
 static size_t label_count(const cobre_sddp_problem *problem, size_t table, size_t node) {
-    return table == CB_TABLE_STATES      ? cobre_sddp_states(problem)
-           : table == CB_TABLE_VARIABLES ? cobre_sddp_columns(problem, node)
-           : table == CB_TABLE_DUALS     ? cobre_sddp_rows(problem, node)
-                                         : cobre_sddp_randoms(problem, node);
+    return table == CB_TABLE_STATES      ? cobre_sddp_problem_states(problem)
+           : table == CB_TABLE_VARIABLES ? cobre_sddp_problem_columns(problem, node)
+           : table == CB_TABLE_DUALS     ? cobre_sddp_problem_rows(problem, node)
+                                         : cobre_sddp_problem_randoms(problem, node);
 }
 
 static const char *label_name(const cobre_sddp_problem *problem, size_t table, size_t node, size_t index) {
-    return table == CB_TABLE_STATES      ? cobre_sddp_state_name(problem, index)
-           : table == CB_TABLE_VARIABLES ? cobre_sddp_column_name(problem, node, index)
-           : table == CB_TABLE_DUALS     ? cobre_sddp_row_name(problem, node, index)
-                                         : cobre_sddp_random_name(problem, node, index);
+    return table == CB_TABLE_STATES      ? cobre_sddp_problem_state_name(problem, index)
+           : table == CB_TABLE_VARIABLES ? cobre_sddp_problem_column_name(problem, node, index)
+           : table == CB_TABLE_DUALS     ? cobre_sddp_problem_row_name(problem, node, index)
+                                         : cobre_sddp_problem_random_name(problem, node, index);
 }
 
 /* "kind[element,tier]" in parts; kind is empty when the name has no brackets. */
@@ -152,8 +152,8 @@ static void end_trajectory(struct cb_spool *spool) {
 static void write_stage(struct cb_spool *spool, const cobre_sddp_stage *stage) {
     FILE *file = spool->file[CB_TABLE_STAGES];
     fprintf(file, "%zu,%zu,%zu,", stage->trajectory + 1, stage->step + 1,
-            cobre_sddp_node_stage(spool->problem, stage->node));
-    cb_field_write(file, cobre_sddp_node_name(spool->problem, stage->node));
+            cobre_sddp_problem_node_stage(spool->problem, stage->node));
+    cb_field_write(file, cobre_sddp_problem_node_name(spool->problem, stage->node));
     if (stage->outcome == SIZE_MAX)
         fputs(",", file);
     else
@@ -197,7 +197,7 @@ void cb_spool_stage(void *arg, const cobre_sddp_stage *stage) {
 }
 
 static void free_labels(struct cb_spool *spool, size_t table) {
-    for (size_t node = 0; spool->labels[table] && node < cobre_sddp_nodes(spool->problem); node++) {
+    for (size_t node = 0; spool->labels[table] && node < cobre_sddp_problem_nodes(spool->problem); node++) {
         char **labels = spool->labels[table][node];
         for (size_t i = 0; labels && i < label_count(spool->problem, table, node); i++)
             free(labels[i]);
@@ -216,19 +216,18 @@ void cb_spool_close(struct cb_spool *spool) {
 }
 
 /* The last rank that has each trajectory, plus one; 0: none has it. The caller frees it. Collective. */
-static cobre_sddp_status find_owners(const struct cb_spool *spool, cobre_comm *comm, uint32_t **owners,
-                                     uint64_t *count) {
+static cobre_status find_owners(const struct cb_spool *spool, cobre_comm *comm, uint32_t **owners, uint64_t *count) {
     uint64_t mine = 0;
     for (size_t i = 0; i < spool->count; i++)
         if (spool->pieces[i].trajectory >= mine)
             mine = spool->pieces[i].trajectory + 1;
-    CB_TRY(cb_sddp_comm(cobre_allreduce_t(comm, &mine, count, 1, COBRE_MAX)));
+    CB_TRY(cobre_allreduce_t(comm, &mine, count, 1, COBRE_MAX));
     size_t bytes = (*count + 1) * sizeof **owners;
     *owners = calloc(1, bytes);
-    CB_TRY(cb_agree(comm, *owners ? COBRE_SDDP_OK : cb_sddp_memory("the owners of trajectories", bytes)));
+    CB_TRY(cb_agree(comm, *owners ? COBRE_OK : cb_no_memory("the owners of trajectories", bytes)));
     for (size_t i = 0; i < spool->count; i++)
         (*owners)[spool->pieces[i].trajectory] = (uint32_t)cobre_rank(comm) + 1;
-    return cb_sddp_comm(cobre_allreduce_t(comm, *owners, *owners, *count + 1, COBRE_MAX));
+    return cobre_allreduce_t(comm, *owners, *owners, *count + 1, COBRE_MAX);
 }
 
 /* Asked for in increasing order, which is how they were simulated: the next one is nearly always the answer. */
@@ -243,8 +242,8 @@ static const struct cb_piece *find_piece(struct cb_spool *spool, size_t trajecto
 
 /* One trajectory's rows of one table, from `owner` to the file of rank 0. An owner that cannot read them sends zeros: the
  * others wait for it, and hear of it at the end. */
-static cobre_sddp_status send_piece(struct cb_spool *spool, cobre_comm *comm, size_t table, long start, uint64_t length,
-                                    size_t owner, FILE *to) {
+static cobre_status send_piece(struct cb_spool *spool, cobre_comm *comm, size_t table, long start, uint64_t length,
+                               size_t owner, FILE *to) {
     unsigned char bytes[1 << 15];
     FILE *from = spool->file[table];
     bool mine = cobre_rank(comm) == owner;
@@ -256,34 +255,34 @@ static cobre_sddp_status send_piece(struct cb_spool *spool, cobre_comm *comm, si
             spool->failed = true;
             memset(bytes, 0, part);
         }
-        CB_TRY(cb_sddp_comm(cobre_broadcast_t(comm, bytes, part, owner)));
+        CB_TRY(cobre_broadcast_t(comm, bytes, part, owner));
         if (to)
             fwrite(bytes, 1, part, to);
         length -= part;
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status send_trajectory(struct cb_spool *spool, cobre_comm *comm, size_t trajectory, size_t owner,
-                                         struct draft *to) {
+static cobre_status send_trajectory(struct cb_spool *spool, cobre_comm *comm, size_t trajectory, size_t owner,
+                                    struct draft *to) {
     uint64_t length[CB_TABLES] = {0};
     bool mine = cobre_rank(comm) == owner;
     const struct cb_piece *piece = mine ? find_piece(spool, trajectory) : NULL;
     for (size_t table = 0; piece && table < CB_TABLES; table++)
         length[table] = (uint64_t)(piece->end[table] - piece->start[table]);
-    CB_TRY(cb_sddp_comm(cobre_broadcast_t(comm, length, CB_TABLES, owner)));
+    CB_TRY(cobre_broadcast_t(comm, length, CB_TABLES, owner));
     for (size_t table = 0; table < CB_TABLES; table++)
         CB_TRY(send_piece(spool, comm, table, piece ? piece->start[table] : 0, length[table], owner, to[table].file));
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status table_path(const char *folder, size_t table, char path[PATH_MAX]) {
+static cobre_status table_path(const char *folder, size_t table, char path[PATH_MAX]) {
     char name[32];
     snprintf(name, sizeof name, "%s.csv", cb_table_name[table]);
     return cb_folder_join(folder, name, path);
 }
 
-static cobre_sddp_status open_tables(const struct cb_spool *spool, const char *folder, struct draft *to) {
+static cobre_status open_tables(const struct cb_spool *spool, const char *folder, struct draft *to) {
     char path[PATH_MAX];
     for (size_t table = 0; table < CB_TABLES; table++) {
         if (!spool->wanted[table])
@@ -293,17 +292,17 @@ static cobre_sddp_status open_tables(const struct cb_spool *spool, const char *f
             return cb_file_failed(path);
         fprintf(to[table].file, "%s\n", table_columns[table]);
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* All of them or none: tables of two simulations do not go together. */
-static cobre_sddp_status close_tables(const struct cb_spool *spool, const char *folder, struct draft *to,
-                                      cobre_sddp_status status) {
+static cobre_status close_tables(const struct cb_spool *spool, const char *folder, struct draft *to,
+                                 cobre_status status) {
     char path[PATH_MAX];
     for (size_t table = 0; table < CB_TABLES && !status; table++)
         if (to[table].file && (fflush(to[table].file) != 0 || ferror(to[table].file)))
-            status = cb_sddp_fail_at(COBRE_SDDP_FILE_FAILED, folder, 0, "the tables could not be written to %s: %s",
-                                     folder, strerror(errno));
+            status = cb_fail_at(COBRE_FILE_FAILED, folder, 0, NULL, "the tables could not be written to %s: %s", folder,
+                                strerror(errno));
     for (size_t table = 0; table < CB_TABLES; table++) {
         if (to[table].file && !cb_draft_close(&to[table], !status) && !status)
             status = cb_file_failed(to[table].path);
@@ -313,38 +312,38 @@ static cobre_sddp_status close_tables(const struct cb_spool *spool, const char *
     return status;
 }
 
-static cobre_sddp_status finish_spool(struct cb_spool *spool) {
+static cobre_status finish_spool(struct cb_spool *spool) {
     end_trajectory(spool);
     for (size_t table = 0; table < CB_TABLES; table++)
         if (spool->file[table] && (fflush(spool->file[table]) != 0 || ferror(spool->file[table])))
             spool->failed = true;
     if (!spool->failed)
-        return COBRE_SDDP_OK;
-    return cb_sddp_fail(COBRE_SDDP_FILE_FAILED, "there is no room left for the tables (in " P_tmpdir ", or of memory)");
+        return COBRE_OK;
+    return cb_fail(COBRE_FILE_FAILED, NULL, "there is no room left for the tables (in " P_tmpdir ", or of memory)");
 }
 
-static cobre_sddp_status gather(struct cb_spool *spool, cobre_comm *comm, struct draft *to) {
+static cobre_status gather(struct cb_spool *spool, cobre_comm *comm, struct draft *to) {
     uint64_t count = 0;
     uint32_t *owners = NULL;
-    cobre_sddp_status status = find_owners(spool, comm, &owners, &count);
+    cobre_status status = find_owners(spool, comm, &owners, &count);
     for (size_t i = 0; !status && i < count; i++)
         if (owners[i])
             status = send_trajectory(spool, comm, i, owners[i] - 1, to);
     free(owners);
     if (!status && spool->failed)
-        status = cb_sddp_fail(COBRE_SDDP_FILE_FAILED, "the tables cannot be read back from " P_tmpdir);
+        status = cb_fail(COBRE_FILE_FAILED, NULL, "the tables cannot be read back from " P_tmpdir);
     return status;
 }
 
-cobre_sddp_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char *folder) {
+cobre_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char *folder) {
     struct draft to[CB_TABLES] = {{.file = NULL}};
     bool writes = cobre_rank(comm) == 0;
     CB_TRY(cb_agree(comm, finish_spool(spool)));
-    cobre_sddp_status status = cb_agree(comm, writes ? open_tables(spool, folder, to) : COBRE_SDDP_OK);
+    cobre_status status = cb_agree(comm, writes ? open_tables(spool, folder, to) : COBRE_OK);
     if (!status)
         status = cb_agree(comm, gather(spool, comm, to));
     if (!status)
-        return cb_agree(comm, writes ? close_tables(spool, folder, to, COBRE_SDDP_OK) : COBRE_SDDP_OK);
+        return cb_agree(comm, writes ? close_tables(spool, folder, to, COBRE_OK) : COBRE_OK);
     return writes ? close_tables(spool, folder, to, status) : status;
 }
 
@@ -354,17 +353,16 @@ bool cb_simulation_is_sample(const cobre_sddp_simulate_options *options) {
 
 double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
                          const cobre_sddp_simulation *result) {
-    double bound = cobre_sddp_bound(policy);
+    double bound = cobre_sddp_policy_bound(policy);
     bool known = cb_simulation_is_sample(options) && !cobre_sddp_policy_averse(policy) && !options->max_steps;
     if (!known || result->mean == 0)
         return NAN;
-    double distance = cobre_sddp_maximises(policy->problem) ? bound - result->mean : result->mean - bound;
+    double distance = cobre_sddp_problem_maximises(policy->problem) ? bound - result->mean : result->mean - bound;
     return 100 * distance / fabs(result->mean);
 }
 
-cobre_sddp_status cb_simulation_summary(const char *folder, const char *sampling,
-                                        const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
-                                        const cobre_sddp_simulation *result) {
+cobre_status cb_simulation_summary(const char *folder, const char *sampling, const cobre_sddp_simulate_options *options,
+                                   const cobre_sddp_policy *policy, const cobre_sddp_simulation *result) {
     char path[PATH_MAX], text[6][32];
     double gap = cb_simulation_gap(options, policy, result);
     double half = cb_simulation_is_sample(options) ? result->half : NAN;
@@ -375,9 +373,9 @@ cobre_sddp_status cb_simulation_summary(const char *folder, const char *sampling
     fprintf(draft.file,
             CB_COLUMNS_FACTS "\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
                              "deviation,%.10g\nminimum,%s\nmaximum,%s\ngap,%s\n",
-            sampling, options->seed, result->trajectories, cb_exact_text(cobre_sddp_bound(policy), text[0]),
+            sampling, options->seed, result->trajectories, cb_exact_text(cobre_sddp_policy_bound(policy), text[0]),
             cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
             cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
             isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
-    return cb_draft_close(&draft, true) ? COBRE_SDDP_OK : cb_file_failed(path);
+    return cb_draft_close(&draft, true) ? COBRE_OK : cb_file_failed(path);
 }

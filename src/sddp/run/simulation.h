@@ -1,7 +1,7 @@
 /* simulation.h: what a simulation leaves in its folder: its tables (files.h), and simulation.csv, one key and value per
  * row.
  *
- * Each call returns a status; after a failure cobre_sddp_last_error() names the file. */
+ * Each call returns a status; after a failure cobre_last_error() names the file. */
 #ifndef COBRE_SDDP_RUN_SIMULATION_H
 #define COBRE_SDDP_RUN_SIMULATION_H
 
@@ -34,7 +34,7 @@ void cb_spool_stage(void *spool, const cobre_sddp_stage *stage); /* for cobre_sd
 void cb_spool_close(struct cb_spool *spool);
 
 /* Rank 0 writes the tables, all of them or none. Collective; fails on all ranks alike. */
-cobre_sddp_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char *folder);
+cobre_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char *folder);
 
 /* Scenarios that somebody chose are no sample: their mean has no interval. */
 bool cb_simulation_is_sample(const cobre_sddp_simulate_options *options);
@@ -44,8 +44,7 @@ double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre
                          const cobre_sddp_simulation *result);
 
 /* For rank 0: simulation.csv. `sampling` is how users call it. */
-cobre_sddp_status cb_simulation_summary(const char *folder, const char *sampling,
-                                        const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
-                                        const cobre_sddp_simulation *result);
+cobre_status cb_simulation_summary(const char *folder, const char *sampling, const cobre_sddp_simulate_options *options,
+                                   const cobre_sddp_policy *policy, const cobre_sddp_simulation *result);
 
 #endif

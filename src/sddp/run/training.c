@@ -54,7 +54,7 @@ static FILE *open_older(const struct cb_training *training, uint64_t first) {
     return cb_folder_join(folder, CB_FILE_TRAINING, path) ? NULL : fopen(path, "r"); /* it may be one to read only */
 }
 
-static cobre_sddp_status open_trace(struct cb_training *training, uint64_t first) {
+static cobre_status open_trace(struct cb_training *training, uint64_t first) {
     CB_TRY(cb_folder_join(training->folder, CB_FILE_TRAINING, training->trace_path));
     FILE *old = open_older(training, first);
     bool in_place = old && is_same_file(old, training->trace_path);
@@ -68,10 +68,10 @@ static cobre_sddp_status open_trace(struct cb_training *training, uint64_t first
     if (old)
         fclose(old);
     errno = cause;
-    return good ? COBRE_SDDP_OK : cb_file_failed(training->trace_path);
+    return good ? COBRE_OK : cb_file_failed(training->trace_path);
 }
 
-static cobre_sddp_status write_row(struct cb_training *training, const cobre_sddp_progress *now) {
+static cobre_status write_row(struct cb_training *training, const cobre_sddp_progress *now) {
     char bound[32], mean[32], deviation[32], window_mean[32], half[32];
     if (!training->trace)
         CB_TRY(open_trace(training, now->iteration));
@@ -79,38 +79,38 @@ static cobre_sddp_status write_row(struct cb_training *training, const cobre_sdd
             cb_exact_text(now->bound, bound), cb_exact_text(now->mean, mean), cb_exact_text(now->deviation, deviation),
             cb_exact_text(now->window_mean, window_mean), cb_exact_text(now->window_half, half), now->window_passes,
             now->cuts, now->solves, now->seconds);
-    return fflush(training->trace) == 0 ? COBRE_SDDP_OK : cb_file_failed(training->trace_path);
+    return fflush(training->trace) == 0 ? COBRE_OK : cb_file_failed(training->trace_path);
 }
 
-cobre_sddp_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *progress) {
-    cobre_sddp_status status = training->lost ? COBRE_SDDP_OK : write_row(training, progress);
+cobre_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *progress) {
+    cobre_status status = training->lost ? COBRE_OK : write_row(training, progress);
     training->lost = training->lost || status;
     return status;
 }
 
 /* Without a row of its own a run that had nothing left to do keeps those of the run before. */
-cobre_sddp_status cb_training_end(struct cb_training *training, uint64_t iterations) {
+cobre_status cb_training_end(struct cb_training *training, uint64_t iterations) {
     if (!training->trace && !training->lost)
         CB_TRY(open_trace(training, iterations + 1));
     if (!training->trace)
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     bool good = !ferror(training->trace);
     good = fclose(training->trace) == 0 && good;
     training->trace = NULL;
-    return good || training->lost ? COBRE_SDDP_OK : cb_file_failed(training->trace_path);
+    return good || training->lost ? COBRE_OK : cb_file_failed(training->trace_path);
 }
 
-static cobre_sddp_status open_file(const struct cb_training *training, const char *name, struct draft *draft) {
+static cobre_status open_file(const struct cb_training *training, const char *name, struct draft *draft) {
     char path[PATH_MAX];
     CB_TRY(cb_folder_join(training->folder, name, path));
-    return cb_draft_open(draft, path) ? COBRE_SDDP_OK : cb_file_failed(path);
+    return cb_draft_open(draft, path) ? COBRE_OK : cb_file_failed(path);
 }
 
-static cobre_sddp_status close_file(struct draft *draft) {
-    return cb_draft_close(draft, true) ? COBRE_SDDP_OK : cb_file_failed(draft->path);
+static cobre_status close_file(struct draft *draft) {
+    return cb_draft_close(draft, true) ? COBRE_OK : cb_file_failed(draft->path);
 }
 
-static cobre_sddp_status write_times(const struct cb_training *training, const double *seconds, size_t ranks) {
+static cobre_status write_times(const struct cb_training *training, const double *seconds, size_t ranks) {
 #define PHASE_NAME(code, name, title) name,
     static const char *const phases[CB_PHASES] = {CB_PHASE_MAP(PHASE_NAME)};
 #undef PHASE_NAME
@@ -122,7 +122,7 @@ static cobre_sddp_status write_times(const struct cb_training *training, const d
     return close_file(&draft);
 }
 
-cobre_sddp_status cb_training_times(const struct cb_training *training, const cobre_sddp_times *times) {
+cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_times *times) {
     cobre_comm *comm = training->comm;
     size_t ranks = cobre_size(comm);
     double known = times->forward + times->backward + times->bound + times->communication + times->simulation;
@@ -132,14 +132,13 @@ cobre_sddp_status cb_training_times(const struct cb_training *training, const co
         [CB_PHASE_SIMULATION] = times->simulation, [CB_PHASE_OTHER] = times->total > known ? times->total - known : 0};
     double *all = calloc(ranks * CB_PHASES, sizeof *all);
     size_t *counts = calloc(2 * ranks, sizeof *counts);
-    cobre_sddp_status status = cb_agree(comm, all && counts ? COBRE_SDDP_OK : cb_sddp_memory("times", 0));
+    cobre_status status = cb_agree(comm, all && counts ? COBRE_OK : cb_no_memory("times", 0));
     for (size_t i = 0; !status && i < ranks; i++) {
         counts[i] = CB_PHASES;
         counts[ranks + i] = i * CB_PHASES;
     }
     if (!status)
-        status =
-            cb_sddp_comm(cobre_allgatherv_t(comm, mine, CB_PHASES, all, ranks * CB_PHASES, counts, counts + ranks));
+        status = cobre_allgatherv_t(comm, mine, CB_PHASES, all, ranks * CB_PHASES, counts, counts + ranks);
     if (!status && cobre_rank(comm) == 0)
         status = write_times(training, all, ranks);
     free(all);
@@ -169,9 +168,9 @@ static void write_case_rows(FILE *file, const struct cb_training *training) {
     char absolute[PATH_MAX];
     text_row(file, "name", cobre_sddp_problem_name(problem));
     text_row(file, "case", realpath(training->case_path, absolute) ? absolute : training->case_path);
-    text_row(file, "sense", cobre_sddp_maximises(problem) ? "max" : "min");
-    count_row(file, "nodes", cobre_sddp_nodes(problem));
-    count_row(file, "states", cobre_sddp_states(problem));
+    text_row(file, "sense", cobre_sddp_problem_maximises(problem) ? "max" : "min");
+    count_row(file, "nodes", cobre_sddp_problem_nodes(problem));
+    count_row(file, "states", cobre_sddp_problem_states(problem));
     count_row(file, "ranks", cobre_size(training->comm));
     text_row(file, "backend", cobre_backend_name(cobre_comm_backend(training->comm)));
     count_row(file, "forward_passes", passes ? passes : 1);
@@ -179,8 +178,8 @@ static void write_case_rows(FILE *file, const struct cb_training *training) {
         real_row(file, "value_bound", load->value_bound);
 }
 
-cobre_sddp_status cb_training_summary(const struct cb_training *training, const cobre_sddp_result *result,
-                                      const cobre_sddp_policy *policy) {
+cobre_status cb_training_summary(const struct cb_training *training, const cobre_sddp_training *result,
+                                 const cobre_sddp_policy *policy) {
     char date[32];
     struct draft draft;
     CB_TRY(open_file(training, CB_FILE_SUMMARY, &draft));
@@ -200,7 +199,7 @@ cobre_sddp_status cb_training_summary(const struct cb_training *training, const 
     real_row(file, "window_mean", result->last.window_mean);
     /* With a risk measure the mean bounds nothing: without an interval readers show no gap. */
     real_row(file, "window_half", cobre_sddp_policy_averse(policy) ? NAN : result->last.window_half);
-    count_row(file, "cuts", cobre_sddp_cuts(policy));
+    count_row(file, "cuts", cobre_sddp_policy_cuts(policy));
     count_row(file, "solves", result->last.solves);
     real_row(file, "seconds", result->times.total);
     return close_file(&draft);

@@ -1,7 +1,7 @@
 /* training.h: what a training leaves in its folder besides the policy: training.csv, one row per iteration, written as
  * it goes; times.csv, seconds by rank and phase; summary.csv, one key and value per row.
  *
- * Each call returns a status; after a failure cobre_sddp_last_error() names the file. */
+ * Each call returns a status; after a failure cobre_last_error() names the file. */
 #ifndef COBRE_SDDP_RUN_TRAINING_H
 #define COBRE_SDDP_RUN_TRAINING_H
 
@@ -16,7 +16,7 @@ struct cb_training {
     cobre_comm *comm;
     const cobre_sddp_problem *problem;
     const cobre_sddp_load_options *load;
-    const cobre_sddp_options *options;
+    const cobre_sddp_train_options *options;
     FILE *trace; /* training.csv; NULL before the first row */
     char trace_path[PATH_MAX];
     bool lost; /* a row could not be written; no more are tried */
@@ -24,16 +24,16 @@ struct cb_training {
 
 /* For rank 0: a row of training.csv. The first row of a training that was resumed comes after the older rows, which are
  * in the training.csv beside the policy that it was resumed from. After a failure later calls do nothing. */
-cobre_sddp_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *progress);
+cobre_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *progress);
 
 /* For rank 0: the end of training.csv. */
-cobre_sddp_status cb_training_end(struct cb_training *training, uint64_t iterations);
+cobre_status cb_training_end(struct cb_training *training, uint64_t iterations);
 
 /* times.csv. Collective: rank 0 writes the times of all ranks. */
-cobre_sddp_status cb_training_times(const struct cb_training *training, const cobre_sddp_times *times);
+cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_times *times);
 
 /* For rank 0: summary.csv. */
-cobre_sddp_status cb_training_summary(const struct cb_training *training, const cobre_sddp_result *result,
-                                      const cobre_sddp_policy *policy);
+cobre_status cb_training_summary(const struct cb_training *training, const cobre_sddp_training *result,
+                                 const cobre_sddp_policy *policy);
 
 #endif

@@ -131,7 +131,7 @@ static size_t count_futures(const cb_stage *stage) {
     return count;
 }
 
-cobre_sddp_status cb_stage_build(cb_stage *stage) {
+cobre_status cb_stage_build(cb_stage *stage) {
     const cb_node *node = stage->node;
     size_t futures = stage->futures = count_futures(stage), extra = node->columns + 2 * futures + 1;
     draft d = {0};
@@ -140,7 +140,7 @@ cobre_sddp_status cb_stage_build(cb_stage *stage) {
     if (!stage->function || !stage->future_cost ||
         !alloc_draft(&d, extra, node->rows + futures, node->entries + 3 * futures)) {
         free_draft(&d);
-        return cb_sddp_memory("a stage problem", extra * sizeof(double));
+        return cb_no_memory("a stage problem", extra * sizeof(double));
     }
     put_own(&d, node, stage->kind->problem->scale);
     if (futures > 0 && stage->kind->multi_cut) {
@@ -165,5 +165,5 @@ cobre_sddp_status cb_stage_build(cb_stage *stage) {
                          .value = d.value};
     stage->lp = stage->kind->solver->create(&model);
     free_draft(&d);
-    return stage->lp ? COBRE_SDDP_OK : cb_sddp_memory("an LP", extra * sizeof(double));
+    return stage->lp ? COBRE_OK : cb_no_memory("an LP", extra * sizeof(double));
 }

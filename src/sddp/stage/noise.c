@@ -55,11 +55,11 @@ static bool same_target(const cb_noise *a, const cb_noise *b) {
     return cb_noise_family(a->target) == cb_noise_family(b->target) && a->index == b->index && a->column == b->column;
 }
 
-cobre_sddp_status cb_targets_create(cb_stage *stage) {
+cobre_status cb_targets_create(cb_stage *stage) {
     const cb_node *node = stage->node;
     stage->target = malloc((node->noises + 1) * sizeof *stage->target);
     if (!stage->target)
-        return cb_sddp_memory("noise", node->noises * sizeof *stage->target);
+        return cb_no_memory("noise", node->noises * sizeof *stage->target);
     for (size_t i = 0; i < node->noises; i++) {
         if (i == 0 || !same_target(&node->noise[i - 1], &node->noise[i])) {
             stage->target[stage->targets] = make(node, &node->noise[i]);
@@ -67,7 +67,7 @@ cobre_sddp_status cb_targets_create(cb_stage *stage) {
         }
         stage->target[stage->targets - 1].terms++;
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 void cb_targets_free(cb_stage *stage) {

@@ -9,7 +9,7 @@
 
 #define CHUNK_BYTES ((size_t)1 << 20) /* a region is about this large, and holds at least 64 cuts */
 
-cobre_sddp_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, size_t functions) {
+cobre_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, size_t functions) {
     *pool = (cb_pool){.comm = comm, .states = states, .stride = CB_CUT_SLOPES + states, .chunk_bits = 6};
     while ((pool->stride * sizeof(double)) << (pool->chunk_bits + 1) <= CHUNK_BYTES)
         pool->chunk_bits++;
@@ -18,7 +18,7 @@ cobre_sddp_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, s
     pool->functions = functions;
     pool->part = malloc(2 * ranks * sizeof *pool->part);
     pool->place = pool->part ? pool->part + ranks : NULL;
-    return pool->list && pool->part ? COBRE_SDDP_OK : cb_sddp_memory("lists of cuts", functions * sizeof *pool->list);
+    return pool->list && pool->part ? COBRE_OK : cb_no_memory("lists of cuts", functions * sizeof *pool->list);
 }
 
 void cb_pool_free(cb_pool *pool) {
@@ -32,15 +32,15 @@ void cb_pool_free(cb_pool *pool) {
     *pool = (cb_pool){0};
 }
 
-static cobre_sddp_status add_chunk(cb_pool *pool) {
+static cobre_status add_chunk(cb_pool *pool) {
     size_t values = pool->stride << pool->chunk_bits;
     bool room = CB_GROW(pool, pool->chunk, pool->chunks, pool->chunks_room);
-    CB_TRY(cb_agree(pool->comm, room ? COBRE_SDDP_OK : cb_sddp_memory("the list of chunks", pool->chunks)));
+    CB_TRY(cb_agree(pool->comm, room ? COBRE_OK : cb_no_memory("the list of chunks", pool->chunks)));
     struct cb_chunk *chunk = &pool->chunk[pool->chunks];
-    CB_TRY(cb_sddp_comm(cobre_region_create(pool->comm, values, COBRE_F64, COBRE_REGION_INTERLEAVE, &chunk->region)));
+    CB_TRY(cobre_region_create(pool->comm, values, COBRE_F64, COBRE_REGION_INTERLEAVE, &chunk->region));
     chunk->data = cobre_region_data(chunk->region);
     pool->chunks++;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* Part of [first, first + count) that lies within [low, high). */
@@ -50,8 +50,8 @@ static size_t overlap(size_t first, size_t count, size_t low, size_t high) {
 }
 
 /* Gathers records [low, high) of all that the ranks have into the last chunk, where record `low` goes to `offset`. */
-static cobre_sddp_status gather(cb_pool *pool, const double *records, const size_t *counts, size_t low, size_t high,
-                                size_t offset) {
+static cobre_status gather(cb_pool *pool, const double *records, const size_t *counts, size_t low, size_t high,
+                           size_t offset) {
     size_t ranks = cobre_size(pool->comm), rank = cobre_rank(pool->comm), first = 0, skip = 0, at = offset;
     size_t *part = pool->part, *place = pool->place;
     for (size_t r = 0; r < ranks; first += counts[r++]) {
@@ -61,8 +61,8 @@ static cobre_sddp_status gather(cb_pool *pool, const double *records, const size
         if (r == rank)
             skip = low > first ? (low - first) * pool->stride : 0;
     }
-    return cb_sddp_comm(cobre_allgatherv_region(pool->comm, part[rank] ? records + skip : records, part[rank],
-                                                pool->chunk[pool->chunks - 1].region, part, place));
+    return cobre_allgatherv_region(pool->comm, part[rank] ? records + skip : records, part[rank],
+                                   pool->chunk[pool->chunks - 1].region, part, place);
 }
 
 /* Trajectories that meet make the same cut again, most of them once a policy is good. One is enough to look through. */
@@ -78,31 +78,31 @@ static bool is_listed(const cb_pool *pool, const cb_cut_list *list, const double
 
 /* Lists the new cuts. *meet: a rank may have failed, as a NaN says or because a list had to grow. It is the same on all
  * ranks, because the lists are. */
-static cobre_sddp_status list_new(cb_pool *pool, uint64_t first, bool *meet) {
+static cobre_status list_new(cb_pool *pool, uint64_t first, bool *meet) {
     for (; first < pool->cuts; first++) {
         const double *record = cb_pool_cut(pool, first);
         if (isnan(record[CB_CUT_INTERCEPT])) {
             *meet = true;
-            return COBRE_SDDP_OK;
+            return COBRE_OK;
         }
         cb_cut_list *list = &pool->list[(size_t)record[CB_CUT_FUNCTION]];
         if (is_listed(pool, list, record))
             continue;
         *meet |= list->count == list->room;
         if (!CB_GROW(pool, list->id, list->count, list->room))
-            return cb_sddp_memory("lists of cuts", list->count * sizeof *list->id);
+            return cb_no_memory("lists of cuts", list->count * sizeof *list->id);
         list->id[list->count++] = (uint32_t)first;
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, cobre_sddp_status status) {
+cobre_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, cobre_status status) {
     size_t total = 0, chunk = (size_t)1 << pool->chunk_bits;
     uint64_t first = pool->cuts;
     for (size_t r = 0; r < cobre_size(pool->comm); r++)
         total += counts[r];
     if (pool->cuts + total > UINT32_MAX)
-        return cb_sddp_fail(COBRE_SDDP_OUT_OF_MEMORY, "more than 2^32 cuts -- use fewer forward passes");
+        return cb_fail(COBRE_ALLOCATION_FAILED, "use fewer forward passes", "more than 2^32 cuts");
     for (size_t low = 0, high; low < total; low = high) {
         size_t offset = (size_t)(pool->cuts & (chunk - 1));
         if (pool->cuts >> pool->chunk_bits == pool->chunks)
@@ -112,6 +112,6 @@ cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t
         pool->cuts += high - low;
     }
     bool meet = false;
-    cobre_sddp_status listed = list_new(pool, first, &meet);
-    return meet ? cb_agree(pool->comm, status ? status : listed) : COBRE_SDDP_OK;
+    cobre_status listed = list_new(pool, first, &meet);
+    return meet ? cb_agree(pool->comm, status ? status : listed) : COBRE_OK;
 }

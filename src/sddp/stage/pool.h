@@ -36,12 +36,12 @@ typedef struct {
     bool no_memory;
 } cb_pool;
 
-cobre_sddp_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, size_t functions);
+cobre_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, size_t functions);
 void cb_pool_free(cb_pool *pool); /* collective */
 
 /* Adds counts[r] records of each rank r, in rank order; records: the caller's own. Collective. A rank whose own status
  * is a failure tells it by records with an intercept of NaN; the result is the same on all ranks. */
-cobre_sddp_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, cobre_sddp_status status);
+cobre_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, cobre_status status);
 
 static inline const double *cb_pool_cut(const cb_pool *pool, uint64_t id) {
     return pool->chunk[id >> pool->chunk_bits].data + (id & (((uint64_t)1 << pool->chunk_bits) - 1)) * pool->stride;

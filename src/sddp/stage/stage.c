@@ -74,7 +74,7 @@ void cb_stage_free(cb_stage *stage) {
     free(stage);
 }
 
-static cobre_sddp_status fill(cb_stage *stage) {
+static cobre_status fill(cb_stage *stage) {
     const cb_node *node = stage->node;
     size_t states = stage->kind->problem->states;
     CB_TRY(cb_stage_build(stage));
@@ -89,7 +89,7 @@ static cobre_sddp_status fill(cb_stage *stage) {
     stage->row_value = malloc((states + 1) * sizeof *stage->row_value);
     if (!stage->lower || !stage->upper || !stage->row_lower || !stage->row_upper || !stage->state || !stage->out ||
         !stage->row_index || !stage->row_value)
-        return cb_sddp_memory("a stage problem", (2 * node->columns + 3 * states) * sizeof(double));
+        return cb_no_memory("a stage problem", (2 * node->columns + 3 * states) * sizeof(double));
     for (size_t j = 0; j < node->columns; j++) {
         stage->lower[j] = node->column[j].lower;
         stage->upper[j] = node->column[j].upper;
@@ -99,16 +99,16 @@ static cobre_sddp_status fill(cb_stage *stage) {
         stage->row_upper[i] = node->row[i].upper;
     }
     stage->constant = node->constant;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-cobre_sddp_status cb_stage_create(const cb_stage_kind *kind, const cb_node *node, cb_stage **pointer) {
+cobre_status cb_stage_create(const cb_stage_kind *kind, const cb_node *node, cb_stage **pointer) {
     cb_stage *stage = *pointer = calloc(1, sizeof *stage);
     if (!stage)
-        return cb_sddp_memory("a stage problem", sizeof *stage);
+        return cb_no_memory("a stage problem", sizeof *stage);
     stage->kind = kind;
     stage->node = node;
-    cobre_sddp_status status = fill(stage);
+    cobre_status status = fill(stage);
     if (status) {
         cb_stage_free(stage);
         *pointer = NULL;
@@ -142,7 +142,7 @@ static bool remember(cb_stage *stage, uint32_t id) {
     return true;
 }
 
-cobre_sddp_status cb_stage_start(cb_stage *stage, const cb_start *start) {
+cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
     size_t count = start && start->set ? start->cuts : 0, width = stage->kind->problem->states + 1;
     cb_lp_row *rows = malloc((count + 1) * sizeof *rows);
     int *index = malloc((count * width + 1) * sizeof *index);
@@ -158,7 +158,7 @@ cobre_sddp_status cb_stage_start(cb_stage *stage, const cb_start *start) {
     free(rows);
     free(index);
     free(value);
-    return room ? COBRE_SDDP_OK : cb_sddp_memory("resident cuts", count * width * sizeof(double));
+    return room ? COBRE_OK : cb_no_memory("resident cuts", count * width * sizeof(double));
 }
 
 /* Insertion sort: the list is short and mostly sorted. Stands move with their cuts. */
@@ -177,10 +177,10 @@ static void sort_by_id(uint32_t *cut, unsigned char *stand, size_t count) {
 }
 
 /* A cut that was not used is basic, so that leaving it out leaves a basis. */
-cobre_sddp_status cb_stage_save(cb_stage *stage, cb_start *start) {
+cobre_status cb_stage_save(cb_stage *stage, cb_start *start) {
     size_t own = (size_t)(stage->columns + stage->rows), kept = 0;
     if (!cb_start_room(start, stage->cuts, own))
-        return cb_sddp_memory("a basis", own + stage->cuts);
+        return cb_no_memory("a basis", own + stage->cuts);
     stage->kind->solver->basis(stage->lp, start->stand);
     for (size_t i = 0; i < stage->cuts; i++)
         if (stage->used[i] || start->stand[own + i] != CB_BASIC) {
@@ -191,7 +191,7 @@ cobre_sddp_status cb_stage_save(cb_stage *stage, cb_start *start) {
     start->cuts = kept;
     start->own = own;
     start->set = true;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 void cb_stage_set_state(cb_stage *stage, const double *state) {
@@ -282,7 +282,7 @@ static int write_lp(cb_stage *stage, const char *path) {
     return failed;
 }
 
-static cobre_sddp_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values) {
+static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values) {
     const cb_node *node = stage->node;
     char name[128], path[512], noise[512] = "", which[32] = "given noise";
     snprintf(name, sizeof name, "%s", node->name);
@@ -296,25 +296,26 @@ static cobre_sddp_status fail(cb_stage *stage, cb_lp_outcome result, size_t outc
         at += (size_t)snprintf(noise + at, sizeof noise - at, "%s%s = %.9g", i ? ", " : ": ", node->random_name[i],
                                values[i]);
     if (result == CB_LP_GAVE_UP)
-        return cb_sddp_fail(COBRE_SDDP_LP_FAILED,
-                            "node %s, %s%s: %s gave up: %s -- use fewer ranks or a machine with more memory, or try "
-                            "another solver",
-                            node->name, which, noise, stage->kind->solver->name, stage->kind->solver->trouble());
+        return cb_fail(COBRE_LP_FAILED,
+                       "use fewer ranks or a machine with more memory, or try "
+                       "another solver",
+                       "node %s, %s%s: %s gave up: %s", node->name, which, noise, stage->kind->solver->name,
+                       stage->kind->solver->trouble());
     bool written = write_lp(stage, path) == 0;
-    return cb_sddp_fail_at(
-        COBRE_SDDP_LP_FAILED, written ? path : "", 0, "node %s, %s%s: the LP is %s after %d tries%s%s -- %s",
-        node->name, which, noise, cb_lp_outcome_name(result), CB_LP_EFFORTS, written ? "; written to " : "",
-        written ? path : "",
-        result == CB_LP_INFEASIBLE  ? *stage->kind->problem->contents
-                                          ? "every state and outcome must leave a way out, like tiers in deficits.csv "
-                                            "whose depths add up to 1 and a storage_min that can always be reached"
-                                          : "every state and outcome must leave a way out: add a slack with a "
-                                            "penalty (a deficit)"
-        : result == CB_LP_UNBOUNDED ? "a cost without end: check signs of costs and bounds"
-                                    : "scale the data, or try another solver");
+    return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0,
+                      result == CB_LP_INFEASIBLE
+                          ? *stage->kind->problem->contents
+                                ? "every state and outcome must leave a way out, like tiers in deficits.csv "
+                                  "whose depths add up to 1 and a storage_min that can always be reached"
+                                : "every state and outcome must leave a way out: add a slack with a "
+                                  "penalty (a deficit)"
+                      : result == CB_LP_UNBOUNDED ? "a cost without end: check signs of costs and bounds"
+                                                  : "scale the data, or try another solver",
+                      "node %s, %s%s: the LP is %s after %d tries%s%s", node->name, which, noise,
+                      cb_lp_outcome_name(result), CB_LP_EFFORTS, written ? "; written to " : "", written ? path : "");
 }
 
-cobre_sddp_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {
+cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {
     stage->solves++;
     do {
         cb_lp_outcome result = cb_lp_solve(stage->kind->solver, stage->lp);
@@ -323,9 +324,9 @@ cobre_sddp_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *
         read_solution(stage);
     } while (stage->futures > 0 && refine(stage) > 0);
     if (stage->no_memory)
-        return cb_sddp_memory("resident cuts", stage->cuts);
+        return cb_no_memory("resident cuts", stage->cuts);
     sum_up(stage);
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 void cb_stage_state_out(const cb_stage *stage, double *state) {

@@ -66,28 +66,28 @@ typedef struct {
 } cb_stage;
 
 /* With kind->pool NULL: the node's own cost only. */
-cobre_sddp_status cb_stage_create(const cb_stage_kind *kind, const cb_node *node, cb_stage **stage);
+cobre_status cb_stage_create(const cb_stage_kind *kind, const cb_node *node, cb_stage **stage);
 void cb_stage_free(cb_stage *stage);
 
 /* start NULL or not set: slack basis, no cuts. */
-cobre_sddp_status cb_stage_start(cb_stage *stage, const cb_start *start);
-cobre_sddp_status cb_stage_save(cb_stage *stage, cb_start *start); /* only the cuts used since the start */
+cobre_status cb_stage_start(cb_stage *stage, const cb_start *start);
+cobre_status cb_stage_save(cb_stage *stage, cb_start *start); /* only the cuts used since the start */
 
 void cb_stage_set_state(cb_stage *stage, const double *state);
 void cb_stage_set_noise(cb_stage *stage, const double *values); /* after the state */
 
 /* Afterwards out, objective and future hold. A failure writes the LP to a file and names it; outcome is for the
  * message (CB_NONE: none of the node's). */
-cobre_sddp_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values);
+cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values);
 
 void cb_stage_state_out(const cb_stage *stage, double *state); /* projected onto its bounds */
 void cb_stage_slopes(const cb_stage *stage, double *slopes);   /* of the objective, over the incoming state */
 
 /* build.c */
-cobre_sddp_status cb_stage_build(cb_stage *stage);
+cobre_status cb_stage_build(cb_stage *stage);
 
 /* noise.c */
-cobre_sddp_status cb_targets_create(cb_stage *stage);
+cobre_status cb_targets_create(cb_stage *stage);
 void cb_targets_free(cb_stage *stage);
 
 #endif

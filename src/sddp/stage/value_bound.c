@@ -104,26 +104,26 @@ static range *in_ranges(const cobre_sddp_problem *problem) {
 }
 
 /* *bound is -INFINITY when the LP of outcome *worst has no optimum. */
-static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
-                                     const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
+static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
+                                const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
     const cb_node *node = &problem->node[index];
     cb_stage_kind kind = {.problem = problem, .solver = solver};
     cb_stage *stage;
     CB_TRY(cb_stage_create(&kind, node, &stage));
     for (size_t s = 0; s < problem->states; s++)
         solver->set_column(stage->lp, (int)node->state_in[s], in[s].lower, in[s].upper);
-    cobre_sddp_status status = cb_stage_start(stage, NULL);
+    cobre_status status = cb_stage_start(stage, NULL);
     *bound = INFINITY;
     for (size_t k = 0; k < node->outcomes && !status && *bound > -INFINITY; k++) {
         cb_stage_set_noise(stage, node->outcome + k * node->randoms);
         *worst = k;
         *result = cb_lp_solve(solver, stage->lp);
         if (*result == CB_LP_GAVE_UP) /* says nothing about the case */
-            status =
-                cb_sddp_fail(COBRE_SDDP_LP_FAILED,
-                             "node %s, outcome %zu: %s gave up when it bounded the cost: %s -- use fewer ranks or a "
+            status = cb_fail(COBRE_LP_FAILED,
+                             "use fewer ranks or a "
                              "machine with more memory, or try another solver",
-                             node->name, k + 1, solver->name, solver->trouble());
+                             "node %s, outcome %zu: %s gave up when it bounded the cost: %s", node->name, k + 1,
+                             solver->name, solver->trouble());
         *bound = *result == CB_LP_OPTIMAL
                      ? fmin(*bound, solver->objective(stage->lp) / problem->scale + stage->constant)
                      : -INFINITY;
@@ -135,27 +135,27 @@ static cobre_sddp_status bound_by_lp(const cobre_sddp_problem *problem, size_t i
 
 /* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. *in: in_ranges, made
  * when first needed. */
-static cobre_sddp_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver, bool needed,
-                                   range **in) {
+static cobre_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver, bool needed,
+                              range **in) {
     cb_node *node = &problem->node[index];
     size_t outcome = 0;
     cb_lp_outcome result = CB_LP_OPTIMAL;
     node->own_bound = bound_by_columns(problem, node);
     if (node->own_bound >= 0)
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     if (!*in && !(*in = in_ranges(problem)))
-        return cb_sddp_memory("ranges of states", problem->nodes * problem->states * sizeof **in);
+        return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof **in);
     CB_TRY(bound_by_lp(problem, index, solver, *in + index * problem->states, &node->own_bound, &outcome, &result));
     if (result == CB_LP_OPTIMAL || !needed)
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     cb_problem_at_node(problem, node);
-    cb_problem_error(problem,
-                     "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the "
-                     "future %s can be found -- %s",
-                     node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost",
+    cb_builder_error(problem,
                      result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
-                                                : "give one (--value-bound), or bound the states");
-    return COBRE_SDDP_OK;
+                                                : "give one (--value-bound), or bound the states",
+                     "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the "
+                     "future %s can be found",
+                     node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost");
+    return COBRE_OK;
 }
 
 /* One round of the fixed point, from the last node to the first; how much the bounds moved, relative. */
@@ -184,9 +184,10 @@ static void fixed_point(cobre_sddp_problem *problem, double *bound) {
         moved = improve(problem, bound);
     if (!problem->longest && moved > STILL) {
         cb_problem_at(problem, problem->at_file, 0, "%s", "");
-        cb_problem_error(problem,
-                         "no bound of the future %s can be found: the process goes on for too long -- give one "
+        cb_builder_error(problem,
+                         "give one "
                          "(--value-bound), or end its cycles with a larger probability",
+                         "no bound of the future %s can be found: the process goes on for too long",
                          problem->maximise ? "value" : "cost");
     }
     for (size_t n = 0; n < problem->nodes; n++)
@@ -201,7 +202,7 @@ static bool any_missing(const cobre_sddp_problem *problem) {
     return false;
 }
 
-cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *name) {
+cobre_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *name) {
     const cb_lp_solver *solver;
     size_t rows = 0;
     for (size_t n = 0; n < problem->nodes; n++)
@@ -209,15 +210,15 @@ cobre_sddp_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char
     CB_TRY(cb_lp_choose(name, (int)rows, &solver));
     bool needed = any_missing(problem);
     range *in = NULL;
-    cobre_sddp_status status = COBRE_SDDP_OK;
+    cobre_status status = COBRE_OK;
     for (size_t n = 0; n < problem->nodes && !status; n++)
         status = own_bound(problem, n, solver, needed, &in);
     free(in);
     CB_TRY(status);
     double *bound = calloc(problem->nodes + 1, sizeof *bound);
     if (!bound)
-        return cb_sddp_memory("value bounds", problem->nodes * sizeof *bound);
+        return cb_no_memory("value bounds", problem->nodes * sizeof *bound);
     fixed_point(problem, bound);
     free(bound);
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }

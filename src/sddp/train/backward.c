@@ -30,7 +30,7 @@ static size_t cuts_of(const cb_trainer *trainer, size_t m, size_t k) {
 }
 
 /* All outcomes of one successor at `state`, along its tour: objectives and slopes go behind the *count that are there. */
-static cobre_sddp_status solve_child(cb_trainer *trainer, size_t m, size_t child, const double *state, size_t *count) {
+static cobre_status solve_child(cb_trainer *trainer, size_t m, size_t child, const double *state, size_t *count) {
     const cb_node *node = &trainer->problem->node[child];
     size_t states = trainer->problem->states;
     cb_stage *stage;
@@ -108,7 +108,7 @@ static void multi_cuts(cb_trainer *trainer, size_t index, uint64_t iteration, co
                        trainer->slope + k * states, state);
 }
 
-static cobre_sddp_status make_cuts(cb_trainer *trainer, size_t m, size_t k, uint64_t iteration, double *record) {
+static cobre_status make_cuts(cb_trainer *trainer, size_t m, size_t k, uint64_t iteration, double *record) {
     size_t index = trainer->path[m].step[k].node, states = trainer->problem->states, count = 0;
     const cb_node *node = &trainer->problem->node[index];
     const double *state = trainer->state[m - trainer->first] + (k + 1) * states;
@@ -118,17 +118,16 @@ static cobre_sddp_status make_cuts(cb_trainer *trainer, size_t m, size_t k, uint
         multi_cuts(trainer, index, iteration, state, record);
     else
         single_cut(trainer, index, iteration, state, count, record);
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status not_finite(const cb_trainer *trainer, size_t m, size_t k) {
-    return cb_sddp_fail(COBRE_SDDP_LP_FAILED,
-                        "node %s: a cut is beyond all numbers -- look for inflows or costs that are far too large",
-                        trainer->problem->node[trainer->path[m].step[k].node].name);
+static cobre_status not_finite(const cb_trainer *trainer, size_t m, size_t k) {
+    return cb_fail(COBRE_LP_FAILED, "look for inflows or costs that are far too large",
+                   "node %s: a cut is beyond all numbers", trainer->problem->node[trainer->path[m].step[k].node].name);
 }
 
 /* This rank's cuts of step k, or as many records of NaN. */
-static void make_records(cb_trainer *trainer, size_t k, uint64_t iteration, cobre_sddp_status *own) {
+static void make_records(cb_trainer *trainer, size_t k, uint64_t iteration, cobre_status *own) {
     size_t stride = trainer->policy->pool.stride;
     double *record = trainer->record;
     for (size_t m = trainer->first; m < trainer->last; m++) {
@@ -157,7 +156,7 @@ static size_t count_cuts(cb_trainer *trainer, size_t k) {
     return total;
 }
 
-cobre_sddp_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own) {
+cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_status *own) {
     for (size_t k = trainer->steps; k-- > 0;) {
         if (count_cuts(trainer, k) == 0)
             continue;
@@ -168,12 +167,12 @@ cobre_sddp_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_sdd
         trainer->times.backward += made - begin;
         trainer->times.communication += cb_clock() - made;
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* The expected cost of the first stage, and of all that follows, at the initial state. Solved by trajectory 0's owner as
  * the end of its chain. */
-cobre_sddp_status cb_lower_bound(cb_trainer *trainer) {
+cobre_status cb_lower_bound(cb_trainer *trainer) {
     const cobre_sddp_problem *problem = trainer->problem;
     trainer->bound = 0;
     for (size_t e = 0; e < problem->root_edges; e++) {
@@ -190,5 +189,5 @@ cobre_sddp_status cb_lower_bound(cb_trainer *trainer) {
         }
         CB_TRY(cb_stage_save(stage, cb_trainer_chain(trainer, 0, edge->to)));
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }

@@ -10,8 +10,8 @@
 #include "sddp/train/trainer.h"
 
 /* The paths are the same on all ranks, and so is whether one has to grow, for which a rank may have no memory. */
-static cobre_sddp_status sample(cb_trainer *trainer, uint64_t iteration) {
-    cobre_sddp_status status = COBRE_SDDP_OK;
+static cobre_status sample(cb_trainer *trainer, uint64_t iteration) {
+    cobre_status status = COBRE_OK;
     bool meet = false;
     trainer->steps = 0;
     for (size_t m = 0; m < trainer->policy->passes && !status; m++) {
@@ -19,27 +19,27 @@ static cobre_sddp_status sample(cb_trainer *trainer, uint64_t iteration) {
         size_t room = path->room;
         if (!cb_path_sample(trainer->problem, trainer->policy->seed, CB_RNG_FORWARD, (uint32_t)iteration, (uint32_t)m,
                             0, path))
-            status = cb_sddp_memory("a path", path->steps * sizeof *path->step);
+            status = cb_no_memory("a path", path->steps * sizeof *path->step);
         meet |= status || path->room > room;
         trainer->steps = path->steps > trainer->steps ? path->steps : trainer->steps;
     }
     return meet ? cb_agree(trainer->comm, status) : status;
 }
 
-static cobre_sddp_status state_room(cb_trainer *trainer, size_t own, size_t steps) {
+static cobre_status state_room(cb_trainer *trainer, size_t own, size_t steps) {
     size_t need = (steps + 1) * (trainer->problem->states + 1);
     if (need <= trainer->state_room[own])
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     double *state = realloc(trainer->state[own], 2 * need * sizeof *state);
     if (!state)
-        return cb_sddp_memory("states", 2 * need * sizeof *state);
+        return cb_no_memory("states", 2 * need * sizeof *state);
     trainer->state[own] = state;
     trainer->state_room[own] = 2 * need;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status walk_step(cb_trainer *trainer, size_t m, const struct cb_step *step, const double *in,
-                                   double *out, double *cost) {
+static cobre_status walk_step(cb_trainer *trainer, size_t m, const struct cb_step *step, const double *in, double *out,
+                              double *cost) {
     cb_stage *stage;
     const cb_node *node = &trainer->problem->node[step->node];
     const double *noise = node->outcome + step->outcome * node->randoms;
@@ -52,7 +52,7 @@ static cobre_sddp_status walk_step(cb_trainer *trainer, size_t m, const struct c
     return cb_stage_save(stage, cb_trainer_chain(trainer, m, step->node));
 }
 
-static cobre_sddp_status walk(cb_trainer *trainer, size_t m) {
+static cobre_status walk(cb_trainer *trainer, size_t m) {
     const cb_path *path = &trainer->path[m];
     size_t own = m - trainer->first, states = trainer->problem->states;
     CB_TRY(state_room(trainer, own, path->steps));
@@ -62,14 +62,14 @@ static cobre_sddp_status walk(cb_trainer *trainer, size_t m) {
     trainer->cost[own] = 0;
     for (size_t k = 0; k < path->steps; k++, state += states)
         CB_TRY(walk_step(trainer, m, &path->step[k], state, state + states, &trainer->cost[own]));
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-cobre_sddp_status cb_forward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own) {
+cobre_status cb_forward(cb_trainer *trainer, uint64_t iteration, cobre_status *own) {
     CB_TRY(sample(trainer, iteration));
     for (size_t i = 0; i < (trainer->last - trainer->first) * trainer->problem->nodes; i++)
         trainer->chain[i].set = false;
     for (size_t m = trainer->first; m < trainer->last && !*own; m++)
         *own = walk(trainer, m);
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }

@@ -34,19 +34,19 @@ static bool gap_closed(const cb_trainer *trainer) {
 }
 
 /* Simulates the policy and compares. */
-static cobre_sddp_status simulation_agrees(cb_trainer *trainer, bool *agrees) {
+static cobre_status simulation_agrees(cb_trainer *trainer, bool *agrees) {
     cobre_sddp_policy *policy = trainer->policy;
     uint64_t every = trainer->options.simulate_every;
     size_t passes = trainer->options.simulate_passes, first, last;
     *agrees = false;
     if (every == 0 || policy->iterations == 0 || policy->iterations % every != 0)
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     double begin = cb_clock(), mean, deviation;
     cb_block(passes, trainer->rank, trainer->ranks, &first, &last);
     double *cost = malloc((last - first + 1) * sizeof *cost);
-    cobre_sddp_status status = cost ? cb_simulate_costs(policy, &trainer->stages, policy->seed, CB_RNG_RULE,
-                                                        (uint32_t)policy->iterations, first, last, cost)
-                                    : cb_sddp_memory("simulated costs", passes);
+    cobre_status status = cost ? cb_simulate_costs(policy, &trainer->stages, policy->seed, CB_RNG_RULE,
+                                                   (uint32_t)policy->iterations, first, last, cost)
+                               : cb_no_memory("simulated costs", passes);
     status = cb_agree(trainer->comm, status);
     if (!status)
         status = cb_mean_deviation(trainer->comm, cost, last - first, passes, &mean, &deviation);
@@ -55,11 +55,11 @@ static cobre_sddp_status simulation_agrees(cb_trainer *trainer, bool *agrees) {
     CB_TRY(status);
     double half = 1.96 * deviation / sqrt((double)passes);
     *agrees = fabs(mean - policy->trace[policy->iterations - 1].bound) <= half;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-cobre_sddp_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cobre_sddp_stop *stop) {
-    const cobre_sddp_options *options = &trainer->options;
+cobre_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cobre_sddp_stop *stop) {
+    const cobre_sddp_train_options *options = &trainer->options;
     bool agrees;
     verdict all = {0};
     CB_TRY(simulation_agrees(trainer, &agrees));
@@ -74,5 +74,5 @@ cobre_sddp_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cob
         *stop = all.hold == all.set ? (all.set == 1 ? all.first : COBRE_SDDP_STOP_ALL_RULES) : COBRE_SDDP_STOP_NOT_YET;
     else
         *stop = all.first;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }

@@ -15,35 +15,34 @@
 
 #include "sddp/train/trainer.h"
 
-cobre_sddp_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,
-                                    double *deviation) {
+cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,
+                               double *deviation) {
     cobre_exact sum, squares;
     cobre_exact_init(&sum);
     cobre_exact_init(&squares);
     cobre_exact_add_n(&sum, value, count);
-    CB_TRY(cb_sddp_comm(cobre_exact_allreduce(comm, &sum)));
+    CB_TRY(cobre_exact_allreduce(comm, &sum));
     *mean = cobre_exact_round(&sum) / (double)total;
     for (size_t i = 0; i < count; i++)
         cobre_exact_add(&squares, (value[i] - *mean) * (value[i] - *mean));
-    CB_TRY(cb_sddp_comm(cobre_exact_allreduce(comm, &squares)));
+    CB_TRY(cobre_exact_allreduce(comm, &squares));
     *deviation = total > 1 ? sqrt(cobre_exact_round(&squares) / (double)(total - 1)) : 0;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* The starts of the next iteration, from rank 0 to all. *own: see trainer.h. */
-static cobre_sddp_status send_starts(cb_trainer *trainer, const unsigned char *packed, size_t bytes,
-                                     cobre_sddp_status *own) {
+static cobre_status send_starts(cb_trainer *trainer, const unsigned char *packed, size_t bytes, cobre_status *own) {
     if (bytes > trainer->starts_room) { /* on all ranks or on none */
         unsigned char *more = realloc(trainer->starts, 2 * bytes);
         trainer->starts = more ? more : trainer->starts;
-        CB_TRY(cb_agree(trainer->comm, more ? COBRE_SDDP_OK : cb_sddp_memory("starts", 2 * bytes)));
+        CB_TRY(cb_agree(trainer->comm, more ? COBRE_OK : cb_no_memory("starts", 2 * bytes)));
         trainer->starts_room = 2 * bytes;
     }
     if (packed)
         memcpy(trainer->starts, packed, bytes);
-    CB_TRY(cb_sddp_comm(cobre_broadcast(trainer->comm, trainer->starts, bytes, COBRE_U8, 0)));
+    CB_TRY(cobre_broadcast(trainer->comm, trainer->starts, bytes, COBRE_U8, 0));
     *own = cb_starts_unpack(trainer->policy->start, trainer->problem->nodes, trainer->starts, bytes);
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 /* Rank 0: where trajectory 0 ended at each node it visited, the old start elsewhere. */
@@ -55,19 +54,18 @@ static unsigned char *pack_starts(cb_trainer *trainer, size_t *bytes) {
     return cb_starts_pack(trainer->policy->start, trainer->problem->nodes, bytes);
 }
 
-static cobre_sddp_status exchange(cb_trainer *trainer, cobre_sddp_status own, uint64_t solves_before, bool *asked,
-                                  bool *late) {
+static cobre_status exchange(cb_trainer *trainer, cobre_status own, uint64_t solves_before, bool *asked, bool *late) {
     cobre_sddp_policy *policy = trainer->policy;
     size_t bytes = 0;
     unsigned char *packed = NULL;
     if (trainer->rank == 0 && !own && !(packed = pack_starts(trainer, &bytes)))
-        own = cb_sddp_memory("starts", 0);
-    const cobre_sddp_options *options = &trainer->options;
+        own = cb_no_memory("starts", 0);
+    const cobre_sddp_train_options *options = &trainer->options;
     double seconds = cb_clock() - trainer->start_time;
     double word[5] = {own != 0, options->stop && options->stop(options->arg),
                       options->seconds > 0 && seconds >= options->seconds,
                       trainer->rank == 0 ? trainer->bound : -INFINITY, (double)bytes};
-    cobre_sddp_status status = cb_sddp_comm(cobre_allreduce(trainer->comm, word, 5, word, 5, COBRE_F64, COBRE_MAX));
+    cobre_status status = cobre_allreduce(trainer->comm, word, 5, word, 5, COBRE_F64, COBRE_MAX);
     if (!status)
         status = word[0] != 0 ? cb_agree(trainer->comm, own) : send_starts(trainer, packed, (size_t)word[4], &own);
     free(packed);
@@ -78,19 +76,19 @@ static cobre_sddp_status exchange(cb_trainer *trainer, cobre_sddp_status own, ui
     CB_TRY(cb_mean_deviation(trainer->comm, trainer->cost, trainer->last - trainer->first, policy->passes, &trace.mean,
                              &trace.deviation));
     if (!own && !cb_policy_trace(policy, trace))
-        own = cb_sddp_memory("the trace", 0);
+        own = cb_no_memory("the trace", 0);
     uint64_t sum[2] = {cb_stages_solves(&trainer->stages) - solves_before, own != 0};
-    CB_TRY(cb_sddp_comm(cobre_allreduce(trainer->comm, sum, 2, sum, 2, COBRE_U64, COBRE_SUM)));
+    CB_TRY(cobre_allreduce(trainer->comm, sum, 2, sum, 2, COBRE_U64, COBRE_SUM));
     if (sum[1] > 0)
         return cb_agree(trainer->comm, own);
     size_t last = policy->iterations - 1;
     policy->trace[last].solves = sum[0] + (last > 0 ? policy->trace[last - 1].solves : 0);
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status iterate(cb_trainer *trainer, bool *asked, bool *late) {
+static cobre_status iterate(cb_trainer *trainer, bool *asked, bool *late) {
     uint64_t iteration = trainer->policy->iterations + 1, solves = cb_stages_solves(&trainer->stages);
-    cobre_sddp_status own = COBRE_SDDP_OK;
+    cobre_status own = COBRE_OK;
     double begin = cb_clock();
     CB_TRY(cb_forward(trainer, iteration, &own));
     trainer->times.forward += cb_clock() - begin;
@@ -102,19 +100,19 @@ static cobre_sddp_status iterate(cb_trainer *trainer, bool *asked, bool *late) {
     trainer->times.bound += bounded - begin;
     CB_TRY(exchange(trainer, own, solves, asked, late));
     trainer->times.communication += cb_clock() - bounded;
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static cobre_sddp_status checkpoint(cb_trainer *trainer, bool last) {
-    const cobre_sddp_options *options = &trainer->options;
+static cobre_status checkpoint(cb_trainer *trainer, bool last) {
+    const cobre_sddp_train_options *options = &trainer->options;
     if (!options->checkpoint)
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     bool due = options->checkpoint_every > 0 && trainer->policy->iterations % options->checkpoint_every == 0;
-    return due || last ? cobre_sddp_policy_save(trainer->policy, options->checkpoint) : COBRE_SDDP_OK;
+    return due || last ? cobre_sddp_policy_save(trainer->policy, options->checkpoint) : COBRE_OK;
 }
 
-static cobre_sddp_status loop(cb_trainer *trainer, cobre_sddp_result *result) {
-    const cobre_sddp_options *options = &trainer->options;
+static cobre_status loop(cb_trainer *trainer, cobre_sddp_training *result) {
+    const cobre_sddp_train_options *options = &trainer->options;
     cobre_sddp_policy *policy = trainer->policy;
     if (policy->iterations > 0)
         result->last = cb_policy_progress(policy, policy->iterations);
@@ -133,33 +131,32 @@ static cobre_sddp_status loop(cb_trainer *trainer, cobre_sddp_result *result) {
         CB_TRY(cb_rules_check(trainer, asked, late, &result->stop));
         CB_TRY(checkpoint(trainer, result->stop != COBRE_SDDP_STOP_NOT_YET));
     }
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
-static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_options *options) {
-    return options->has_risk ? options->risk_beta < 1 : cobre_sddp_averse(problem);
+static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
+    return options->has_risk ? options->risk_beta < 1 : cobre_sddp_problem_averse(problem);
 }
 
-static cobre_sddp_status check(const cobre_sddp_problem *problem, const cobre_sddp_options *options) {
+static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
     if ((options->gap_rule || options->simulate_every) && is_averse(problem, options))
-        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT,
-                            "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
-                            "rules cannot hold -- stop by iterations, by time or when the bound stalls");
+        return cb_fail(COBRE_INVALID_ARGUMENT, "stop by iterations, by time or when the bound stalls",
+                       "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
+                       "rules cannot hold");
     if (options->resume && options->warm_start)
-        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT,
-                            "resume and warm_start exclude each other -- give one of them");
+        return cb_fail(COBRE_INVALID_ARGUMENT, "give one of them", "resume and warm_start exclude each other");
     if (options->has_risk &&
         !(options->risk_beta >= 0 && options->risk_beta <= 1 && options->risk_alpha > 0 && options->risk_alpha <= 1))
-        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT, "risk: beta %g must be in [0, 1], alpha %g in (0, 1]",
-                            options->risk_beta, options->risk_alpha);
+        return cb_fail(COBRE_INVALID_ARGUMENT, NULL, "risk: beta %g must be in [0, 1], alpha %g in (0, 1]",
+                       options->risk_beta, options->risk_alpha);
     if (options->forward_passes > UINT32_MAX)
-        return cb_sddp_fail(COBRE_SDDP_INVALID_ARGUMENT,
-                            "%zu forward passes are too many -- make more iterations instead", options->forward_passes);
-    return COBRE_SDDP_OK;
+        return cb_fail(COBRE_INVALID_ARGUMENT, "make more iterations instead", "%zu forward passes are too many",
+                       options->forward_passes);
+    return COBRE_OK;
 }
 
-static cobre_sddp_options with_defaults(const cobre_sddp_options *options) {
-    cobre_sddp_options all = {0};
+static cobre_sddp_train_options with_defaults(const cobre_sddp_train_options *options) {
+    cobre_sddp_train_options all = {0};
     if (options)
         memcpy(&all, options, options->struct_size < sizeof all ? options->struct_size : sizeof all);
     all.forward_passes = all.forward_passes ? all.forward_passes : 1;
@@ -171,8 +168,8 @@ static cobre_sddp_options with_defaults(const cobre_sddp_options *options) {
     return all;
 }
 
-static cobre_sddp_status resume(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_options *options,
-                                cobre_sddp_policy **policy) {
+static cobre_status resume(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                           cobre_sddp_policy **policy) {
     CB_TRY(cb_policy_read(comm, problem, options->resume, options->lp_folder, true, policy));
     const cobre_sddp_policy *old = *policy;
     const char *differs = NULL;
@@ -190,17 +187,17 @@ static cobre_sddp_status resume(cobre_comm *comm, cobre_sddp_problem *problem, c
         differs = "risk measure";
     if (!differs) {
         (*policy)->window = options->window;
-        return COBRE_SDDP_OK;
+        return COBRE_OK;
     }
     bool same_cuts = options->multi_cut == old->kind.multi_cut && strcmp(differs, "risk measure") != 0;
     cobre_sddp_policy_free(policy);
-    return cb_sddp_fail_at(COBRE_SDDP_INVALID_ARGUMENT, options->resume, 0,
-                           "%s: the %s is not the one of that run -- resume with the same options%s", options->resume,
-                           differs, same_cuts ? ", or use it as a warm start" : "");
+    return cb_fail_at(COBRE_INVALID_ARGUMENT, options->resume, 0,
+                      CB_TEXT("resume with the same options%s", same_cuts ? ", or use it as a warm start" : ""),
+                      "%s: the %s is not the one of that run", options->resume, differs);
 }
 
-static cobre_sddp_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_options *options,
-                               cobre_sddp_policy **policy) {
+static cobre_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                          cobre_sddp_policy **policy) {
     if (options->resume)
         return resume(comm, problem, options, policy);
     size_t rows = 0;
@@ -213,22 +210,22 @@ static cobre_sddp_status begin(cobre_comm *comm, cobre_sddp_problem *problem, co
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
                              .lp_folder = options->lp_folder};
-    cobre_sddp_status status = cb_lp_choose(options->solver, (int)rows, &own.solver);
+    cobre_status status = cb_lp_choose(options->solver, (int)rows, &own.solver);
     if (!status)
         status = cb_policy_new(comm, problem, &own, policy);
     status = cb_agree(comm, status);
     return !status && options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : status;
 }
 
-cobre_sddp_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_options *given,
-                                   cobre_sddp_policy **policy, cobre_sddp_result *result) {
-    cobre_sddp_options options = with_defaults(given);
-    cobre_sddp_result none = {0}, *all = result ? result : &none;
+cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *given,
+                              cobre_sddp_policy **policy, cobre_sddp_training *result) {
+    cobre_sddp_train_options options = with_defaults(given);
+    cobre_sddp_training none = {0}, *all = result ? result : &none;
     cb_trainer trainer = {0};
     *policy = NULL;
-    *all = (cobre_sddp_result){0};
+    *all = (cobre_sddp_training){0};
     CB_TRY(check(problem, &options));
-    cobre_sddp_status status = begin(comm, problem, &options, policy);
+    cobre_status status = begin(comm, problem, &options, policy);
     if (!status)
         status = cb_problem_share_tours(comm, problem);
     if (!status)

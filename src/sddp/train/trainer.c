@@ -16,10 +16,10 @@ void cb_block(size_t count, size_t rank, size_t ranks, size_t *first, size_t *la
     *last = *first + each + (rank < longer);
 }
 
-cobre_sddp_status cb_stages_init(cb_stages *stages, const cb_stage_kind *kind) {
+cobre_status cb_stages_init(cb_stages *stages, const cb_stage_kind *kind) {
     size_t nodes = kind->problem->nodes;
     *stages = (cb_stages){.kind = kind, .stage = calloc(nodes + 1, sizeof *stages->stage)};
-    return stages->stage ? COBRE_SDDP_OK : cb_sddp_memory("stage problems", nodes * sizeof *stages->stage);
+    return stages->stage ? COBRE_OK : cb_no_memory("stage problems", nodes * sizeof *stages->stage);
 }
 
 void cb_stages_free(cb_stages *stages) {
@@ -29,11 +29,11 @@ void cb_stages_free(cb_stages *stages) {
     *stages = (cb_stages){0};
 }
 
-cobre_sddp_status cb_stages_get(cb_stages *stages, size_t node, cb_stage **stage) {
+cobre_status cb_stages_get(cb_stages *stages, size_t node, cb_stage **stage) {
     if (!stages->stage[node])
         CB_TRY(cb_stage_create(stages->kind, &stages->kind->problem->node[node], &stages->stage[node]));
     *stage = stages->stage[node];
-    return COBRE_SDDP_OK;
+    return COBRE_OK;
 }
 
 uint64_t cb_stages_solves(const cb_stages *stages) {
@@ -76,7 +76,7 @@ static bool allocate(cb_trainer *trainer) {
            trainer->slope && trainer->worst;
 }
 
-cobre_sddp_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_options *options) {
+cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_train_options *options) {
     *trainer = (cb_trainer){.comm = policy->comm,
                             .rank = cobre_rank(policy->comm),
                             .ranks = cobre_size(policy->comm),
@@ -86,7 +86,7 @@ cobre_sddp_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy
                             .start_time = cb_clock()};
     cb_block(policy->passes, trainer->rank, trainer->ranks, &trainer->first, &trainer->last);
     CB_TRY(cb_stages_init(&trainer->stages, &policy->kind));
-    return allocate(trainer) ? COBRE_SDDP_OK : cb_sddp_memory("training", policy->passes * trainer->problem->nodes);
+    return allocate(trainer) ? COBRE_OK : cb_no_memory("training", policy->passes * trainer->problem->nodes);
 }
 
 void cb_trainer_free(cb_trainer *trainer) {
@@ -113,7 +113,7 @@ void cb_trainer_free(cb_trainer *trainer) {
     free(trainer->starts);
 }
 
-cobre_sddp_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage) {
+cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage) {
     const cb_start *chain = cb_trainer_chain(trainer, trajectory, node);
     CB_TRY(cb_stages_get(&trainer->stages, node, stage));
     return cb_stage_start(*stage, chain->set ? chain : &trainer->policy->start[node]);

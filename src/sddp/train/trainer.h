@@ -11,9 +11,9 @@ typedef struct {
     cb_stage **stage;
 } cb_stages;
 
-cobre_sddp_status cb_stages_init(cb_stages *stages, const cb_stage_kind *kind);
+cobre_status cb_stages_init(cb_stages *stages, const cb_stage_kind *kind);
 void cb_stages_free(cb_stages *stages);
-cobre_sddp_status cb_stages_get(cb_stages *stages, size_t node, cb_stage **stage);
+cobre_status cb_stages_get(cb_stages *stages, size_t node, cb_stage **stage);
 uint64_t cb_stages_solves(const cb_stages *stages);
 
 /* Of `count` trajectories, rank r of R has [*first, *last): blocks in rank order, the first ones longer by at most one.
@@ -25,7 +25,7 @@ typedef struct {
     size_t rank, ranks;
     cobre_sddp_policy *policy;
     const cobre_sddp_problem *problem;
-    cobre_sddp_options options; /* with defaults filled in */
+    cobre_sddp_train_options options; /* with defaults filled in */
     cb_stages stages;
     size_t first, last; /* the trajectories of this rank */
     cb_path *path;      /* of every trajectory */
@@ -45,7 +45,7 @@ typedef struct {
     cobre_sddp_times times;
 } cb_trainer;
 
-cobre_sddp_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_options *options);
+cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_train_options *options);
 void cb_trainer_free(cb_trainer *trainer);
 
 double cb_clock(void); /* seconds, monotonic */
@@ -55,23 +55,23 @@ static inline cb_start *cb_trainer_chain(cb_trainer *trainer, size_t trajectory,
 }
 
 /* Trajectory m's LP of `node`, started where m left it this iteration, else where the iteration starts. */
-cobre_sddp_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage);
+cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage);
 
 /* The parts of an iteration. Only the first two are collective, and end on all ranks if they end with a failure; *own: a
  * failure of this rank's that the others have not heard of yet. */
-cobre_sddp_status cb_forward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own);
-cobre_sddp_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_sddp_status *own);
-cobre_sddp_status cb_lower_bound(cb_trainer *trainer); /* on rank 0 */
+cobre_status cb_forward(cb_trainer *trainer, uint64_t iteration, cobre_status *own);
+cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_status *own);
+cobre_status cb_lower_bound(cb_trainer *trainer); /* on rank 0 */
 
 /* Mean and deviation of values spread over the ranks, by exact sums. Collective. */
-cobre_sddp_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,
-                                    double *deviation);
+cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,
+                               double *deviation);
 
 /* Costs of trajectories [first, last) of a simulation with the policy as it is. Not collective. */
-cobre_sddp_status cb_simulate_costs(cobre_sddp_policy *policy, cb_stages *stages, uint64_t seed, cb_rng_purpose purpose,
-                                    uint32_t a, size_t first, size_t last, double *cost);
+cobre_status cb_simulate_costs(cobre_sddp_policy *policy, cb_stages *stages, uint64_t seed, cb_rng_purpose purpose,
+                               uint32_t a, size_t first, size_t last, double *cost);
 
 /* rules.c: after an iteration. asked, late: on any rank. Collective when the simulation rule is due. */
-cobre_sddp_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cobre_sddp_stop *stop);
+cobre_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cobre_sddp_stop *stop);
 
 #endif

@@ -57,9 +57,9 @@ void cb_hydro_own_noise(cb_hydro_case *c) {
                            .period = cb_hydro_array(c, c->stages, sizeof *model->period),
                            .deviation = cb_hydro_array(c, c->stages * n, sizeof *model->deviation),
                            .factor = cb_hydro_array(c, periods * n * n, sizeof *model->factor)};
-    cb_problem_own(c->problem, model, free_model);
-    cb_set_opening_seed(c->problem, c->seed);
-    if (c->problem->no_memory)
+    cb_problem_own(c->builder, model, free_model);
+    cb_set_opening_seed(c->builder, c->seed);
+    if (c->builder->no_memory)
         return;
     memcpy(model->factor, c->cholesky, periods * n * n * sizeof *model->factor);
     for (size_t t = 0; t < c->stages; t++) {
@@ -76,22 +76,22 @@ static size_t add_columns(cb_hydro_builder *b, size_t p, size_t *in) {
     cb_hydro_case *c = b->c;
     const cb_hydro_plant *plant = &c->plant[p];
     size_t inflow =
-        cb_add_column(c->problem, b->node, cb_hydro_name("inflow", plant->name, "", ""), -INFINITY, INFINITY, 0);
-    cb_add_entry(c->problem, b->node, b->water[p], inflow, -b->volume);
+        cb_add_column(c->builder, NULL, b->node, cb_hydro_name("inflow", plant->name, "", ""), -INFINITY, INFINITY, 0);
+    cb_add_entry(c->builder, NULL, b->node, b->water[p], inflow, -b->volume);
     for (size_t l = 0; l < plant->lags; l++) {
         char lag[32];
         snprintf(lag, sizeof lag, "%zu", l + 1);
-        in[l] = cb_add_column(c->problem, b->node, cb_hydro_name("inflow_in", plant->name, lag, ""), -INFINITY,
+        in[l] = cb_add_column(c->builder, NULL, b->node, cb_hydro_name("inflow_in", plant->name, lag, ""), -INFINITY,
                               INFINITY, 0);
         size_t out = inflow;
         if (l > 0) {
-            out = cb_add_column(c->problem, b->node, cb_hydro_name("inflow_lag", plant->name, lag, ""), -INFINITY,
+            out = cb_add_column(c->builder, NULL, b->node, cb_hydro_name("inflow_lag", plant->name, lag, ""), -INFINITY,
                                 INFINITY, 0);
-            size_t row = cb_add_row(c->problem, b->node, cb_hydro_name("lag", plant->name, lag, ""), 0, 0);
-            cb_add_entry(c->problem, b->node, row, out, 1);
-            cb_add_entry(c->problem, b->node, row, in[l - 1], -1);
+            size_t row = cb_add_row(c->builder, NULL, b->node, cb_hydro_name("lag", plant->name, lag, ""), 0, 0);
+            cb_add_entry(c->builder, NULL, b->node, row, out, 1);
+            cb_add_entry(c->builder, NULL, b->node, row, in[l - 1], -1);
         }
-        cb_set_state(c->problem, b->node, plant->lag_state + l, in[l], out);
+        cb_set_state(c->builder, NULL, b->node, plant->lag_state + l, in[l], out);
     }
     return inflow;
 }
@@ -118,30 +118,30 @@ static double constant(const cb_hydro_builder *b, size_t p) {
 
 static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t row, size_t column, size_t random,
                       double factor) {
-    cb_add_noise(b->c->problem, b->node,
+    cb_add_noise(b->c->builder, NULL, b->node,
                  (cb_noise){.target = target, .index = row, .column = column, .random = random, .factor = factor});
 }
 
 static void add_model(cb_hydro_builder *b, size_t p, size_t inflow, const size_t *in) {
     cb_hydro_case *c = b->c;
     size_t lags = par_of(c, cb_hydro_period(c, c->par_key, b->stage), p)->lags;
-    size_t random = cb_add_random(c->problem, b->node, cb_hydro_name("noise", c->plant[p].name, "", ""));
+    size_t random = cb_add_random(c->builder, NULL, b->node, cb_hydro_name("noise", c->plant[p].name, "", ""));
     double right = c->lognormal ? 0 : constant(b, p);
-    size_t row = cb_add_row(c->problem, b->node, cb_hydro_name("inflow", c->plant[p].name, "", ""), right, right);
-    cb_add_entry(c->problem, b->node, row, inflow, 1);
+    size_t row = cb_add_row(c->builder, NULL, b->node, cb_hydro_name("inflow", c->plant[p].name, "", ""), right, right);
+    cb_add_entry(c->builder, NULL, b->node, row, inflow, 1);
     add_noise(b, CB_NOISE_ROW, row, 0, random, c->lognormal ? constant(b, p) : 1);
     for (size_t l = 0; l < lags; l++)
         if (c->lognormal)
             add_noise(b, CB_NOISE_ENTRY, row, in[l], random, -coefficient(b, p, l));
         else
-            cb_add_entry(c->problem, b->node, row, in[l], -coefficient(b, p, l));
+            cb_add_entry(c->builder, NULL, b->node, row, in[l], -coefficient(b, p, l));
 }
 
 static void add_known(cb_hydro_builder *b, size_t p, size_t inflow) {
     const cb_hydro_plant *plant = &b->c->plant[p];
-    size_t row = cb_add_row(b->c->problem, b->node, cb_hydro_name("inflow", plant->name, "", ""), plant->first_inflow,
-                            plant->first_inflow);
-    cb_add_entry(b->c->problem, b->node, row, inflow, 1);
+    size_t row = cb_add_row(b->c->builder, NULL, b->node, cb_hydro_name("inflow", plant->name, "", ""),
+                            plant->first_inflow, plant->first_inflow);
+    cb_add_entry(b->c->builder, NULL, b->node, row, inflow, 1);
 }
 
 void cb_hydro_build_par(cb_hydro_builder *b) {
@@ -155,7 +155,7 @@ void cb_hydro_build_par(cb_hydro_builder *b) {
             add_model(b, p, inflow, in);
     }
     if (!known && c->plants > 0)
-        cb_set_draw(c->problem, b->node, c->openings, draw, c->problem->owned);
+        cb_set_draw(c->builder, NULL, b->node, c->openings, draw, c->builder->owned);
 }
 
 /* Inflows before the current step, of plant and lag; as far as models look back. */
@@ -179,18 +179,18 @@ static double noise_for(const cb_hydro_builder *b, size_t p, const double *past,
 }
 
 static void scenario_noise(cb_hydro_case *c, size_t scenario, double *past, double *inflow) {
-    const cb_scenario *its = &c->problem->scenario[scenario];
+    const cb_scenario *its = &c->builder->scenario[scenario];
     memcpy(past, c->past, c->plants * CB_HYDRO_MAX_LAGS * sizeof *past);
     for (size_t k = 0; k < its->steps; k++) {
         cb_hydro_builder b = {.c = c, .stage = its->node[k]};
-        bool known = c->problem->node[its->node[k]].randoms == 0;
+        bool known = c->builder->node[its->node[k]].randoms == 0;
         for (size_t p = 0; p < c->plants; p++) {
             inflow[p] = known ? c->plant[p].first_inflow : its->values[k][p];
             double noise = known ? 0 : noise_for(&b, p, past, inflow[p]);
             if (isnan(noise))
-                cb_problem_error(c->problem,
+                cb_builder_error(c->builder, "give inflows above 0",
                                  "scenario %zu, step %zu: the lognormal model cannot make inflow %g of hydro %s from "
-                                 "those before -- give inflows above 0",
+                                 "those before",
                                  scenario + 1, k + 1, inflow[p], c->plant[p].name);
             else if (!known)
                 its->values[k][p] = noise;
@@ -202,8 +202,8 @@ static void scenario_noise(cb_hydro_case *c, size_t scenario, double *past, doub
 void cb_hydro_scenario_noise(cb_hydro_case *c) {
     double *past = cb_hydro_array(c, c->plants * CB_HYDRO_MAX_LAGS, sizeof *past);
     double *inflow = cb_hydro_array(c, c->plants, sizeof *inflow);
-    cb_problem_at(c->problem, c->problem->at_file, 0, "%s", ""); /* the table, no longer its last row */
-    for (size_t s = 0; past && inflow && s < c->problem->scenarios; s++)
+    cb_problem_at(c->builder, c->builder->at_file, 0, "%s", ""); /* the table, no longer its last row */
+    for (size_t s = 0; past && inflow && s < c->builder->scenarios; s++)
         scenario_noise(c, s, past, inflow);
     free(past);
     free(inflow);

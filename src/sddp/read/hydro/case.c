@@ -40,29 +40,29 @@ static void read_tables(cb_hydro_case *c) {
     cb_hydro_read_changes(c);
 }
 
-cobre_sddp_problem *cb_read_hydrothermal(const char *folder, const cobre_sddp_load_options *options) {
-    cb_hydro_case c = {.folder = folder, .problem = cb_problem_new("", false)};
-    if (!c.problem)
+cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_load_options *options) {
+    cb_hydro_case c = {.folder = folder, .builder = cb_problem_new("", false)};
+    if (!c.builder)
         return NULL;
     if (options)
-        cb_problem_on_issue(c.problem, options->issue, options->issue_arg);
+        cb_problem_on_issue(c.builder, options->issue, options->issue_arg);
     if (asprintf(&c.json_path, "%s/case.json", folder) < 0) {
         c.json_path = NULL;
-        c.problem->no_memory = true;
+        c.builder->no_memory = true;
     } else {
         cb_hydro_read_json(&c);
     }
-    if (c.stages > 0 && c.areas > 0 && !c.problem->no_memory)
+    if (c.stages > 0 && c.areas > 0 && !c.builder->no_memory)
         read_tables(&c);
-    if (c.problem->errors == 0 && !c.problem->no_memory)
+    if (c.builder->errors == 0 && !c.builder->no_memory)
         cb_hydro_check(&c);
-    if (c.problem->errors == 0 && !c.problem->no_memory)
+    if (c.builder->errors == 0 && !c.builder->no_memory)
         cb_hydro_build(&c);
-    if (options && options->scenarios && c.problem->nodes > 0 && !c.problem->no_memory) {
-        cb_read_scenarios(c.problem, options->scenarios, true);
-        if (c.source == CB_HYDRO_PAR && c.problem->errors == 0 && !c.problem->no_memory)
+    if (options && options->scenarios && c.builder->nodes > 0 && !c.builder->no_memory) {
+        cb_read_scenarios(c.builder, options->scenarios, true);
+        if (c.source == CB_HYDRO_PAR && c.builder->errors == 0 && !c.builder->no_memory)
             cb_hydro_scenario_noise(&c);
     }
     free_case(&c);
-    return c.problem;
+    return c.builder;
 }

@@ -37,8 +37,8 @@ static size_t find_field(cb_hydro_case *c, const cb_csv *table, size_t row, size
             return f;
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", f ? ", " : "", kind->field[f].name);
     }
-    cb_csv_at(c->problem, table, row, column);
-    cb_problem_error(c->problem, "\"%s\" of %s cannot change -- use one of: %s", name, kind->table, known);
+    cb_csv_at(c->builder, table, row, column);
+    cb_builder_error(c->builder, CB_TEXT("use one of: %s", known), "\"%s\" of %s cannot change", name, kind->table);
     return CB_NONE;
 }
 
@@ -51,8 +51,8 @@ static void check_twice(cb_hydro_case *c, const cb_csv *table, size_t row, const
         const cb_hydro_change *old = &c->change[i];
         if (old->period == new->period && old->kind == new->kind && old->element == new->element &&
             old->field == new->field) {
-            cb_csv_at(c->problem, table, row, CB_NONE);
-            cb_problem_error(c->problem, "changes the same number as line %zu -- keep one", old->line);
+            cb_csv_at(c->builder, table, row, CB_NONE);
+            cb_builder_error(c->builder, "keep one", "changes the same number as line %zu", old->line);
         }
     }
 }
@@ -74,7 +74,7 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const change_c
     field.fallback = NAN;
     new.value = cb_hydro_number(c, table, row, columns->value, &field);
     check_twice(c, table, row, &new);
-    if (CB_GROW(c->problem, c->change, c->changes, c->changes_room))
+    if (CB_GROW(c->builder, c->change, c->changes, c->changes_room))
         c->change[c->changes++] = new;
 }
 
@@ -120,15 +120,15 @@ void cb_hydro_leave_stage(cb_hydro_case *now) {
 /* Elements must make sense in every stage in which something of them changes. */
 static void check_changes(cb_hydro_case *c, const char *path) {
     for (size_t t = 0; t < c->stages && t < cb_hydro_periods(c, c->change_key); t++) {
-        size_t before = c->problem->errors;
+        size_t before = c->builder->errors;
         cb_hydro_case now;
         if (!cb_hydro_at_stage(c, t, &now))
             return;
-        for (size_t i = 0; i < c->changes && c->problem->errors == before; i++) {
+        for (size_t i = 0; i < c->changes && c->builder->errors == before; i++) {
             const cb_hydro_change *change = &c->change[i];
             if (cb_hydro_period(c, c->change_key, t) != change->period)
                 continue;
-            cb_problem_at(c->problem, path, change->line, "%s", "");
+            cb_problem_at(c->builder, path, change->line, "%s", "");
             if (change->kind == &cb_hydro_kind_thermals)
                 cb_hydro_check_thermal(c, element_of(&now, change));
             else if (change->kind == &cb_hydro_kind_hydros)
@@ -141,16 +141,16 @@ static void check_changes(cb_hydro_case *c, const char *path) {
 void cb_hydro_read_changes(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "changes.csv", true, &table)) {
-        size_t before = c->problem->errors;
-        change_columns columns = {.kind = cb_csv_column(c->problem, &table, "table", true),
-                                  .element = cb_csv_column(c->problem, &table, "name", true),
-                                  .field = cb_csv_column(c->problem, &table, "column", true),
-                                  .value = cb_csv_column(c->problem, &table, "value", true)};
+        size_t before = c->builder->errors;
+        change_columns columns = {.kind = cb_csv_column(c->builder, &table, "table", true),
+                                  .element = cb_csv_column(c->builder, &table, "name", true),
+                                  .field = cb_csv_column(c->builder, &table, "column", true),
+                                  .value = cb_csv_column(c->builder, &table, "value", true)};
         c->change_key = cb_hydro_find_key(c, &table, &columns.key);
-        cb_csv_unknown_columns(c->problem, &table);
+        cb_csv_unknown_columns(c->builder, &table);
         for (size_t row = 0; row < table.rows; row++)
             read_row(c, &table, row, &columns);
-        if (c->problem->errors == before)
+        if (c->builder->errors == before)
             check_changes(c, table.path);
     }
     cb_csv_free(&table);

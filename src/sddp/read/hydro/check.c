@@ -12,7 +12,7 @@
 static void at_table(cb_hydro_case *c, const char *file, size_t line) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", c->folder, file);
-    cb_problem_at(c->problem, path, line, "%s", "");
+    cb_problem_at(c->builder, path, line, "%s", "");
 }
 
 enum { NAME_ROOM = 32 };
@@ -47,8 +47,8 @@ static void check_file(cb_hydro_case *c, const char *name) {
             nearest = tables[i];
     }
     at_table(c, name, 0);
-    cb_problem_error(c->problem,
-                     "no table of a case is called so, the nearest is %s -- rename it, or move it elsewhere", nearest);
+    cb_builder_error(c->builder, "rename it, or move it elsewhere",
+                     "no table of a case is called so, the nearest is %s", nearest);
 }
 
 /* A table whose name is misspelt would go unnoticed, where it is optional. */
@@ -84,10 +84,10 @@ static void check_cascade(cb_hydro_case *c) {
         memset(seen, 0, c->plants);
         if (returns(c, p, p, seen)) {
             at_table(c, "hydros.csv", c->plant[p].line);
-            cb_problem_error(c->problem,
-                             "hydro %s: its water comes back to it by way of \"downstream\" -- water runs "
+            cb_builder_error(c->builder,
+                             "water runs "
                              "downhill, correct the cascade",
-                             c->plant[p].name);
+                             "hydro %s: its water comes back to it by way of \"downstream\"", c->plant[p].name);
             break; /* the others of the circle would say the same */
         }
     }
@@ -134,17 +134,17 @@ static bool check_area(cb_hydro_case *c, const cb_hydro_case *now, size_t stage,
         double demand = load[b * c->areas + area], slack = 1e-9 * (1 + demand);
         if (sum.must > demand + sum.exports + slack) {
             at_table(c, "thermals.csv", 0);
-            cb_problem_error(c->problem,
+            cb_builder_error(c->builder, "lower \"min\"",
                              "stage %zu, subsystem %s: its thermals generate at least %g MW, but its load and "
-                             "exports take at most %g -- lower \"min\"",
+                             "exports take at most %g",
                              stage + 1, c->area[area].name, sum.must, demand + sum.exports);
             return false;
         }
         if (sum.can + depth * demand < demand - slack) {
             at_table(c, "load.csv", 0);
-            cb_problem_error(c->problem,
+            cb_builder_error(c->builder, "add a deficit tier",
                              "stage %zu, subsystem %s: a load of %g MW, but all its plants, imports and deficit "
-                             "tiers supply at most %g -- add a deficit tier",
+                             "tiers supply at most %g",
                              stage + 1, c->area[area].name, demand, sum.can + depth * demand);
             return false;
         }
@@ -168,8 +168,10 @@ static void check_first_inflow(cb_hydro_case *c) {
     for (size_t a = 0; a < c->areas && c->plants > 0; a++)
         if (c->area[a].random_load && !isnan(c->plant[0].first_inflow)) {
             at_table(c, "hydros.csv", c->plant[0].line);
-            cb_problem_error(c->problem, "first_inflow does not go with random loads -- give stage 1 its lines in "
-                                         "inflows.csv, with a column \"stage\"");
+            cb_builder_error(c->builder,
+                             "give stage 1 its lines in "
+                             "inflows.csv, with a column \"stage\"",
+                             "first_inflow does not go with random loads");
             return;
         }
 }

@@ -19,16 +19,15 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, size_t name, s
         return;
     double *line = &c->cholesky[(period * c->plants + plant) * c->plants];
     if (!isnan(line[plant])) {
-        cb_csv_at(c->problem, table, row, name);
-        cb_problem_error(c->problem, "hydro %s is there twice -- keep one line", c->plant[plant].name);
+        cb_csv_at(c->builder, table, row, name);
+        cb_builder_error(c->builder, "keep one line", "hydro %s is there twice", c->plant[plant].name);
     }
     for (size_t p = 0; p < c->plants; p++)
         line[p] = cb_hydro_number(c, table, row, columns[p], &field);
-    cb_csv_at(c->problem, table, row, columns[plant]);
+    cb_csv_at(c->builder, table, row, columns[plant]);
     if (fabs(line[plant] - 1) > 1e-6)
-        cb_problem_error(c->problem,
-                         "the correlation of %s with itself is %g, not 1 -- give correlations, not covariances",
-                         c->plant[plant].name, line[plant]);
+        cb_builder_error(c->builder, "give correlations, not covariances",
+                         "the correlation of %s with itself is %g, not 1", c->plant[plant].name, line[plant]);
 }
 
 /* Replaces the lower triangle by its factor; false: not positive semidefinite. */
@@ -58,39 +57,40 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
     size_t n = c->plants;
     double *matrix = &c->cholesky[period * n * n];
     cb_hydro_period_text(c->correlation_key, period, when);
-    cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+    cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++) {
             if (isnan(matrix[i * n + j]) || isnan(matrix[j * n + i])) {
                 const char *name = c->plant[isnan(matrix[i * n + j]) ? i : j].name;
-                cb_problem_error(c->problem, "%s: hydro %s has no line -- give one for each hydro", when, name);
+                cb_builder_error(c->builder, "give one for each hydro", "%s: hydro %s has no line", when, name);
                 return;
             }
             if (fabs(matrix[i * n + j] - matrix[j * n + i]) > 1e-6) {
-                cb_problem_error(c->problem,
-                                 "%s: the correlation of %s with %s is %g, the other way round %g -- make it "
+                cb_builder_error(c->builder,
+                                 "make it "
                                  "symmetric",
-                                 when, c->plant[j].name, c->plant[i].name, matrix[j * n + i], matrix[i * n + j]);
+                                 "%s: the correlation of %s with %s is %g, the other way round %g", when,
+                                 c->plant[j].name, c->plant[i].name, matrix[j * n + i], matrix[i * n + j]);
                 return;
             }
         }
     if (!factorise(matrix, n))
-        cb_problem_error(c->problem, "%s: no noise has these correlations: the matrix is not positive semidefinite",
-                         when);
+        cb_builder_error(c->builder, NULL,
+                         "%s: no noise has these correlations: the matrix is not positive semidefinite", when);
 }
 
 static void read_table(cb_hydro_case *c, cb_csv *table) {
-    size_t before = c->problem->errors, key, name = cb_csv_column(c->problem, table, "hydro", true);
+    size_t before = c->builder->errors, key, name = cb_csv_column(c->builder, table, "hydro", true);
     size_t *columns = cb_hydro_array(c, c->plants, sizeof *columns);
     c->correlation_key = cb_hydro_find_key(c, table, &key);
     identity(c, cb_hydro_periods(c, c->correlation_key), false);
     if (columns && c->cholesky) {
         for (size_t p = 0; p < c->plants; p++)
-            columns[p] = cb_csv_column(c->problem, table, c->plant[p].name, true);
-        cb_csv_unknown_columns(c->problem, table);
+            columns[p] = cb_csv_column(c->builder, table, c->plant[p].name, true);
+        cb_csv_unknown_columns(c->builder, table);
         for (size_t row = 0; row < table->rows; row++)
             read_row(c, table, row, name, key, columns);
-        for (size_t period = 0; period < cb_hydro_periods(c, c->correlation_key) && c->problem->errors == before;
+        for (size_t period = 0; period < cb_hydro_periods(c, c->correlation_key) && c->builder->errors == before;
              period++)
             check_period(c, table, period);
     }

@@ -60,65 +60,67 @@ const cb_hydro_kind cb_hydro_kind_exchanges = {"exchanges", line_field, COUNT(li
 /* The name in a line's first column; NULL: reported. */
 static const char *new_name(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names *names) {
     const char *name = cb_csv_text(table, row, column);
-    cb_csv_at(c->problem, table, row, column);
+    cb_csv_at(c->builder, table, row, column);
     if (column == CB_NONE || !cb_hydro_good_name(c, name))
         return NULL;
     if (cb_hydro_find(c, names, name) == CB_NONE)
         return cb_hydro_keep(c, name);
-    cb_problem_error(c->problem, "\"%s\" is there twice -- give each a name of its own", name);
+    cb_builder_error(c->builder, "give each a name of its own", "\"%s\" is there twice", name);
     return NULL;
 }
 
 void cb_hydro_check_thermal(cb_hydro_case *c, const cb_hydro_thermal *thermal) {
     if (thermal->min > thermal->max)
-        cb_problem_error(c->problem, "thermal %s: min %g is above max %g -- swap or correct them", thermal->name,
+        cb_builder_error(c->builder, "swap or correct them", "thermal %s: min %g is above max %g", thermal->name,
                          thermal->min, thermal->max);
 }
 
 void cb_hydro_check_plant(cb_hydro_case *c, const cb_hydro_plant *plant) {
     if (plant->storage_min > plant->storage_max)
-        cb_problem_error(c->problem, "hydro %s: storage_min %g is above storage_max %g -- swap or correct them",
+        cb_builder_error(c->builder, "swap or correct them", "hydro %s: storage_min %g is above storage_max %g",
                          plant->name, plant->storage_min, plant->storage_max);
     if (plant->outflow_min > 0 && plant->outflow_penalty == 0)
-        cb_problem_error(c->problem,
-                         "hydro %s: outflow_min without outflow_penalty would cost nothing to miss -- give a "
+        cb_builder_error(c->builder,
+                         "give a "
                          "penalty",
-                         plant->name);
+                         "hydro %s: outflow_min without outflow_penalty would cost nothing to miss", plant->name);
     if (plant->outflow_min > plant->turbine_max + plant->spill_max)
-        cb_problem_error(c->problem, "hydro %s: outflow_min %g is above turbine_max + spill_max = %g", plant->name,
-                         plant->outflow_min, plant->turbine_max + plant->spill_max);
+        cb_builder_error(c->builder, NULL, "hydro %s: outflow_min %g is above turbine_max + spill_max = %g",
+                         plant->name, plant->outflow_min, plant->turbine_max + plant->spill_max);
 }
 
 static void check_initial(cb_hydro_case *c, const cb_hydro_plant *plant) {
     bool outside = plant->storage_initial > plant->storage_max || plant->storage_initial < plant->storage_min;
     if (outside && plant->storage_min <= plant->storage_max)
-        cb_problem_error(c->problem,
-                         "hydro %s: storage_initial %g is not between storage_min %g and storage_max %g -- it "
+        cb_builder_error(c->builder,
+                         "it "
                          "is a volume, not a share",
-                         plant->name, plant->storage_initial, plant->storage_min, plant->storage_max);
+                         "hydro %s: storage_initial %g is not between storage_min %g and storage_max %g", plant->name,
+                         plant->storage_initial, plant->storage_min, plant->storage_max);
     if (!c->water && !isnan(plant->productivity) && plant->productivity != 1)
-        cb_problem_error(c->problem,
-                         "hydro %s: productivity %g, but in energy units a flow is the power itself -- remove "
+        cb_builder_error(c->builder,
+                         "remove "
                          "the column, or use \"units\": \"water\"",
-                         plant->name, plant->productivity);
+                         "hydro %s: productivity %g, but in energy units a flow is the power itself", plant->name,
+                         plant->productivity);
 }
 
 static void read_thermals(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "thermals.csv", true, &table)) {
-        size_t columns[COUNT(thermal_field)], name_column = cb_csv_column(c->problem, &table, "thermal", true),
-                                              area = cb_csv_column(c->problem, &table, "subsystem", true);
+        size_t columns[COUNT(thermal_field)], name_column = cb_csv_column(c->builder, &table, "thermal", true),
+                                              area = cb_csv_column(c->builder, &table, "subsystem", true);
         cb_hydro_field_columns(c, &table, thermal_field, COUNT(thermal_field), columns);
-        cb_csv_unknown_columns(c->problem, &table);
+        cb_csv_unknown_columns(c->builder, &table);
         for (size_t row = 0; row < table.rows; row++) {
             cb_hydro_thermal new = {.line = table.line[row]};
             const char *name = new_name(c, &table, row, name_column, cb_hydro_thermal_name);
             new.area = cb_hydro_refer(c, &table, row, area, cb_hydro_subsystem_name, "subsystem", "case.json");
             cb_hydro_fields(c, &table, columns, row, thermal_field, COUNT(thermal_field), &new);
             new.name = name ? name : "";
-            cb_csv_at(c->problem, &table, row, CB_NONE);
+            cb_csv_at(c->builder, &table, row, CB_NONE);
             cb_hydro_check_thermal(c, &new);
-            if (CB_GROW(c->problem, c->thermal, c->thermals, c->thermals_room))
+            if (CB_GROW(c->builder, c->thermal, c->thermals, c->thermals_room))
                 c->thermal[c->thermals++] = new;
         }
     }
@@ -130,15 +132,15 @@ typedef struct {
 } plant_columns;
 
 static void find_plant_columns(cb_hydro_case *c, cb_csv *table, plant_columns *columns) {
-    columns->name = cb_csv_column(c->problem, table, "hydro", true);
-    columns->area = cb_csv_column(c->problem, table, "subsystem", true);
+    columns->name = cb_csv_column(c->builder, table, "hydro", true);
+    columns->area = cb_csv_column(c->builder, table, "subsystem", true);
     columns->downstream = cb_csv_find(table, "downstream");
     columns->spill_downstream = cb_csv_find(table, "spill_downstream");
     cb_hydro_field_columns(c, table, plant_field, COUNT(plant_field), columns->field);
     cb_hydro_field_columns(c, table, plant_fixed, COUNT(plant_fixed), columns->fixed);
     if (c->water)
-        cb_csv_column(c->problem, table, "productivity", true);
-    cb_csv_unknown_columns(c->problem, table);
+        cb_csv_column(c->builder, table, "productivity", true);
+    cb_csv_unknown_columns(c->builder, table);
 }
 
 static void read_plant(cb_hydro_case *c, cb_csv *table, size_t row, const plant_columns *columns) {
@@ -149,16 +151,16 @@ static void read_plant(cb_hydro_case *c, cb_csv *table, size_t row, const plant_
     cb_hydro_fields(c, table, columns->fixed, row, plant_fixed, COUNT(plant_fixed), &new);
     if (c->water && columns->fixed[PRODUCTIVITY] != CB_NONE &&
         !*cb_csv_text(table, row, columns->fixed[PRODUCTIVITY])) {
-        cb_csv_at(c->problem, table, row, columns->fixed[PRODUCTIVITY]);
-        cb_problem_error(c->problem, "is empty -- give %s", plant_fixed[PRODUCTIVITY].unit);
+        cb_csv_at(c->builder, table, row, columns->fixed[PRODUCTIVITY]);
+        cb_builder_error(c->builder, CB_TEXT("give %s", plant_fixed[PRODUCTIVITY].unit), "is empty");
     }
     if (columns->fixed[FIRST_INFLOW] == CB_NONE || !*cb_csv_text(table, row, columns->fixed[FIRST_INFLOW]))
         new.first_inflow = NAN;
     new.name = name ? name : "";
-    cb_csv_at(c->problem, table, row, CB_NONE);
+    cb_csv_at(c->builder, table, row, CB_NONE);
     cb_hydro_check_plant(c, &new);
     check_initial(c, &new);
-    if (CB_GROW(c->problem, c->plant, c->plants, c->plants_room))
+    if (CB_GROW(c->builder, c->plant, c->plants, c->plants_room))
         c->plant[c->plants++] = new;
 }
 
@@ -178,17 +180,17 @@ static void read_downstream(cb_hydro_case *c, cb_csv *table, size_t row, const p
 static void check_first_inflow(cb_hydro_case *c, const cb_csv *table, size_t column) {
     for (size_t p = 1; p < c->plants && column != CB_NONE; p++)
         if (isnan(c->plant[p].first_inflow) != isnan(c->plant[0].first_inflow)) {
-            cb_csv_at(c->problem, table, isnan(c->plant[p].first_inflow) ? p : 0, column);
-            cb_problem_error(c->problem, "the inflow of stage 1 is known for some hydros only -- give all or none");
+            cb_csv_at(c->builder, table, isnan(c->plant[p].first_inflow) ? p : 0, column);
+            cb_builder_error(c->builder, "give all or none", "the inflow of stage 1 is known for some hydros only");
             return;
         }
 }
 
 static void read_plants(cb_hydro_case *c) {
     cb_csv table;
-    size_t before = c->problem->errors;
+    size_t before = c->builder->errors;
     bool opened = cb_hydro_open(c, "hydros.csv", true, &table);
-    c->plants_unsure = c->problem->errors > before;
+    c->plants_unsure = c->builder->errors > before;
     if (opened) {
         plant_columns columns;
         find_plant_columns(c, &table, &columns);
@@ -202,31 +204,31 @@ static void read_plants(cb_hydro_case *c) {
 }
 
 static void check_line(cb_hydro_case *c, const cb_csv *table, size_t row, const cb_hydro_line *new) {
-    cb_csv_at(c->problem, table, row, CB_NONE);
+    cb_csv_at(c->builder, table, row, CB_NONE);
     if (new->from == CB_NONE || new->to == CB_NONE)
         return;
     if (new->from == new->to)
-        cb_problem_error(c->problem, "goes from %s to itself -- name two ends", c->area[new->from].name);
+        cb_builder_error(c->builder, "name two ends", "goes from %s to itself", c->area[new->from].name);
     for (size_t l = 0; l < c->lines; l++)
         if (c->line[l].from == new->from && c->line[l].to == new->to)
-            cb_problem_error(c->problem, "the exchange from %s to %s is there twice, first in line %zu -- keep one",
+            cb_builder_error(c->builder, "keep one", "the exchange from %s to %s is there twice, first in line %zu",
                              c->area[new->from].name, c->area[new->to].name, c->line[l].line);
 }
 
 static void read_lines(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "exchanges.csv", true, &table)) {
-        size_t columns[COUNT(line_field)], from = cb_csv_column(c->problem, &table, "from", true),
-                                           to = cb_csv_column(c->problem, &table, "to", true);
+        size_t columns[COUNT(line_field)], from = cb_csv_column(c->builder, &table, "from", true),
+                                           to = cb_csv_column(c->builder, &table, "to", true);
         cb_hydro_field_columns(c, &table, line_field, COUNT(line_field), columns);
-        cb_csv_unknown_columns(c->problem, &table);
+        cb_csv_unknown_columns(c->builder, &table);
         for (size_t row = 0; row < table.rows; row++) {
             cb_hydro_line new = {.line = table.line[row]};
             new.from = cb_hydro_refer(c, &table, row, from, cb_hydro_area_name, "subsystem", "case.json");
             new.to = cb_hydro_refer(c, &table, row, to, cb_hydro_area_name, "subsystem", "case.json");
             cb_hydro_fields(c, &table, columns, row, line_field, COUNT(line_field), &new);
             check_line(c, &table, row, &new);
-            if (CB_GROW(c->problem, c->line, c->lines, c->lines_room))
+            if (CB_GROW(c->builder, c->line, c->lines, c->lines_room))
                 c->line[c->lines++] = new;
         }
     }
@@ -238,20 +240,20 @@ static void read_deficit(cb_hydro_case *c, cb_csv *table, size_t row, const size
     char number[32];
     snprintf(number, sizeof number, "%zu", row + 1);
     const char *name = tier == CB_NONE ? number : cb_csv_text(table, row, tier);
-    cb_csv_at(c->problem, table, row, tier);
+    cb_csv_at(c->builder, table, row, tier);
     new.tier = cb_hydro_good_name(c, name) ? cb_hydro_keep(c, name) : "";
     if (*cb_csv_text(table, row, area))
         new.area = cb_hydro_refer(c, table, row, area, cb_hydro_subsystem_name, "subsystem", "case.json");
     cb_hydro_fields(c, table, columns, row, deficit_field, COUNT(deficit_field), &new);
-    cb_csv_at(c->problem, table, row, tier);
+    cb_csv_at(c->builder, table, row, tier);
     for (size_t d = 0; d < c->deficits && *new.tier; d++) {
         const cb_hydro_deficit *old = &c->deficit[d];
         if (strcmp(old->tier, new.tier) == 0 && (old->area == new.area || old->area == CB_NONE || new.area == CB_NONE))
-            cb_problem_error(c->problem,
-                             "tier \"%s\" is there twice for the same subsystem, first in line %zu -- keep one",
-                             new.tier, old->line);
+            cb_builder_error(c->builder, "keep one",
+                             "tier \"%s\" is there twice for the same subsystem, first in line %zu", new.tier,
+                             old->line);
     }
-    if (CB_GROW(c->problem, c->deficit, c->deficits, c->deficits_room))
+    if (CB_GROW(c->builder, c->deficit, c->deficits, c->deficits_room))
         c->deficit[c->deficits++] = new;
 }
 
@@ -261,7 +263,7 @@ static void read_deficits(cb_hydro_case *c) {
         size_t columns[COUNT(deficit_field)], tier = cb_csv_find(&table, "tier"),
                                               area = cb_csv_find(&table, "subsystem");
         cb_hydro_field_columns(c, &table, deficit_field, COUNT(deficit_field), columns);
-        cb_csv_unknown_columns(c->problem, &table);
+        cb_csv_unknown_columns(c->builder, &table);
         for (size_t row = 0; row < table.rows; row++)
             read_deficit(c, &table, row, columns, tier, area);
     }

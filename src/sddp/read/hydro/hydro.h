@@ -86,7 +86,7 @@ typedef struct {
 } cb_hydro_change;
 
 typedef struct {
-    cobre_sddp_problem *problem;
+    cobre_sddp_builder *builder;
     const char *folder;
     char *json_path; /* of case.json */
     char **kept;     /* names, freed with the case */

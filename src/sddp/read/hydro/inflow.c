@@ -14,8 +14,8 @@ static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool
     for (size_t p = 0; p < c->plants; p++) {
         columns[p] = cb_csv_find(table, c->plant[p].name);
         if (columns[p] == CB_NONE && *c->plant[p].name) {
-            cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
-            cb_problem_error(c->problem, "hydro %s has no column -- add one with its inflow", c->plant[p].name);
+            cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
+            cb_builder_error(c->builder, "add one with its inflow", "hydro %s has no column", c->plant[p].name);
         }
     }
     for (size_t a = 0; a < c->areas; a++) {
@@ -32,11 +32,11 @@ static void check_columns(cb_hydro_case *c, const cb_csv *table) {
     while (column < table->columns && (table->known[column] || strcmp(table->header[column], "note") == 0))
         column++;
     if (c->plants > 0 || column == table->columns) {
-        cb_csv_unknown_columns(c->problem, table);
+        cb_csv_unknown_columns(c->builder, table);
         return;
     }
-    cb_csv_at(c->problem, table, CB_NONE, column);
-    cb_problem_error(c->problem, "\"%s\" is no hydro plant: there are none -- add it to hydros.csv",
+    cb_csv_at(c->builder, table, CB_NONE, column);
+    cb_builder_error(c->builder, "add it to hydros.csv", "\"%s\" is no hydro plant: there are none",
                      table->header[column]);
 }
 
@@ -51,12 +51,12 @@ static void read_values(cb_hydro_case *c, const cb_csv *table, size_t row, const
 /* Adds an outcome to a period; returns where its values go, or NULL without memory. */
 static double *add_outcome(cb_hydro_case *c, cb_hydro_outcomes *outcomes, double probability) {
     size_t width = c->plants + c->areas, room = outcomes->room;
-    if (!CB_GROW(c->problem, outcomes->probability, outcomes->count, room))
+    if (!CB_GROW(c->builder, outcomes->probability, outcomes->count, room))
         return NULL;
     if (room != outcomes->room) {
         double *values = realloc(outcomes->values, (room * width + 1) * sizeof *values);
         if (!values) {
-            c->problem->no_memory = true;
+            c->builder->no_memory = true;
             return NULL;
         }
         outcomes->values = values;
@@ -79,11 +79,11 @@ static void check_outcomes(cb_hydro_case *c, const cb_csv *table, bool given) {
                 outcomes->probability[k] = 1 / (double)outcomes->count;
             sum += outcomes->probability[k];
         }
-        cb_problem_at(c->problem, table->path, outcomes->count ? outcomes->line : table->header_line, "%s", "");
+        cb_problem_at(c->builder, table->path, outcomes->count ? outcomes->line : table->header_line, "%s", "");
         if (outcomes->count == 0 && !(c->inflow_key == CB_HYDRO_BY_STAGE && period == 0 && known_first))
-            cb_problem_error(c->problem, "there is no outcome for %s -- add at least one line", when);
+            cb_builder_error(c->builder, "add at least one line", "there is no outcome for %s", when);
         else if (outcomes->count > 0 && fabs(sum - 1) > 1e-6)
-            cb_problem_error(c->problem, "%s: the probabilities of its outcomes add up to %.9g, not 1 -- correct them",
+            cb_builder_error(c->builder, "correct them", "%s: the probabilities of its outcomes add up to %.9g, not 1",
                              when, sum);
     }
 }
@@ -107,7 +107,7 @@ void cb_hydro_read_inflows(cb_hydro_case *c) {
     cb_csv table;
     bool needed = c->plants > 0;
     if (cb_hydro_open(c, "inflows.csv", !needed, &table)) {
-        size_t before = c->problem->errors, key_column, probability = cb_csv_find(&table, "probability");
+        size_t before = c->builder->errors, key_column, probability = cb_csv_find(&table, "probability");
         size_t *columns = cb_hydro_array(c, c->plants + c->areas, sizeof *columns);
         c->inflow_key = cb_hydro_find_key(c, &table, &key_column);
         c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);
@@ -117,7 +117,7 @@ void cb_hydro_read_inflows(cb_hydro_case *c) {
             check_columns(c, &table);
             for (size_t row = 0; row < table.rows; row++)
                 read_outcome(c, &table, row, key_column, probability, columns);
-            if (c->problem->errors == before)
+            if (c->builder->errors == before)
                 check_outcomes(c, &table, probability != CB_NONE);
         }
         free(columns);
@@ -132,7 +132,7 @@ static size_t year_index(cb_hydro_case *c, double year) {
             return y;
     double *years = realloc(c->years, (c->year_count + 1) * sizeof *years);
     if (!years) {
-        c->problem->no_memory = true;
+        c->builder->no_memory = true;
         return CB_NONE;
     }
     c->years = years;
@@ -149,8 +149,8 @@ static void find_years(cb_hydro_case *c, const cb_csv *table, size_t column) {
             year_index(c, year);
     }
     if (c->year_count == 0) {
-        cb_csv_at(c->problem, table, CB_NONE, column);
-        cb_problem_error(c->problem, "there is no year between the \"years\" of case.json -- correct either");
+        cb_csv_at(c->builder, table, CB_NONE, column);
+        cb_builder_error(c->builder, "correct either", "there is no year between the \"years\" of case.json");
     }
     for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++)
         for (size_t y = 0; y < c->year_count; y++)
@@ -168,9 +168,9 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
         size_t period = cb_hydro_read_period(c, table, row, c->inflow_key, key_column), y = year_index(c, year);
         if (period == CB_NONE || y == CB_NONE)
             continue;
-        cb_csv_at(c->problem, table, row, key_column);
+        cb_csv_at(c->builder, table, row, key_column);
         if (seen[period * c->year_count + y])
-            cb_problem_error(c->problem, "season %zu of year %g is there twice -- keep one", period + 1, year);
+            cb_builder_error(c->builder, "keep one", "season %zu of year %g is there twice", period + 1, year);
         seen[period * c->year_count + y] = true;
         if (y < c->outcomes[period].count)
             read_values(c, table, row, columns, &c->outcomes[period].values[y * width]);
@@ -178,11 +178,11 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
     for (size_t y = 0; seen && y < c->year_count; y++)
         for (size_t period = 0; period < periods; period++)
             if (!seen[period * c->year_count + y]) {
-                cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
-                cb_problem_error(c->problem,
-                                 "year %g has no line for season %zu -- add it, or leave the year out with "
+                cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
+                cb_builder_error(c->builder,
+                                 "add it, or leave the year out with "
                                  "\"years\" in case.json",
-                                 c->years[y], period + 1);
+                                 "year %g has no line for season %zu", c->years[y], period + 1);
                 break;
             }
     free(seen);
@@ -191,8 +191,8 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
 void cb_hydro_read_history(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "history.csv", false, &table)) {
-        size_t year = cb_csv_column(c->problem, &table, "year", true),
-               season = cb_csv_column(c->problem, &table, "season", true);
+        size_t year = cb_csv_column(c->builder, &table, "year", true),
+               season = cb_csv_column(c->builder, &table, "season", true);
         size_t *columns = cb_hydro_array(c, c->plants + c->areas, sizeof *columns);
         c->inflow_key = cb_hydro_find_key(c, &table, &season);
         c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);

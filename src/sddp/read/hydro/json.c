@@ -18,7 +18,7 @@ typedef struct {
 static void at(const section *s, const char *key) {
     char pointer[256];
     snprintf(pointer, sizeof pointer, "%s/%s", s->pointer, key);
-    cb_problem_at(s->c->problem, s->c->json_path, 0, "%s", pointer);
+    cb_problem_at(s->c->builder, s->c->json_path, 0, "%s", pointer);
 }
 
 /* The member, if it is there and of the right kind; `required` ones are reported when they are not there. */
@@ -26,12 +26,12 @@ static json_t *member(const section *s, const char *key, bool right(const json_t
     json_t *value = json_object_get(s->json, key);
     if (value && !right(value)) {
         at(s, key);
-        cb_problem_error(s->c->problem, "is not %s -- see docs/case-format.md", kind);
+        cb_builder_error(s->c->builder, "see docs/case-format.md", "is not %s", kind);
         return NULL;
     }
     if (!value && required) {
         at(s, key);
-        cb_problem_error(s->c->problem, "\"%s\" is missing -- add it: %s", key, kind);
+        cb_builder_error(s->c->builder, CB_TEXT("add it: %s", kind), "\"%s\" is missing", key);
     }
     return value;
 }
@@ -61,7 +61,7 @@ static double number(const section *s, const char *key, double fallback, double 
     if (found >= low && found <= high)
         return found;
     at(s, key);
-    cb_problem_error(s->c->problem, "%g is out of range -- give %s", found, unit);
+    cb_builder_error(s->c->builder, CB_TEXT("give %s", unit), "%g is out of range", found);
     return fallback;
 }
 
@@ -70,7 +70,7 @@ static size_t whole(const section *s, const char *key, double fallback, double l
     if (isnan(value) || floor(value) == value)
         return isnan(value) ? 0 : (size_t)value;
     at(s, key);
-    cb_problem_error(s->c->problem, "%g is not a whole number -- give %s", value, unit);
+    cb_builder_error(s->c->builder, CB_TEXT("give %s", unit), "%g is not a whole number", value);
     return 0;
 }
 
@@ -86,8 +86,8 @@ static size_t word(const section *s, const char *key, const char *const *words) 
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s\"%s\"", i ? ", " : "", words[i]);
     }
     at(s, key);
-    cb_problem_error(s->c->problem, "\"%s\" is none of the words that can be here -- use one of %s",
-                     json_string_value(value), known);
+    cb_builder_error(s->c->builder, CB_TEXT("use one of %s", known), "\"%s\" is none of the words that can be here",
+                     json_string_value(value));
     return 0;
 }
 
@@ -104,7 +104,8 @@ static void unknown_keys(const section *s, const char *known) {
         for (const char *at = known + 1; *at; at += strcspn(at, " ") + 1)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.*s", *list ? ", " : "",
                      (int)strcspn(at, " "), at);
-        cb_problem_error(s->c->problem, "unknown key \"%s\" -- remove it, or correct it to one of: %s", key, list);
+        cb_builder_error(s->c->builder, CB_TEXT("remove it, or correct it to one of: %s", list), "unknown key \"%s\"",
+                         key);
     }
 }
 
@@ -123,10 +124,10 @@ static void add_area(const section *s, const char *key, size_t index, json_t *va
     at(s, place);
     const char *name = json_string_value(value);
     if (!name) {
-        cb_problem_error(c->problem, "is not a name in quotes");
+        cb_builder_error(c->builder, NULL, "is not a name in quotes");
     } else if (cb_hydro_find(c, cb_hydro_area_name, name) != CB_NONE) {
-        cb_problem_error(c->problem, "\"%s\" is there twice -- keep one", name);
-    } else if (cb_hydro_good_name(c, name) && CB_GROW(c->problem, c->area, c->areas, c->areas_room)) {
+        cb_builder_error(c->builder, "keep one", "\"%s\" is there twice", name);
+    } else if (cb_hydro_good_name(c, name) && CB_GROW(c->builder, c->area, c->areas, c->areas_room)) {
         c->area[c->areas++] = (cb_hydro_area){.name = cb_hydro_keep(c, name), .transshipment = transshipment};
     }
 }
@@ -139,7 +140,7 @@ static void read_areas(const section *s, const char *key, bool transshipment) {
     }
     if (list && !transshipment && json_array_size(list) == 0) {
         at(s, key);
-        cb_problem_error(s->c->problem, "there are no subsystems -- name at least one");
+        cb_builder_error(s->c->builder, "name at least one", "there are no subsystems");
     }
 }
 
@@ -158,7 +159,7 @@ static void read_time(const section *s) {
     c->annual_rate = number(s, "annual_rate", 0, 0, 1, "a share, like 0.12 for 12 % a year");
     if (json_object_get(s->json, "annual_rate") && json_object_get(s->json, "discount")) {
         at(s, "annual_rate");
-        cb_problem_error(c->problem, "there are a \"discount\" and an \"annual_rate\" -- keep one");
+        cb_builder_error(c->builder, "keep one", "there are a \"discount\" and an \"annual_rate\"");
     }
 }
 
@@ -191,7 +192,7 @@ static void read_years(const section *s) {
     if (json_array_size(years) != 2 || !json_is_number(first) || !json_is_number(last) ||
         c->first_year > c->last_year) {
         at(s, "years");
-        cb_problem_error(c->problem, "is not a first and a last year -- write it like [1931, 2012]");
+        cb_builder_error(c->builder, "write it like [1931, 2012]", "is not a first and a last year");
     }
 }
 
@@ -215,7 +216,7 @@ static void read_inflow(const section *s) {
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
         if (json_object_get(inner.json, only[i]) && c->source != (i < 3 ? CB_HYDRO_PAR : CB_HYDRO_HISTORY)) {
             at(&inner, only[i]);
-            cb_problem_error(c->problem, "goes with the source \"%s\" only -- remove it, or change the source",
+            cb_builder_error(c->builder, "remove it, or change the source", "goes with the source \"%s\" only",
                              i < 3 ? "par" : "history");
         }
 }
@@ -231,8 +232,10 @@ static void read_case(const section *s) {
     read_time(s);
     if (c->months && c->water) {
         at(s, "time_unit");
-        cb_problem_error(c->problem, "months go with energy units only: m3/s and hm3 need hours -- write \"hour\", or "
-                                     "\"units\": \"energy\"");
+        cb_builder_error(c->builder,
+                         "write \"hour\", or "
+                         "\"units\": \"energy\"",
+                         "months go with energy units only: m3/s and hm3 need hours");
     }
     read_areas(s, "subsystems", false);
     read_areas(s, "transshipment", true);
@@ -244,7 +247,7 @@ static void read_case(const section *s) {
 }
 
 void cb_hydro_read_json(cb_hydro_case *c) {
-    section top = {.c = c, .json = cb_json_load(c->problem, c->json_path), .pointer = ""};
+    section top = {.c = c, .json = cb_json_load(c->builder, c->json_path), .pointer = ""};
     if (top.json) {
         cb_hydro_check_files(c);
         read_case(&top);

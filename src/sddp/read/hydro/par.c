@@ -26,11 +26,11 @@ typedef struct {
 } par_columns;
 
 static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) {
-    columns->plant = cb_csv_column(c->problem, table, "hydro", true);
+    columns->plant = cb_csv_column(c->builder, table, "hydro", true);
     c->par_key = cb_hydro_find_key(c, table, &columns->key);
     if (c->par_key == CB_HYDRO_BY_STAGE) {
-        cb_csv_at(c->problem, table, CB_NONE, columns->key);
-        cb_problem_error(c->problem, "the model is periodic -- give a \"season\", not a \"stage\"");
+        cb_csv_at(c->builder, table, CB_NONE, columns->key);
+        cb_builder_error(c->builder, "give a \"season\", not a \"stage\"", "the model is periodic");
         c->par_key = CB_HYDRO_ALWAYS;
     }
     cb_hydro_field_columns(c, table, par_field, PAR_FIELDS, columns->field);
@@ -39,7 +39,7 @@ static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) 
         snprintf(name, sizeof name, "phi%zu", l + 1);
         columns->phi[l] = cb_csv_find(table, name);
     }
-    cb_csv_unknown_columns(c->problem, table);
+    cb_csv_unknown_columns(c->builder, table);
 }
 
 static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_columns *columns) {
@@ -57,13 +57,13 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_colu
     }
     if (plant == CB_NONE || period == CB_NONE)
         return;
-    cb_csv_at(c->problem, table, row, CB_NONE);
+    cb_csv_at(c->builder, table, row, CB_NONE);
     if (new.scale <= 0)
-        cb_problem_error(c->problem, "hydro %s: the scale is %g -- give a \"scale\" above 0 when the mean is not",
+        cb_builder_error(c->builder, "give a \"scale\" above 0 when the mean is not", "hydro %s: the scale is %g",
                          c->plant[plant].name, new.scale);
     cb_hydro_par *par = &c->par[period * c->plants + plant];
     if (par->given)
-        cb_problem_error(c->problem, "hydro %s is there twice for this season -- keep one line", c->plant[plant].name);
+        cb_builder_error(c->builder, "keep one line", "hydro %s is there twice for this season", c->plant[plant].name);
     *par = new;
     c->plant[plant].may_lack = true;
     if (new.lags > c->plant[plant].lags)
@@ -76,21 +76,21 @@ static void check_all_given(cb_hydro_case *c, const cb_csv *table) {
             if (!c->par[period * c->plants + p].given) {
                 char when[32];
                 cb_hydro_period_text(c->par_key, period, when);
-                cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
-                cb_problem_error(c->problem, "hydro %s has no line for %s -- add it", c->plant[p].name, when);
+                cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
+                cb_builder_error(c->builder, "add it", "hydro %s has no line for %s", c->plant[p].name, when);
             }
 }
 
 static void read_model(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "par.csv", false, &table)) {
-        size_t before = c->problem->errors;
+        size_t before = c->builder->errors;
         par_columns columns;
         find_columns(c, &table, &columns);
         c->par = cb_hydro_array(c, cb_hydro_periods(c, c->par_key) * c->plants, sizeof *c->par);
         for (size_t row = 0; c->par && row < table.rows; row++)
             read_row(c, &table, row, &columns);
-        if (c->par && c->problem->errors == before)
+        if (c->par && c->builder->errors == before)
             check_all_given(c, &table);
     }
     cb_csv_free(&table);
@@ -110,8 +110,8 @@ static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, siz
         if (columns[p] == CB_NONE || (lag > looks_back(c, p) && !*cb_csv_text(table, row, columns[p])))
             continue;
         if (!isnan(*past)) {
-            cb_csv_at(c->problem, table, row, lag_column);
-            cb_problem_error(c->problem, "lag %zu is there twice -- keep one", lag);
+            cb_csv_at(c->builder, table, row, lag_column);
+            cb_builder_error(c->builder, "keep one", "lag %zu is there twice", lag);
             return;
         }
         *past = cb_hydro_number(c, table, row, columns[p], &inflow);
@@ -119,20 +119,22 @@ static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, siz
 }
 
 static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
-    size_t lag_column = cb_csv_column(c->problem, table, "lag", true), before = c->problem->errors;
+    size_t lag_column = cb_csv_column(c->builder, table, "lag", true), before = c->builder->errors;
     for (size_t p = 0; p < c->plants; p++)
         columns[p] = cb_csv_find(table, c->plant[p].name);
-    cb_csv_unknown_columns(c->problem, table);
+    cb_csv_unknown_columns(c->builder, table);
     for (size_t row = 0; lag_column != CB_NONE && row < table->rows; row++)
         read_past_row(c, table, row, lag_column, columns);
-    for (size_t p = 0; p < c->plants && c->problem->errors == before; p++)
+    for (size_t p = 0; p < c->plants && c->builder->errors == before; p++)
         for (size_t l = 0; l < looks_back(c, p); l++)
             if (isnan(c->past[p * CB_HYDRO_MAX_LAGS + l])) {
-                cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
-                cb_problem_error(c->problem,
-                                 "hydro %s: its inflow %zu stage%s before the first is missing -- add it, the "
-                                 "model looks back %zu",
-                                 c->plant[p].name, l + 1, l ? "s" : "", c->plant[p].lags);
+                cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
+                cb_builder_error(c->builder,
+                                 CB_TEXT("add it, the "
+                                         "model looks back %zu",
+                                         c->plant[p].lags),
+                                 "hydro %s: its inflow %zu stage%s before the first is missing", c->plant[p].name,
+                                 l + 1, l ? "s" : "");
                 break;
             }
 }

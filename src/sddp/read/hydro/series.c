@@ -46,11 +46,11 @@ static void read_stage(cb_hydro_case *c, cb_csv *table, size_t row, size_t numbe
     if (index == CB_NONE)
         return;
     cb_hydro_stage *stage = &c->stage[index - 1];
-    cb_csv_at(c->problem, table, row, number);
+    cb_csv_at(c->builder, table, row, number);
     if (stage->line)
-        cb_problem_error(c->problem, "stage %zu is there twice, first in line %zu -- keep one", index, stage->line);
+        cb_builder_error(c->builder, "keep one", "stage %zu is there twice, first in line %zu", index, stage->line);
     stage->line = table->line[row];
-    cb_csv_at(c->problem, table, row, name);
+    cb_csv_at(c->builder, table, row, name);
     if (*cb_csv_text(table, row, name) && cb_hydro_good_name(c, cb_csv_text(table, row, name)))
         stage->name = cb_hydro_keep(c, cb_csv_text(table, row, name));
     for (size_t f = 0; f < STAGE_FIELDS; f++) {
@@ -65,9 +65,9 @@ static void check_stage_names(cb_hydro_case *c, const cb_csv *table) {
     for (size_t t = 0; t < c->stages; t++)
         for (size_t other = 0; other < t; other++)
             if (strcmp(c->stage[t].name, c->stage[other].name) == 0) {
-                cb_problem_at(c->problem, table->path, c->stage[t].line ? c->stage[t].line : c->stage[other].line,
+                cb_problem_at(c->builder, table->path, c->stage[t].line ? c->stage[t].line : c->stage[other].line,
                               "column name");
-                cb_problem_error(c->problem, "stages %zu and %zu are both called \"%s\" -- give each a name of its own",
+                cb_builder_error(c->builder, "give each a name of its own", "stages %zu and %zu are both called \"%s\"",
                                  other + 1, t + 1, c->stage[t].name);
             }
 }
@@ -78,10 +78,10 @@ void cb_hydro_read_stages(cb_hydro_case *c) {
     if (!c->stage)
         return;
     if (cb_hydro_open(c, "stages.csv", true, &table)) {
-        size_t columns[STAGE_FIELDS], number = cb_csv_column(c->problem, &table, "stage", true),
+        size_t columns[STAGE_FIELDS], number = cb_csv_column(c->builder, &table, "stage", true),
                                       name = cb_csv_find(&table, "name");
         cb_hydro_field_columns(c, &table, stage_field, STAGE_FIELDS, columns);
-        cb_csv_unknown_columns(c->problem, &table);
+        cb_csv_unknown_columns(c->builder, &table);
         for (size_t row = 0; number != CB_NONE && row < table.rows; row++)
             read_stage(c, &table, row, number, name, columns);
         if (name != CB_NONE)
@@ -94,7 +94,7 @@ void cb_hydro_read_stages(cb_hydro_case *c) {
 static void add_block(cb_hydro_case *c, const char *name) {
     const char **grown = c->block;
     if (cb_hydro_find(c, cb_hydro_block_name, name) == CB_NONE && cb_hydro_good_name(c, name) &&
-        CB_GROW(c->problem, grown, c->blocks, c->blocks_room)) {
+        CB_GROW(c->builder, grown, c->blocks, c->blocks_room)) {
         c->block = grown;
         c->block[c->blocks++] = cb_hydro_keep(c, name);
     }
@@ -111,7 +111,7 @@ static double *empty_cells(cb_hydro_case *c, size_t count) {
 static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t key_column) {
     cb_hydro_field field = {"share", 0, NAN,
                             1e-6,    1, "a share of the stage's time, above 0, at most 1, not hours or percent"};
-    size_t column = cb_csv_column(c->problem, table, "share", true);
+    size_t column = cb_csv_column(c->builder, table, "share", true);
     bool *seen = cb_hydro_array(c, cb_hydro_periods(c, c->share_key) * c->blocks, sizeof *seen);
     for (size_t row = 0; row < table->rows && column != CB_NONE && seen; row++) {
         size_t period = cb_hydro_read_period(c, table, row, c->share_key, key_column);
@@ -119,9 +119,9 @@ static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t key
         double share = cb_hydro_number(c, table, row, column, &field);
         if (period == CB_NONE || block == CB_NONE)
             continue;
-        cb_csv_at(c->problem, table, row, name);
+        cb_csv_at(c->builder, table, row, name);
         if (seen[period * c->blocks + block])
-            cb_problem_error(c->problem, "block \"%s\" is there twice -- keep one", c->block[block]);
+            cb_builder_error(c->builder, "keep one", "block \"%s\" is there twice", c->block[block]);
         seen[period * c->blocks + block] = true;
         c->share[period * c->blocks + block] = share;
     }
@@ -133,13 +133,13 @@ static void check_shares(cb_hydro_case *c, const cb_csv *table) {
         char when[32];
         double sum = 0;
         cb_hydro_period_text(c->share_key, period, when);
-        cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
+        cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
         for (size_t b = 0; b < c->blocks; b++)
             sum += c->share[period * c->blocks + b];
         if (isnan(sum)) /* a number that is wrong has been reported */
-            cb_problem_error(c->problem, "%s: not all blocks have a share -- give one for each block", when);
+            cb_builder_error(c->builder, "give one for each block", "%s: not all blocks have a share", when);
         else if (fabs(sum - 1) > 1e-6)
-            cb_problem_error(c->problem, "%s: the shares of the blocks add up to %.9g, not 1 -- correct them", when,
+            cb_builder_error(c->builder, "correct them", "%s: the shares of the blocks add up to %.9g, not 1", when,
                              sum);
     }
 }
@@ -147,17 +147,17 @@ static void check_shares(cb_hydro_case *c, const cb_csv *table) {
 void cb_hydro_read_blocks(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "blocks.csv", true, &table)) {
-        size_t before = c->problem->errors, key_column, name = cb_csv_column(c->problem, &table, "block", true);
+        size_t before = c->builder->errors, key_column, name = cb_csv_column(c->builder, &table, "block", true);
         c->share_key = cb_hydro_find_key(c, &table, &key_column);
         for (size_t row = 0; name != CB_NONE && row < table.rows; row++) {
-            cb_csv_at(c->problem, &table, row, name);
+            cb_csv_at(c->builder, &table, row, name);
             add_block(c, cb_csv_text(&table, row, name));
         }
         c->share = empty_cells(c, cb_hydro_periods(c, c->share_key) * c->blocks);
         if (c->share)
             read_shares(c, &table, name, key_column);
-        cb_csv_unknown_columns(c->problem, &table);
-        if (c->share && c->problem->errors == before)
+        cb_csv_unknown_columns(c->builder, &table);
+        if (c->share && c->builder->errors == before)
             check_shares(c, &table);
     }
     cb_csv_free(&table);
@@ -166,7 +166,7 @@ void cb_hydro_read_blocks(cb_hydro_case *c) {
         free(c->share);
         c->share_key = CB_HYDRO_ALWAYS;
         c->share = cb_hydro_array(c, 1, sizeof *c->share);
-        if (c->share && CB_GROW(c->problem, grown, c->blocks, c->blocks_room)) {
+        if (c->share && CB_GROW(c->builder, grown, c->blocks, c->blocks_room)) {
             c->block = grown;
             c->block[c->blocks++] = "";
             c->share[0] = 1;
@@ -182,11 +182,11 @@ static void load_columns(cb_hydro_case *c, cb_csv *table, size_t *columns) {
             continue;
         columns[a] = cb_csv_find(table, c->area[a].name);
         if (columns[a] == CB_NONE && !c->area[a].random_load) {
-            cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
-            cb_problem_error(c->problem,
-                             "subsystem %s has no column -- add one with its load in MW, or declare it as "
+            cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
+            cb_builder_error(c->builder,
+                             "add one with its load in MW, or declare it as "
                              "\"transshipment\" in case.json",
-                             c->area[a].name);
+                             "subsystem %s has no column", c->area[a].name);
         }
     }
 }
@@ -196,10 +196,10 @@ static void read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t perio
     static const cb_hydro_field field = {"load", 0, NAN, 0, INFINITY, "the load in MW, from 0 on"};
     double *load = &c->load[(period * c->blocks + block) * c->areas];
     if (!isnan(load[0])) {
-        cb_csv_at(c->problem, table, row, CB_NONE);
+        cb_csv_at(c->builder, table, row, CB_NONE);
         char when[32];
         cb_hydro_period_text(c->load_key, period, when);
-        cb_problem_error(c->problem, "%s%s%s is there twice -- keep one line", when, c->blocks > 1 ? ", block " : "",
+        cb_builder_error(c->builder, "keep one line", "%s%s%s is there twice", when, c->blocks > 1 ? ", block " : "",
                          c->block[block]);
     }
     for (size_t a = 0; a < c->areas; a++) {
@@ -214,20 +214,20 @@ static void check_loads(cb_hydro_case *c, const cb_csv *table) {
             if (isnan(c->load[(period * c->blocks + b) * c->areas])) {
                 char when[32];
                 cb_hydro_period_text(c->load_key, period, when);
-                cb_csv_at(c->problem, table, CB_NONE, CB_NONE);
-                cb_problem_error(c->problem, "there is no line for %s%s%s -- add it", when,
+                cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
+                cb_builder_error(c->builder, "add it", "there is no line for %s%s%s", when,
                                  c->blocks > 1 ? ", block " : "", c->block[b]);
             }
 }
 
 static void read_load_table(cb_hydro_case *c, cb_csv *table) {
-    size_t key_column, block_column = cb_csv_find(table, "block"), before = c->problem->errors;
+    size_t key_column, block_column = cb_csv_find(table, "block"), before = c->builder->errors;
     size_t *columns = cb_hydro_array(c, c->areas, sizeof *columns);
     c->load_key = cb_hydro_find_key(c, table, &key_column);
     c->load = empty_cells(c, cb_hydro_periods(c, c->load_key) * c->blocks * c->areas);
     if (columns && c->load) {
         load_columns(c, table, columns);
-        cb_csv_unknown_columns(c->problem, table);
+        cb_csv_unknown_columns(c->builder, table);
         for (size_t row = 0; row < table->rows; row++) {
             size_t period = cb_hydro_read_period(c, table, row, c->load_key, key_column), block = 0;
             if (block_column != CB_NONE)
@@ -238,7 +238,7 @@ static void read_load_table(cb_hydro_case *c, cb_csv *table) {
             for (; block < last; block++)
                 read_loads(c, table, row, period, block, columns);
         }
-        if (c->problem->errors == before)
+        if (c->builder->errors == before)
             check_loads(c, table);
     }
     free(columns);

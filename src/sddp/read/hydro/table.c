@@ -10,15 +10,15 @@
 
 void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size) {
     void *array = calloc(count + 1, size);
-    c->problem->no_memory |= !array;
+    c->builder->no_memory |= !array;
     return array;
 }
 
 char *cb_hydro_keep(cb_hydro_case *c, const char *text) {
     static char nothing[1];
     char *copy = strdup(text);
-    if (!copy || !CB_GROW(c->problem, c->kept, c->kept_count, c->kept_room)) {
-        c->problem->no_memory = true;
+    if (!copy || !CB_GROW(c->builder, c->kept, c->kept_count, c->kept_room)) {
+        c->builder->no_memory = true;
         free(copy);
         return nothing;
     }
@@ -30,7 +30,7 @@ bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *ta
     char path[4096];
     *table = (cb_csv){0};
     snprintf(path, sizeof path, "%s/%s", c->folder, file);
-    return cb_csv_read(c->problem, path, optional, table);
+    return cb_csv_read(c->builder, path, optional, table);
 }
 
 double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, const cb_hydro_field *field) {
@@ -40,15 +40,15 @@ double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t
         return value;
     if (column == CB_NONE) /* the header was blamed */
         return NAN;
-    cb_csv_at(c->problem, table, row, column);
+    cb_csv_at(c->builder, table, row, column);
     if (!*text) {
-        cb_problem_error(c->problem, "is empty -- give %s", field->unit);
+        cb_builder_error(c->builder, CB_TEXT("give %s", field->unit), "is empty");
     } else if (!cb_csv_number(text, &value)) {
-        cb_csv_not_a_number(c->problem, text);
+        cb_csv_not_a_number(c->builder, text);
         value = NAN;
     } else if (value < field->low || value > field->high) {
-        cb_problem_error(c->problem, "%s is %s %g -- give %s", text, value < field->low ? "below" : "above",
-                         value < field->low ? field->low : field->high, field->unit);
+        cb_builder_error(c->builder, CB_TEXT("give %s", field->unit), "%s is %s %g", text,
+                         value < field->low ? "below" : "above", value < field->low ? field->low : field->high);
         value = NAN;
     }
     return value;
@@ -60,15 +60,16 @@ size_t cb_hydro_whole(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
     const char *text = cb_csv_text(table, row, column);
     if (cb_csv_number(text, &value) && value >= (double)low && value <= (double)high && floor(value) == value)
         return (size_t)value;
-    cb_csv_at(c->problem, table, row, column);
-    cb_problem_error(c->problem, "\"%s\" is no %s -- give a whole number from %zu to %zu", text, what, low, high);
+    cb_csv_at(c->builder, table, row, column);
+    cb_builder_error(c->builder, CB_TEXT("give a whole number from %zu to %zu", low, high), "\"%s\" is no %s", text,
+                     what);
     return CB_NONE;
 }
 
 void cb_hydro_field_columns(cb_hydro_case *c, cb_csv *table, const cb_hydro_field *field, size_t count,
                             size_t *columns) {
     for (size_t f = 0; f < count; f++)
-        columns[f] = cb_csv_column(c->problem, table, field[f].name, isnan(field[f].fallback));
+        columns[f] = cb_csv_column(c->builder, table, field[f].name, isnan(field[f].fallback));
 }
 
 void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, size_t row, const cb_hydro_field *field,
@@ -82,12 +83,12 @@ void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, siz
 /* Names become parts of column names like deficit[SE,tier]. */
 bool cb_hydro_good_name(cb_hydro_case *c, const char *name) {
     if (!*name)
-        cb_problem_error(c->problem, "a name is missing -- give one");
+        cb_builder_error(c->builder, "give one", "a name is missing");
     else if (strpbrk(name, "[],\"\t\r\n") || strlen(name) > 100)
-        cb_problem_error(c->problem,
-                         "\"%.120s\" is no good name -- use at most 100 bytes, without brackets, commas, quotes "
+        cb_builder_error(c->builder,
+                         "use at most 100 bytes, without brackets, commas, quotes "
                          "and tabs",
-                         name);
+                         "\"%.120s\" is no good name", name);
     else
         return true;
     return false;
@@ -125,12 +126,12 @@ size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
         return index;
     char known[600];
     list_names(c, names, known, sizeof known);
-    cb_csv_at(c->problem, table, row, column);
+    cb_csv_at(c->builder, table, row, column);
     if (*name)
-        cb_problem_error(c->problem, "unknown %s \"%s\"; known are: %s -- correct the name, or add it to %s", kind,
-                         name, known, from);
+        cb_builder_error(c->builder, CB_TEXT("correct the name, or add it to %s", from),
+                         "unknown %s \"%s\"; known are: %s", kind, name, known);
     else
-        cb_problem_error(c->problem, "the %s is missing; known are: %s", kind, known);
+        cb_builder_error(c->builder, NULL, "the %s is missing; known are: %s", kind, known);
     return CB_NONE;
 }
 
@@ -159,13 +160,13 @@ const char *cb_hydro_block_name(const cb_hydro_case *c, size_t index) {
 cb_hydro_key cb_hydro_find_key(cb_hydro_case *c, cb_csv *table, size_t *column) {
     size_t stage = cb_csv_find(table, "stage"), season = cb_csv_find(table, "season");
     if (stage != CB_NONE && season != CB_NONE) {
-        cb_csv_at(c->problem, table, CB_NONE, season);
-        cb_problem_error(c->problem, "there are a column \"stage\" and a column \"season\" -- keep one");
+        cb_csv_at(c->builder, table, CB_NONE, season);
+        cb_builder_error(c->builder, "keep one", "there are a column \"stage\" and a column \"season\"");
     }
     if (season != CB_NONE && c->seasons == 0) {
-        cb_csv_at(c->problem, table, CB_NONE, season);
-        cb_problem_error(c->problem,
-                         "the case has no seasons -- add \"seasons\" to case.json, or use a column \"stage\"");
+        cb_csv_at(c->builder, table, CB_NONE, season);
+        cb_builder_error(c->builder, "add \"seasons\" to case.json, or use a column \"stage\"",
+                         "the case has no seasons");
         *column = CB_NONE;
         return CB_HYDRO_ALWAYS;
     }

@@ -15,34 +15,35 @@ static const char *type_name(json_type type) {
     return names[type];
 }
 
-json_t *cb_sof_member(cobre_sddp_problem *problem, const json_t *object, const char *key, json_type type, bool needed) {
+json_t *cb_sof_member(cobre_sddp_builder *builder, const json_t *object, const char *key, json_type type, bool needed) {
     json_t *member = json_object_get(object, key);
     if (member && json_typeof(member) == type)
         return member;
     if (member) {
-        size_t from = cb_json_down(problem, key);
-        cb_problem_error(problem, "this is %s -- it must be %s", type_name(json_typeof(member)), type_name(type));
-        cb_json_up(problem, from);
+        size_t from = cb_json_down(builder, key);
+        cb_builder_error(builder, CB_TEXT("it must be %s", type_name(type)), "this is %s",
+                         type_name(json_typeof(member)));
+        cb_json_up(builder, from);
     } else if (needed && json_is_object(object)) {
-        cb_problem_error(problem, "\"%s\" is missing -- add it: %s", key, type_name(type));
+        cb_builder_error(builder, CB_TEXT("add it: %s", type_name(type)), "\"%s\" is missing", key);
     } else if (needed) {
-        cb_problem_error(problem, "this is %s -- it must be an object with \"%s\"", type_name(json_typeof(object)),
-                         key);
+        cb_builder_error(builder, CB_TEXT("it must be an object with \"%s\"", key), "this is %s",
+                         type_name(json_typeof(object)));
     }
     return NULL;
 }
 
-const char *cb_sof_text(cobre_sddp_problem *problem, const json_t *object, const char *key) {
-    return json_string_value(cb_sof_member(problem, object, key, JSON_STRING, true));
+const char *cb_sof_text(cobre_sddp_builder *builder, const json_t *object, const char *key) {
+    return json_string_value(cb_sof_member(builder, object, key, JSON_STRING, true));
 }
 
-bool cb_sof_number(cobre_sddp_problem *problem, const json_t *object, const char *key, double *value) {
-    const json_t *member = cb_sof_member(problem, object, key, JSON_REAL, true); /* as all numbers are read */
+bool cb_sof_number(cobre_sddp_builder *builder, const json_t *object, const char *key, double *value) {
+    const json_t *member = cb_sof_member(builder, object, key, JSON_REAL, true); /* as all numbers are read */
     *value = member ? json_number_value(member) : NAN;
     return member != NULL;
 }
 
-void cb_sof_known(cobre_sddp_problem *problem, const json_t *object, const char *const *keys) {
+void cb_sof_known(cobre_sddp_builder *builder, const json_t *object, const char *const *keys) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value) {
@@ -52,256 +53,257 @@ void cb_sof_known(cobre_sddp_problem *problem, const json_t *object, const char 
             snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", keys[i]);
         if (keys[i])
             continue;
-        size_t from = cb_json_down(problem, key);
-        cb_problem_error(problem, "\"%s\" is not known here -- remove it, or correct it to one of: %s", key, all);
-        cb_json_up(problem, from);
+        size_t from = cb_json_down(builder, key);
+        cb_builder_error(builder, CB_TEXT("remove it, or correct it to one of: %s", all), "\"%s\" is not known here",
+                         key);
+        cb_json_up(builder, from);
     }
 }
 
-static void read_root(cobre_sddp_problem *problem, const json_t *top) {
+static void read_root(cobre_sddp_builder *builder, const json_t *top) {
     static const char *const keys[] = {"state_variables", "successors", NULL};
     const char *name;
     json_t *value;
-    const json_t *root = cb_sof_member(problem, top, "root", JSON_OBJECT, true);
+    const json_t *root = cb_sof_member(builder, top, "root", JSON_OBJECT, true);
     if (!root)
         return;
-    cb_json_down(problem, "root");
-    cb_sof_known(problem, root, keys);
-    json_t *states = cb_sof_member(problem, root, "state_variables", JSON_OBJECT, true);
-    cb_json_down(problem, "state_variables");
+    cb_json_down(builder, "root");
+    cb_sof_known(builder, root, keys);
+    json_t *states = cb_sof_member(builder, root, "state_variables", JSON_OBJECT, true);
+    cb_json_down(builder, "state_variables");
     json_object_foreach(states, name, value) {
         double initial = 0;
-        cb_sof_number(problem, states, name, &initial);
-        size_t from = cb_json_down(problem, name);
-        cb_add_state(problem, name, isnan(initial) ? 0 : initial);
-        cb_json_up(problem, from);
+        cb_sof_number(builder, states, name, &initial);
+        size_t from = cb_json_down(builder, name);
+        cb_add_state(builder, NULL, name, isnan(initial) ? 0 : initial);
+        cb_json_up(builder, from);
     }
-    cb_json_up(problem, 0);
+    cb_json_up(builder, 0);
 }
 
 /* One value for each random variable of the node, from member "support" of an object. */
-static void read_support(cobre_sddp_problem *problem, size_t node, const json_t *object, double *values) {
-    const cb_node *its = &problem->node[node];
+static void read_support(cobre_sddp_builder *builder, size_t node, const json_t *object, double *values) {
+    const cb_node *its = &builder->node[node];
     const char *name;
     json_t *value;
-    json_t *support = cb_sof_member(problem, object, "support", JSON_OBJECT, its->randoms > 0);
-    size_t from = cb_json_down(problem, "support");
+    json_t *support = cb_sof_member(builder, object, "support", JSON_OBJECT, its->randoms > 0);
+    size_t from = cb_json_down(builder, "support");
     for (size_t i = 0; i < its->randoms; i++) {
-        if (!support || !cb_sof_number(problem, support, its->random_name[i], &values[i]))
+        if (!support || !cb_sof_number(builder, support, its->random_name[i], &values[i]))
             values[i] = 0;
     }
     json_object_foreach(support, name, value) {
-        if (cb_find_random(problem, node, name) != CB_NONE)
+        if (cb_find_random(builder, node, name) != CB_NONE)
             continue;
-        size_t member = cb_json_down(problem, name);
-        cb_problem_error(problem,
-                         "\"%s\" is not a random variable of node %s -- remove it, or add it to the "
+        size_t member = cb_json_down(builder, name);
+        cb_builder_error(builder,
+                         "remove it, or add it to the "
                          "\"random_variables\" of the subproblem",
-                         name, its->name);
-        cb_json_up(problem, member);
+                         "\"%s\" is not a random variable of node %s", name, its->name);
+        cb_json_up(builder, member);
     }
-    cb_json_up(problem, from);
+    cb_json_up(builder, from);
 }
 
-static void read_realizations(cobre_sddp_problem *problem, size_t node, const json_t *list) {
+static void read_realizations(cobre_sddp_builder *builder, size_t node, const json_t *list) {
     static const char *const keys[] = {"probability", "support", NULL};
-    double *values = malloc((problem->node[node].randoms + 1) * sizeof *values);
-    size_t k, from = cb_json_down(problem, "realizations");
+    double *values = malloc((builder->node[node].randoms + 1) * sizeof *values);
+    size_t k, from = cb_json_down(builder, "realizations");
     json_t *one;
     json_array_foreach(list, k, one) {
         double probability;
-        size_t item = cb_json_down_item(problem, k);
-        cb_sof_known(problem, one, keys);
-        cb_sof_number(problem, one, "probability", &probability);
+        size_t item = cb_json_down_item(builder, k);
+        cb_sof_known(builder, one, keys);
+        cb_sof_number(builder, one, "probability", &probability);
         if (values && json_is_object(one)) {
-            read_support(problem, node, one, values);
-            cb_add_outcome(problem, node, probability, values);
+            read_support(builder, node, one, values);
+            cb_add_outcome(builder, NULL, node, probability, values);
         }
-        cb_json_up(problem, item);
+        cb_json_up(builder, item);
     }
-    cb_json_up(problem, from);
-    problem->no_memory |= !values;
+    cb_json_up(builder, from);
+    builder->no_memory |= !values;
     free(values);
 }
 
 /* The LP of a node. used: names of subproblems that have been read before; their errors are known. */
-static void read_subproblem(cobre_sddp_problem *problem, size_t node, const json_t *top, const char *name,
+static void read_subproblem(cobre_sddp_builder *builder, size_t node, const json_t *top, const char *name,
                             json_t *used) {
-    char place[sizeof problem->at_place];
-    memcpy(place, problem->at_place, sizeof place);
+    char place[sizeof builder->at_place];
+    memcpy(place, builder->at_place, sizeof place);
     const json_t *entry = json_object_get(json_object_get(top, "subproblems"), name);
     if (!json_is_object(entry)) {
-        cb_json_down(problem, "subproblem");
-        cb_problem_error(problem, "there is no subproblem \"%s\" -- correct the name, or add it to \"subproblems\"",
+        cb_json_down(builder, "subproblem");
+        cb_builder_error(builder, "correct the name, or add it to \"subproblems\"", "there is no subproblem \"%s\"",
                          name);
     } else {
-        size_t before = problem->errors;
-        void (*issue)(void *, const cobre_sddp_issue *) = problem->issue;
+        size_t before = builder->errors;
+        void (*issue)(void *, const cobre_sddp_issue *) = builder->issue;
         bool known = json_object_get(used, name) != NULL;
         if (known)
-            problem->issue = NULL;
-        cb_json_up(problem, 0);
-        cb_json_down(problem, "subproblems");
-        cb_json_down(problem, name);
-        cb_sof_subproblem(problem, node, entry);
-        problem->issue = issue;
+            builder->issue = NULL;
+        cb_json_up(builder, 0);
+        cb_json_down(builder, "subproblems");
+        cb_json_down(builder, name);
+        cb_sof_subproblem(builder, node, entry);
+        builder->issue = issue;
         if (known)
-            problem->errors = before;
+            builder->errors = before;
         json_object_set_new(used, name, json_true());
     }
-    memcpy(problem->at_place, place, sizeof place);
+    memcpy(builder->at_place, place, sizeof place);
 }
 
-static void read_node(cobre_sddp_problem *problem, const json_t *top, const char *name, const json_t *value,
+static void read_node(cobre_sddp_builder *builder, const json_t *top, const char *name, const json_t *value,
                       json_t *used) {
     static const char *const keys[] = {"subproblem", "realizations", "successors", NULL};
-    size_t node = cb_add_node(problem, name, 0);
-    cb_sof_known(problem, value, keys);
-    const char *subproblem = cb_sof_text(problem, value, "subproblem");
+    size_t node = cb_add_node(builder, NULL, name, 0);
+    cb_sof_known(builder, value, keys);
+    const char *subproblem = cb_sof_text(builder, value, "subproblem");
     if (node == CB_NONE)
         return;
     if (subproblem)
-        read_subproblem(problem, node, top, subproblem, used);
-    const json_t *realizations = cb_sof_member(problem, value, "realizations", JSON_ARRAY, false);
+        read_subproblem(builder, node, top, subproblem, used);
+    const json_t *realizations = cb_sof_member(builder, value, "realizations", JSON_ARRAY, false);
     if (subproblem) /* else its random variables are not known */
-        read_realizations(problem, node, realizations);
+        read_realizations(builder, node, realizations);
 }
 
 /* From member "successors" of an object. numbers: of the nodes, by name. */
-static void read_edges(cobre_sddp_problem *problem, size_t node, const json_t *object, const json_t *numbers,
+static void read_edges(cobre_sddp_builder *builder, size_t node, const json_t *object, const json_t *numbers,
                        bool needed) {
     const char *name;
     json_t *value;
-    json_t *successors = cb_sof_member(problem, object, "successors", JSON_OBJECT, needed);
-    size_t from = cb_json_down(problem, "successors");
+    json_t *successors = cb_sof_member(builder, object, "successors", JSON_OBJECT, needed);
+    size_t from = cb_json_down(builder, "successors");
     json_object_foreach(successors, name, value) {
         double probability;
-        bool good = cb_sof_number(problem, successors, name, &probability);
+        bool good = cb_sof_number(builder, successors, name, &probability);
         const json_t *to = json_object_get(numbers, name);
-        size_t member = cb_json_down(problem, name);
+        size_t member = cb_json_down(builder, name);
         if (!to)
-            cb_problem_error(problem, "there is no node \"%s\" -- correct the name, or add it to \"nodes\"", name);
+            cb_builder_error(builder, "correct the name, or add it to \"nodes\"", "there is no node \"%s\"", name);
         else
-            cb_add_edge(problem, node, (size_t)json_integer_value(to), good ? probability : NAN, 1);
-        cb_json_up(problem, member);
+            cb_add_edge(builder, NULL, node, (size_t)json_integer_value(to), good ? probability : NAN, 1);
+        cb_json_up(builder, member);
     }
-    cb_json_up(problem, from);
+    cb_json_up(builder, from);
 }
 
-static void read_nodes(cobre_sddp_problem *problem, const json_t *top) {
+static void read_nodes(cobre_sddp_builder *builder, const json_t *top) {
     const char *name;
     json_t *value, *used = json_object(), *numbers = json_object();
-    cb_sof_member(problem, top, "subproblems", JSON_OBJECT, true);
-    json_t *nodes = cb_sof_member(problem, top, "nodes", JSON_OBJECT, true);
-    size_t from = cb_json_down(problem, "nodes"), index = 0;
+    cb_sof_member(builder, top, "subproblems", JSON_OBJECT, true);
+    json_t *nodes = cb_sof_member(builder, top, "nodes", JSON_OBJECT, true);
+    size_t from = cb_json_down(builder, "nodes"), index = 0;
     json_object_foreach(nodes, name, value) {
-        size_t member = cb_json_down(problem, name);
-        if (json_object_set_new(numbers, name, json_integer((json_int_t)problem->nodes)) < 0)
-            problem->no_memory = true;
-        read_node(problem, top, name, value, used);
-        cb_json_up(problem, member);
+        size_t member = cb_json_down(builder, name);
+        if (json_object_set_new(numbers, name, json_integer((json_int_t)builder->nodes)) < 0)
+            builder->no_memory = true;
+        read_node(builder, top, name, value, used);
+        cb_json_up(builder, member);
     }
     json_decref(used);
     json_object_foreach(nodes, name, value) {
-        size_t member = cb_json_down(problem, name);
-        read_edges(problem, index++, value, numbers, false);
-        cb_json_up(problem, member);
+        size_t member = cb_json_down(builder, name);
+        read_edges(builder, index++, value, numbers, false);
+        cb_json_up(builder, member);
     }
-    cb_json_up(problem, from);
+    cb_json_up(builder, from);
     const json_t *root = json_object_get(top, "root");
-    from = cb_json_down(problem, "root");
+    from = cb_json_down(builder, "root");
     if (json_is_object(root))
-        read_edges(problem, CB_ROOT, root, numbers, true);
-    cb_json_up(problem, from);
+        read_edges(builder, CB_ROOT, root, numbers, true);
+    cb_json_up(builder, from);
     json_decref(numbers);
 }
 
 /* An incoming state is fixed at what comes in, whatever the bounds of its column: so they are bounds of what may be left
  * at the nodes before, and of the initial state. */
-static void bound_initial(cobre_sddp_problem *problem, const cb_edge *edge, size_t state) {
-    const cb_node *node = &problem->node[edge->to];
+static void bound_initial(cobre_sddp_builder *builder, const cb_edge *edge, size_t state) {
+    const cb_node *node = &builder->node[edge->to];
     const cb_column *in = &node->column[node->state_in[state]];
-    const cb_state *its = &problem->state[state];
+    const cb_state *its = &builder->state[state];
     if (edge->probability > 0 && !(in->lower <= its->initial && its->initial <= in->upper))
-        cb_problem_error(problem, "state %s begins with %g, but node %s bounds %s to %g .. %g -- change one of them",
+        cb_builder_error(builder, "change one of them", "state %s begins with %g, but node %s bounds %s to %g .. %g",
                          its->name, its->initial, node->name, in->name, in->lower, in->upper);
 }
 
-static void bound_left(cobre_sddp_problem *problem, size_t from, const cb_edge *edge, size_t state) {
-    const cb_node *node = &problem->node[edge->to];
+static void bound_left(cobre_sddp_builder *builder, size_t from, const cb_edge *edge, size_t state) {
+    const cb_node *node = &builder->node[edge->to];
     const cb_column *in = &node->column[node->state_in[state]];
     if (edge->probability > 0)
-        cb_narrow_column(problem, from, problem->node[from].state_out[state], in->lower, in->upper);
+        cb_narrow_column(builder, NULL, from, builder->node[from].state_out[state], in->lower, in->upper);
 }
 
-static void bound_incoming(cobre_sddp_problem *problem) {
-    for (size_t s = 0; s < problem->states; s++) {
-        cb_problem_at(problem, problem->at_file, 0, "/root");
-        for (size_t e = 0; e < problem->root_edges; e++)
-            bound_initial(problem, &problem->root_edge[e], s);
-        for (size_t n = 0; n < problem->nodes; n++) {
-            cb_problem_at_node(problem, &problem->node[n]);
-            for (size_t e = 0; e < problem->node[n].edges; e++)
-                bound_left(problem, n, &problem->node[n].edge[e], s);
+static void bound_incoming(cobre_sddp_builder *builder) {
+    for (size_t s = 0; s < builder->states; s++) {
+        cb_problem_at(builder, builder->at_file, 0, "/root");
+        for (size_t e = 0; e < builder->root_edges; e++)
+            bound_initial(builder, &builder->root_edge[e], s);
+        for (size_t n = 0; n < builder->nodes; n++) {
+            cb_problem_at_node(builder, &builder->node[n]);
+            for (size_t e = 0; e < builder->node[n].edges; e++)
+                bound_left(builder, n, &builder->node[n].edge[e], s);
         }
     }
 }
 
-static void read_step(cobre_sddp_problem *problem, size_t scenario, const json_t *step) {
+static void read_step(cobre_sddp_builder *builder, size_t scenario, const json_t *step) {
     static const char *const keys[] = {"node", "support", NULL};
-    cb_sof_known(problem, step, keys);
-    const char *name = cb_sof_text(problem, step, "node");
-    size_t node = name ? cb_find_node(problem, name) : CB_NONE;
+    cb_sof_known(builder, step, keys);
+    const char *name = cb_sof_text(builder, step, "node");
+    size_t node = name ? cb_find_node(builder, name) : CB_NONE;
     if (node == CB_NONE) {
-        size_t from = cb_json_down(problem, "node");
+        size_t from = cb_json_down(builder, "node");
         if (name)
-            cb_problem_error(problem, "there is no node \"%s\" -- correct the name", name);
-        cb_json_up(problem, from);
+            cb_builder_error(builder, "correct the name", "there is no node \"%s\"", name);
+        cb_json_up(builder, from);
         return;
     }
-    double *values = malloc((problem->node[node].randoms + 1) * sizeof *values);
+    double *values = malloc((builder->node[node].randoms + 1) * sizeof *values);
     if (values) {
-        read_support(problem, node, step, values);
-        cb_add_step(problem, scenario, node, values);
+        read_support(builder, node, step, values);
+        cb_add_step(builder, NULL, scenario, node, values);
     }
-    problem->no_memory |= !values;
+    builder->no_memory |= !values;
     free(values);
 }
 
-static void read_scenarios(cobre_sddp_problem *problem, const json_t *top) {
+static void read_scenarios(cobre_sddp_builder *builder, const json_t *top) {
     size_t i, k;
     json_t *scenario, *step;
-    json_t *all = cb_sof_member(problem, top, "validation_scenarios", JSON_ARRAY, false);
-    size_t from = cb_json_down(problem, "validation_scenarios");
+    json_t *all = cb_sof_member(builder, top, "validation_scenarios", JSON_ARRAY, false);
+    size_t from = cb_json_down(builder, "validation_scenarios");
     json_array_foreach(all, i, scenario) {
-        size_t item = cb_json_down_item(problem, i), index = cb_add_scenario(problem);
+        size_t item = cb_json_down_item(builder, i), index = cb_add_scenario(builder);
         if (!json_is_array(scenario) || json_array_size(scenario) == 0)
-            cb_problem_error(problem, "this is %s -- it must be an array of steps",
+            cb_builder_error(builder, "it must be an array of steps", "this is %s",
                              json_is_array(scenario) ? "empty" : type_name(json_typeof(scenario)));
         json_array_foreach(scenario, k, step) {
-            size_t at = cb_json_down_item(problem, k);
-            read_step(problem, index, step);
-            cb_json_up(problem, at);
+            size_t at = cb_json_down_item(builder, k);
+            read_step(builder, index, step);
+            cb_json_up(builder, at);
         }
-        cb_json_up(problem, item);
+        cb_json_up(builder, item);
     }
-    cb_json_up(problem, from);
+    cb_json_up(builder, from);
 }
 
-static void check_version(cobre_sddp_problem *problem, const json_t *top) {
+static void check_version(cobre_sddp_builder *builder, const json_t *top) {
     static const char *const keys[] = {
         "version", "name", "author", "date", "description", "root", "nodes", "subproblems", "validation_scenarios",
         NULL};
-    cb_sof_known(problem, top, keys);
-    cb_sof_member(problem, top, "name", JSON_STRING, false);
-    const json_t *version = cb_sof_member(problem, top, "version", JSON_OBJECT, true);
-    size_t from = cb_json_down(problem, "version");
+    cb_sof_known(builder, top, keys);
+    cb_sof_member(builder, top, "name", JSON_STRING, false);
+    const json_t *version = cb_sof_member(builder, top, "version", JSON_OBJECT, true);
+    size_t from = cb_json_down(builder, "version");
     double major, minor;
-    if (version && cb_sof_number(problem, version, "major", &major) &&
-        cb_sof_number(problem, version, "minor", &minor) && (major != 1 || minor != 0))
-        cb_problem_error(problem, "this is StochOptFormat %g.%g, and cobre reads 1.0 -- write the file in that version",
+    if (version && cb_sof_number(builder, version, "major", &major) &&
+        cb_sof_number(builder, version, "minor", &minor) && (major != 1 || minor != 0))
+        cb_builder_error(builder, "write the file in that version", "this is StochOptFormat %g.%g, and cobre reads 1.0",
                          major, minor);
-    cb_json_up(problem, from);
+    cb_json_up(builder, from);
 }
 
 /* The sense of the first subproblem that has one. */
@@ -317,30 +319,30 @@ static bool maximises(const json_t *top) {
     return false;
 }
 
-cobre_sddp_problem *cb_read_sof(const char *path, const cobre_sddp_load_options *options) {
-    cobre_sddp_problem *problem = cb_problem_new(path, false);
-    if (!problem)
+cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options *options) {
+    cobre_sddp_builder *builder = cb_problem_new(path, false);
+    if (!builder)
         return NULL;
     if (options)
-        cb_problem_on_issue(problem, options->issue, options->issue_arg);
-    json_t *top = cb_json_load(problem, path);
+        cb_problem_on_issue(builder, options->issue, options->issue_arg);
+    json_t *top = cb_json_load(builder, path);
     if (!top)
-        return problem;
+        return builder;
     const char *name = json_string_value(json_object_get(top, "name"));
     if (name && *name)
-        cb_problem_rename(problem, name);
-    problem->maximise = maximises(top);
-    cb_problem_at(problem, path, 0, "%s", "");
-    check_version(problem, top);
-    read_root(problem, top);
-    read_nodes(problem, top);
-    if (problem->errors == 0 && !problem->no_memory)
-        bound_incoming(problem);
-    cb_problem_at(problem, path, 0, "%s", "");
-    read_scenarios(problem, top);
+        cb_problem_rename(builder, name);
+    builder->maximise = maximises(top);
+    cb_problem_at(builder, path, 0, "%s", "");
+    check_version(builder, top);
+    read_root(builder, top);
+    read_nodes(builder, top);
+    if (builder->errors == 0 && !builder->no_memory)
+        bound_incoming(builder);
+    cb_problem_at(builder, path, 0, "%s", "");
+    read_scenarios(builder, top);
     if (options && options->scenarios)
-        cb_read_scenarios(problem, options->scenarios, false);
-    cb_problem_at(problem, path, 0, "/root"); /* what concerns the whole is reported there */
+        cb_read_scenarios(builder, options->scenarios, false);
+    cb_problem_at(builder, path, 0, "/root"); /* what concerns the whole is reported there */
     json_decref(top);
-    return problem;
+    return builder;
 }

@@ -7,13 +7,13 @@
 
 /* The member of an object, if it is of that type; else NULL, with an error if it is needed or of another type. The place
  * must be the object's. */
-json_t *cb_sof_member(cobre_sddp_problem *problem, const json_t *object, const char *key, json_type type, bool needed);
-const char *cb_sof_text(cobre_sddp_problem *problem, const json_t *object,
+json_t *cb_sof_member(cobre_sddp_builder *builder, const json_t *object, const char *key, json_type type, bool needed);
+const char *cb_sof_text(cobre_sddp_builder *builder, const json_t *object,
                         const char *key); /* needed; NULL: reported */
-bool cb_sof_number(cobre_sddp_problem *problem, const json_t *object, const char *key, double *value); /* needed */
-void cb_sof_known(cobre_sddp_problem *problem, const json_t *object, const char *const *keys); /* NULL ends them */
+bool cb_sof_number(cobre_sddp_builder *builder, const json_t *object, const char *key, double *value); /* needed */
+void cb_sof_known(cobre_sddp_builder *builder, const json_t *object, const char *const *keys); /* NULL ends them */
 
 /* Builds the LP of node `node` from an entry of the subproblems. */
-void cb_sof_subproblem(cobre_sddp_problem *problem, size_t node, const json_t *entry);
+void cb_sof_subproblem(cobre_sddp_builder *builder, size_t node, const json_t *entry);
 
 #endif
