@@ -124,11 +124,24 @@ void cb_problem_at_node(cobre_sddp_problem *problem, const cb_node *node) {
     snprintf(problem->at_place, sizeof problem->at_place, "%s", node->place);
 }
 
+cb_place cb_node_place(const cb_node *node) {
+    return (cb_place){.file = node->file, .line = node->line, .text = node->place};
+}
+
+static const char *place_text(const cb_place *at, char pointer[CB_POINTER_ROOM]) {
+    if (!at->json)
+        return at->text ? at->text : "";
+    cb_json_pointer(at->json, pointer);
+    return pointer;
+}
+
 static void report(cobre_sddp_builder *problem, const cb_place *at, const char *advice, const char *format,
                    va_list arguments) {
-    char message[1024];
+    char message[1024], pointer[CB_POINTER_ROOM];
+    if (problem->quiet)
+        return;
     vsnprintf(message, sizeof message, format, arguments);
-    const char *text = at->text ? at->text : "";
+    const char *text = place_text(at, pointer);
     cobre_sddp_issue issue = {.file = at->file,
                               .line = at->line ? at->line : cb_json_line(problem->json, at->file, text),
                               .place = text,
@@ -223,13 +236,14 @@ static size_t *unset_columns(cobre_sddp_problem *problem) {
 size_t cb_add_node(cobre_sddp_builder *problem, const cb_place *at, const char *name, size_t stage) {
     if (!CB_GROW(problem, problem->node, problem->nodes, problem->nodes_room))
         return CB_NONE;
+    char pointer[CB_POINTER_ROOM];
     cb_place here = at ? *at : current(problem);
     problem->node[problem->nodes] = (cb_node){
         .name = copy_name(problem, name, 'n', problem->nodes),
         .stage = stage,
-        .file = here.file,
+        .file = keep_file(problem, here.file),
         .line = here.line,
-        .place = copy_name(problem, here.text ? here.text : "", ' ', 0),
+        .place = copy_name(problem, place_text(&here, pointer), ' ', 0),
         .state_in = unset_columns(problem),
         .state_out = unset_columns(problem),
         .risk = {.beta = 1, .alpha = 1},

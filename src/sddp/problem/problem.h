@@ -31,12 +31,26 @@
 /* While it is built. */
 typedef struct cobre_sddp_problem cobre_sddp_builder;
 
+/* A value in a JSON file: member `key` of `up`, or, with key NULL, its item `index`. NULL is the whole file. Chains live
+ * on the stack of the reader. */
+typedef struct cb_json_at {
+    const struct cb_json_at *up;
+    const char *key;
+    size_t index;
+} cb_json_at;
+
 /* Where in the input something stands, for errors. */
 typedef struct {
     const char *file;
-    size_t line;      /* 0: not known */
-    const char *text; /* "column cost", "/nodes/1"; "" or NULL: no more is known */
+    size_t line;            /* 0: not known; of a JSON file it is looked up */
+    const char *text;       /* "column cost"; "" or NULL: no more is known */
+    const cb_json_at *json; /* instead of text: it becomes a JSON pointer (RFC 6901), "/nodes/1" */
 } cb_place;
+
+/* The places of a member and of an item of the JSON value at `at`. They last as long as the enclosing block. */
+#define CB_MEMBER(at, name) (&(cb_place){.file = (at)->file, .json = &(cb_json_at){.up = (at)->json, .key = (name)}})
+#define CB_ITEM(at, number)                                                                                            \
+    (&(cb_place){.file = (at)->file, .json = &(cb_json_at){.up = (at)->json, .index = (number)}})
 
 /* What a noise term adds to. */
 typedef enum {
@@ -163,6 +177,7 @@ struct cobre_sddp_problem {
     cb_json_lines *json; /* of the JSON file that was read, if any: lines of the places in it */
     size_t file_count, file_room;
     size_t errors;
+    bool quiet; /* errors have been told before: they are neither told nor counted */
     void (*issue)(void *arg, const cobre_sddp_issue *issue);
     void *issue_arg;
     bool no_memory;
@@ -177,6 +192,7 @@ void cb_problem_at(cobre_sddp_problem *problem, const char *file, size_t line, c
     __attribute__((format(printf, 4, 5)));
 
 void cb_problem_at_node(cobre_sddp_problem *problem, const cb_node *node); /* where the node was added */
+cb_place cb_node_place(const cb_node *node);
 
 /* A reader's own error, at a place. advice: what to do about it; NULL: nothing. */
 void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...)
@@ -242,8 +258,11 @@ size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char
  * whose reader found errors call it too. On failure the problem can only be freed. */
 cobre_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver);
 
-/* sddp/read/json_file.c: the line of a place in the JSON file that was read; 0: not known. */
-size_t cb_json_line(cb_json_lines *lines, const char *file, const char *place);
+/* sddp/read/json_file.c: the pointer of a place, as far as it fits; the line of a pointer in the JSON file that was read,
+ * 0: not known. */
+enum { CB_POINTER_ROOM = 512 };
+void cb_json_pointer(const cb_json_at *at, char pointer[CB_POINTER_ROOM]);
+size_t cb_json_line(cb_json_lines *lines, const char *file, const char *pointer);
 void cb_json_forget(cobre_sddp_problem *problem); /* when there is nothing more to report */
 
 /* The parts of finish, each in a file of its own. */

@@ -97,6 +97,31 @@ static void walk(cb_json_lines *lines, cursor *c, uint64_t pointer) {
     }
 }
 
+static char *put_escaped(char *at, const char *end, const char *key) {
+    for (; *key && at < end; key++) {
+        bool special = *key == '~' || *key == '/';
+        if (special)
+            *at++ = '~';
+        *at++ = !special ? *key : *key == '~' ? '0' : '1';
+    }
+    return at;
+}
+
+static char *put_pointer(char *at, const char *end, const cb_json_at *json) {
+    if (json->up)
+        at = put_pointer(at, end, json->up);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%zu", json->index);
+    if (at < end)
+        *at++ = '/';
+    return put_escaped(at, end, json->key ? json->key : digits);
+}
+
+void cb_json_pointer(const cb_json_at *at, char pointer[CB_POINTER_ROOM]) {
+    char *last = at ? put_pointer(pointer, pointer + CB_POINTER_ROOM - 3, at) : pointer;
+    *last = 0;
+}
+
 static int by_pointer(const void *a, const void *b) {
     const spot *x = a, *y = b;
     return x->pointer < y->pointer ? -1 : x->pointer > y->pointer;
@@ -152,14 +177,15 @@ json_t *cb_json_load(cobre_sddp_builder *builder, const char *path) {
     cb_json_lines *lines = calloc(1, sizeof *lines);
     char *file = strdup(path);
     if (!top) {
-        cb_problem_at(builder, path, error.line > 0 ? (size_t)error.line : 0, "column %d", error.column);
-        cb_builder_error(builder, "correct the syntax", "is not JSON: %s", error.text);
+        cb_place at = {
+            .file = path, .line = error.line > 0 ? (size_t)error.line : 0, .text = CB_TEXT("column %d", error.column)};
+        cb_error_at(builder, &at, "correct the syntax", "is not JSON: %s", error.text);
     } else if (lines && file) {
         *lines = (cb_json_lines){.file = file, .text = text};
         builder->json = lines;
         if (json_is_object(top))
             return top;
-        cb_builder_error(builder, "it must begin with {", "is not a JSON object");
+        cb_error_at(builder, &(cb_place){.file = path}, "it must begin with {", "is not a JSON object");
     } else {
         builder->no_memory = true;
     }
@@ -170,28 +196,4 @@ json_t *cb_json_load(cobre_sddp_builder *builder, const char *path) {
     free(file);
     free(text);
     return NULL;
-}
-
-size_t cb_json_down(cobre_sddp_builder *builder, const char *key) {
-    size_t from = strlen(builder->at_place), at = from, end = sizeof builder->at_place - 3;
-    if (at < end)
-        builder->at_place[at++] = '/';
-    for (; *key && at < end; key++) {
-        bool special = *key == '~' || *key == '/';
-        if (special)
-            builder->at_place[at++] = '~';
-        builder->at_place[at++] = !special ? *key : *key == '~' ? '0' : '1';
-    }
-    builder->at_place[at] = 0;
-    return from;
-}
-
-size_t cb_json_down_item(cobre_sddp_builder *builder, size_t index) {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%zu", index);
-    return cb_json_down(builder, digits);
-}
-
-void cb_json_up(cobre_sddp_builder *builder, size_t from) {
-    builder->at_place[from] = 0;
 }

@@ -6,13 +6,8 @@
 
 #include "sddp/problem/problem.h"
 
-/* Reads a file that holds an object; NULL: reported. Errors at places in this file that are JSON pointers (RFC 6901:
- * "/nodes/a/realizations/0") are reported with the line. */
+/* Reads a file that holds an object; NULL: reported. Errors at places in this file
+ * (CB_MEMBER, CB_ITEM; or a text that is a JSON pointer) are reported with the line. */
 json_t *cb_json_load(cobre_sddp_builder *builder, const char *path);
-
-/* Moves the place of errors down to a member or an item of where it is, and back up to `from`, which down returned. */
-size_t cb_json_down(cobre_sddp_builder *builder, const char *key);
-size_t cb_json_down_item(cobre_sddp_builder *builder, size_t index);
-void cb_json_up(cobre_sddp_builder *builder, size_t from);
 
 #endif

@@ -23,20 +23,16 @@ static bool is_random(json_int_t k) {
 }
 
 /* What the name in a member stands for; *k is set. */
-static bool lookup(subproblem *lp, const json_t *object, const char *key, json_int_t *k) {
-    const char *name = cb_sof_text(lp->builder, object, key);
+static bool lookup(subproblem *lp, const cb_place *at, const json_t *object, const char *key, json_int_t *k) {
+    const char *name = cb_sof_text(lp->builder, at, object, key);
     if (!name)
         return false;
     const json_t *found = json_object_get(lp->name, name);
-    size_t from = cb_json_down(lp->builder, key);
     if (!found)
-        cb_builder_error(lp->builder,
-                         "correct the name, or add it to "
-                         "\"variables\"",
-                         "there is no variable \"%s\" in this subproblem", name);
+        cb_error_at(lp->builder, CB_MEMBER(at, key), "correct the name, or add it to \"variables\"",
+                    "there is no variable \"%s\" in this subproblem", name);
     else
         *k = json_integer_value(found);
-    cb_json_up(lp->builder, from);
     return found != NULL;
 }
 
@@ -46,25 +42,26 @@ typedef struct {
     double constant;
 } target;
 
-static void add_linear(subproblem *lp, const target *to, json_int_t k, double value) {
+static void add_linear(subproblem *lp, const cb_place *at, const target *to, json_int_t k, double value) {
     cobre_sddp_builder *builder = lp->builder;
     if (is_random(k)) {
         cb_noise noise = {.target = to->row == CB_NONE ? CB_NOISE_CONSTANT : CB_NOISE_ROW,
                           .index = to->row,
                           .random = (size_t)(-1 - k),
                           .factor = to->row == CB_NONE ? value : -value};
-        cb_add_noise(builder, NULL, lp->node, noise);
+        cb_add_noise(builder, at, lp->node, noise);
     } else if (to->row == CB_NONE) {
-        cb_add_cost(builder, NULL, lp->node, (size_t)k, value);
+        cb_add_cost(builder, at, lp->node, (size_t)k, value);
     } else {
-        cb_add_entry(builder, NULL, lp->node, to->row, (size_t)k, value);
+        cb_add_entry(builder, at, lp->node, to->row, (size_t)k, value);
     }
 }
 
-static void add_product(subproblem *lp, const target *to, json_int_t a, json_int_t b, double value) {
+static void add_product(subproblem *lp, const cb_place *at, const target *to, json_int_t a, json_int_t b,
+                        double value) {
     if (is_random(a) == is_random(b)) {
-        cb_builder_error(lp->builder, "one factor must be a random variable, and only one", "a product of two %s",
-                         is_random(a) ? "random variables" : "decisions");
+        cb_error_at(lp->builder, at, "one factor must be a random variable, and only one", "a product of two %s",
+                    is_random(a) ? "random variables" : "decisions");
         return;
     }
     json_int_t random = is_random(a) ? a : b, column = is_random(a) ? b : a;
@@ -73,63 +70,61 @@ static void add_product(subproblem *lp, const target *to, json_int_t a, json_int
                       .column = (size_t)column,
                       .random = (size_t)(-1 - random),
                       .factor = value};
-    cb_add_noise(lp->builder, NULL, lp->node, noise);
+    cb_add_noise(lp->builder, at, lp->node, noise);
 }
 
-static void add_term(subproblem *lp, const target *to, const json_t *term, bool product) {
+static void add_term(subproblem *lp, const cb_place *at, const target *to, const json_t *term, bool product) {
     static const char *const linear[] = {"coefficient", "variable", NULL}, *const quadratic[] = {"coefficient",
                                                                                                  "variable_1",
                                                                                                  "variable_2", NULL};
     json_int_t a, b;
     double value;
-    cb_sof_known(lp->builder, term, product ? quadratic : linear);
-    bool good = cb_sof_number(lp->builder, term, "coefficient", &value);
-    if (!lookup(lp, term, product ? "variable_1" : "variable", &a) || (product && !lookup(lp, term, "variable_2", &b)))
+    cb_sof_known(lp->builder, at, term, product ? quadratic : linear);
+    bool good = cb_sof_number(lp->builder, at, term, "coefficient", &value);
+    if (!lookup(lp, at, term, product ? "variable_1" : "variable", &a) ||
+        (product && !lookup(lp, at, term, "variable_2", &b)))
         return;
     if (product && good)
-        add_product(lp, to, a, b, value);
+        add_product(lp, at, to, a, b, value);
     else if (good)
-        add_linear(lp, to, a, value);
+        add_linear(lp, at, to, a, value);
 }
 
-static void add_terms(subproblem *lp, const target *to, const json_t *function, const char *key, bool products) {
+static void add_terms(subproblem *lp, const cb_place *at, const target *to, const json_t *function, const char *key,
+                      bool products) {
     size_t i;
-    const json_t *term, *terms = cb_sof_member(lp->builder, function, key, JSON_ARRAY, true);
-    size_t from = cb_json_down(lp->builder, key);
-    json_array_foreach(terms, i, term) {
-        size_t item = cb_json_down_item(lp->builder, i);
-        add_term(lp, to, term, products);
-        cb_json_up(lp->builder, item);
-    }
-    cb_json_up(lp->builder, from);
+    const json_t *term, *terms = cb_sof_member(lp->builder, at, function, key, JSON_ARRAY, true);
+    const cb_place *list = CB_MEMBER(at, key);
+    json_array_foreach(terms, i, term) add_term(lp, CB_ITEM(list, i), to, term, products);
 }
 
 /* The whole function; its constant goes to to->constant. */
-static void add_function(subproblem *lp, target *to, const json_t *function) {
-    const char *type = cb_sof_text(lp->builder, function, "type");
+static void add_function(subproblem *lp, const cb_place *at, target *to, const json_t *function) {
+    const char *type = cb_sof_text(lp->builder, at, function, "type");
     json_int_t k;
     if (!type)
         return;
     bool affine = strcmp(type, "ScalarAffineFunction") == 0, quadratic = strcmp(type, "ScalarQuadraticFunction") == 0;
     if (strcmp(type, "Variable") == 0) {
-        if (lookup(lp, function, "name", &k))
-            add_linear(lp, to, k, 1);
+        if (lookup(lp, at, function, "name", &k))
+            add_linear(lp, at, to, k, 1);
     } else if (affine || quadratic) {
-        add_terms(lp, to, function, affine ? "terms" : "affine_terms", false);
+        add_terms(lp, at, to, function, affine ? "terms" : "affine_terms", false);
         if (quadratic)
-            add_terms(lp, to, function, "quadratic_terms", true);
-        if (!json_object_get(function, "constant") || !cb_sof_number(lp->builder, function, "constant", &to->constant))
+            add_terms(lp, at, to, function, "quadratic_terms", true);
+        if (!json_object_get(function, "constant") ||
+            !cb_sof_number(lp->builder, at, function, "constant", &to->constant))
             to->constant = 0;
     } else {
-        cb_builder_error(lp->builder,
-                         "use Variable, ScalarAffineFunction, or "
-                         "ScalarQuadraticFunction with a random factor in each product",
-                         "function \"%s\" is not linear", type);
+        cb_error_at(
+            lp->builder, at,
+            "use Variable, ScalarAffineFunction, or ScalarQuadraticFunction with a random factor in each product",
+            "function \"%s\" is not linear", type);
     }
 }
 
-static bool read_set(cobre_sddp_builder *builder, const json_t *set, double *lower, double *upper) {
-    const char *type = cb_sof_text(builder, set, "type");
+static bool read_set(cobre_sddp_builder *builder, const cb_place *at, const json_t *set, double *lower, double *upper) {
+    const char *type = cb_sof_text(builder, at, set, "type");
     *lower = -INFINITY;
     *upper = INFINITY;
     if (!type)
@@ -137,39 +132,39 @@ static bool read_set(cobre_sddp_builder *builder, const json_t *set, double *low
     bool interval = strcmp(type, "Interval") == 0, greater = strcmp(type, "GreaterThan") == 0,
          less = strcmp(type, "LessThan") == 0, good = true;
     if (strcmp(type, "EqualTo") == 0) {
-        good = cb_sof_number(builder, set, "value", lower);
+        good = cb_sof_number(builder, at, set, "value", lower);
         *upper = *lower;
     } else if (interval || greater || less) {
         if (!less)
-            good = cb_sof_number(builder, set, "lower", lower);
+            good = cb_sof_number(builder, at, set, "lower", lower);
         if (!greater)
-            good = cb_sof_number(builder, set, "upper", upper) && good;
+            good = cb_sof_number(builder, at, set, "upper", upper) && good;
     } else {
         bool integer = strcmp(type, "Integer") == 0 || strcmp(type, "ZeroOne") == 0;
-        cb_builder_error(builder, "use LessThan, GreaterThan, EqualTo or Interval",
-                         integer ? "set \"%s\": cobre has no integer variables -- remove this constraint, and the "
-                                   "variable may have any value"
-                                 : "set \"%s\" is not known",
-                         type);
+        cb_error_at(builder, at,
+                    integer ? "remove this constraint, and the variable may have any value"
+                            : "use LessThan, GreaterThan, EqualTo or Interval",
+                    integer ? "set \"%s\": cobre has no integer variables" : "set \"%s\" is not known", type);
         good = false;
     }
     return good;
 }
 
 /* A set on a variable alone narrows its bounds; any other function is a row. */
-static void add_in_set(subproblem *lp, const json_t *function, const char *name, double lower, double upper) {
+static void add_in_set(subproblem *lp, const cb_place *at, const json_t *function, const char *name, double lower,
+                       double upper) {
     const char *type = json_string_value(json_object_get(function, "type"));
     json_int_t k;
     if (!type || strcmp(type, "Variable") != 0) {
-        target to = {.row = cb_add_row(lp->builder, NULL, lp->node, name, lower, upper)};
-        add_function(lp, &to, function);
-        cb_shift_row(lp->builder, NULL, lp->node, to.row, -to.constant);
-    } else if (lookup(lp, function, "name", &k)) {
+        target to = {.row = cb_add_row(lp->builder, at, lp->node, name, lower, upper)};
+        add_function(lp, at, &to, function);
+        cb_shift_row(lp->builder, at, lp->node, to.row, -to.constant);
+    } else if (lookup(lp, at, function, "name", &k)) {
         if (is_random(k))
-            cb_builder_error(lp->builder, "remove it", "a constraint on random variable \"%s\" alone",
-                             json_string_value(json_object_get(function, "name")));
+            cb_error_at(lp->builder, at, "remove it", "a constraint on random variable \"%s\" alone",
+                        json_string_value(json_object_get(function, "name")));
         else
-            cb_narrow_column(lp->builder, NULL, lp->node, (size_t)k, lower, upper);
+            cb_narrow_column(lp->builder, at, lp->node, (size_t)k, lower, upper);
     }
 }
 
@@ -191,139 +186,119 @@ static void make_row_name(const subproblem *lp, char name[32]) {
         length += snprintf(name + length, 32 - (size_t)length, "_");
 }
 
-static void add_constraint(subproblem *lp, const json_t *constraint) {
+static void add_constraint(subproblem *lp, const cb_place *at, const json_t *constraint) {
     char made[32];
     double lower = 0, upper = 0;
-    const json_t *function = cb_sof_member(lp->builder, constraint, "function", JSON_OBJECT, true);
-    const json_t *set = cb_sof_member(lp->builder, constraint, "set", JSON_OBJECT, true);
-    cb_sof_member(lp->builder, constraint, "name", JSON_STRING, false);
+    const json_t *function = cb_sof_member(lp->builder, at, constraint, "function", JSON_OBJECT, true);
+    const json_t *set = cb_sof_member(lp->builder, at, constraint, "set", JSON_OBJECT, true);
+    cb_sof_member(lp->builder, at, constraint, "name", JSON_STRING, false);
     make_row_name(lp, made);
-    size_t from = cb_json_down(lp->builder, "set");
-    if (!set || !read_set(lp->builder, set, &lower, &upper)) { /* the function may have errors, too */
-        lower = -INFINITY;
+    if (!set || !read_set(lp->builder, CB_MEMBER(at, "set"), set, &lower, &upper)) {
+        lower = -INFINITY; /* the function may have errors, too */
         upper = INFINITY;
     }
-    cb_json_up(lp->builder, from);
-    cb_json_down(lp->builder, "function");
     if (function)
-        add_in_set(lp, function, row_name(constraint) ? row_name(constraint) : made, lower, upper);
-    cb_json_up(lp->builder, from);
+        add_in_set(lp, CB_MEMBER(at, "function"), function, row_name(constraint) ? row_name(constraint) : made, lower,
+                   upper);
 }
 
-static void add_objective(subproblem *lp, const json_t *mof) {
-    const json_t *objective = cb_sof_member(lp->builder, mof, "objective", JSON_OBJECT, true);
+static void add_objective(subproblem *lp, const cb_place *mof_at, const json_t *mof) {
+    const json_t *objective = cb_sof_member(lp->builder, mof_at, mof, "objective", JSON_OBJECT, true);
     if (!objective)
         return;
-    size_t from = cb_json_down(lp->builder, "objective");
-    const char *sense = cb_sof_text(lp->builder, objective, "sense");
+    const cb_place *at = CB_MEMBER(mof_at, "objective");
+    const char *sense = cb_sof_text(lp->builder, at, objective, "sense");
     bool none = sense && strcmp(sense, "feasibility") == 0;
-    const json_t *function = cb_sof_member(lp->builder, objective, "function", JSON_OBJECT, !none);
-    if (sense && !none && strcmp(sense, lp->builder->maximise ? "max" : "min") != 0) {
-        cb_json_down(lp->builder, "sense");
-        cb_builder_error(lp->builder, "it must be min or max, and the same in all subproblems", "\"%s\"", sense);
-        cb_json_up(lp->builder, from);
-        cb_json_down(lp->builder, "objective");
-    }
+    const json_t *function = cb_sof_member(lp->builder, at, objective, "function", JSON_OBJECT, !none);
+    if (sense && !none && strcmp(sense, lp->builder->maximise ? "max" : "min") != 0)
+        cb_error_at(lp->builder, CB_MEMBER(at, "sense"), "it must be min or max, and the same in all subproblems",
+                    "\"%s\"", sense);
     if (function && !none) {
         target to = {.row = CB_NONE};
-        cb_json_down(lp->builder, "function");
-        add_function(lp, &to, function);
-        cb_add_constant(lp->builder, NULL, lp->node, to.constant);
+        const cb_place *here = CB_MEMBER(at, "function");
+        add_function(lp, here, &to, function);
+        cb_add_constant(lp->builder, here, lp->node, to.constant);
     }
-    cb_json_up(lp->builder, from);
 }
 
 /* What random variables leave are columns. */
-static void add_variable(subproblem *lp, const json_t *item) {
-    const char *name = cb_sof_text(lp->builder, item, "name");
+static void add_variable(subproblem *lp, const cb_place *at, const json_t *item) {
+    const char *name = cb_sof_text(lp->builder, at, item, "name");
     const json_t *known = name ? json_object_get(lp->name, name) : NULL;
     if (!name || (known && is_random(json_integer_value(known))))
         return;
     if (known) {
-        cb_builder_error(lp->builder, "keep one", "variable \"%s\" is there twice", name);
+        cb_error_at(lp->builder, at, "keep one", "variable \"%s\" is there twice", name);
         return;
     }
-    size_t column = cb_add_column(lp->builder, NULL, lp->node, name, -INFINITY, INFINITY, 0);
+    size_t column = cb_add_column(lp->builder, at, lp->node, name, -INFINITY, INFINITY, 0);
     json_object_set_new(lp->name, name, json_integer((json_int_t)column));
 }
 
-static void add_random(subproblem *lp, const json_t *item) {
+static void add_random(subproblem *lp, const cb_place *at, const json_t *item) {
     const char *name = json_string_value(item);
     if (!name) {
-        cb_builder_error(lp->builder, "write it in quotes", "this is not a name");
+        cb_error_at(lp->builder, at, "write it in quotes", "this is not a name");
     } else if (json_object_get(lp->name, name)) {
-        cb_builder_error(lp->builder, "keep one", "random variable \"%s\" is there twice", name);
+        cb_error_at(lp->builder, at, "keep one", "random variable \"%s\" is there twice", name);
     } else {
-        size_t random = cb_add_random(lp->builder, NULL, lp->node, name);
+        size_t random = cb_add_random(lp->builder, at, lp->node, name);
         json_object_set_new(lp->name, name, json_integer(-1 - (json_int_t)random));
     }
 }
 
 /* Does `add` for every item of the array in a member. */
-static void each_item(subproblem *lp, const json_t *object, const char *key, bool needed,
-                      void add(subproblem *, const json_t *)) {
+static void each_item(subproblem *lp, const cb_place *at, const json_t *object, const char *key, bool needed,
+                      void add(subproblem *, const cb_place *, const json_t *)) {
     size_t i;
-    const json_t *item, *list = cb_sof_member(lp->builder, object, key, JSON_ARRAY, needed);
-    size_t from = cb_json_down(lp->builder, key);
-    json_array_foreach(list, i, item) {
-        size_t at = cb_json_down_item(lp->builder, i);
-        add(lp, item);
-        cb_json_up(lp->builder, at);
-    }
-    cb_json_up(lp->builder, from);
+    const json_t *item, *list = cb_sof_member(lp->builder, at, object, key, JSON_ARRAY, needed);
+    const cb_place *here = CB_MEMBER(at, key);
+    json_array_foreach(list, i, item) add(lp, CB_ITEM(here, i), item);
 }
 
-static void add_state(subproblem *lp, const char *name, const json_t *pair) {
+static void add_state(subproblem *lp, const cb_place *at, const char *name, const json_t *pair) {
     static const char *const keys[] = {"in", "out", NULL};
     json_int_t in, out;
     size_t state = cb_find_state(lp->builder, name);
-    cb_sof_known(lp->builder, pair, keys);
-    bool has_in = lookup(lp, pair, "in", &in), has_out = lookup(lp, pair, "out", &out);
+    cb_sof_known(lp->builder, at, pair, keys);
+    bool has_in = lookup(lp, at, pair, "in", &in), has_out = lookup(lp, at, pair, "out", &out);
     if (state == CB_NONE)
-        cb_builder_error(lp->builder, "correct the name, or add it to the root",
-                         "the root has no state variable \"%s\"", name);
+        cb_error_at(lp->builder, at, "correct the name, or add it to the root", "the root has no state variable \"%s\"",
+                    name);
     else if (has_in && has_out && (is_random(in) || is_random(out)))
-        cb_builder_error(lp->builder, "use a variable", "a random variable cannot be a state");
+        cb_error_at(lp->builder, at, "use a variable", "a random variable cannot be a state");
     else if (has_in && has_out)
-        cb_set_state(lp->builder, NULL, lp->node, state, (size_t)in, (size_t)out);
+        cb_set_state(lp->builder, at, lp->node, state, (size_t)in, (size_t)out);
 }
 
-static void add_states(subproblem *lp, const json_t *entry) {
+static void add_states(subproblem *lp, const cb_place *at, const json_t *entry) {
     const char *name;
     json_t *pair;
-    json_t *states = cb_sof_member(lp->builder, entry, "state_variables", JSON_OBJECT, true);
-    size_t from = cb_json_down(lp->builder, "state_variables");
-    json_object_foreach(states, name, pair) {
-        size_t member = cb_json_down(lp->builder, name);
-        add_state(lp, name, pair);
-        cb_json_up(lp->builder, member);
-    }
+    json_t *states = cb_sof_member(lp->builder, at, entry, "state_variables", JSON_OBJECT, true);
+    const cb_place *here = CB_MEMBER(at, "state_variables");
+    json_object_foreach(states, name, pair) add_state(lp, CB_MEMBER(here, name), name, pair);
     for (size_t s = 0; states && s < lp->builder->states; s++)
         if (!json_object_get(states, lp->builder->state[s].name))
-            cb_builder_error(lp->builder, "add it, with its \"in\" and \"out\"",
-                             "state variable \"%s\" of the root is missing", lp->builder->state[s].name);
-    cb_json_up(lp->builder, from);
+            cb_error_at(lp->builder, here, "add it, with its \"in\" and \"out\"",
+                        "state variable \"%s\" of the root is missing", lp->builder->state[s].name);
 }
 
-void cb_sof_subproblem(cobre_sddp_builder *builder, size_t node, const json_t *entry) {
+void cb_sof_subproblem(cobre_sddp_builder *builder, const cb_place *at, size_t node, const json_t *entry) {
     static const char *const keys[] = {"state_variables", "random_variables", "subproblem", NULL};
     subproblem lp = {.builder = builder, .node = node, .name = json_object(), .row_name = json_object()};
     builder->no_memory |= !lp.name || !lp.row_name;
-    cb_sof_known(builder, entry, keys);
-    const json_t *mof = cb_sof_member(builder, entry, "subproblem", JSON_OBJECT, true);
+    cb_sof_known(builder, at, entry, keys);
+    const json_t *mof = cb_sof_member(builder, at, entry, "subproblem", JSON_OBJECT, true);
     if (mof && lp.name && lp.row_name) {
         size_t i;
         const json_t *constraint;
+        const cb_place *here = CB_MEMBER(at, "subproblem");
         json_array_foreach(json_object_get(mof, "constraints"), i, constraint) note_row_name(&lp, constraint);
-        each_item(&lp, entry, "random_variables", false, add_random);
-        size_t from = cb_json_down(builder, "subproblem");
-        each_item(&lp, mof, "variables", true, add_variable);
-        cb_json_up(builder, from);
-        add_states(&lp, entry);
-        cb_json_down(builder, "subproblem");
-        add_objective(&lp, mof);
-        each_item(&lp, mof, "constraints", true, add_constraint);
-        cb_json_up(builder, from);
+        each_item(&lp, at, entry, "random_variables", false, add_random);
+        each_item(&lp, here, mof, "variables", true, add_variable);
+        add_states(&lp, at, entry);
+        add_objective(&lp, here, mof);
+        each_item(&lp, here, mof, "constraints", true, add_constraint);
     }
     json_decref(lp.name);
     json_decref(lp.row_name);

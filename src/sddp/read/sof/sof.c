@@ -15,35 +15,34 @@ static const char *type_name(json_type type) {
     return names[type];
 }
 
-json_t *cb_sof_member(cobre_sddp_builder *builder, const json_t *object, const char *key, json_type type, bool needed) {
+json_t *cb_sof_member(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *key,
+                      json_type type, bool needed) {
     json_t *member = json_object_get(object, key);
     if (member && json_typeof(member) == type)
         return member;
-    if (member) {
-        size_t from = cb_json_down(builder, key);
-        cb_builder_error(builder, CB_TEXT("it must be %s", type_name(type)), "this is %s",
-                         type_name(json_typeof(member)));
-        cb_json_up(builder, from);
-    } else if (needed && json_is_object(object)) {
-        cb_builder_error(builder, CB_TEXT("add it: %s", type_name(type)), "\"%s\" is missing", key);
-    } else if (needed) {
-        cb_builder_error(builder, CB_TEXT("it must be an object with \"%s\"", key), "this is %s",
-                         type_name(json_typeof(object)));
-    }
+    if (member)
+        cb_error_at(builder, CB_MEMBER(at, key), CB_TEXT("it must be %s", type_name(type)), "this is %s",
+                    type_name(json_typeof(member)));
+    else if (needed && json_is_object(object))
+        cb_error_at(builder, at, CB_TEXT("add it: %s", type_name(type)), "\"%s\" is missing", key);
+    else if (needed)
+        cb_error_at(builder, at, CB_TEXT("it must be an object with \"%s\"", key), "this is %s",
+                    type_name(json_typeof(object)));
     return NULL;
 }
 
-const char *cb_sof_text(cobre_sddp_builder *builder, const json_t *object, const char *key) {
-    return json_string_value(cb_sof_member(builder, object, key, JSON_STRING, true));
+const char *cb_sof_text(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *key) {
+    return json_string_value(cb_sof_member(builder, at, object, key, JSON_STRING, true));
 }
 
-bool cb_sof_number(cobre_sddp_builder *builder, const json_t *object, const char *key, double *value) {
-    const json_t *member = cb_sof_member(builder, object, key, JSON_REAL, true); /* as all numbers are read */
+bool cb_sof_number(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *key,
+                   double *value) {
+    const json_t *member = cb_sof_member(builder, at, object, key, JSON_REAL, true); /* as all numbers are read */
     *value = member ? json_number_value(member) : NAN;
     return member != NULL;
 }
 
-void cb_sof_known(cobre_sddp_builder *builder, const json_t *object, const char *const *keys) {
+void cb_sof_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *const *keys) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value) {
@@ -51,259 +50,214 @@ void cb_sof_known(cobre_sddp_builder *builder, const json_t *object, const char 
         size_t i = 0;
         for (; keys[i] && strcmp(keys[i], key) != 0; i++)
             snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", keys[i]);
-        if (keys[i])
-            continue;
-        size_t from = cb_json_down(builder, key);
-        cb_builder_error(builder, CB_TEXT("remove it, or correct it to one of: %s", all), "\"%s\" is not known here",
-                         key);
-        cb_json_up(builder, from);
+        if (!keys[i])
+            cb_error_at(builder, CB_MEMBER(at, key), CB_TEXT("remove it, or correct it to one of: %s", all),
+                        "\"%s\" is not known here", key);
     }
 }
 
-static void read_root(cobre_sddp_builder *builder, const json_t *top) {
+static void read_root(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
     static const char *const keys[] = {"state_variables", "successors", NULL};
     const char *name;
     json_t *value;
-    const json_t *root = cb_sof_member(builder, top, "root", JSON_OBJECT, true);
+    const json_t *root = cb_sof_member(builder, at, top, "root", JSON_OBJECT, true);
     if (!root)
         return;
-    cb_json_down(builder, "root");
-    cb_sof_known(builder, root, keys);
-    json_t *states = cb_sof_member(builder, root, "state_variables", JSON_OBJECT, true);
-    cb_json_down(builder, "state_variables");
+    const cb_place *here = CB_MEMBER(at, "root"), *list = CB_MEMBER(here, "state_variables");
+    cb_sof_known(builder, here, root, keys);
+    json_t *states = cb_sof_member(builder, here, root, "state_variables", JSON_OBJECT, true);
     json_object_foreach(states, name, value) {
         double initial = 0;
-        cb_sof_number(builder, states, name, &initial);
-        size_t from = cb_json_down(builder, name);
-        cb_add_state(builder, NULL, name, isnan(initial) ? 0 : initial);
-        cb_json_up(builder, from);
+        cb_sof_number(builder, list, states, name, &initial);
+        cb_add_state(builder, CB_MEMBER(list, name), name, isnan(initial) ? 0 : initial);
     }
-    cb_json_up(builder, 0);
 }
 
 /* One value for each random variable of the node, from member "support" of an object. */
-static void read_support(cobre_sddp_builder *builder, size_t node, const json_t *object, double *values) {
+static void read_support(cobre_sddp_builder *builder, const cb_place *at, size_t node, const json_t *object,
+                         double *values) {
     const cb_node *its = &builder->node[node];
     const char *name;
     json_t *value;
-    json_t *support = cb_sof_member(builder, object, "support", JSON_OBJECT, its->randoms > 0);
-    size_t from = cb_json_down(builder, "support");
+    json_t *support = cb_sof_member(builder, at, object, "support", JSON_OBJECT, its->randoms > 0);
+    const cb_place *here = CB_MEMBER(at, "support");
     for (size_t i = 0; i < its->randoms; i++) {
-        if (!support || !cb_sof_number(builder, support, its->random_name[i], &values[i]))
+        if (!support || !cb_sof_number(builder, here, support, its->random_name[i], &values[i]))
             values[i] = 0;
     }
     json_object_foreach(support, name, value) {
-        if (cb_find_random(builder, node, name) != CB_NONE)
-            continue;
-        size_t member = cb_json_down(builder, name);
-        cb_builder_error(builder,
-                         "remove it, or add it to the "
-                         "\"random_variables\" of the subproblem",
-                         "\"%s\" is not a random variable of node %s", name, its->name);
-        cb_json_up(builder, member);
+        if (cb_find_random(builder, node, name) == CB_NONE)
+            cb_error_at(builder, CB_MEMBER(here, name),
+                        "remove it, or add it to the \"random_variables\" of the subproblem",
+                        "\"%s\" is not a random variable of node %s", name, its->name);
     }
-    cb_json_up(builder, from);
 }
 
-static void read_realizations(cobre_sddp_builder *builder, size_t node, const json_t *list) {
+static void read_realizations(cobre_sddp_builder *builder, const cb_place *at, size_t node, const json_t *list) {
     static const char *const keys[] = {"probability", "support", NULL};
     double *values = malloc((builder->node[node].randoms + 1) * sizeof *values);
-    size_t k, from = cb_json_down(builder, "realizations");
+    size_t k;
     json_t *one;
     json_array_foreach(list, k, one) {
         double probability;
-        size_t item = cb_json_down_item(builder, k);
-        cb_sof_known(builder, one, keys);
-        cb_sof_number(builder, one, "probability", &probability);
+        const cb_place *item = CB_ITEM(at, k);
+        cb_sof_known(builder, item, one, keys);
+        cb_sof_number(builder, item, one, "probability", &probability);
         if (values && json_is_object(one)) {
-            read_support(builder, node, one, values);
-            cb_add_outcome(builder, NULL, node, probability, values);
+            read_support(builder, item, node, one, values);
+            cb_add_outcome(builder, item, node, probability, values);
         }
-        cb_json_up(builder, item);
     }
-    cb_json_up(builder, from);
     builder->no_memory |= !values;
     free(values);
 }
 
-/* The LP of a node. used: names of subproblems that have been read before; their errors are known. */
-static void read_subproblem(cobre_sddp_builder *builder, size_t node, const json_t *top, const char *name,
-                            json_t *used) {
-    char place[sizeof builder->at_place];
-    memcpy(place, builder->at_place, sizeof place);
+/* The LP of the node at `at`. used: names of subproblems that have been read before; their errors have been told. */
+static void read_subproblem(cobre_sddp_builder *builder, const cb_place *at, size_t node, const json_t *top,
+                            const char *name, json_t *used) {
     const json_t *entry = json_object_get(json_object_get(top, "subproblems"), name);
     if (!json_is_object(entry)) {
-        cb_json_down(builder, "subproblem");
-        cb_builder_error(builder, "correct the name, or add it to \"subproblems\"", "there is no subproblem \"%s\"",
-                         name);
-    } else {
-        size_t before = builder->errors;
-        void (*issue)(void *, const cobre_sddp_issue *) = builder->issue;
-        bool known = json_object_get(used, name) != NULL;
-        if (known)
-            builder->issue = NULL;
-        cb_json_up(builder, 0);
-        cb_json_down(builder, "subproblems");
-        cb_json_down(builder, name);
-        cb_sof_subproblem(builder, node, entry);
-        builder->issue = issue;
-        if (known)
-            builder->errors = before;
-        json_object_set_new(used, name, json_true());
+        cb_error_at(builder, CB_MEMBER(at, "subproblem"), "correct the name, or add it to \"subproblems\"",
+                    "there is no subproblem \"%s\"", name);
+        return;
     }
-    memcpy(builder->at_place, place, sizeof place);
+    const cb_place file = {.file = at->file}, *all = CB_MEMBER(&file, "subproblems");
+    builder->quiet = json_object_get(used, name) != NULL;
+    cb_sof_subproblem(builder, CB_MEMBER(all, name), node, entry);
+    builder->quiet = false;
+    json_object_set_new(used, name, json_true());
 }
 
-static void read_node(cobre_sddp_builder *builder, const json_t *top, const char *name, const json_t *value,
-                      json_t *used) {
+static void read_node(cobre_sddp_builder *builder, const cb_place *at, const json_t *top, const char *name,
+                      const json_t *value, json_t *used) {
     static const char *const keys[] = {"subproblem", "realizations", "successors", NULL};
-    size_t node = cb_add_node(builder, NULL, name, 0);
-    cb_sof_known(builder, value, keys);
-    const char *subproblem = cb_sof_text(builder, value, "subproblem");
+    size_t node = cb_add_node(builder, at, name, 0);
+    cb_sof_known(builder, at, value, keys);
+    const char *subproblem = cb_sof_text(builder, at, value, "subproblem");
     if (node == CB_NONE)
         return;
     if (subproblem)
-        read_subproblem(builder, node, top, subproblem, used);
-    const json_t *realizations = cb_sof_member(builder, value, "realizations", JSON_ARRAY, false);
+        read_subproblem(builder, at, node, top, subproblem, used);
+    const json_t *realizations = cb_sof_member(builder, at, value, "realizations", JSON_ARRAY, false);
     if (subproblem) /* else its random variables are not known */
-        read_realizations(builder, node, realizations);
+        read_realizations(builder, CB_MEMBER(at, "realizations"), node, realizations);
 }
 
 /* From member "successors" of an object. numbers: of the nodes, by name. */
-static void read_edges(cobre_sddp_builder *builder, size_t node, const json_t *object, const json_t *numbers,
-                       bool needed) {
+static void read_edges(cobre_sddp_builder *builder, const cb_place *at, size_t node, const json_t *object,
+                       const json_t *numbers, bool needed) {
     const char *name;
     json_t *value;
-    json_t *successors = cb_sof_member(builder, object, "successors", JSON_OBJECT, needed);
-    size_t from = cb_json_down(builder, "successors");
+    json_t *successors = cb_sof_member(builder, at, object, "successors", JSON_OBJECT, needed);
+    const cb_place *here = CB_MEMBER(at, "successors");
     json_object_foreach(successors, name, value) {
         double probability;
-        bool good = cb_sof_number(builder, successors, name, &probability);
+        bool good = cb_sof_number(builder, here, successors, name, &probability);
         const json_t *to = json_object_get(numbers, name);
-        size_t member = cb_json_down(builder, name);
+        const cb_place *member = CB_MEMBER(here, name);
         if (!to)
-            cb_builder_error(builder, "correct the name, or add it to \"nodes\"", "there is no node \"%s\"", name);
+            cb_error_at(builder, member, "correct the name, or add it to \"nodes\"", "there is no node \"%s\"", name);
         else
-            cb_add_edge(builder, NULL, node, (size_t)json_integer_value(to), good ? probability : NAN, 1);
-        cb_json_up(builder, member);
+            cb_add_edge(builder, member, node, (size_t)json_integer_value(to), good ? probability : NAN, 1);
     }
-    cb_json_up(builder, from);
 }
 
-static void read_nodes(cobre_sddp_builder *builder, const json_t *top) {
+static void read_nodes(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
     const char *name;
     json_t *value, *used = json_object(), *numbers = json_object();
-    cb_sof_member(builder, top, "subproblems", JSON_OBJECT, true);
-    json_t *nodes = cb_sof_member(builder, top, "nodes", JSON_OBJECT, true);
-    size_t from = cb_json_down(builder, "nodes"), index = 0;
+    cb_sof_member(builder, at, top, "subproblems", JSON_OBJECT, true);
+    json_t *nodes = cb_sof_member(builder, at, top, "nodes", JSON_OBJECT, true);
+    const cb_place *here = CB_MEMBER(at, "nodes");
+    size_t index = 0;
     json_object_foreach(nodes, name, value) {
-        size_t member = cb_json_down(builder, name);
         if (json_object_set_new(numbers, name, json_integer((json_int_t)builder->nodes)) < 0)
             builder->no_memory = true;
-        read_node(builder, top, name, value, used);
-        cb_json_up(builder, member);
+        read_node(builder, CB_MEMBER(here, name), top, name, value, used);
     }
     json_decref(used);
-    json_object_foreach(nodes, name, value) {
-        size_t member = cb_json_down(builder, name);
-        read_edges(builder, index++, value, numbers, false);
-        cb_json_up(builder, member);
-    }
-    cb_json_up(builder, from);
+    json_object_foreach(nodes, name, value) read_edges(builder, CB_MEMBER(here, name), index++, value, numbers, false);
     const json_t *root = json_object_get(top, "root");
-    from = cb_json_down(builder, "root");
     if (json_is_object(root))
-        read_edges(builder, CB_ROOT, root, numbers, true);
-    cb_json_up(builder, from);
+        read_edges(builder, CB_MEMBER(at, "root"), CB_ROOT, root, numbers, true);
     json_decref(numbers);
 }
 
 /* An incoming state is fixed at what comes in, whatever the bounds of its column: so they are bounds of what may be left
  * at the nodes before, and of the initial state. */
-static void bound_initial(cobre_sddp_builder *builder, const cb_edge *edge, size_t state) {
+static void bound_initial(cobre_sddp_builder *builder, const cb_place *at, const cb_edge *edge, size_t state) {
     const cb_node *node = &builder->node[edge->to];
     const cb_column *in = &node->column[node->state_in[state]];
     const cb_state *its = &builder->state[state];
     if (edge->probability > 0 && !(in->lower <= its->initial && its->initial <= in->upper))
-        cb_builder_error(builder, "change one of them", "state %s begins with %g, but node %s bounds %s to %g .. %g",
-                         its->name, its->initial, node->name, in->name, in->lower, in->upper);
+        cb_error_at(builder, at, "change one of them", "state %s begins with %g, but node %s bounds %s to %g .. %g",
+                    its->name, its->initial, node->name, in->name, in->lower, in->upper);
 }
 
 static void bound_left(cobre_sddp_builder *builder, size_t from, const cb_edge *edge, size_t state) {
     const cb_node *node = &builder->node[edge->to];
     const cb_column *in = &node->column[node->state_in[state]];
+    cb_place at = cb_node_place(&builder->node[from]);
     if (edge->probability > 0)
-        cb_narrow_column(builder, NULL, from, builder->node[from].state_out[state], in->lower, in->upper);
+        cb_narrow_column(builder, &at, from, builder->node[from].state_out[state], in->lower, in->upper);
 }
 
-static void bound_incoming(cobre_sddp_builder *builder) {
+static void bound_incoming(cobre_sddp_builder *builder, const cb_place *at) {
     for (size_t s = 0; s < builder->states; s++) {
-        cb_problem_at(builder, builder->at_file, 0, "/root");
         for (size_t e = 0; e < builder->root_edges; e++)
-            bound_initial(builder, &builder->root_edge[e], s);
-        for (size_t n = 0; n < builder->nodes; n++) {
-            cb_problem_at_node(builder, &builder->node[n]);
+            bound_initial(builder, CB_MEMBER(at, "root"), &builder->root_edge[e], s);
+        for (size_t n = 0; n < builder->nodes; n++)
             for (size_t e = 0; e < builder->node[n].edges; e++)
                 bound_left(builder, n, &builder->node[n].edge[e], s);
-        }
     }
 }
 
-static void read_step(cobre_sddp_builder *builder, size_t scenario, const json_t *step) {
+static void read_step(cobre_sddp_builder *builder, const cb_place *at, size_t scenario, const json_t *step) {
     static const char *const keys[] = {"node", "support", NULL};
-    cb_sof_known(builder, step, keys);
-    const char *name = cb_sof_text(builder, step, "node");
+    cb_sof_known(builder, at, step, keys);
+    const char *name = cb_sof_text(builder, at, step, "node");
     size_t node = name ? cb_find_node(builder, name) : CB_NONE;
     if (node == CB_NONE) {
-        size_t from = cb_json_down(builder, "node");
         if (name)
-            cb_builder_error(builder, "correct the name", "there is no node \"%s\"", name);
-        cb_json_up(builder, from);
+            cb_error_at(builder, CB_MEMBER(at, "node"), "correct the name", "there is no node \"%s\"", name);
         return;
     }
     double *values = malloc((builder->node[node].randoms + 1) * sizeof *values);
     if (values) {
-        read_support(builder, node, step, values);
-        cb_add_step(builder, NULL, scenario, node, values);
+        read_support(builder, at, node, step, values);
+        cb_add_step(builder, at, scenario, node, values);
     }
     builder->no_memory |= !values;
     free(values);
 }
 
-static void read_scenarios(cobre_sddp_builder *builder, const json_t *top) {
+static void read_scenarios(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
     size_t i, k;
     json_t *scenario, *step;
-    json_t *all = cb_sof_member(builder, top, "validation_scenarios", JSON_ARRAY, false);
-    size_t from = cb_json_down(builder, "validation_scenarios");
+    json_t *all = cb_sof_member(builder, at, top, "validation_scenarios", JSON_ARRAY, false);
+    const cb_place *here = CB_MEMBER(at, "validation_scenarios");
     json_array_foreach(all, i, scenario) {
-        size_t item = cb_json_down_item(builder, i), index = cb_add_scenario(builder);
+        const cb_place *item = CB_ITEM(here, i);
+        size_t index = cb_add_scenario(builder);
         if (!json_is_array(scenario) || json_array_size(scenario) == 0)
-            cb_builder_error(builder, "it must be an array of steps", "this is %s",
-                             json_is_array(scenario) ? "empty" : type_name(json_typeof(scenario)));
-        json_array_foreach(scenario, k, step) {
-            size_t at = cb_json_down_item(builder, k);
-            read_step(builder, index, step);
-            cb_json_up(builder, at);
-        }
-        cb_json_up(builder, item);
+            cb_error_at(builder, item, "it must be an array of steps", "this is %s",
+                        json_is_array(scenario) ? "empty" : type_name(json_typeof(scenario)));
+        json_array_foreach(scenario, k, step) read_step(builder, CB_ITEM(item, k), index, step);
     }
-    cb_json_up(builder, from);
 }
 
-static void check_version(cobre_sddp_builder *builder, const json_t *top) {
+static void check_version(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
     static const char *const keys[] = {
         "version", "name", "author", "date", "description", "root", "nodes", "subproblems", "validation_scenarios",
         NULL};
-    cb_sof_known(builder, top, keys);
-    cb_sof_member(builder, top, "name", JSON_STRING, false);
-    const json_t *version = cb_sof_member(builder, top, "version", JSON_OBJECT, true);
-    size_t from = cb_json_down(builder, "version");
+    cb_sof_known(builder, at, top, keys);
+    cb_sof_member(builder, at, top, "name", JSON_STRING, false);
+    const json_t *version = cb_sof_member(builder, at, top, "version", JSON_OBJECT, true);
+    const cb_place *here = CB_MEMBER(at, "version");
     double major, minor;
-    if (version && cb_sof_number(builder, version, "major", &major) &&
-        cb_sof_number(builder, version, "minor", &minor) && (major != 1 || minor != 0))
-        cb_builder_error(builder, "write the file in that version", "this is StochOptFormat %g.%g, and cobre reads 1.0",
-                         major, minor);
-    cb_json_up(builder, from);
+    if (version && cb_sof_number(builder, here, version, "major", &major) &&
+        cb_sof_number(builder, here, version, "minor", &minor) && (major != 1 || minor != 0))
+        cb_error_at(builder, here, "write the file in that version",
+                    "this is StochOptFormat %g.%g, and cobre reads 1.0", major, minor);
 }
 
 /* The sense of the first subproblem that has one. */
@@ -332,14 +286,13 @@ cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options 
     if (name && *name)
         cb_problem_rename(builder, name);
     builder->maximise = maximises(top);
-    cb_problem_at(builder, path, 0, "%s", "");
-    check_version(builder, top);
-    read_root(builder, top);
-    read_nodes(builder, top);
+    const cb_place at = {.file = path};
+    check_version(builder, &at, top);
+    read_root(builder, &at, top);
+    read_nodes(builder, &at, top);
     if (builder->errors == 0 && !builder->no_memory)
-        bound_incoming(builder);
-    cb_problem_at(builder, path, 0, "%s", "");
-    read_scenarios(builder, top);
+        bound_incoming(builder, &at);
+    read_scenarios(builder, &at, top);
     if (options && options->scenarios)
         cb_read_scenarios(builder, options->scenarios, false);
     cb_problem_at(builder, path, 0, "/root"); /* what concerns the whole is reported there */
