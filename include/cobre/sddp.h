@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 typedef struct cobre_sddp_problem cobre_sddp_problem; /* a policy graph of linear programs */
+typedef struct cobre_sddp_builder cobre_sddp_builder; /* a problem that is being built */
 typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where each LP starts from */
 
 /* One error of a case. `place` is what the file calls it: a JSON path, a column of a table. */
@@ -48,12 +49,101 @@ typedef struct {
     const char *scenarios; /* a table of scenarios to simulate, instead of the case's own; NULL: none */
 } cobre_sddp_load_options;
 
-/* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Every rank reads it; the
- * ranks of a node share the opening tree. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to
- * `issue`, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
+/* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Rank 0 reads; the problem is in
+ * memory once per node of the machine. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
+ * rank 0, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
 COBRE_API cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
                                        cobre_sddp_problem **problem);
 COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collective; sets NULL; accepts NULL */
+
+/* Building a problem, instead of reading it. It is done on rank 0 alone, as below; then all ranks call cobre_sddp_finish.
+ *
+ *     cobre_sddp_builder *builder = NULL; cobre_sddp_problem *problem;
+ *     if (cobre_rank(comm) == 0 && !cobre_sddp_builder_new("storage", false, &builder)) {
+ *         size_t water = cobre_sddp_add_state(builder, "water", 10);
+ *         size_t node = cobre_sddp_add_node(builder, "today", 1);
+ *         size_t in = cobre_sddp_add_column(builder, node, "water_in", -INFINITY, INFINITY, 0);
+ *         ...
+ *     }
+ *     cobre_sddp_finish(comm, &builder, NULL, &problem);
+ *
+ * The problem is a policy graph: a root with the initial state, and nodes. Each node is a linear program in its columns.
+ * Every state has at each node an incoming column, which is fixed to what the node before left, and an outgoing column,
+ * whose value goes on. All states come before the first node; else the order is free, as long as things exist before they
+ * are used.
+ *
+ * An add never fails visibly. A mistake (a number out of range, an index of something that does not exist) is kept with the
+ * names involved, the call does nothing more, and an index that it would return is COBRE_SDDP_NONE, which every call
+ * accepts and ignores. cobre_sddp_finish reports all mistakes. A NULL builder is accepted and ignored, too.
+ *
+ * Costs, constants and value bounds are in the problem's own sense. Names are copied and must be unique among their kind
+ * (states; nodes; columns, rows and random variables of one node); NULL makes one up. Bounds may be infinite. */
+#define COBRE_SDDP_NONE SIZE_MAX
+#define COBRE_SDDP_ROOT (SIZE_MAX - 1) /* as the `from` of an edge */
+
+COBRE_API cobre_status cobre_sddp_builder_new(const char *name, bool maximise, cobre_sddp_builder **builder);
+COBRE_API void cobre_sddp_builder_free(cobre_sddp_builder **builder); /* without finish; sets NULL; accepts NULL */
+
+/* Each returns the index of what it added: from 0, in the order added. stage: for reports; 0: the distance from the root. */
+COBRE_API size_t cobre_sddp_add_state(cobre_sddp_builder *builder, const char *name, double initial);
+COBRE_API size_t cobre_sddp_add_node(cobre_sddp_builder *builder, const char *name, size_t stage);
+COBRE_API size_t cobre_sddp_add_column(cobre_sddp_builder *builder, size_t node, const char *name, double lower,
+                                       double upper, double cost);
+COBRE_API size_t cobre_sddp_add_row(cobre_sddp_builder *builder, size_t node, const char *name, double lower,
+                                    double upper);
+COBRE_API void cobre_sddp_add_entry(cobre_sddp_builder *builder, size_t node, size_t row, size_t column,
+                                    double value); /* entries of one place add up */
+COBRE_API void cobre_sddp_add_constant(cobre_sddp_builder *builder, size_t node, double cost); /* of the objective */
+COBRE_API void cobre_sddp_set_state(cobre_sddp_builder *builder, size_t node, size_t state, size_t column_in,
+                                    size_t column_out);
+
+/* Noise. The random variables of a node are seen before its decision and are independent from node to node. They have
+ * finitely many outcomes and enter linearly: what a term is about gets its value as added plus the sum of factor * random
+ * variable over its terms. All random variables of a node come before its first outcome. */
+typedef enum {
+    COBRE_SDDP_NOISE_ROW, /* both finite sides of row `index`: its right-hand side */
+    COBRE_SDDP_NOISE_ROW_LOWER,
+    COBRE_SDDP_NOISE_ROW_UPPER,
+    COBRE_SDDP_NOISE_COLUMN_LOWER, /* of column `index` */
+    COBRE_SDDP_NOISE_COLUMN_UPPER,
+    COBRE_SDDP_NOISE_COST,     /* of column `index` */
+    COBRE_SDDP_NOISE_CONSTANT, /* of the objective; index is not used */
+    COBRE_SDDP_NOISE_ENTRY     /* of row `index`, column `column`, which is not used otherwise */
+} cobre_sddp_noise_target;
+
+COBRE_API size_t cobre_sddp_add_random(cobre_sddp_builder *builder, size_t node, const char *name);
+COBRE_API void cobre_sddp_add_noise(cobre_sddp_builder *builder, size_t node, size_t random, double factor,
+                                    cobre_sddp_noise_target target, size_t index, size_t column);
+
+/* values: one for each random variable of the node. A node without random variables needs no outcome. */
+COBRE_API void cobre_sddp_add_outcome(cobre_sddp_builder *builder, size_t node, double probability,
+                                      const double *values);
+
+/* Instead of a table: `openings` equally likely outcomes, drawn by finish. With independent normal z[j] random variable i
+ * is deviation[i] * sum over j <= i of factor[i][j] * z[j], or, lognormal, the exponential of that. A factor is a square
+ * matrix by rows, of which only the lower triangle is used; nodes can share it. The seed is 0 unless set. */
+COBRE_API size_t cobre_sddp_add_factor(cobre_sddp_builder *builder, size_t order, const double *values);
+COBRE_API void cobre_sddp_set_model(cobre_sddp_builder *builder, size_t node, size_t openings, bool lognormal,
+                                    const double *deviation, size_t factor);
+COBRE_API void cobre_sddp_set_opening_seed(cobre_sddp_builder *builder, uint64_t seed);
+
+/* From a node, or COBRE_SDDP_ROOT, to a node. What the probabilities of a node's edges lack of 1 ends the process. */
+COBRE_API void cobre_sddp_add_edge(cobre_sddp_builder *builder, size_t from, size_t to, double probability,
+                                   double discount);
+
+/* How a node sees its future cost: beta * mean + (1 - beta) * mean of the worst alpha share; and a bound of it. */
+COBRE_API void cobre_sddp_set_risk(cobre_sddp_builder *builder, size_t node, double beta, double alpha);
+COBRE_API void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t node, double bound);
+
+/* A trajectory to simulate (COBRE_SDDP_GIVEN), and its steps. values as of an outcome of the node. */
+COBRE_API size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder);
+COBRE_API void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t node, const double *values);
+
+/* Makes the problem, as cobre_sddp_load does. Collective, blocks. Rank 0's builder counts; other ranks may pass NULL, or a
+ * pointer to NULL. Frees the builder and sets *builder to NULL, on success and on failure. Mistakes are passed to `issue`
+ * of the options on rank 0 and fail with COBRE_INVALID_CASE. The other options but value_bound are not used. */
+COBRE_API cobre_status cobre_sddp_finish(cobre_comm *comm, cobre_sddp_builder **builder,
+                                         const cobre_sddp_load_options *options, cobre_sddp_problem **problem);
 
 /* What a problem consists of. Names belong to the problem. */
 COBRE_API const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem);

@@ -37,18 +37,18 @@ static double edge_discount(const cobre_sddp_problem *problem, size_t from, size
 }
 
 static bool given_path(const cobre_sddp_problem *problem, size_t trajectory, cb_path *path) {
-    const cb_scenario *scenario = &problem->scenario[trajectory];
-    size_t from = CB_ROOT;
+    size_t from = CB_ROOT, steps = cb_scenario_steps(problem, trajectory);
     double discount = 1;
-    struct cb_step *step = realloc(path->step, (scenario->steps + 1) * sizeof *step);
+    struct cb_step *step = realloc(path->step, (steps + 1) * sizeof *step);
     if (!step)
         return false;
     path->step = step;
-    path->room = scenario->steps + 1;
-    path->steps = scenario->steps;
-    for (size_t k = 0; k < scenario->steps; from = scenario->node[k++]) {
-        discount *= edge_discount(problem, from, scenario->node[k]);
-        step[k] = (struct cb_step){.node = scenario->node[k], .outcome = CB_NONE, .discount = discount};
+    path->room = steps + 1;
+    path->steps = steps;
+    for (size_t k = 0; k < steps; from = step[k++].node) {
+        size_t node = cb_scenario_node(problem, trajectory, k);
+        discount *= edge_discount(problem, from, node);
+        step[k] = (struct cb_step){.node = node, .outcome = CB_NONE, .discount = discount};
     }
     return true;
 }
@@ -60,7 +60,7 @@ static cobre_status set_path(simulation *sim, size_t trajectory) {
     if (!done)
         return cb_no_memory("a path", sim->path.steps);
     for (size_t k = 0; k < sim->path.steps; k++)
-        if (sim->sampling == COBRE_SDDP_OUT_OF_SAMPLE && sim->problem->node[sim->path.step[k].node].draw)
+        if (sim->sampling == COBRE_SDDP_OUT_OF_SAMPLE && sim->problem->node[sim->path.step[k].node].model.deviation)
             sim->path.step[k].outcome = CB_NONE;
     return COBRE_OK;
 }
@@ -72,10 +72,10 @@ static const double *noise_of(simulation *sim, size_t trajectory, size_t k) {
     if (step->outcome != CB_NONE)
         return node->outcome + step->outcome * node->randoms;
     if (sim->sampling == COBRE_SDDP_GIVEN)
-        return sim->problem->scenario[trajectory].values[k];
+        return cb_scenario_values(sim->problem, trajectory, k);
     cb_rng rng;
     cb_rng_start(&rng, sim->seed, sim->purpose, sim->a + 1, (uint32_t)trajectory, (uint32_t)k);
-    node->draw(node->model, step->node, &rng, sim->noise);
+    cb_draw(&node->model, node->randoms, &rng, sim->noise);
     return sim->noise;
 }
 

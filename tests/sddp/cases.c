@@ -10,177 +10,178 @@
 #define INF INFINITY
 
 /* Stage t of T in a row after stage t - 1. */
-static void chain(cobre_sddp_problem *p, size_t node) {
-    cb_add_edge(p, NULL, node == 0 ? CB_ROOT : node - 1, node, 1, 1);
+static void chain(cobre_sddp_builder *p, size_t node) {
+    cobre_sddp_add_edge(p, node == 0 ? COBRE_SDDP_ROOT : node - 1, node, 1, 1);
 }
 
-static cobre_sddp_problem *new_problem(const char *name, bool maximise) {
-    cobre_sddp_problem *p = cb_problem_new(name, maximise);
-    cb_problem_at(p, __FILE__, 0, "%s", name);
-    return p;
+static cobre_sddp_builder *new_problem(const char *name, bool maximise) {
+    cobre_sddp_builder *p;
+    return cobre_sddp_builder_new(name, maximise, &p) ? NULL : p;
 }
 
-static cobre_sddp_problem *fast_hydro_thermal(void) {
-    cobre_sddp_problem *p = new_problem("fast_hydro_thermal", true);
-    size_t x = cb_add_state(p, NULL, "x", 0);
+static cobre_sddp_builder *fast_hydro_thermal(void) {
+    cobre_sddp_builder *p = new_problem("fast_hydro_thermal", true);
+    size_t x = cobre_sddp_add_state(p, "x", 0);
     for (size_t t = 0; t < 2; t++) {
-        size_t n = cb_add_node(p, NULL, NULL, t + 1);
-        size_t in = cb_add_column(p, NULL, n, "x_in", -INF, INF, 0), out = cb_add_column(p, NULL, n, "x_out", 0, 8, 0);
-        size_t y = cb_add_column(p, NULL, n, "y", 0, INF, 0), g = cb_add_column(p, NULL, n, "p", 0, INF, -5);
-        size_t demand = cb_add_row(p, NULL, n, "demand", 6, INF), water = cb_add_row(p, NULL, n, "water", -INF, 0);
-        cb_set_state(p, NULL, n, x, in, out);
-        cb_add_entry(p, NULL, n, demand, g, 1);
-        cb_add_entry(p, NULL, n, demand, y, 1);
-        cb_add_entry(p, NULL, n, water, out, 1);
-        cb_add_entry(p, NULL, n, water, in, -1);
-        cb_add_entry(p, NULL, n, water, y, 1);
-        size_t xi = cb_add_random(p, NULL, n, "xi");
-        cb_add_noise(p, NULL, n, (cb_noise){.target = CB_NOISE_ROW, .index = water, .random = xi, .factor = 1});
+        size_t n = cobre_sddp_add_node(p, NULL, t + 1);
+        size_t in = cobre_sddp_add_column(p, n, "x_in", -INF, INF, 0),
+               out = cobre_sddp_add_column(p, n, "x_out", 0, 8, 0);
+        size_t y = cobre_sddp_add_column(p, n, "y", 0, INF, 0), g = cobre_sddp_add_column(p, n, "p", 0, INF, -5);
+        size_t demand = cobre_sddp_add_row(p, n, "demand", 6, INF), water = cobre_sddp_add_row(p, n, "water", -INF, 0);
+        cobre_sddp_set_state(p, n, x, in, out);
+        cobre_sddp_add_entry(p, n, demand, g, 1);
+        cobre_sddp_add_entry(p, n, demand, y, 1);
+        cobre_sddp_add_entry(p, n, water, out, 1);
+        cobre_sddp_add_entry(p, n, water, in, -1);
+        cobre_sddp_add_entry(p, n, water, y, 1);
+        size_t xi = cobre_sddp_add_random(p, n, "xi");
+        cobre_sddp_add_noise(p, n, xi, 1, COBRE_SDDP_NOISE_ROW, water, 0);
         if (t == 0) {
-            cb_add_outcome(p, NULL, n, 1, (double[]){6});
+            cobre_sddp_add_outcome(p, n, 1, (double[]){6});
         } else {
-            cb_add_outcome(p, NULL, n, 0.5, (double[]){2});
-            cb_add_outcome(p, NULL, n, 0.5, (double[]){10});
+            cobre_sddp_add_outcome(p, n, 0.5, (double[]){2});
+            cobre_sddp_add_outcome(p, n, 0.5, (double[]){10});
         }
-        cb_set_value_bound(p, NULL, n, 0);
+        cobre_sddp_set_value_bound(p, n, 0);
         chain(p, n);
     }
     return p;
 }
 
-static cobre_sddp_problem *fast_production_management(void) {
-    cobre_sddp_problem *p = new_problem("fast_production_management", false);
-    size_t x[2] = {cb_add_state(p, NULL, "x1", 0), cb_add_state(p, NULL, "x2", 0)};
+static cobre_sddp_builder *fast_production_management(void) {
+    cobre_sddp_builder *p = new_problem("fast_production_management", false);
+    size_t x[2] = {cobre_sddp_add_state(p, "x1", 0), cobre_sddp_add_state(p, "x2", 0)};
     for (size_t t = 0; t < 3; t++) {
-        size_t n = cb_add_node(p, NULL, NULL, t + 1), total = cb_add_row(p, NULL, n, "sales", -INF, 0);
+        size_t n = cobre_sddp_add_node(p, NULL, t + 1), total = cobre_sddp_add_row(p, n, "sales", -INF, 0);
         for (size_t i = 0; i < 2; i++) {
-            size_t in = cb_add_column(p, NULL, n, NULL, -INF, INF, 0);
-            size_t out = cb_add_column(p, NULL, n, NULL, 0, INF, i ? 0.7 : 0.2);
-            size_t s = cb_add_column(p, NULL, n, NULL, 0, INF, i ? -2.54 : -2.33),
-                   stock = cb_add_row(p, NULL, n, NULL, -INF, 0);
-            cb_set_state(p, NULL, n, x[i], in, out);
-            cb_add_entry(p, NULL, n, stock, s, 1);
-            cb_add_entry(p, NULL, n, stock, in, -1);
-            cb_add_entry(p, NULL, n, total, s, 1);
+            size_t in = cobre_sddp_add_column(p, n, NULL, -INF, INF, 0);
+            size_t out = cobre_sddp_add_column(p, n, NULL, 0, INF, i ? 0.7 : 0.2);
+            size_t s = cobre_sddp_add_column(p, n, NULL, 0, INF, i ? -2.54 : -2.33),
+                   stock = cobre_sddp_add_row(p, n, NULL, -INF, 0);
+            cobre_sddp_set_state(p, n, x[i], in, out);
+            cobre_sddp_add_entry(p, n, stock, s, 1);
+            cobre_sddp_add_entry(p, n, stock, in, -1);
+            cobre_sddp_add_entry(p, n, total, s, 1);
         }
-        size_t d = cb_add_random(p, NULL, n, "d");
-        cb_add_noise(p, NULL, n, (cb_noise){.target = CB_NOISE_ROW_UPPER, .index = total, .random = d, .factor = 1});
+        size_t d = cobre_sddp_add_random(p, n, "d");
+        cobre_sddp_add_noise(p, n, d, 1, COBRE_SDDP_NOISE_ROW_UPPER, total, 0);
         if (t == 0) {
-            cb_add_outcome(p, NULL, n, 1, (double[]){0});
+            cobre_sddp_add_outcome(p, n, 1, (double[]){0});
         } else {
-            cb_add_outcome(p, NULL, n, 0.5, (double[]){2});
-            cb_add_outcome(p, NULL, n, 0.5, (double[]){10});
+            cobre_sddp_add_outcome(p, n, 0.5, (double[]){2});
+            cobre_sddp_add_outcome(p, n, 0.5, (double[]){10});
         }
         chain(p, n);
     }
     return p;
 }
 
-static cobre_sddp_problem *fast_quickstart(void) {
-    cobre_sddp_problem *p = new_problem("fast_quickstart", false);
-    size_t x = cb_add_state(p, NULL, "x", 0);
+static cobre_sddp_builder *fast_quickstart(void) {
+    cobre_sddp_builder *p = new_problem("fast_quickstart", false);
+    size_t x = cobre_sddp_add_state(p, "x", 0);
     for (size_t t = 0; t < 2; t++) {
-        size_t n = cb_add_node(p, NULL, NULL, t + 1);
-        size_t in = cb_add_column(p, NULL, n, "x_in", -INF, INF, 0),
-               out = cb_add_column(p, NULL, n, "x_out", 0, INF, t ? 0 : 1);
-        cb_set_state(p, NULL, n, x, in, out);
-        cb_set_value_bound(p, NULL, n, -5);
+        size_t n = cobre_sddp_add_node(p, NULL, t + 1);
+        size_t in = cobre_sddp_add_column(p, n, "x_in", -INF, INF, 0),
+               out = cobre_sddp_add_column(p, n, "x_out", 0, INF, t ? 0 : 1);
+        cobre_sddp_set_state(p, n, x, in, out);
+        cobre_sddp_set_value_bound(p, n, -5);
         chain(p, n);
         if (t == 0)
             continue;
-        size_t s = cb_add_column(p, NULL, n, "s", 0, 0, -2), row = cb_add_row(p, NULL, n, "stock", -INF, 0);
-        cb_add_entry(p, NULL, n, row, s, 1);
-        cb_add_entry(p, NULL, n, row, in, -1);
-        size_t xi = cb_add_random(p, NULL, n, "xi");
-        cb_add_noise(p, NULL, n, (cb_noise){.target = CB_NOISE_COLUMN_UPPER, .index = s, .random = xi, .factor = 1});
-        cb_add_outcome(p, NULL, n, 0.5, (double[]){2});
-        cb_add_outcome(p, NULL, n, 0.5, (double[]){3});
+        size_t s = cobre_sddp_add_column(p, n, "s", 0, 0, -2), row = cobre_sddp_add_row(p, n, "stock", -INF, 0);
+        cobre_sddp_add_entry(p, n, row, s, 1);
+        cobre_sddp_add_entry(p, n, row, in, -1);
+        size_t xi = cobre_sddp_add_random(p, n, "xi");
+        cobre_sddp_add_noise(p, n, xi, 1, COBRE_SDDP_NOISE_COLUMN_UPPER, s, 0);
+        cobre_sddp_add_outcome(p, n, 0.5, (double[]){2});
+        cobre_sddp_add_outcome(p, n, 0.5, (double[]){3});
     }
     return p;
 }
 
-static void farm_year(cobre_sddp_problem *p, size_t n, size_t k, size_t weather, size_t acres, const size_t *bales) {
+static void farm_year(cobre_sddp_builder *p, size_t n, size_t k, size_t weather, size_t acres, const size_t *bales) {
     static const double yield[3][3] = {{30, 75, 37.5}, {15, 37.5, 18.25}, {7.5, 18.75, 9.325}};
     static const double days[3] = {60, 60, 245}, buy_cost[3] = {5, 6, 7}, price[3] = {4.5, 5.5, 6.5},
                         need[3] = {210, 210, 858}, eat_cost[3][3] = {{0, 1, 2}, {0, 0, 1}, {0, 0, 0}};
-    size_t acres_in = cb_add_column(p, NULL, n, "acres_in", -INF, INF, 50),
-           acres_out = cb_add_column(p, NULL, n, "acres", 0, 60, 0);
-    size_t land = cb_add_row(p, NULL, n, "land", -INF, 0), fed = cb_add_row(p, NULL, n, "fed", need[k], INF);
-    size_t store = cb_add_row(p, NULL, n, "store", -INF, 3000), sold = cb_add_row(p, NULL, n, "sold", -INF, 3000);
-    cb_set_state(p, NULL, n, acres, acres_in, acres_out);
-    cb_add_entry(p, NULL, n, land, acres_out, 1);
-    cb_add_entry(p, NULL, n, land, acres_in, -1);
+    size_t acres_in = cobre_sddp_add_column(p, n, "acres_in", -INF, INF, 50),
+           acres_out = cobre_sddp_add_column(p, n, "acres", 0, 60, 0);
+    size_t land = cobre_sddp_add_row(p, n, "land", -INF, 0), fed = cobre_sddp_add_row(p, n, "fed", need[k], INF);
+    size_t store = cobre_sddp_add_row(p, n, "store", -INF, 3000), sold = cobre_sddp_add_row(p, n, "sold", -INF, 3000);
+    cobre_sddp_set_state(p, n, acres, acres_in, acres_out);
+    cobre_sddp_add_entry(p, n, land, acres_out, 1);
+    cobre_sddp_add_entry(p, n, land, acres_in, -1);
     for (size_t c = 0; c < 3; c++) {
-        size_t in = cb_add_column(p, NULL, n, NULL, -INF, INF, 0.05 * days[k]),
-               out = cb_add_column(p, NULL, n, NULL, 0, INF, 0);
-        size_t buy = cb_add_column(p, NULL, n, NULL, 0, INF, buy_cost[c]),
-               sell = cb_add_column(p, NULL, n, NULL, 0, INF, -price[c]);
-        size_t eat = cb_add_column(p, NULL, n, NULL, 0, INF, eat_cost[c][k]),
-               more = cb_add_column(p, NULL, n, NULL, 0, INF, 1000);
-        size_t less = cb_add_column(p, NULL, n, NULL, 0, INF, 1000), has = cb_add_row(p, NULL, n, NULL, -INF, 0);
-        size_t balance = cb_add_row(p, NULL, n, NULL, 0, 0);
+        size_t in = cobre_sddp_add_column(p, n, NULL, -INF, INF, 0.05 * days[k]),
+               out = cobre_sddp_add_column(p, n, NULL, 0, INF, 0);
+        size_t buy = cobre_sddp_add_column(p, n, NULL, 0, INF, buy_cost[c]),
+               sell = cobre_sddp_add_column(p, n, NULL, 0, INF, -price[c]);
+        size_t eat = cobre_sddp_add_column(p, n, NULL, 0, INF, eat_cost[c][k]),
+               more = cobre_sddp_add_column(p, n, NULL, 0, INF, 1000);
+        size_t less = cobre_sddp_add_column(p, n, NULL, 0, INF, 1000), has = cobre_sddp_add_row(p, n, NULL, -INF, 0);
+        size_t balance = cobre_sddp_add_row(p, n, NULL, 0, 0);
         const size_t column[] = {out, in, buy, eat, sell, more, less};
         const double sign[] = {1, -1, -1, 1, 1, -1, 1};
         for (size_t i = 0; i < 7; i++)
-            cb_add_entry(p, NULL, n, balance, column[i], sign[i]);
+            cobre_sddp_add_entry(p, n, balance, column[i], sign[i]);
         if (c == k)
-            cb_add_entry(p, NULL, n, balance, acres_in, -yield[k][weather]);
-        cb_set_state(p, NULL, n, bales[c], in, out);
-        cb_add_entry(p, NULL, n, fed, eat, 1);
-        cb_add_entry(p, NULL, n, store, out, 1);
-        cb_add_entry(p, NULL, n, sold, sell, 1);
-        cb_add_entry(p, NULL, n, has, sell, 1);
-        cb_add_entry(p, NULL, n, has, in, -1);
+            cobre_sddp_add_entry(p, n, balance, acres_in, -yield[k][weather]);
+        cobre_sddp_set_state(p, n, bales[c], in, out);
+        cobre_sddp_add_entry(p, n, fed, eat, 1);
+        cobre_sddp_add_entry(p, n, store, out, 1);
+        cobre_sddp_add_entry(p, n, sold, sell, 1);
+        cobre_sddp_add_entry(p, n, has, sell, 1);
+        cobre_sddp_add_entry(p, n, has, in, -1);
     }
 }
 
-static cobre_sddp_problem *mccardle_farm(void) {
+static cobre_sddp_builder *mccardle_farm(void) {
     static const double weather[3] = {.14, .69, .17};
-    cobre_sddp_problem *p = new_problem("mccardle_farm", false);
-    size_t acres = cb_add_state(p, NULL, "acres", 60), bales[3];
+    cobre_sddp_builder *p = new_problem("mccardle_farm", false);
+    size_t acres = cobre_sddp_add_state(p, "acres", 60), bales[3];
     for (size_t c = 0; c < 3; c++)
-        bales[c] = cb_add_state(p, NULL, NULL, 0);
-    size_t first = cb_add_node(p, NULL, "start", 1), in = cb_add_column(p, NULL, first, "acres_in", -INF, INF, 0);
-    size_t out = cb_add_column(p, NULL, first, "acres", 0, 60, 0), land = cb_add_row(p, NULL, first, "land", -INF, 0);
-    cb_set_state(p, NULL, first, acres, in, out);
-    cb_add_entry(p, NULL, first, land, out, 1);
-    cb_add_entry(p, NULL, first, land, in, -1);
+        bales[c] = cobre_sddp_add_state(p, NULL, 0);
+    size_t first = cobre_sddp_add_node(p, "start", 1), in = cobre_sddp_add_column(p, first, "acres_in", -INF, INF, 0);
+    size_t out = cobre_sddp_add_column(p, first, "acres", 0, 60, 0),
+           land = cobre_sddp_add_row(p, first, "land", -INF, 0);
+    cobre_sddp_set_state(p, first, acres, in, out);
+    cobre_sddp_add_entry(p, first, land, out, 1);
+    cobre_sddp_add_entry(p, first, land, in, -1);
     for (size_t c = 0; c < 3; c++) {
-        size_t from = cb_add_column(p, NULL, first, NULL, -INF, INF, 0),
-               to = cb_add_column(p, NULL, first, NULL, 0, INF, 0);
-        size_t same = cb_add_row(p, NULL, first, NULL, 0, 0);
-        cb_set_state(p, NULL, first, bales[c], from, to);
-        cb_add_entry(p, NULL, first, same, to, 1);
-        cb_add_entry(p, NULL, first, same, from, -1);
+        size_t from = cobre_sddp_add_column(p, first, NULL, -INF, INF, 0),
+               to = cobre_sddp_add_column(p, first, NULL, 0, INF, 0);
+        size_t same = cobre_sddp_add_row(p, first, NULL, 0, 0);
+        cobre_sddp_set_state(p, first, bales[c], from, to);
+        cobre_sddp_add_entry(p, first, same, to, 1);
+        cobre_sddp_add_entry(p, first, same, from, -1);
     }
-    cb_add_edge(p, NULL, CB_ROOT, first, 1, 1);
+    cobre_sddp_add_edge(p, COBRE_SDDP_ROOT, first, 1, 1);
     for (size_t k = 0; k < 3; k++)
         for (size_t w = 0; w < 3; w++)
-            farm_year(p, cb_add_node(p, NULL, NULL, k + 2), k, w, acres, bales);
+            farm_year(p, cobre_sddp_add_node(p, NULL, k + 2), k, w, acres, bales);
     for (size_t k = 0; k < 3; k++)
         for (size_t w = 0; w < 3; w++)
             for (size_t before = 0; before < (k ? 3u : 1u); before++)
-                cb_add_edge(p, NULL, k ? 1 + 3 * (k - 1) + before : first, 1 + 3 * k + w, weather[w], 1);
+                cobre_sddp_add_edge(p, k ? 1 + 3 * (k - 1) + before : first, 1 + 3 * k + w, weather[w], 1);
     for (size_t n = 0; n < p->nodes; n++)
-        cb_set_value_bound(p, NULL, n, 0);
+        cobre_sddp_set_value_bound(p, n, 0);
     return p;
 }
 
 /* The case under test, which is gone afterwards. Its errors are told when the problem is finished. */
-static cobre_sddp_problem *read_tables(void) {
-    cobre_sddp_problem *p = cb_read_hydrothermal(kit_folder, &(cobre_sddp_load_options){.issue = NULL});
+static cobre_sddp_builder *read_tables(void) {
+    cobre_sddp_builder *p = cb_read_hydrothermal(kit_folder, &(cobre_sddp_load_options){.issue = NULL});
     kit_remove_folder();
     return p;
 }
 
 /* 300 MWmonth of load, and 190, 250, 250 or 310 of water: the gas plant makes up the rest, at 50. */
-static cobre_sddp_problem *toy(void) {
+static cobre_sddp_builder *toy(void) {
     kit_make_folder();
     kit_copy("toy");
     return read_tables();
 }
 
-static cobre_sddp_problem *hydro_thermal_tables(void) {
+static cobre_sddp_builder *hydro_thermal_tables(void) {
     kit_make_folder();
     kit_copy("toy");
     kit_remove("deficits.csv");
@@ -192,13 +193,13 @@ static cobre_sddp_problem *hydro_thermal_tables(void) {
     return read_tables();
 }
 
-static cobre_sddp_problem *reservoir_infinite(void) {
+static cobre_sddp_builder *reservoir_infinite(void) {
     kit_make_folder();
     kit_copy("reservoir");
     return read_tables();
 }
 
-static cobre_sddp_problem *reservoir(size_t stages) {
+static cobre_sddp_builder *reservoir(size_t stages) {
     char horizon[32];
     snprintf(horizon, sizeof horizon, "\"stages\": %zu", stages);
     kit_make_folder();
@@ -208,23 +209,23 @@ static cobre_sddp_problem *reservoir(size_t stages) {
     return read_tables();
 }
 
-static cobre_sddp_problem *reservoir_1(void) {
+static cobre_sddp_builder *reservoir_1(void) {
     return reservoir(1);
 }
 
-static cobre_sddp_problem *reservoir_2(void) {
+static cobre_sddp_builder *reservoir_2(void) {
     return reservoir(2);
 }
 
-static cobre_sddp_problem *reservoir_4(void) {
+static cobre_sddp_builder *reservoir_4(void) {
     return reservoir(4);
 }
 
-static cobre_sddp_problem *reservoir_20(void) {
+static cobre_sddp_builder *reservoir_20(void) {
     return reservoir(20);
 }
 
-static cobre_sddp_problem *cvar_1d(double level) {
+static cobre_sddp_builder *cvar_1d(double level) {
     char json[256];
     snprintf(json, sizeof json,
              "{\"units\": \"energy\", \"time_unit\": \"month\", \"stages\": 4, \"subsystems\": [\"main\"],\n"
@@ -244,32 +245,32 @@ static cobre_sddp_problem *cvar_1d(double level) {
     return read_tables();
 }
 
-static cobre_sddp_problem *cvar_10(void) {
+static cobre_sddp_builder *cvar_10(void) {
     return cvar_1d(.1);
 }
 
-static cobre_sddp_problem *cvar_50(void) {
+static cobre_sddp_builder *cvar_50(void) {
     return cvar_1d(.5);
 }
 
-static cobre_sddp_problem *cvar_90(void) {
+static cobre_sddp_builder *cvar_90(void) {
     return cvar_1d(.9);
 }
 
-static cobre_sddp_problem *cvar_neutral(void) {
+static cobre_sddp_builder *cvar_neutral(void) {
     return cvar_1d(1);
 }
 
 /* The Brazilian four-subsystem problem */
 
-static cobre_sddp_problem *brazil_T3(void) {
+static cobre_sddp_builder *brazil_T3(void) {
     kit_make_folder();
     kit_copy("brazil3");
     return read_tables();
 }
 
 /* Deficits weigh `weight`, thermals the rest. cost_scale multiplies both, so that the deficits' costs take it out again. */
-static cobre_sddp_problem *brazil_60_weighted(double weight) {
+static cobre_sddp_builder *brazil_60_weighted(double weight) {
     static const struct {
         const char *subsystem;
         double cost;
@@ -301,91 +302,99 @@ static cobre_sddp_problem *brazil_60_weighted(double weight) {
     X(brazil_60_75, 0.75)                                                                                              \
     X(brazil_60_875, 0.875)
 #define WEIGHTED(name, weight)                                                                                         \
-    static cobre_sddp_problem *name(void) {                                                                            \
+    static cobre_sddp_builder *name(void) {                                                                            \
         return brazil_60_weighted(weight);                                                                             \
     }
 BRAZIL_60(WEIGHTED)
 
 /* Not published: every kind of noise at once, checked against its extensive form. Water evaporates at random (an entry of
  * the incoming state), a turbine's efficiency and a fuel's cost are random, so are demand, a limit and a fee. */
-static cobre_sddp_problem *all_noise(void) {
-    cobre_sddp_problem *p = new_problem("all_noise", false);
-    size_t x = cb_add_state(p, NULL, "x", 10);
+static cobre_sddp_builder *all_noise(void) {
+    cobre_sddp_builder *p = new_problem("all_noise", false);
+    size_t x = cobre_sddp_add_state(p, "x", 10);
     for (size_t t = 0; t < 4; t++) {
-        size_t n = cb_add_node(p, NULL, NULL, t + 1);
-        size_t in = cb_add_column(p, NULL, n, "x_in", -INF, INF, 0), out = cb_add_column(p, NULL, n, "x_out", 0, 12, 0);
-        size_t h = cb_add_column(p, NULL, n, "h", 0, 6, 0), s = cb_add_column(p, NULL, n, "s", 0, INF, 0);
-        size_t g = cb_add_column(p, NULL, n, "g", 0, INF, 2), water = cb_add_row(p, NULL, n, "water", 3, 3);
-        size_t demand = cb_add_row(p, NULL, n, "demand", 5, INF), w[6];
-        cb_set_state(p, NULL, n, x, in, out);
-        cb_add_entry(p, NULL, n, water, out, 1);
-        cb_add_entry(p, NULL, n, water, in, -1);
-        cb_add_entry(p, NULL, n, water, h, 1);
-        cb_add_entry(p, NULL, n, water, s, 1);
-        cb_add_entry(p, NULL, n, demand, h, 1);
-        cb_add_entry(p, NULL, n, demand, g, 1);
-        cb_add_entry(p, NULL, n, demand, in, 0.01);
+        size_t n = cobre_sddp_add_node(p, NULL, t + 1);
+        size_t in = cobre_sddp_add_column(p, n, "x_in", -INF, INF, 0),
+               out = cobre_sddp_add_column(p, n, "x_out", 0, 12, 0);
+        size_t h = cobre_sddp_add_column(p, n, "h", 0, 6, 0), s = cobre_sddp_add_column(p, n, "s", 0, INF, 0);
+        size_t g = cobre_sddp_add_column(p, n, "g", 0, INF, 2), water = cobre_sddp_add_row(p, n, "water", 3, 3);
+        size_t demand = cobre_sddp_add_row(p, n, "demand", 5, INF), w[6];
+        cobre_sddp_set_state(p, n, x, in, out);
+        cobre_sddp_add_entry(p, n, water, out, 1);
+        cobre_sddp_add_entry(p, n, water, in, -1);
+        cobre_sddp_add_entry(p, n, water, h, 1);
+        cobre_sddp_add_entry(p, n, water, s, 1);
+        cobre_sddp_add_entry(p, n, demand, h, 1);
+        cobre_sddp_add_entry(p, n, demand, g, 1);
+        cobre_sddp_add_entry(p, n, demand, in, 0.01);
         for (size_t i = 0; i < 6; i++)
-            w[i] = cb_add_random(p, NULL, n, NULL);
-        const cb_noise noise[] = {
-            {CB_NOISE_ENTRY, water, in, w[0], 1},       {CB_NOISE_ENTRY, demand, h, w[1], 1},
-            {CB_NOISE_ENTRY, demand, in, w[0], -0.01},  {CB_NOISE_COST, g, 0, w[2], 1},
-            {CB_NOISE_ROW_LOWER, demand, 0, w[3], 1},   {CB_NOISE_ROW, water, 0, w[3], 0.5},
-            {CB_NOISE_COLUMN_UPPER, h, 0, w[4], 1},     {CB_NOISE_CONSTANT, 0, 0, w[5], 1},
-            {CB_NOISE_COLUMN_UPPER, out, 0, w[4], 0.5}, {CB_NOISE_COLUMN_LOWER, out, 0, w[4], 0.2}};
+            w[i] = cobre_sddp_add_random(p, n, NULL);
+        const struct {
+            cobre_sddp_noise_target target;
+            size_t index, column, random;
+            double factor;
+        } noise[] = {
+            {COBRE_SDDP_NOISE_ENTRY, water, in, w[0], 1},       {COBRE_SDDP_NOISE_ENTRY, demand, h, w[1], 1},
+            {COBRE_SDDP_NOISE_ENTRY, demand, in, w[0], -0.01},  {COBRE_SDDP_NOISE_COST, g, 0, w[2], 1},
+            {COBRE_SDDP_NOISE_ROW_LOWER, demand, 0, w[3], 1},   {COBRE_SDDP_NOISE_ROW, water, 0, w[3], 0.5},
+            {COBRE_SDDP_NOISE_COLUMN_UPPER, h, 0, w[4], 1},     {COBRE_SDDP_NOISE_CONSTANT, 0, 0, w[5], 1},
+            {COBRE_SDDP_NOISE_COLUMN_UPPER, out, 0, w[4], 0.5}, {COBRE_SDDP_NOISE_COLUMN_LOWER, out, 0, w[4], 0.2}};
         for (size_t i = 0; i < sizeof noise / sizeof *noise; i++)
-            cb_add_noise(p, NULL, n, noise[i]);
-        cb_add_outcome(p, NULL, n, 0.5, (double[]){0.1, 0.2, 0, 0, 1, 0.3});
-        cb_add_outcome(p, NULL, n, 0.3, (double[]){0.3, -0.1, 1.5, 1, 0, 0});
-        cb_add_outcome(p, NULL, n, 0.2, (double[]){0, 0, 3, 2, 2, 1});
-        cb_add_edge(p, NULL, n == 0 ? CB_ROOT : n - 1, n, 1, n == 0 ? 1 : 0.95);
+            cobre_sddp_add_noise(p, n, noise[i].random, noise[i].factor, noise[i].target, noise[i].index,
+                                 noise[i].column);
+        cobre_sddp_add_outcome(p, n, 0.5, (double[]){0.1, 0.2, 0, 0, 1, 0.3});
+        cobre_sddp_add_outcome(p, n, 0.3, (double[]){0.3, -0.1, 1.5, 1, 0, 0});
+        cobre_sddp_add_outcome(p, n, 0.2, (double[]){0, 0, 3, 2, 2, 1});
+        cobre_sddp_add_edge(p, n == 0 ? COBRE_SDDP_ROOT : n - 1, n, 1, n == 0 ? 1 : 0.95);
     }
     return p;
 }
 
-static cobre_sddp_problem *stock(void) {
-    cobre_sddp_problem *p = new_problem("stock", false);
-    size_t x = cb_add_state(p, NULL, "x", 0.5);
+static cobre_sddp_builder *stock(void) {
+    cobre_sddp_builder *p = new_problem("stock", false);
+    size_t x = cobre_sddp_add_state(p, "x", 0.5);
     for (size_t t = 1; t <= 5; t++) {
-        size_t n = cb_add_node(p, NULL, NULL, t);
-        size_t in = cb_add_column(p, NULL, n, "x_in", -INF, INF, 0), out = cb_add_column(p, NULL, n, "x_out", 0, 1, 0);
-        size_t u = cb_add_column(p, NULL, n, "u", 0, 0.5, sin(3.0 * (double)t) - 1),
-               row = cb_add_row(p, NULL, n, "balance", 0, 0);
-        cb_set_state(p, NULL, n, x, in, out);
-        cb_add_entry(p, NULL, n, row, out, 1);
-        cb_add_entry(p, NULL, n, row, in, -1);
-        cb_add_entry(p, NULL, n, row, u, 1);
-        size_t xi = cb_add_random(p, NULL, n, "xi");
-        cb_add_noise(p, NULL, n, (cb_noise){.target = CB_NOISE_ROW, .index = row, .random = xi, .factor = 1});
+        size_t n = cobre_sddp_add_node(p, NULL, t);
+        size_t in = cobre_sddp_add_column(p, n, "x_in", -INF, INF, 0),
+               out = cobre_sddp_add_column(p, n, "x_out", 0, 1, 0);
+        size_t u = cobre_sddp_add_column(p, n, "u", 0, 0.5, sin(3.0 * (double)t) - 1),
+               row = cobre_sddp_add_row(p, n, "balance", 0, 0);
+        cobre_sddp_set_state(p, n, x, in, out);
+        cobre_sddp_add_entry(p, n, row, out, 1);
+        cobre_sddp_add_entry(p, n, row, in, -1);
+        cobre_sddp_add_entry(p, n, row, u, 1);
+        size_t xi = cobre_sddp_add_random(p, n, "xi");
+        cobre_sddp_add_noise(p, n, xi, 1, COBRE_SDDP_NOISE_ROW, row, 0);
         for (int k = 0; k < 10; k++)
-            cb_add_outcome(p, NULL, n, 0.1, (double[]){k / 30.0});
+            cobre_sddp_add_outcome(p, n, 0.1, (double[]){k / 30.0});
         chain(p, n);
     }
     return p;
 }
 
-static cobre_sddp_problem *multistock(void) {
-    cobre_sddp_problem *p = new_problem("multistock", false);
+static cobre_sddp_builder *multistock(void) {
+    cobre_sddp_builder *p = new_problem("multistock", false);
     size_t x[3];
     for (size_t i = 0; i < 3; i++)
-        x[i] = cb_add_state(p, NULL, NULL, 0.5);
+        x[i] = cobre_sddp_add_state(p, NULL, 0.5);
     for (size_t t = 1; t <= 5; t++) {
-        size_t n = cb_add_node(p, NULL, NULL, t), total = cb_add_row(p, NULL, n, "total", -INF, 1.5);
+        size_t n = cobre_sddp_add_node(p, NULL, t), total = cobre_sddp_add_row(p, n, "total", -INF, 1.5);
         for (size_t i = 0; i < 3; i++) {
-            size_t in = cb_add_column(p, NULL, n, NULL, -INF, INF, 0), out = cb_add_column(p, NULL, n, NULL, 0, 1, 0);
-            size_t u = cb_add_column(p, NULL, n, NULL, 0, 0.5, sin(3.0 * (double)t) - 1),
-                   row = cb_add_row(p, NULL, n, NULL, 0, 0);
-            cb_set_state(p, NULL, n, x[i], in, out);
-            cb_add_entry(p, NULL, n, row, out, 1);
-            cb_add_entry(p, NULL, n, row, in, -1);
-            cb_add_entry(p, NULL, n, row, u, -1);
-            cb_add_entry(p, NULL, n, total, u, 1);
-            size_t xi = cb_add_random(p, NULL, n, NULL);
-            cb_add_noise(p, NULL, n, (cb_noise){.target = CB_NOISE_ROW, .index = row, .random = xi, .factor = -1});
+            size_t in = cobre_sddp_add_column(p, n, NULL, -INF, INF, 0),
+                   out = cobre_sddp_add_column(p, n, NULL, 0, 1, 0);
+            size_t u = cobre_sddp_add_column(p, n, NULL, 0, 0.5, sin(3.0 * (double)t) - 1),
+                   row = cobre_sddp_add_row(p, n, NULL, 0, 0);
+            cobre_sddp_set_state(p, n, x[i], in, out);
+            cobre_sddp_add_entry(p, n, row, out, 1);
+            cobre_sddp_add_entry(p, n, row, in, -1);
+            cobre_sddp_add_entry(p, n, row, u, -1);
+            cobre_sddp_add_entry(p, n, total, u, 1);
+            size_t xi = cobre_sddp_add_random(p, n, NULL);
+            cobre_sddp_add_noise(p, n, xi, -1, COBRE_SDDP_NOISE_ROW, row, 0);
         }
         for (int k = 0; k < 27; k++)
-            cb_add_outcome(p, NULL, n, 1.0 / 27, (double[]){k % 3 * 0.15, k / 3 % 3 * 0.15, k / 9 * 0.15});
-        cb_set_value_bound(p, NULL, n, -5);
+            cobre_sddp_add_outcome(p, n, 1.0 / 27, (double[]){k % 3 * 0.15, k / 3 % 3 * 0.15, k / 9 * 0.15});
+        cobre_sddp_set_value_bound(p, n, -5);
         chain(p, n);
     }
     return p;

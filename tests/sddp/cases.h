@@ -2,7 +2,7 @@
 #ifndef COBRE_TEST_SDDP_CASES_H
 #define COBRE_TEST_SDDP_CASES_H
 
-#include "sddp/problem/problem.h"
+#include "sddp/problem/builder.h"
 
 typedef enum {
     QUICK, /* goes everywhere */
@@ -13,7 +13,7 @@ typedef enum {
 
 typedef struct {
     const char *name;
-    cobre_sddp_problem *(*build)(void); /* not finished */
+    cobre_sddp_builder *(*build)(void); /* NULL: no memory */
     double value;                       /* published, or recomputed as one big LP */
     double tolerance;                   /* absolute */
     double below;                       /* how far the bound may stay below after `iterations`; 0: tolerance */

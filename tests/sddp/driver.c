@@ -63,8 +63,8 @@ static cobre_status load(cobre_comm *comm, const char *name, const char *solver,
                                &(cobre_sddp_load_options){
                                    .struct_size = sizeof(cobre_sddp_load_options), .issue = on_issue, .solver = solver},
                                problem);
-    *problem = reference->build();
-    return cb_problem_finish(comm, *problem, solver);
+    cobre_sddp_builder *builder = cobre_rank(comm) == 0 ? reference->build() : NULL;
+    return cobre_sddp_finish(comm, &builder, NULL, problem);
 }
 
 static int simulate(teller *printer, cobre_sddp_policy *policy, size_t trajectories, bool given) {

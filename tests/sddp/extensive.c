@@ -11,7 +11,10 @@ typedef struct {
     const cobre_sddp_problem *problem;
     size_t columns, rows, entries, column_room[3], row_room[2], entry_room;
     double *lower, *upper, *cost, *row_lower, *row_upper;
-    cb_entry *entry;
+    struct entry {
+        int row, column;
+        double value;
+    } * entry;
     size_t left; /* steps that may follow */
     bool no_memory;
 } tree;
@@ -37,7 +40,7 @@ static int add_row(tree *t, double lower, double upper) {
 static void add_entry(tree *t, int row, int column, double value) {
     if (!CB_GROW(t, t->entry, t->entries, t->entry_room))
         abort();
-    t->entry[t->entries++] = (cb_entry){row, column, value};
+    t->entry[t->entries++] = (struct entry){row, column, value};
 }
 
 /* The noise of one outcome, applied to a copy at (row, column) with its cost row `value`. */
@@ -47,20 +50,20 @@ static void apply_noise(tree *t, const cb_node *node, const double *w, int row, 
         double change = noise->factor * w[noise->random];
         int r = row + (int)noise->index, c = column + (int)noise->index;
         switch (noise->target) {
-        case CB_NOISE_ROW:
+        case COBRE_SDDP_NOISE_ROW:
             t->row_lower[r] += change;
             t->row_upper[r] += change;
             break;
-        case CB_NOISE_ROW_LOWER: t->row_lower[r] += change; break;
-        case CB_NOISE_ROW_UPPER: t->row_upper[r] += change; break;
-        case CB_NOISE_COLUMN_LOWER: t->lower[c] += change; break;
-        case CB_NOISE_COLUMN_UPPER: t->upper[c] += change; break;
-        case CB_NOISE_COST: add_entry(t, value, c, -change); break;
-        case CB_NOISE_CONSTANT:
+        case COBRE_SDDP_NOISE_ROW_LOWER: t->row_lower[r] += change; break;
+        case COBRE_SDDP_NOISE_ROW_UPPER: t->row_upper[r] += change; break;
+        case COBRE_SDDP_NOISE_COLUMN_LOWER: t->lower[c] += change; break;
+        case COBRE_SDDP_NOISE_COLUMN_UPPER: t->upper[c] += change; break;
+        case COBRE_SDDP_NOISE_COST: add_entry(t, value, c, -change); break;
+        case COBRE_SDDP_NOISE_CONSTANT:
             t->row_lower[value] += change;
             t->row_upper[value] += change;
             break;
-        case CB_NOISE_ENTRY: add_entry(t, r, column + (int)noise->column, change); break;
+        case COBRE_SDDP_NOISE_ENTRY: add_entry(t, r, column + (int)noise->column, change); break;
         }
     }
 }
@@ -108,8 +111,9 @@ static int grow_tree(tree *t, size_t index, size_t outcome, const cb_node *from,
         add_column(t, node->column[j].lower, node->column[j].upper, 0);
     for (size_t i = 0; i < node->rows; i++)
         add_row(t, node->row[i].lower, node->row[i].upper);
-    for (size_t e = 0; e < node->entries; e++)
-        add_entry(t, row + node->entry[e].row, column + node->entry[e].column, node->entry[e].value);
+    for (int j = 0; j < (int)node->columns; j++)
+        for (int e = node->start[j]; e < node->start[j + 1]; e++)
+            add_entry(t, row + node->index[e], column + j, node->value[e]);
     int z = add_column(t, -INFINITY, INFINITY, 0), value = add_row(t, node->constant, node->constant);
     add_entry(t, value, z, 1);
     for (size_t j = 0; j < node->columns; j++)
@@ -130,7 +134,7 @@ static int grow_tree(tree *t, size_t index, size_t outcome, const cb_node *from,
 }
 
 static int by_place(const void *a, const void *b) {
-    const cb_entry *x = a, *y = b;
+    const struct entry *x = a, *y = b;
     return x->column != y->column ? (x->column < y->column ? -1 : 1) : (x->row > y->row) - (x->row < y->row);
 }
 

@@ -116,7 +116,7 @@ void kit_edit(const char *file, const char *old, const char *new) {
     free(text);
 }
 
-static void on_issue(void *arg, const cobre_sddp_issue *issue) {
+void kit_take(void *arg, const cobre_sddp_issue *issue) {
     kit_result *result = arg;
     if (result->count == MOST_ISSUES)
         return;
@@ -130,19 +130,20 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
 }
 
 void kit_read(kit_result *result) {
-    cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = on_issue, .issue_arg = result};
-    result->count = 0;
+    cobre_sddp_load_options options = {.struct_size = sizeof options};
     char path[512];
     in_folder(sof_file, path);
     result->problem = *sof_file ? cb_read_sof(path, &options) : cb_read_hydrothermal(kit_folder, &options);
     CHECK(result->problem);
     CHECK(!result->problem->no_memory);
-    cb_problem_check(result->problem);
-    CHECK_EQ(result->problem->errors > 0, result->count > 0);
+    cb_builder_check(result->problem);
+    result->count = 0;
+    for (size_t i = 0; i < result->problem->errors; i++)
+        kit_take(result, &result->problem->issue[i]);
 }
 
 void kit_free(kit_result *result) {
-    cobre_sddp_problem_free(&result->problem);
+    cobre_sddp_builder_free(&result->problem);
 }
 
 void kit_show(const kit_result *result) {
@@ -221,32 +222,32 @@ void kit_scramble(const char *file, uint32_t rounds, void then(kit_result *)) {
     free(text);
 }
 
-static size_t find_column(const cb_node *node, const char *name) {
+static size_t find_column(const cb_builder_node *node, const char *name) {
     for (size_t j = 0; j < node->columns; j++)
         if (strcmp(node->column[j].name, name) == 0)
             return j;
     CHECK_NEVER("node %s has no column %s", node->name, name);
 }
 
-static size_t find_row(const cb_node *node, const char *name) {
+static size_t find_row(const cb_builder_node *node, const char *name) {
     for (size_t i = 0; i < node->rows; i++)
         if (strcmp(node->row[i].name, name) == 0)
             return i;
     CHECK_NEVER("node %s has no row %s", node->name, name);
 }
 
-const cb_column *kit_column(const kit_result *result, size_t node, const char *name) {
-    const cb_node *n = &result->problem->node[node];
+const cb_builder_column *kit_column(const kit_result *result, size_t node, const char *name) {
+    const cb_builder_node *n = &result->problem->node[node];
     return &n->column[find_column(n, name)];
 }
 
-const cb_row *kit_row(const kit_result *result, size_t node, const char *name) {
-    const cb_node *n = &result->problem->node[node];
+const cb_builder_row *kit_row(const kit_result *result, size_t node, const char *name) {
+    const cb_builder_node *n = &result->problem->node[node];
     return &n->row[find_row(n, name)];
 }
 
 double kit_entry(const kit_result *result, size_t node, const char *row, const char *column) {
-    const cb_node *n = &result->problem->node[node];
+    const cb_builder_node *n = &result->problem->node[node];
     size_t i = find_row(n, row), j = find_column(n, column);
     double sum = 0;
     for (size_t e = 0; e < n->entries; e++)

@@ -20,7 +20,7 @@ typedef struct {
 } kit_issue;
 
 typedef struct {
-    cobre_sddp_problem *problem;
+    cobre_sddp_builder *problem;
     size_t count;
     kit_issue issue[MOST_ISSUES];
 } kit_result;
@@ -42,7 +42,8 @@ void kit_copy(const char *name);               /* cases/NAME, a folder or a file
 /* Replaces the first `old` of a file; the test fails if there is none. */
 void kit_edit(const char *file, const char *old, const char *new);
 
-void kit_read(kit_result *result); /* reads and checks; result->problem is never NULL */
+void kit_read(kit_result *result);                          /* reads and checks; result->problem is never NULL */
+void kit_take(void *result, const cobre_sddp_issue *issue); /* keeps one more issue */
 void kit_free(kit_result *result);
 void kit_read_well(kit_result *result); /* and fails on any issue */
 
@@ -62,8 +63,8 @@ void kit_show(const kit_result *result);
 void kit_scramble(const char *file, uint32_t rounds, void then(kit_result *));
 
 /* Of a node of a problem that is being built, by name; they must exist. */
-const cb_column *kit_column(const kit_result *result, size_t node, const char *name);
-const cb_row *kit_row(const kit_result *result, size_t node, const char *name);
+const cb_builder_column *kit_column(const kit_result *result, size_t node, const char *name);
+const cb_builder_row *kit_row(const kit_result *result, size_t node, const char *name);
 double kit_entry(const kit_result *result, size_t node, const char *row, const char *column);
 
 void kit_near(double value, double expected);

@@ -67,9 +67,10 @@ int main(int argc, char **argv) {
         return 2;
     const reference_case *c = find_case(name);
     CHECK_SAY(c, "there is a case %s", name);
-    cobre_sddp_problem *problem = c->build();
+    cobre_sddp_builder *builder = c->build();
+    cobre_sddp_problem *problem;
     CHECK_OK(cobre_comm_open(NULL, &comm));
-    worked(cb_problem_finish(comm, problem, extensive ? NULL : solver));
+    worked(cobre_sddp_finish(comm, &builder, NULL, &problem));
     if (extensive)
         compare(c, extensive_value(problem, SIZE_MAX));
     else

@@ -13,10 +13,10 @@ static size_t noises(size_t node, cb_noise_target target) {
 }
 
 static const cb_noise *noise_on(size_t node, cb_noise_target target, const char *name) {
-    const cb_node *n = &r.problem->node[node];
+    const cb_builder_node *n = &r.problem->node[node];
     for (size_t i = 0; i < n->noises; i++) {
         const cb_noise *noise = &n->noise[i];
-        bool row = target <= CB_NOISE_ROW_UPPER || target == CB_NOISE_ENTRY;
+        bool row = target <= COBRE_SDDP_NOISE_ROW_UPPER || target == COBRE_SDDP_NOISE_ENTRY;
         const char *on = row ? n->row[noise->index].name : n->column[noise->index].name;
         if (noise->target == target && strcmp(on, name) == 0)
             return noise;
@@ -25,14 +25,14 @@ static const cb_noise *noise_on(size_t node, cb_noise_target target, const char 
 }
 
 static double outcome(size_t node, size_t k, size_t random) {
-    const cb_node *n = &r.problem->node[node];
+    const cb_builder_node *n = &r.problem->node[node];
     return n->table[k * n->randoms + random];
 }
 
 static void toy(void) {
     kit_copy("toy");
     kit_read_well(&r);
-    const cobre_sddp_problem *p = r.problem;
+    const cobre_sddp_builder *p = r.problem;
     CHECK_EQ(p->nodes, 3);
     CHECK_EQ(p->states, 1);
     CHECK_TEXT(p->state[0].name, "storage[lake]");
@@ -59,7 +59,7 @@ static void toy(void) {
         kit_near(kit_entry(&r, n, "water[lake]", "storage[lake]"), 1);
         kit_near(kit_entry(&r, n, "water[lake]", "hydro[lake]"), 1);
         kit_near(kit_entry(&r, n, "water[lake]", "spill[lake]"), 1);
-        kit_near(noise_on(n, CB_NOISE_ROW, "water[lake]")->factor, 1);
+        kit_near(noise_on(n, COBRE_SDDP_NOISE_ROW, "water[lake]")->factor, 1);
         kit_near(outcome(n, 0, 0), n == 0 ? 50 : 20);
         kit_near(p->node[n].probability[0], n == 0 ? 1 : 0.5);
     }
@@ -74,11 +74,11 @@ static void toy(void) {
 static void reservoir(void) {
     kit_copy("reservoir");
     kit_read_well(&r);
-    const cb_node *n = &r.problem->node[0];
+    const cb_builder_node *n = &r.problem->node[0];
     CHECK_EQ(n->randoms, 2);
     CHECK_EQ(n->outcomes, 3);
     kit_near(outcome(0, 0, 1), 7.5);
-    kit_near(noise_on(0, CB_NOISE_ROW, "load[main]")->factor, 1);
+    kit_near(noise_on(0, COBRE_SDDP_NOISE_ROW, "load[main]")->factor, 1);
     kit_near(n->probability[2], 1.0 / 3);
     CHECK_EQ(n->edges, 1);
     CHECK_EQ(n->edge[0].to, 0);
@@ -93,7 +93,7 @@ static void reservoir(void) {
 static void cascade(void) {
     kit_copy("cascade");
     kit_read_well(&r);
-    const cobre_sddp_problem *p = r.problem;
+    const cobre_sddp_builder *p = r.problem;
     const double volume = 0.0036 * 672;
     CHECK_EQ(p->nodes, 12);
     CHECK_EQ(p->states, 2 + 2 + 1 + 2); /* reservoirs; lags of head, gorge, mouth */
@@ -149,7 +149,7 @@ static void normal_model(void) {
     kit_near(kit_entry(&r, 1, "lag[head,2]", "inflow_lag[head,2]"), 1);
     kit_near(kit_entry(&r, 1, "lag[head,2]", "inflow_in[head,1]"), -1);
     kit_near(kit_entry(&r, 1, "water[head]", "inflow[head]"), -0.0036 * 672);
-    kit_near(noise_on(1, CB_NOISE_ROW, "inflow[head]")->factor, 1);
+    kit_near(noise_on(1, COBRE_SDDP_NOISE_ROW, "inflow[head]")->factor, 1);
     CHECK_EQ(r.problem->node[1].outcomes, 20);
     kit_free(&r);
 }
@@ -159,13 +159,14 @@ static void drawn_noise(void) {
     enum { DRAWS = 100000 };
     kit_copy("cascade");
     kit_read_well(&r);
-    const cb_node *n = &r.problem->node[1];
+    const cb_builder_node *n = &r.problem->node[1];
+    cb_model model = {n->deviation, r.problem->factor[n->factor].value, n->lognormal};
     double sum[3] = {0}, product[3][3] = {{0}};
     for (uint32_t k = 0; k < DRAWS; k++) {
         cb_rng rng;
         double values[3];
         cb_rng_start(&rng, 1, CB_RNG_OPENING, 0, k, 1);
-        n->draw(n->model, 1, &rng, values);
+        cb_draw(&model, 3, &rng, values);
         for (size_t i = 0; i < 3; i++) {
             sum[i] += values[i] / DRAWS;
             for (size_t j = 0; j < 3; j++)
@@ -191,16 +192,16 @@ static void lognormal_model(void) {
     const double mean = 54330.00355710471, before = 39890.077283479965, gamma = 0.6453084819160032;
     kit_near(kit_row(&r, 12, "inflow[SE]")->lower, 0);
     kit_near(kit_entry(&r, 12, "inflow[SE]", "inflow_in[SE,1]"), 0);
-    kit_near(noise_on(12, CB_NOISE_ENTRY, "inflow[SE]")->factor, -gamma * mean / before);
-    kit_near(noise_on(12, CB_NOISE_ROW, "inflow[SE]")->factor, mean - gamma * mean);
-    CHECK_EQ(noises(12, CB_NOISE_ENTRY), 4);
+    kit_near(noise_on(12, COBRE_SDDP_NOISE_ENTRY, "inflow[SE]")->factor, -gamma * mean / before);
+    kit_near(noise_on(12, COBRE_SDDP_NOISE_ROW, "inflow[SE]")->factor, mean - gamma * mean);
+    CHECK_EQ(noises(12, COBRE_SDDP_NOISE_ENTRY), 4);
     kit_free(&r);
 }
 
 static void brazil(void) {
     kit_copy("brazil60");
     kit_read_well(&r);
-    const cobre_sddp_problem *p = r.problem;
+    const cobre_sddp_builder *p = r.problem;
     CHECK_EQ(p->nodes, 60);
     CHECK_EQ(p->states, 4);
     CHECK_EQ(p->node[59].columns, 4 * 4 + 95 + 16 + 10);

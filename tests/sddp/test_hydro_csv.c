@@ -9,31 +9,29 @@
 static char message[512];
 static size_t issues, line;
 
-static void on_issue(void *arg, const cobre_sddp_issue *issue) {
-    (void)arg;
-    if (issues++ == 0) {
-        snprintf(message, sizeof message, "%s%s%s", issue->message, *issue->suggestion ? " -- " : "",
-                 issue->suggestion);
-        line = issue->line;
-    }
-}
-
-static cobre_sddp_problem *problem;
+static cobre_sddp_builder *problem;
 
 static bool read_bytes(const char *bytes, size_t size, cb_csv *table) {
     char path[128];
     snprintf(path, sizeof path, "%s/t.csv", kit_folder);
     kit_put_bytes("t.csv", bytes, size);
-    problem = cb_problem_new("", false);
-    issues = line = 0;
+    CHECK_EQ(cobre_sddp_builder_new("", false, &problem), 0);
+    line = 0;
     message[0] = 0;
-    cb_problem_on_issue(problem, on_issue, NULL);
-    return cb_csv_read(problem, path, false, table);
+    bool read = cb_csv_read(problem, path, false, table);
+    issues = problem->errors;
+    if (issues > 0) {
+        const cobre_sddp_issue *first = &problem->issue[0];
+        snprintf(message, sizeof message, "%s%s%s", first->message, *first->suggestion ? " -- " : "",
+                 first->suggestion);
+        line = first->line;
+    }
+    return read;
 }
 
 static void done(cb_csv *table) {
     cb_csv_free(table);
-    cobre_sddp_problem_free(&problem);
+    cobre_sddp_builder_free(&problem);
 }
 
 static void one_table(const char *text) {
@@ -141,14 +139,15 @@ static void json_lines(void) {
     char path[512];
     snprintf(path, sizeof path, "%s/lines.json", kit_folder);
     kit_put("lines.json", text);
-    cobre_sddp_problem *own = cb_problem_new("", false);
+    cobre_sddp_builder *own;
+    CHECK_EQ(cobre_sddp_builder_new("", false, &own), 0);
     json_t *top = cb_json_load(own, path);
     CHECK(top);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         CHECK_EQ(cb_json_line(own->json, path, expected[i].pointer), expected[i].line);
     CHECK_EQ(cb_json_line(own->json, "other.json", "/a"), 0);
     json_decref(top);
-    cobre_sddp_problem_free(&own);
+    cobre_sddp_builder_free(&own);
 }
 
 int main(int argc, char **argv) {

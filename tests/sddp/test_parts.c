@@ -150,8 +150,9 @@ static void start_forgets(const char *name) {
         puts("skipped: the solver is not in this build");
         return;
     }
-    cobre_sddp_problem *problem = find_case("mccardle_farm")->build();
-    CHECK_EQ(cb_problem_finish(comm, problem, name), 0);
+    cobre_sddp_builder *builder = find_case("mccardle_farm")->build();
+    cobre_sddp_problem *problem;
+    CHECK_EQ(cobre_sddp_finish(comm, &builder, NULL, &problem), 0);
     cb_stage_kind kind = {.problem = problem, .solver = solver};
     cb_stage *used, *fresh;
     cb_start start = {0};
@@ -251,26 +252,28 @@ static void glpk_gives_up(void) {
 
 /* A stage without a way out is reported with its node, its noise and a written LP. */
 static void infeasible_stage(void) {
-    cobre_sddp_problem *p = cb_problem_new("infeasible", false);
-    size_t x = cb_add_state(p, NULL, "x", 1), n = cb_add_node(p, NULL, "only", 1);
-    size_t in = cb_add_column(p, NULL, n, "x_in", -INFINITY, INFINITY, 0),
-           out = cb_add_column(p, NULL, n, "x_out", 0, 1, 1);
-    size_t row = cb_add_row(p, NULL, n, "balance", 0, 0), w = cb_add_random(p, NULL, n, "w");
-    cb_set_state(p, NULL, n, x, in, out);
-    cb_add_entry(p, NULL, n, row, out, 1);
-    cb_add_entry(p, NULL, n, row, in, -1);
-    cb_add_noise(p, NULL, n, (cb_noise){.target = CB_NOISE_ROW, .index = row, .random = w, .factor = 1});
-    cb_add_outcome(p, NULL, n, 1, (double[]){5});
-    cb_add_edge(p, NULL, CB_ROOT, n, 1, 1);
+    cobre_sddp_builder *p;
+    CHECK_EQ(cobre_sddp_builder_new("infeasible", false, &p), 0);
+    size_t x = cobre_sddp_add_state(p, "x", 1), n = cobre_sddp_add_node(p, "only", 1);
+    size_t in = cobre_sddp_add_column(p, n, "x_in", -INFINITY, INFINITY, 0),
+           out = cobre_sddp_add_column(p, n, "x_out", 0, 1, 1);
+    size_t row = cobre_sddp_add_row(p, n, "balance", 0, 0), w = cobre_sddp_add_random(p, n, "w");
+    cobre_sddp_set_state(p, n, x, in, out);
+    cobre_sddp_add_entry(p, n, row, out, 1);
+    cobre_sddp_add_entry(p, n, row, in, -1);
+    cobre_sddp_add_noise(p, n, w, 1, COBRE_SDDP_NOISE_ROW, row, 0);
+    cobre_sddp_add_outcome(p, n, 1, (double[]){5});
+    cobre_sddp_add_edge(p, COBRE_SDDP_ROOT, n, 1, 1);
+    cobre_sddp_problem *problem;
     cobre_sddp_policy *policy;
     cobre_sddp_train_options options = {.struct_size = sizeof options, .lp_folder = "/tmp"};
-    CHECK_EQ(cb_problem_finish(comm, p, NULL), 0);
-    CHECK_EQ(cobre_sddp_train(comm, p, &options, &policy, NULL), COBRE_LP_FAILED);
+    CHECK_EQ(cobre_sddp_finish(comm, &p, NULL, &problem), 0);
+    CHECK_EQ(cobre_sddp_train(comm, problem, &options, &policy, NULL), COBRE_LP_FAILED);
     const cobre_error *error = cobre_last_error();
     CHECK_HOLDS(error->message, "node only, outcome 1: w = 5: the LP is infeasible");
     CHECK_EQ(access(error->file, R_OK), 0);
     unlink(error->file);
-    cobre_sddp_problem_free(&p);
+    cobre_sddp_problem_free(&problem);
 }
 
 /* JuMP names random variables inflow[1]: only tables of hydrothermal cases leave out what is around the brackets. */
@@ -281,17 +284,18 @@ static void scenarios_know_brackets(void) {
     static const char table[] = "scenario,node,inflow[1],noise[1]\na,only,3,4\n";
     CHECK_EQ(write(fd, table, sizeof table - 1), sizeof table - 1);
     close(fd);
-    cobre_sddp_problem *p = cb_problem_new("brackets", false);
-    size_t n = cb_add_node(p, NULL, "only", 1);
-    cb_add_random(p, NULL, n, "noise[1]");
-    cb_add_random(p, NULL, n, "inflow[1]");
-    cb_add_edge(p, NULL, CB_ROOT, n, 1, 1);
+    cobre_sddp_builder *p;
+    CHECK_EQ(cobre_sddp_builder_new("brackets", false, &p), 0);
+    size_t n = cobre_sddp_add_node(p, "only", 1);
+    cobre_sddp_add_random(p, n, "noise[1]");
+    cobre_sddp_add_random(p, n, "inflow[1]");
+    cobre_sddp_add_edge(p, COBRE_SDDP_ROOT, n, 1, 1);
     cb_read_scenarios(p, path, false);
     unlink(path);
     CHECK_EQ(p->errors, 0);
     CHECK_EQ(p->scenarios, 1);
     CHECK(p->scenario[0].values[0][0] == 4 && p->scenario[0].values[0][1] == 3);
-    cobre_sddp_problem_free(&p);
+    cobre_sddp_builder_free(&p);
 }
 
 /* Changes and solves that are made again give the same bits, whether or not anybody looks at the solutions in between. */

@@ -1,6 +1,7 @@
 /* test_sof.c: each mistake in a StochOptFormat file is found at its line, all of them at once; and no bytes crash the
  * reader, or the bounds that are found from what it read. */
 #include "sddp/hydro_kit.h"
+#include "sddp/stage/stage.h"
 
 #define GAS "gas.sof.json", "gas.sof.json"
 #define WHOLE GAS, NULL
@@ -137,7 +138,7 @@ static void incoming_bounds(void) {
              "\"constraints\": [" SET("store_in", "\"Interval\", \"lower\": 1, \"upper\": 7") ",");
     kit_read_well(&r);
     for (size_t n = 0; n < r.problem->nodes; n++) {
-        const cb_column *left = kit_column(&r, n, "store_out");
+        const cb_builder_column *left = kit_column(&r, n, "store_out");
         bool last = r.problem->node[n].edges == 0;
         CHECK(left->lower == (last ? 0 : 1) && left->upper == (last ? 10 : 7));
     }
@@ -165,10 +166,18 @@ static void names_of_rows(void) {
 }
 
 /* What the LPs of the nodes show of a problem that was read well. */
+static cobre_status look_for_bounds(const cobre_sddp_problem *problem) {
+    double own[64], value[64];
+    CHECK(problem->nodes <= 64);
+    return cb_find_bounds(problem, cb_lp_solver_at(0), kit_take, &r, own, value);
+}
+
 static void find_bounds(void) {
+    cobre_sddp_problem *problem;
     r.count = 0;
-    CHECK_EQ(cb_problem_share(comm, r.problem), 0);
-    CHECK_EQ(cb_problem_find_bounds(r.problem, NULL), 0);
+    CHECK_EQ(cobre_sddp_finish(comm, &r.problem, NULL, &problem), 0);
+    CHECK_EQ(look_for_bounds(problem), COBRE_INVALID_CASE);
+    cobre_sddp_problem_free(&problem);
 }
 
 static void without_bound(void) {
@@ -185,10 +194,11 @@ static void without_bound(void) {
 
 /* What was read well must also be safe to bound and to solve. */
 static void finish(kit_result *result) {
-    if (result->problem->errors == 0)
-        (void)cb_problem_share(comm, result->problem);
-    if (result->problem->errors == 0)
-        (void)cb_problem_find_bounds(result->problem, NULL);
+    cobre_sddp_problem *problem;
+    if (result->problem->errors == 0 && !cobre_sddp_finish(comm, &result->problem, NULL, &problem)) {
+        (void)look_for_bounds(problem);
+        cobre_sddp_problem_free(&problem);
+    }
 }
 
 static void ends_too_late(void) {

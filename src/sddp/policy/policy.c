@@ -16,11 +16,10 @@ static cobre_status fill(cobre_sddp_policy *policy, const cb_policy_options *opt
     policy->start = calloc(nodes + 1, sizeof *policy->start);
     if (!policy->function || !policy->value_bound || !policy->own_bound || !policy->start)
         return cb_no_memory("a policy", nodes * sizeof(double) * 8);
+    CB_TRY(cb_find_bounds(problem, options->solver, NULL, NULL, policy->own_bound, policy->value_bound));
     for (size_t n = 0; n < nodes; n++) {
         policy->function[n] = policy->functions;
         policy->functions += options->multi_cut ? problem->node[n].outcomes : 1;
-        policy->value_bound[n] = problem->node[n].value_bound;
-        policy->own_bound[n] = problem->node[n].own_bound;
         if (options->multi_cut && !isfinite(policy->own_bound[n]))
             return cb_fail(COBRE_INVALID_ARGUMENT, "bound its states, or use single cuts",
                            "multi-cuts need a bound on the cost of node %s alone, and its "

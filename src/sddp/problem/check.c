@@ -2,117 +2,121 @@
  *
  * Entries are sorted by column, then row, duplicates summed in the order they were added.
  * The longest path is found by removing nodes without unvisited parents; what cannot be removed lies on a cycle. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sddp/problem/problem.h"
+#include "sddp/problem/builder.h"
 
 #define PROBABILITY_SLACK 1e-6
 
 static int by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void check_names(cobre_sddp_problem *problem, const char *kind, char **sorted, size_t count) {
+static void check_names(cobre_sddp_builder *builder, const cb_place *at, const char *of, const char *kind,
+                        const char **sorted, size_t count) {
     qsort(sorted, count, sizeof *sorted, by_text);
     for (size_t i = 1; i < count; i++)
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
-            cb_builder_error(problem, "rename one", "two %s are called \"%s\"", kind, sorted[i]);
+            cb_error_at(builder, at, "rename one", "%stwo %s are called \"%s\"", of, kind, sorted[i]);
 }
 
-/* Collects names that lie `stride` bytes apart. */
-static void check_unique(cobre_sddp_problem *problem, const char *kind, const void *first, size_t stride,
-                         size_t count) {
-    char **names = malloc((count + 1) * sizeof *names);
+/* Collects names that lie `stride` bytes apart. of: "node 1: ", or "". */
+static void check_unique(cobre_sddp_builder *builder, const cb_place *at, const char *of, const char *kind,
+                         const void *first, size_t stride, size_t count) {
+    const char **names = malloc((count + 1) * sizeof *names);
     if (!names) {
-        problem->no_memory = true;
+        builder->no_memory = true;
         return;
     }
     for (size_t i = 0; i < count; i++)
         memcpy(&names[i], (const char *)first + i * stride, sizeof *names);
-    check_names(problem, kind, names, count);
+    check_names(builder, at, of, kind, names, count);
     free(names);
 }
 
-static void check_states(cobre_sddp_problem *problem, const cb_node *node) {
+static void check_states(cobre_sddp_builder *builder, const cb_builder_node *node) {
     unsigned char *used = calloc(node->columns + 1, 1);
     if (!used) {
-        problem->no_memory = true;
+        builder->no_memory = true;
         return;
     }
-    for (size_t s = 0; s < problem->states; s++) {
+    for (size_t s = 0; s < builder->states; s++) {
         if (node->state_in[s] == CB_NONE) {
-            cb_builder_error(problem, NULL, "node %s: state %s has no columns", node->name, problem->state[s].name);
+            cb_error_at(builder, &node->at, NULL, "node %s: state %s has no columns", node->name,
+                        builder->state[s].name);
             continue;
         }
         if (used[node->state_in[s]]++ || used[node->state_out[s]]++)
-            cb_builder_error(problem, NULL, "node %s: a column of state %s already belongs to another state",
-                             node->name, problem->state[s].name);
+            cb_error_at(builder, &node->at, NULL, "node %s: a column of state %s already belongs to another state",
+                        node->name, builder->state[s].name);
     }
     free(used);
 }
 
-static void check_outcomes(cobre_sddp_problem *problem, cb_node *node, size_t index) {
+static void check_outcomes(cobre_sddp_builder *builder, cb_builder_node *node, size_t index) {
     if (node->outcomes == 0 && node->randoms > 0)
-        cb_builder_error(problem, "add some", "node %s has random variables but no outcomes", node->name);
+        cb_error_at(builder, &node->at, "add some", "node %s has random variables but no outcomes", node->name);
     else if (node->outcomes == 0)
-        cb_add_outcome(problem, NULL, index, 1, NULL);
+        cb_add_outcome(builder, &node->at, index, 1, NULL);
     double sum = 0;
     for (size_t k = 0; k < node->outcomes; k++)
         sum += node->probability[k];
     if (node->outcomes > 0 && fabs(sum - 1) > PROBABILITY_SLACK)
-        cb_builder_error(problem, "make it 1", "node %s: the probabilities of its outcomes add up to %.9g", node->name,
-                         sum);
+        cb_error_at(builder, &node->at, "make it 1", "node %s: the probabilities of its outcomes add up to %.9g",
+                    node->name, sum);
 }
 
 /* all: they must add up to 1. */
-static void check_edges(cobre_sddp_problem *problem, const char *from, const cb_edge *edge, size_t count, bool all) {
+static void check_edges(cobre_sddp_builder *builder, const cb_place *at, const char *from, const cb_edge *edge,
+                        size_t count, bool all) {
     double sum = 0;
     for (size_t e = 0; e < count; e++) {
         sum += edge[e].probability;
         for (size_t other = 0; other < e; other++)
             if (edge[other].to == edge[e].to)
-                cb_builder_error(problem, "keep one", "%s: two edges lead to node %s", from,
-                                 problem->node[edge[e].to].name);
+                cb_error_at(builder, at, "keep one", "%s: two edges lead to node %s", from,
+                            builder->node[edge[e].to].name);
     }
     if (sum > 1 + PROBABILITY_SLACK || (all && sum < 1 - PROBABILITY_SLACK))
-        cb_builder_error(problem, CB_TEXT("make it %s1", all ? "" : "at most "),
-                         "%s: the probabilities of its successors add up to %.9g", from, sum);
+        cb_error_at(builder, at, CB_TEXT("make it %s1", all ? "" : "at most "),
+                    "%s: the probabilities of its successors add up to %.9g", from, sum);
 }
 
 /* Noise moves a number; an infinite side has none. */
-static void check_noise(cobre_sddp_problem *problem, const cb_node *node, const cb_noise *noise) {
+static void check_noise(cobre_sddp_builder *builder, const cb_builder_node *node, const cb_noise *noise) {
     double lower = 0, upper = 0;
     const char *name = "";
-    if (noise->target <= CB_NOISE_ROW_UPPER) {
-        const cb_row *row = &node->row[noise->index];
+    if (noise->target <= COBRE_SDDP_NOISE_ROW_UPPER) {
+        const cb_builder_row *row = &node->row[noise->index];
         lower = row->lower, upper = row->upper, name = row->name;
-    } else if (noise->target <= CB_NOISE_COLUMN_UPPER) {
-        const cb_column *column = &node->column[noise->index];
+    } else if (noise->target <= COBRE_SDDP_NOISE_COLUMN_UPPER) {
+        const cb_builder_column *column = &node->column[noise->index];
         lower = column->lower, upper = column->upper, name = column->name;
     }
     for (size_t k = 0; node->table && k < node->outcomes; k++)
         if (!(fabs(noise->factor * node->table[k * node->randoms + noise->random]) <= CB_MOST)) {
-            cb_builder_error(problem,
-                             CB_TEXT("use units that keep it "
-                                     "below %g",
-                                     CB_MOST),
-                             "node %s: %g times random variable %s is out of range", node->name, noise->factor,
-                             node->random_name[noise->random]);
+            cb_error_at(builder, &node->at,
+                        CB_TEXT("use units that keep it "
+                                "below %g",
+                                CB_MOST),
+                        "node %s: %g times random variable %s is out of range", node->name, noise->factor,
+                        node->random_name[noise->random]);
             break;
         }
-    bool low = noise->target == CB_NOISE_ROW_LOWER || noise->target == CB_NOISE_COLUMN_LOWER;
-    bool high = noise->target == CB_NOISE_ROW_UPPER || noise->target == CB_NOISE_COLUMN_UPPER;
+    bool low = noise->target == COBRE_SDDP_NOISE_ROW_LOWER || noise->target == COBRE_SDDP_NOISE_COLUMN_LOWER;
+    bool high = noise->target == COBRE_SDDP_NOISE_ROW_UPPER || noise->target == COBRE_SDDP_NOISE_COLUMN_UPPER;
     if ((low && isinf(lower)) || (high && isinf(upper)) ||
-        (noise->target == CB_NOISE_ROW && isinf(lower) && isinf(upper)))
-        cb_builder_error(problem, "give that side a number", "node %s: noise on a side of %s that is infinite",
-                         node->name, name);
-    for (size_t s = 0; s < problem->states && cb_noise_family(noise->target) == CB_NOISE_COLUMN_LOWER; s++)
+        (noise->target == COBRE_SDDP_NOISE_ROW && isinf(lower) && isinf(upper)))
+        cb_error_at(builder, &node->at, "give that side a number", "node %s: noise on a side of %s that is infinite",
+                    node->name, name);
+    for (size_t s = 0; s < builder->states && cb_noise_family(noise->target) == COBRE_SDDP_NOISE_COLUMN_LOWER; s++)
         if (node->state_in[s] == noise->index)
-            cb_builder_error(problem, "move it to a row",
-                             "node %s: noise on the bounds of %s, which is an incoming state", node->name, name);
+            cb_error_at(builder, &node->at, "move it to a row",
+                        "node %s: noise on the bounds of %s, which is an incoming state", node->name, name);
 }
 
 static int by_target(const void *a, const void *b) {
@@ -139,12 +143,11 @@ static int by_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void sort_matrix(cobre_sddp_problem *problem, cb_node *node) {
+static void sort_matrix(cobre_sddp_builder *builder, cb_builder_node *node) {
     const cb_entry **order = malloc((node->entries + 1) * sizeof *order);
     cb_entry *sorted = malloc((node->entries + 1) * sizeof *sorted), *last = NULL;
-    node->start = calloc(node->columns + 1, sizeof *node->start);
-    if (!order || !sorted || !node->start) {
-        problem->no_memory = true;
+    if (!order || !sorted) {
+        builder->no_memory = true;
         free(order);
         free(sorted);
         return;
@@ -160,81 +163,87 @@ static void sort_matrix(cobre_sddp_problem *problem, cb_node *node) {
         }
         last = &sorted[kept++];
         *last = *order[e];
-        node->start[last->column + 1]++;
     }
-    for (size_t j = 0; j < node->columns; j++)
-        node->start[j + 1] += node->start[j];
     free(order);
     free(node->entry);
     node->entry = sorted;
-    node->entries = kept;
+    node->entries = node->entries_room = kept;
+}
+
+/* The LP solvers count by int, and a path by 32 bits. */
+static void check_size(cobre_sddp_builder *builder, const cb_builder_node *node) {
+    if (node->columns > INT_MAX / 4 || node->rows > INT_MAX / 4 || node->entries > INT_MAX / 4 ||
+        node->outcomes > UINT32_MAX)
+        cb_error_at(builder, &node->at, "split it", "node %s: it is too large for an LP solver", node->name);
 }
 
 /* sound: the reader found no errors, which would let things look wrong here. */
-static void check_node(cobre_sddp_problem *problem, size_t index, bool sound) {
-    cb_node *node = &problem->node[index];
-    cb_problem_at_node(problem, node);
-    check_unique(problem, "columns", node->columns ? &node->column->name : NULL, sizeof *node->column, node->columns);
-    check_unique(problem, "rows", node->rows ? &node->row->name : NULL, sizeof *node->row, node->rows);
-    check_unique(problem, "random variables", node->random_name, sizeof *node->random_name, node->randoms);
-    if (sound)
-        check_states(problem, node);
-    check_outcomes(problem, node, index);
-    char from[128];
+static void check_node(cobre_sddp_builder *builder, size_t index, bool sound) {
+    cb_builder_node *node = &builder->node[index];
+    char from[128], of[132];
     snprintf(from, sizeof from, "node %s", node->name);
-    check_edges(problem, from, node->edge, node->edges, false);
+    snprintf(of, sizeof of, "%s: ", from);
+    check_size(builder, node);
+    check_unique(builder, &node->at, of, "columns", node->columns ? &node->column->name : NULL, sizeof *node->column,
+                 node->columns);
+    check_unique(builder, &node->at, of, "rows", node->rows ? &node->row->name : NULL, sizeof *node->row, node->rows);
+    check_unique(builder, &node->at, of, "random variables", node->random_name, sizeof *node->random_name,
+                 node->randoms);
+    if (sound)
+        check_states(builder, node);
+    check_outcomes(builder, node, index);
+    check_edges(builder, &node->at, from, node->edge, node->edges, false);
     for (size_t i = 0; sound && i < node->noises; i++)
-        check_noise(problem, node, &node->noise[i]);
+        check_noise(builder, node, &node->noise[i]);
     if (node->noises > 0)
         qsort(node->noise, node->noises, sizeof *node->noise, by_target);
-    sort_matrix(problem, node);
+    sort_matrix(builder, node);
 }
 
 /* Breadth first from the root: stages that are not given, and nodes that no path leads to. */
-static void check_reach(cobre_sddp_problem *problem) {
-    size_t *queue = malloc((problem->nodes + 1) * sizeof *queue), *stage = calloc(problem->nodes + 1, sizeof *stage);
+static void check_reach(cobre_sddp_builder *builder) {
+    size_t *queue = malloc((builder->nodes + 1) * sizeof *queue), *stage = calloc(builder->nodes + 1, sizeof *stage);
     size_t count = 0;
     if (!queue || !stage) {
-        problem->no_memory = true;
+        builder->no_memory = true;
         free(queue);
         free(stage);
         return;
     }
     for (size_t done = CB_NONE; done == CB_NONE || done < count; done++) {
-        const cb_node *node = done == CB_NONE ? NULL : &problem->node[queue[done]];
-        const cb_edge *edge = node ? node->edge : problem->root_edge;
-        for (size_t e = 0; e < (node ? node->edges : problem->root_edges); e++)
+        const cb_builder_node *node = done == CB_NONE ? NULL : &builder->node[queue[done]];
+        const cb_edge *edge = node ? node->edge : builder->root_edge;
+        for (size_t e = 0; e < (node ? node->edges : builder->root_edges); e++)
             if (stage[edge[e].to] == 0) {
                 stage[edge[e].to] = node ? stage[queue[done]] + 1 : 1;
                 queue[count++] = edge[e].to;
             }
     }
-    for (size_t n = 0; n < problem->nodes; n++) {
-        cb_node *node = &problem->node[n];
+    for (size_t n = 0; n < builder->nodes; n++) {
+        cb_builder_node *node = &builder->node[n];
         node->stage = node->stage ? node->stage : stage[n];
-        cb_problem_at_node(problem, node);
         if (stage[n] == 0)
-            cb_builder_error(problem, "add it to the successors of a node, or remove it", "node %s: no path leads here",
-                             node->name);
+            cb_error_at(builder, &node->at, "add it to the successors of a node, or remove it",
+                        "node %s: no path leads here", node->name);
     }
     free(queue);
     free(stage);
 }
 
-static size_t longest_path(cobre_sddp_problem *problem) {
-    size_t *parents = calloc(problem->nodes + 1, sizeof *parents), *depth = calloc(problem->nodes + 1, sizeof *depth);
-    size_t *ready = malloc((problem->nodes + 1) * sizeof *ready), count = 0, done = 0, longest = 0;
+static size_t longest_path(cobre_sddp_builder *builder) {
+    size_t *parents = calloc(builder->nodes + 1, sizeof *parents), *depth = calloc(builder->nodes + 1, sizeof *depth);
+    size_t *ready = malloc((builder->nodes + 1) * sizeof *ready), count = 0, done = 0, longest = 0;
     if (!parents || !depth || !ready) {
-        problem->no_memory = true;
+        builder->no_memory = true;
     } else {
-        for (size_t n = 0; n < problem->nodes; n++)
-            for (size_t e = 0; e < problem->node[n].edges; e++)
-                parents[problem->node[n].edge[e].to]++;
-        for (size_t n = 0; n < problem->nodes; n++)
+        for (size_t n = 0; n < builder->nodes; n++)
+            for (size_t e = 0; e < builder->node[n].edges; e++)
+                parents[builder->node[n].edge[e].to]++;
+        for (size_t n = 0; n < builder->nodes; n++)
             if (parents[n] == 0)
                 ready[count++] = n;
         while (done < count) {
-            const cb_node *node = &problem->node[ready[done]];
+            const cb_builder_node *node = &builder->node[ready[done]];
             size_t next = depth[ready[done++]] + 1;
             longest = next > longest ? next : longest;
             for (size_t e = 0; e < node->edges; e++) {
@@ -248,11 +257,11 @@ static size_t longest_path(cobre_sddp_problem *problem) {
     free(parents);
     free(depth);
     free(ready);
-    return count == problem->nodes ? longest : 0;
+    return count == builder->nodes ? longest : 0;
 }
 
 /* Whether the process may end here, or go on to a node from where it may. */
-static bool may_end(const cb_node *node, const bool *ends) {
+static bool may_end(const cb_builder_node *node, const bool *ends) {
     double sum = 0;
     for (size_t e = 0; e < node->edges; e++) {
         if (node->edge[e].probability > 0 && ends[node->edge[e].to])
@@ -263,42 +272,42 @@ static bool may_end(const cb_node *node, const bool *ends) {
 }
 
 /* If it may end from every node, it does; where it may not, it goes round for ever. */
-static void check_cycles_end(cobre_sddp_problem *problem) {
-    bool *ends = calloc(problem->nodes + 1, sizeof *ends), found = true;
-    problem->no_memory |= !ends;
+static void check_cycles_end(cobre_sddp_builder *builder) {
+    bool *ends = calloc(builder->nodes + 1, sizeof *ends), found = true;
+    builder->no_memory |= !ends;
     while (ends && found) {
         found = false;
-        for (size_t n = problem->nodes; n-- > 0;)
-            if (!ends[n] && may_end(&problem->node[n], ends))
+        for (size_t n = builder->nodes; n-- > 0;)
+            if (!ends[n] && may_end(&builder->node[n], ends))
                 found = ends[n] = true;
     }
-    for (size_t n = 0; ends && n < problem->nodes; n++)
+    for (size_t n = 0; ends && n < builder->nodes; n++)
         if (!ends[n]) {
-            cb_problem_at_node(problem, &problem->node[n]);
-            cb_builder_error(problem,
-                             "give an edge of the cycle a probability "
-                             "below 1",
-                             "node %s: from here the process never ends", problem->node[n].name);
+            cb_error_at(builder, &builder->node[n].at,
+                        "give an edge of the cycle a probability "
+                        "below 1",
+                        "node %s: from here the process never ends", builder->node[n].name);
             break;
         }
     free(ends);
 }
 
-void cb_problem_check(cobre_sddp_problem *problem) {
-    bool sound = problem->errors == 0;
-    check_unique(problem, "states", problem->states ? &problem->state->name : NULL, sizeof *problem->state,
-                 problem->states);
-    check_unique(problem, "nodes", problem->nodes ? &problem->node->name : NULL, sizeof *problem->node, problem->nodes);
-    if (problem->nodes == 0 && problem->errors > 0) /* the reader stopped before it built anything */
+void cb_builder_check(cobre_sddp_builder *builder) {
+    bool sound = builder->errors == 0;
+    check_unique(builder, &builder->whole, "", "states", builder->states ? &builder->state->name : NULL,
+                 sizeof *builder->state, builder->states);
+    check_unique(builder, &builder->whole, "", "nodes", builder->nodes ? &builder->node->name : NULL,
+                 sizeof *builder->node, builder->nodes);
+    if (builder->nodes == 0 && builder->errors > 0) /* the reader stopped before it built anything */
         return;
-    if (problem->nodes == 0)
-        cb_builder_error(problem, "add some", "the problem has no nodes");
-    check_edges(problem, "the root", problem->root_edge, problem->root_edges, sound);
-    for (size_t n = 0; n < problem->nodes && !problem->no_memory; n++)
-        check_node(problem, n, sound);
-    if (problem->root_edges > 0 && !problem->no_memory)
-        check_reach(problem);
-    problem->longest = longest_path(problem);
-    if (problem->longest == 0 && !problem->no_memory)
-        check_cycles_end(problem);
+    if (builder->nodes == 0)
+        cb_error_at(builder, &builder->whole, "add some", "the problem has no nodes");
+    check_edges(builder, &builder->whole, "the root", builder->root_edge, builder->root_edges, sound);
+    for (size_t n = 0; n < builder->nodes && !builder->no_memory; n++)
+        check_node(builder, n, sound);
+    if (builder->root_edges > 0 && !builder->no_memory)
+        check_reach(builder);
+    builder->longest = longest_path(builder);
+    if (builder->longest == 0 && !builder->no_memory)
+        check_cycles_end(builder);
 }

@@ -1,6 +1,4 @@
 /* info.c: what a problem consists of, for its users. */
-#include <string.h>
-
 #include "sddp/problem/problem.h"
 
 const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem) {
@@ -40,7 +38,7 @@ size_t cobre_sddp_problem_columns(const cobre_sddp_problem *problem, size_t node
 }
 
 const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, size_t node, size_t column) {
-    return problem->node[node].column[column].name;
+    return cb_column_name(&problem->node[node], column);
 }
 
 size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node) {
@@ -48,7 +46,7 @@ size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node) {
 }
 
 const char *cobre_sddp_problem_row_name(const cobre_sddp_problem *problem, size_t node, size_t row) {
-    return problem->node[node].row[row].name;
+    return cb_row_name(&problem->node[node], row);
 }
 
 size_t cobre_sddp_problem_randoms(const cobre_sddp_problem *problem, size_t node) {
@@ -56,7 +54,7 @@ size_t cobre_sddp_problem_randoms(const cobre_sddp_problem *problem, size_t node
 }
 
 const char *cobre_sddp_problem_random_name(const cobre_sddp_problem *problem, size_t node, size_t random) {
-    return problem->node[node].random_name[random];
+    return cb_random_name(&problem->node[node], random);
 }
 
 size_t cobre_sddp_problem_outcomes(const cobre_sddp_problem *problem, size_t node) {
@@ -65,7 +63,7 @@ size_t cobre_sddp_problem_outcomes(const cobre_sddp_problem *problem, size_t nod
 
 bool cobre_sddp_problem_has_noise_model(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++)
-        if (problem->node[n].draw)
+        if (problem->node[n].model.deviation)
             return true;
     return false;
 }
@@ -75,25 +73,4 @@ bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem) {
         if (problem->node[n].risk.beta < 1)
             return true;
     return false;
-}
-
-size_t cb_find_state(const cobre_sddp_problem *problem, const char *name) {
-    for (size_t s = 0; s < problem->states; s++)
-        if (strcmp(problem->state[s].name, name) == 0)
-            return s;
-    return CB_NONE;
-}
-
-size_t cb_find_node(const cobre_sddp_problem *problem, const char *name) {
-    for (size_t n = 0; n < problem->nodes; n++)
-        if (strcmp(problem->node[n].name, name) == 0)
-            return n;
-    return CB_NONE;
-}
-
-size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char *name) {
-    for (size_t i = 0; node < problem->nodes && i < problem->node[node].randoms; i++)
-        if (strcmp(problem->node[node].random_name[i], name) == 0)
-            return i;
-    return CB_NONE;
 }

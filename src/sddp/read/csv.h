@@ -6,7 +6,7 @@
 #ifndef COBRE_SDDP_READ_CSV_H
 #define COBRE_SDDP_READ_CSV_H
 
-#include "sddp/problem/problem.h"
+#include "sddp/problem/builder.h"
 
 typedef struct {
     char *path, *text; /* fields lie in text */

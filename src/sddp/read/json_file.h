@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "sddp/problem/problem.h"
+#include "sddp/problem/builder.h"
 
 /* Reads a file that holds an object; NULL: reported. Errors at places in this file
  * (CB_MEMBER, CB_ITEM; or a text that is a JSON pointer) are reported with the line. */

@@ -1,9 +1,9 @@
-/* reader.h: the input formats. A reader reports every error it finds through the problem (cb_builder_error) and returns
- * the problem as far as it got; NULL only when there is no memory. Not collective. */
+/* reader.h: the input formats. A reader reports every error it finds through the builder (cb_error_at) and returns
+ * the builder as far as it got; NULL only when there is no memory. Not collective. */
 #ifndef COBRE_SDDP_READ_READER_H
 #define COBRE_SDDP_READ_READER_H
 
-#include "sddp/problem/problem.h"
+#include "sddp/problem/builder.h"
 
 cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options *options);
 cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_load_options *options);

@@ -64,7 +64,7 @@ static size_t find_scenario(reader *r, size_t row, size_t *first) {
 }
 
 static void check_follows(reader *r, const cb_scenario *scenario, size_t node) {
-    const cb_node *last = scenario->steps ? &r->builder->node[scenario->node[scenario->steps - 1]] : NULL;
+    const cb_builder_node *last = scenario->steps ? &r->builder->node[scenario->node[scenario->steps - 1]] : NULL;
     const cb_edge *edge = last ? last->edge : r->builder->root_edge;
     for (size_t e = 0; e < (last ? last->edges : r->builder->root_edges); e++)
         if (edge[e].to == node)
@@ -73,7 +73,7 @@ static void check_follows(reader *r, const cb_scenario *scenario, size_t node) {
                      r->builder->node[node].name, last ? last->name : "the start of the scenario");
 }
 
-static void read_values(reader *r, size_t row, const cb_node *node) {
+static void read_values(reader *r, size_t row, const cb_builder_node *node) {
     for (size_t i = 0; i < node->randoms; i++) {
         size_t column = random_column(r, node->random_name[i]);
         const char *text = cb_csv_text(&r->table, row, column);

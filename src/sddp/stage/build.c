@@ -74,7 +74,7 @@ static void put_own(draft *d, const cb_node *node, double scale) {
         put_row(d, node->row[i].lower, node->row[i].upper);
     for (size_t j = 0; j < node->columns; j++) {
         for (int e = node->start[j]; e < node->start[j + 1]; e++)
-            put_entry(d, node->entry[e].row, node->entry[e].value);
+            put_entry(d, node->index[e], node->value[e]);
         put_column(d, node->column[j].lower, node->column[j].upper, scale * node->column[j].cost);
     }
 }

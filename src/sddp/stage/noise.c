@@ -20,24 +20,24 @@ struct cb_target {
 
 static double entry_value(const cb_node *node, int row, int column) {
     for (int e = node->start[column]; e < node->start[column + 1]; e++)
-        if (node->entry[e].row == row)
-            return node->entry[e].value;
+        if (node->index[e] == row)
+            return node->value[e];
     return 0;
 }
 
 static cb_target make(const cb_node *node, const cb_noise *noise) {
     cb_target target = {.what = noise->target, .index = (int)noise->index, .column = (int)noise->column, .term = noise};
     switch (cb_noise_family(noise->target)) {
-    case CB_NOISE_ROW:
+    case COBRE_SDDP_NOISE_ROW:
         target.lower = node->row[noise->index].lower;
         target.upper = node->row[noise->index].upper;
         break;
-    case CB_NOISE_COLUMN_LOWER:
+    case COBRE_SDDP_NOISE_COLUMN_LOWER:
         target.lower = node->column[noise->index].lower;
         target.upper = node->column[noise->index].upper;
         break;
-    case CB_NOISE_COST: target.lower = node->column[noise->index].cost; break;
-    case CB_NOISE_ENTRY: target.lower = entry_value(node, target.index, target.column); break;
+    case COBRE_SDDP_NOISE_COST: target.lower = node->column[noise->index].cost; break;
+    case COBRE_SDDP_NOISE_ENTRY: target.lower = entry_value(node, target.index, target.column); break;
     default: target.lower = node->constant;
     }
     return target;
@@ -45,7 +45,8 @@ static cb_target make(const cb_node *node, const cb_noise *noise) {
 
 /* CB_NONE while value_bound.c lets the incoming state free. */
 static size_t incoming_state(const cb_stage *stage, const cb_noise *noise) {
-    for (size_t s = 0; s < stage->kind->problem->states && stage->kind->pool && noise->target == CB_NOISE_ENTRY; s++)
+    for (size_t s = 0; s < stage->kind->problem->states && stage->kind->pool && noise->target == COBRE_SDDP_NOISE_ENTRY;
+         s++)
         if (stage->node->state_in[s] == noise->column)
             return s;
     return CB_NONE;
@@ -78,9 +79,9 @@ static void add_terms(const cb_target *target, const double *values, double *low
     for (size_t i = 0; i < target->terms; i++) {
         const cb_noise *term = &target->term[i];
         double change = term->factor * values[term->random];
-        if (term->target != CB_NOISE_ROW_UPPER && term->target != CB_NOISE_COLUMN_UPPER)
+        if (term->target != COBRE_SDDP_NOISE_ROW_UPPER && term->target != COBRE_SDDP_NOISE_COLUMN_UPPER)
             *lower += change; /* an infinite side stays infinite */
-        if (term->target != CB_NOISE_ROW_LOWER && term->target != CB_NOISE_COLUMN_LOWER)
+        if (term->target != COBRE_SDDP_NOISE_ROW_LOWER && term->target != COBRE_SDDP_NOISE_COLUMN_LOWER)
             *upper += change;
     }
 }
@@ -114,18 +115,18 @@ void cb_stage_set_noise(cb_stage *stage, const double *values) {
         double lower = target->lower, upper = target->upper;
         add_terms(target, values, &lower, &upper);
         switch (cb_noise_family(target->what)) {
-        case CB_NOISE_ROW:
+        case COBRE_SDDP_NOISE_ROW:
             stage->row_lower[at] = lower;
             stage->row_upper[at] = upper;
             solver->set_row(stage->lp, at, lower, upper);
             break;
-        case CB_NOISE_COLUMN_LOWER:
+        case COBRE_SDDP_NOISE_COLUMN_LOWER:
             stage->lower[at] = lower;
             stage->upper[at] = upper;
             solver->set_column(stage->lp, at, lower, upper);
             break;
-        case CB_NOISE_COST: solver->set_cost(stage->lp, at, stage->kind->problem->scale * lower); break;
-        case CB_NOISE_ENTRY:
+        case COBRE_SDDP_NOISE_COST: solver->set_cost(stage->lp, at, stage->kind->problem->scale * lower); break;
+        case COBRE_SDDP_NOISE_ENTRY:
             if (target->state != CB_NONE)
                 shift_row(stage, i, lower, &shift);
             else

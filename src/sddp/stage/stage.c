@@ -268,9 +268,9 @@ static int write_lp(cb_stage *stage, const char *path) {
     if (!names)
         return 1;
     for (int j = 0; j < stage->columns; j++)
-        names[j] = (size_t)j < node->columns ? node->column[j].name : NULL;
+        names[j] = (size_t)j < node->columns ? cb_column_name(node, (size_t)j) : NULL;
     for (int i = 0; i < stage->rows; i++)
-        names[stage->columns + i] = (size_t)i < node->rows ? node->row[i].name : NULL;
+        names[stage->columns + i] = (size_t)i < node->rows ? cb_row_name(node, (size_t)i) : NULL;
     int failed = stage->kind->solver->write(stage->lp, path, names, names + stage->columns);
     free(names);
     FILE *file = failed || stage->kind->problem->scale == 1 ? NULL : fopen(path, "ae");
@@ -293,7 +293,7 @@ static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, 
              which);
     tame(path + strlen(path) - strlen(which) - 3);
     for (size_t i = 0, at = 0; i < node->randoms && at < sizeof noise; i++)
-        at += (size_t)snprintf(noise + at, sizeof noise - at, "%s%s = %.9g", i ? ", " : ": ", node->random_name[i],
+        at += (size_t)snprintf(noise + at, sizeof noise - at, "%s%s = %.9g", i ? ", " : ": ", cb_random_name(node, i),
                                values[i]);
     if (result == CB_LP_GAVE_UP)
         return cb_fail(COBRE_LP_FAILED,

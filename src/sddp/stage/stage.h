@@ -90,4 +90,10 @@ cobre_status cb_stage_build(cb_stage *stage);
 cobre_status cb_targets_create(cb_stage *stage);
 void cb_targets_free(cb_stage *stage);
 
+/* value_bound.c: bounds of each node's own cost and of its future cost; those that were given are taken over. Every node
+ * without one is told by `issue` (may be NULL). */
+cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_solver *solver,
+                            void (*issue)(void *, const cobre_sddp_issue *), void *arg, double *own_bound,
+                            double *value_bound);
+
 #endif

@@ -10,6 +10,8 @@
  * Bounds from an LP get a margin, because an LP is solved to a tolerance. A looser bound costs iterations, never
  * correctness. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sddp/stage/stage.h"
@@ -23,8 +25,8 @@ static double margin(double bound) {
 
 static bool has_random_cost(const cb_node *node) {
     for (size_t i = 0; i < node->noises; i++)
-        if (node->noise[i].target == CB_NOISE_COST || node->noise[i].target == CB_NOISE_CONSTANT ||
-            cb_noise_family(node->noise[i].target) == CB_NOISE_COLUMN_LOWER)
+        if (node->noise[i].target == COBRE_SDDP_NOISE_COST || node->noise[i].target == COBRE_SDDP_NOISE_CONSTANT ||
+            cb_noise_family(node->noise[i].target) == COBRE_SDDP_NOISE_COLUMN_LOWER)
             return true;
     return false;
 }
@@ -60,15 +62,16 @@ static range out_range(const cb_node *node, size_t column) {
     double lower = widest.lower, upper = widest.upper;
     bool random = false;
     for (size_t i = 0; i < node->noises; i++)
-        random |= cb_noise_family(node->noise[i].target) == CB_NOISE_COLUMN_LOWER && node->noise[i].index == column;
+        random |=
+            cb_noise_family(node->noise[i].target) == COBRE_SDDP_NOISE_COLUMN_LOWER && node->noise[i].index == column;
     for (size_t k = 0; k < node->outcomes && random; k++) {
         double low = lower, high = upper;
         for (size_t i = 0; i < node->noises; i++) {
             const cb_noise *noise = &node->noise[i];
             double change =
                 noise->index == column ? noise->factor * node->outcome[k * node->randoms + noise->random] : 0;
-            low += noise->target == CB_NOISE_COLUMN_LOWER ? change : 0;
-            high += noise->target == CB_NOISE_COLUMN_UPPER ? change : 0;
+            low += noise->target == COBRE_SDDP_NOISE_COLUMN_LOWER ? change : 0;
+            high += noise->target == COBRE_SDDP_NOISE_COLUMN_UPPER ? change : 0;
         }
         widest = (range){fmin(widest.lower, low), fmax(widest.upper, high)};
     }
@@ -133,33 +136,63 @@ static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index,
     return status;
 }
 
-/* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. *in: in_ranges, made
- * when first needed. */
-static cobre_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver, bool needed,
-                              range **in) {
-    cb_node *node = &problem->node[index];
+/* The bounds while they are found, and who is told of nodes without one. */
+typedef struct {
+    const cobre_sddp_problem *problem;
+    const cb_lp_solver *solver;
+    void (*issue)(void *arg, const cobre_sddp_issue *issue);
+    void *arg;
+    double *own, *value;
+    size_t errors;
+    range *in; /* in_ranges, made when first needed */
+} finder;
+
+__attribute__((format(printf, 4, 5))) static void tell(finder *f, const cb_node *node, const char *advice,
+                                                       const char *format, ...) {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    cobre_sddp_issue issue = {.file = node ? node->file : "",
+                              .line = node ? node->line : 0,
+                              .place = node ? node->place : "",
+                              .message = message,
+                              .suggestion = advice};
+    if (f->errors++ == 0)
+        cb_fail_at(COBRE_INVALID_CASE, issue.file, issue.line, advice, "%s%s%s", issue.place, *issue.place ? ": " : "",
+                   message);
+    if (f->issue)
+        f->issue(f->arg, &issue);
+}
+
+/* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. */
+static cobre_status own_bound(finder *f, size_t index, bool needed) {
+    const cobre_sddp_problem *problem = f->problem;
+    const cb_node *node = &problem->node[index];
     size_t outcome = 0;
     cb_lp_outcome result = CB_LP_OPTIMAL;
-    node->own_bound = bound_by_columns(problem, node);
-    if (node->own_bound >= 0)
+    f->own[index] = bound_by_columns(problem, node);
+    if (f->own[index] >= 0)
         return COBRE_OK;
-    if (!*in && !(*in = in_ranges(problem)))
-        return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof **in);
-    CB_TRY(bound_by_lp(problem, index, solver, *in + index * problem->states, &node->own_bound, &outcome, &result));
+    if (!f->in && !(f->in = in_ranges(problem)))
+        return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof *f->in);
+    CB_TRY(bound_by_lp(problem, index, f->solver, f->in + index * problem->states, &f->own[index], &outcome, &result));
     if (result == CB_LP_OPTIMAL || !needed)
         return COBRE_OK;
-    cb_problem_at_node(problem, node);
-    cb_builder_error(problem,
-                     result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
-                                                : "give one (--value-bound), or bound the states",
-                     "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the "
-                     "future %s can be found",
-                     node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost");
+    tell(
+        f, node,
+        result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
+                                   : "give one (--value-bound), or bound the states",
+        "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the future %s can "
+        "be found",
+        node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost");
     return COBRE_OK;
 }
 
 /* One round of the fixed point, from the last node to the first; how much the bounds moved, relative. */
-static double improve(const cobre_sddp_problem *problem, double *bound) {
+static double improve(const finder *f, double *bound) {
+    const cobre_sddp_problem *problem = f->problem;
     double moved = 0;
     for (size_t n = problem->nodes; n-- > 0;) {
         const cb_node *node = &problem->node[n];
@@ -168,7 +201,7 @@ static double improve(const cobre_sddp_problem *problem, double *bound) {
             const cb_edge *edge = &node->edge[e];
             double child =
                 problem->node[edge->to].has_value_bound ? problem->node[edge->to].value_bound : bound[edge->to];
-            sum += edge->probability * edge->discount * (problem->node[edge->to].own_bound + child);
+            sum += edge->probability * edge->discount * (f->own[edge->to] + child);
         }
         moved = fmax(moved, fabs(sum - bound[n]) / fmax(1, fabs(sum)));
         bound[n] = sum;
@@ -176,23 +209,21 @@ static double improve(const cobre_sddp_problem *problem, double *bound) {
     return moved;
 }
 
-static void fixed_point(cobre_sddp_problem *problem, double *bound) {
+static void fixed_point(finder *f, double *bound) {
     enum { ROUNDS = 1000000 };
+    const cobre_sddp_problem *problem = f->problem;
     size_t rounds = problem->longest ? problem->longest : ROUNDS;
     double moved = 1;
     for (size_t i = 0; i < rounds && moved > STILL; i++)
-        moved = improve(problem, bound);
-    if (!problem->longest && moved > STILL) {
-        cb_problem_at(problem, problem->at_file, 0, "%s", "");
-        cb_builder_error(problem,
-                         "give one "
-                         "(--value-bound), or end its cycles with a larger probability",
-                         "no bound of the future %s can be found: the process goes on for too long",
-                         problem->maximise ? "value" : "cost");
-    }
+        moved = improve(f, bound);
+    if (!problem->longest && moved > STILL)
+        tell(f, NULL, "give one (--value-bound), or end its cycles with a larger probability",
+             "no bound of the future %s can be found: the process goes on for too long",
+             problem->maximise ? "value" : "cost");
     for (size_t n = 0; n < problem->nodes; n++)
-        if (!problem->node[n].has_value_bound)
-            problem->node[n].value_bound = bound[n] > 0 ? bound[n] * (1 - 1e-9) : margin(bound[n]);
+        f->value[n] = problem->node[n].has_value_bound ? problem->node[n].value_bound
+                      : bound[n] > 0                   ? bound[n] * (1 - 1e-9)
+                                                       : margin(bound[n]);
 }
 
 static bool any_missing(const cobre_sddp_problem *problem) {
@@ -202,23 +233,29 @@ static bool any_missing(const cobre_sddp_problem *problem) {
     return false;
 }
 
-cobre_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *name) {
-    const cb_lp_solver *solver;
-    size_t rows = 0;
-    for (size_t n = 0; n < problem->nodes; n++)
-        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
-    CB_TRY(cb_lp_choose(name, (int)rows, &solver));
+static cobre_status find(finder *f) {
+    const cobre_sddp_problem *problem = f->problem;
     bool needed = any_missing(problem);
-    range *in = NULL;
-    cobre_status status = COBRE_OK;
-    for (size_t n = 0; n < problem->nodes && !status; n++)
-        status = own_bound(problem, n, solver, needed, &in);
-    free(in);
-    CB_TRY(status);
+    for (size_t n = 0; n < problem->nodes; n++)
+        CB_TRY(own_bound(f, n, needed));
     double *bound = calloc(problem->nodes + 1, sizeof *bound);
     if (!bound)
         return cb_no_memory("value bounds", problem->nodes * sizeof *bound);
-    fixed_point(problem, bound);
+    fixed_point(f, bound);
     free(bound);
-    return COBRE_OK;
+    if (f->errors == 0)
+        return COBRE_OK;
+    const cobre_error first = *cobre_last_error();
+    return cb_fail_at(COBRE_INVALID_CASE, first.file, first.line, first.suggestion,
+                      "%zu error%s in the case; the first: %s", f->errors, f->errors > 1 ? "s" : "", first.message);
+}
+
+cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_solver *solver,
+                            void (*issue)(void *, const cobre_sddp_issue *), void *arg, double *own_bound,
+                            double *value_bound) {
+    finder f = {
+        .problem = problem, .solver = solver, .issue = issue, .arg = arg, .own = own_bound, .value = value_bound};
+    cobre_status status = find(&f);
+    free(f.in);
+    return status;
 }

@@ -261,11 +261,11 @@ static void count_elements(const cb_hydro_case *c) {
 
 void cb_hydro_build(cb_hydro_case *c) {
     count_elements(c);
-    cb_problem_rename(c->builder, *c->name ? c->name : c->folder);
+    cb_builder_rename(c->builder, *c->name ? c->name : c->folder);
     find_reservoirs(c);
     add_states(c);
     if (c->source == CB_HYDRO_PAR)
-        cb_hydro_own_noise(c);
+        cb_hydro_add_factors(c);
     for (size_t t = 0; t < c->stages && !c->builder->no_memory; t++)
         add_node(c, t);
     cb_add_edge(c->builder, NULL, CB_ROOT, 0, 1, 1);

@@ -19,10 +19,11 @@ static void add_load_noise(cb_hydro_builder *b, size_t area, size_t random) {
     const double *shares = &c->share[cb_hydro_period(c, c->share_key, b->stage) * c->blocks];
     for (size_t block = 0; block < c->blocks; block++) {
         size_t cell = block * c->areas + area;
-        add_noise(b, CB_NOISE_ROW, b->balance[cell], random, b->hours * shares[block]);
+        add_noise(b, COBRE_SDDP_NOISE_ROW, b->balance[cell], random, b->hours * shares[block]);
         for (size_t i = 0; i < c->deficits; i++)
             if (b->deficit[cell * c->deficits + i] != CB_NONE)
-                add_noise(b, CB_NOISE_COLUMN_UPPER, b->deficit[cell * c->deficits + i], random, c->deficit[i].depth);
+                add_noise(b, COBRE_SDDP_NOISE_COLUMN_UPPER, b->deficit[cell * c->deficits + i], random,
+                          c->deficit[i].depth);
     }
 }
 
@@ -40,7 +41,7 @@ void cb_hydro_build_inflow(cb_hydro_builder *b) {
     cb_hydro_case *c = b->c;
     size_t width = c->plants + c->areas, count;
     for (size_t p = 0; p < c->plants; p++)
-        add_noise(b, CB_NOISE_ROW, b->water[p],
+        add_noise(b, COBRE_SDDP_NOISE_ROW, b->water[p],
                   cb_add_random(c->builder, NULL, b->node, cb_hydro_name("inflow", c->plant[p].name, "", "")),
                   b->volume);
     for (size_t a = 0; a < c->areas; a++)

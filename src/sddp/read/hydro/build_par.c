@@ -10,65 +10,29 @@
 
 #include "sddp/read/hydro/hydro.h"
 
-/* The noise of all stages; owned by the problem, and never changed once it is built. */
-typedef struct {
-    size_t plants;
-    bool lognormal;
-    size_t *period;    /* of each stage, in `factor` */
-    double *deviation; /* of stage, plant */
-    double *factor;    /* Cholesky, of period: plants x plants */
-} noise_model;
-
-static void free_model(void *pointer) {
-    noise_model *model = pointer;
-    free(model->period);
-    free(model->deviation);
-    free(model->factor);
-    free(model);
-}
-
-/* Node n is stage n. Row i of the factor needs only the first i + 1 normals, so the product can replace them from
- * the end. */
-static void draw(const void *pointer, size_t node, cb_rng *rng, double *values) {
-    const noise_model *model = pointer;
-    size_t n = model->plants;
-    const double *factor = &model->factor[model->period[node] * n * n], *deviation = &model->deviation[node * n];
-    for (size_t i = 0; i < n; i++)
-        values[i] = cb_rng_normal(rng);
-    for (size_t i = n; i-- > 0;) {
-        double sum = 0;
-        for (size_t j = 0; j <= i; j++)
-            sum += factor[i * n + j] * values[j];
-        values[i] = model->lognormal ? exp(deviation[i] * sum) : deviation[i] * sum;
-    }
-}
-
 static const cb_hydro_par *par_of(const cb_hydro_case *c, size_t period, size_t plant) {
     return &c->par[period * c->plants + plant];
 }
 
-void cb_hydro_own_noise(cb_hydro_case *c) {
+void cb_hydro_add_factors(cb_hydro_case *c) {
     size_t n = c->plants, periods = cb_hydro_periods(c, c->correlation_key);
-    noise_model *model = cb_hydro_array(c, 1, sizeof *model);
-    if (!model)
-        return;
-    *model = (noise_model){.plants = n,
-                           .lognormal = c->lognormal,
-                           .period = cb_hydro_array(c, c->stages, sizeof *model->period),
-                           .deviation = cb_hydro_array(c, c->stages * n, sizeof *model->deviation),
-                           .factor = cb_hydro_array(c, periods * n * n, sizeof *model->factor)};
-    cb_problem_own(c->builder, model, free_model);
     cb_set_opening_seed(c->builder, c->seed);
-    if (c->builder->no_memory)
-        return;
-    memcpy(model->factor, c->cholesky, periods * n * n * sizeof *model->factor);
-    for (size_t t = 0; t < c->stages; t++) {
-        model->period[t] = cb_hydro_period(c, c->correlation_key, t);
-        for (size_t p = 0; p < n; p++) {
-            const cb_hydro_par *par = par_of(c, cb_hydro_period(c, c->par_key, t), p);
-            model->deviation[t * n + p] = c->lognormal ? par->noise : par->noise * par->scale;
-        }
+    for (size_t period = 0; period < periods; period++)
+        cb_add_factor(c->builder, NULL, n, &c->cholesky[period * n * n]);
+}
+
+/* Factor k is that of period k: nobody else adds factors. */
+static void set_model(cb_hydro_builder *b) {
+    cb_hydro_case *c = b->c;
+    double *deviation = cb_hydro_array(c, c->plants, sizeof *deviation);
+    for (size_t p = 0; deviation && p < c->plants; p++) {
+        const cb_hydro_par *par = par_of(c, cb_hydro_period(c, c->par_key, b->stage), p);
+        deviation[p] = c->lognormal ? par->noise : par->noise * par->scale;
     }
+    if (deviation)
+        cb_set_model(c->builder, NULL, b->node, c->openings, c->lognormal, deviation,
+                     cb_hydro_period(c, c->correlation_key, b->stage));
+    free(deviation);
 }
 
 /* The column of the inflow, and those of the inflows before, which are states. */
@@ -129,10 +93,10 @@ static void add_model(cb_hydro_builder *b, size_t p, size_t inflow, const size_t
     double right = c->lognormal ? 0 : constant(b, p);
     size_t row = cb_add_row(c->builder, NULL, b->node, cb_hydro_name("inflow", c->plant[p].name, "", ""), right, right);
     cb_add_entry(c->builder, NULL, b->node, row, inflow, 1);
-    add_noise(b, CB_NOISE_ROW, row, 0, random, c->lognormal ? constant(b, p) : 1);
+    add_noise(b, COBRE_SDDP_NOISE_ROW, row, 0, random, c->lognormal ? constant(b, p) : 1);
     for (size_t l = 0; l < lags; l++)
         if (c->lognormal)
-            add_noise(b, CB_NOISE_ENTRY, row, in[l], random, -coefficient(b, p, l));
+            add_noise(b, COBRE_SDDP_NOISE_ENTRY, row, in[l], random, -coefficient(b, p, l));
         else
             cb_add_entry(c->builder, NULL, b->node, row, in[l], -coefficient(b, p, l));
 }
@@ -155,7 +119,7 @@ void cb_hydro_build_par(cb_hydro_builder *b) {
             add_model(b, p, inflow, in);
     }
     if (!known && c->plants > 0)
-        cb_set_draw(c->builder, NULL, b->node, c->openings, draw, c->builder->owned);
+        set_model(b);
 }
 
 /* Inflows before the current step, of plant and lag; as far as models look back. */

@@ -41,11 +41,9 @@ static void read_tables(cb_hydro_case *c) {
 }
 
 cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_load_options *options) {
-    cb_hydro_case c = {.folder = folder, .builder = cb_problem_new("", false)};
-    if (!c.builder)
+    cb_hydro_case c = {.folder = folder};
+    if (cobre_sddp_builder_new("", false, &c.builder))
         return NULL;
-    if (options)
-        cb_problem_on_issue(c.builder, options->issue, options->issue_arg);
     if (asprintf(&c.json_path, "%s/case.json", folder) < 0) {
         c.json_path = NULL;
         c.builder->no_memory = true;

@@ -213,6 +213,6 @@ void cb_hydro_build_inflow(cb_hydro_builder *b);                                
 void cb_hydro_build_scenarios(cb_hydro_case *c); /* the years of the history, for simulation */
 void cb_hydro_build_par(cb_hydro_builder *b);    /* build_par.c */
 void cb_hydro_scenario_noise(cb_hydro_case *c);  /* the noise that makes the inflows of given scenarios */
-void cb_hydro_own_noise(cb_hydro_case *c); /* the noise model, kept by the problem; before any cb_hydro_build_par */
+void cb_hydro_add_factors(cb_hydro_case *c);     /* of the noise of each period; before any cb_hydro_build_par */
 
 #endif

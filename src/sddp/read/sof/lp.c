@@ -45,7 +45,7 @@ typedef struct {
 static void add_linear(subproblem *lp, const cb_place *at, const target *to, json_int_t k, double value) {
     cobre_sddp_builder *builder = lp->builder;
     if (is_random(k)) {
-        cb_noise noise = {.target = to->row == CB_NONE ? CB_NOISE_CONSTANT : CB_NOISE_ROW,
+        cb_noise noise = {.target = to->row == CB_NONE ? COBRE_SDDP_NOISE_CONSTANT : COBRE_SDDP_NOISE_ROW,
                           .index = to->row,
                           .random = (size_t)(-1 - k),
                           .factor = to->row == CB_NONE ? value : -value};
@@ -65,7 +65,7 @@ static void add_product(subproblem *lp, const cb_place *at, const target *to, js
         return;
     }
     json_int_t random = is_random(a) ? a : b, column = is_random(a) ? b : a;
-    cb_noise noise = {.target = to->row == CB_NONE ? CB_NOISE_COST : CB_NOISE_ENTRY,
+    cb_noise noise = {.target = to->row == CB_NONE ? COBRE_SDDP_NOISE_COST : COBRE_SDDP_NOISE_ENTRY,
                       .index = to->row == CB_NONE ? (size_t)column : to->row,
                       .column = (size_t)column,
                       .random = (size_t)(-1 - random),

@@ -76,7 +76,7 @@ static void read_root(cobre_sddp_builder *builder, const cb_place *at, const jso
 /* One value for each random variable of the node, from member "support" of an object. */
 static void read_support(cobre_sddp_builder *builder, const cb_place *at, size_t node, const json_t *object,
                          double *values) {
-    const cb_node *its = &builder->node[node];
+    const cb_builder_node *its = &builder->node[node];
     const char *name;
     json_t *value;
     json_t *support = cb_sof_member(builder, at, object, "support", JSON_OBJECT, its->randoms > 0);
@@ -185,8 +185,8 @@ static void read_nodes(cobre_sddp_builder *builder, const cb_place *at, const js
 /* An incoming state is fixed at what comes in, whatever the bounds of its column: so they are bounds of what may be left
  * at the nodes before, and of the initial state. */
 static void bound_initial(cobre_sddp_builder *builder, const cb_place *at, const cb_edge *edge, size_t state) {
-    const cb_node *node = &builder->node[edge->to];
-    const cb_column *in = &node->column[node->state_in[state]];
+    const cb_builder_node *node = &builder->node[edge->to];
+    const cb_builder_column *in = &node->column[node->state_in[state]];
     const cb_state *its = &builder->state[state];
     if (edge->probability > 0 && !(in->lower <= its->initial && its->initial <= in->upper))
         cb_error_at(builder, at, "change one of them", "state %s begins with %g, but node %s bounds %s to %g .. %g",
@@ -194,11 +194,11 @@ static void bound_initial(cobre_sddp_builder *builder, const cb_place *at, const
 }
 
 static void bound_left(cobre_sddp_builder *builder, size_t from, const cb_edge *edge, size_t state) {
-    const cb_node *node = &builder->node[edge->to];
-    const cb_column *in = &node->column[node->state_in[state]];
-    cb_place at = cb_node_place(&builder->node[from]);
+    const cb_builder_node *node = &builder->node[edge->to];
+    const cb_builder_column *in = &node->column[node->state_in[state]];
     if (edge->probability > 0)
-        cb_narrow_column(builder, &at, from, builder->node[from].state_out[state], in->lower, in->upper);
+        cb_narrow_column(builder, &builder->node[from].at, from, builder->node[from].state_out[state], in->lower,
+                         in->upper);
 }
 
 static void bound_incoming(cobre_sddp_builder *builder, const cb_place *at) {
@@ -274,19 +274,18 @@ static bool maximises(const json_t *top) {
 }
 
 cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options *options) {
-    cobre_sddp_builder *builder = cb_problem_new(path, false);
-    if (!builder)
+    cobre_sddp_builder *builder;
+    if (cobre_sddp_builder_new(path, false, &builder))
         return NULL;
-    if (options)
-        cb_problem_on_issue(builder, options->issue, options->issue_arg);
     json_t *top = cb_json_load(builder, path);
     if (!top)
         return builder;
     const char *name = json_string_value(json_object_get(top, "name"));
     if (name && *name)
-        cb_problem_rename(builder, name);
+        cb_builder_rename(builder, name);
     builder->maximise = maximises(top);
     const cb_place at = {.file = path};
+    cb_builder_place(builder, CB_MEMBER(&at, "root"));
     check_version(builder, &at, top);
     read_root(builder, &at, top);
     read_nodes(builder, &at, top);
@@ -295,7 +294,6 @@ cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options 
     read_scenarios(builder, &at, top);
     if (options && options->scenarios)
         cb_read_scenarios(builder, options->scenarios, false);
-    cb_problem_at(builder, path, 0, "/root"); /* what concerns the whole is reported there */
     json_decref(top);
     return builder;
 }

@@ -1,0 +1,181 @@
+/* builder.h: a problem while it is built, on one rank.
+ *
+ * The functions never fail visibly: an error is kept with its place, and the caller goes on, so that all errors of a case
+ * are found at once; finish tells them. An index returned after an error is CB_NONE, which every function accepts and
+ * ignores. `at` is where the reader is; NULL: nowhere, and the error names the node and the thing. */
+#ifndef COBRE_SDDP_PROBLEM_BUILDER_H
+#define COBRE_SDDP_PROBLEM_BUILDER_H
+
+#include "sddp/problem/problem.h"
+
+/* A value in a JSON file: member `key` of `up`, or, with key NULL, its item `index`. NULL is the whole file. Chains live
+ * on the stack of the reader. */
+typedef struct cb_json_at {
+    const struct cb_json_at *up;
+    const char *key;
+    size_t index;
+} cb_json_at;
+
+/* Where in the input something stands, for errors. */
+typedef struct {
+    const char *file;
+    size_t line;            /* 0: not known; of a JSON file it is looked up */
+    const char *text;       /* "column cost"; "" or NULL: no more is known */
+    const cb_json_at *json; /* instead of text: it becomes a JSON pointer (RFC 6901), "/nodes/1" */
+} cb_place;
+
+/* The places of a member and of an item of the JSON value at `at`. They last as long as the enclosing block. */
+#define CB_MEMBER(at, name) (&(cb_place){.file = (at)->file, .json = &(cb_json_at){.up = (at)->json, .key = (name)}})
+#define CB_ITEM(at, number)                                                                                            \
+    (&(cb_place){.file = (at)->file, .json = &(cb_json_at){.up = (at)->json, .index = (number)}})
+
+typedef struct {
+    const char *name;
+    double lower, upper, cost; /* the cost as it is minimised: negated if the problem maximises */
+} cb_builder_column;
+
+typedef struct {
+    const char *name;
+    double lower, upper;
+} cb_builder_row;
+
+typedef struct {
+    int row, column;
+    double value;
+} cb_entry;
+
+typedef struct {
+    const char *name;
+    size_t stage;
+    cb_place at; /* where it was added */
+
+    size_t columns, rows, entries, randoms, noises, outcomes, edges;
+    size_t columns_room, rows_room, entries_room, randoms_room, noises_room, outcomes_room, edges_room;
+    cb_builder_column *column;
+    cb_builder_row *row;
+    cb_entry *entry;              /* as added; check sorts them by column, then row, and sums duplicates */
+    size_t *state_in, *state_out; /* column of each state */
+    const char **random_name;
+    cb_noise *noise; /* check sorts them by family, index, column */
+    double *probability;
+    double *table; /* outcome k: randoms values; NULL with a model */
+    cb_edge *edge;
+    double *deviation; /* of a model; NULL: there is none */
+    size_t factor;     /* its matrix */
+    bool lognormal;
+    double constant; /* of the objective */
+    cb_risk risk;
+    bool has_value_bound;
+    double value_bound;
+} cb_builder_node;
+
+/* A trajectory given by the case: nodes and, for each, the values of its random variables. */
+typedef struct {
+    size_t steps;
+    size_t *node;
+    double **values;
+} cb_scenario;
+
+typedef struct {
+    size_t order;
+    double *value; /* order x order */
+} cb_factor;
+
+typedef struct cb_json_lines cb_json_lines; /* sddp/read/json_file.c */
+typedef struct cb_texts cb_texts;           /* builder.c */
+
+struct cobre_sddp_builder {
+    const char *name;
+    char contents[160]; /* of a hydrothermal case */
+    bool maximise;
+    size_t states, nodes, root_edges, scenarios, factors;
+    size_t states_room, nodes_room, root_edges_room, scenarios_room, factors_room;
+    cb_state *state;
+    cb_builder_node *node;
+    cb_edge *root_edge;
+    cb_scenario *scenario;
+    cb_factor *factor;
+    uint64_t opening_seed;
+    size_t longest; /* found by check */
+
+    cb_texts *texts;     /* all names and the texts of errors */
+    cb_place whole;      /* where errors that concern the whole are reported */
+    cb_json_lines *json; /* of the JSON file that was read, if any: lines of the places in it */
+    cobre_sddp_issue *issue;
+    size_t errors, issues_room;
+    bool quiet; /* errors have been told before: they are neither kept nor counted */
+    bool no_memory;
+
+    const char *at_file; /* where the reader is */
+    size_t at_line;
+    char at_place[512];
+};
+
+void cb_builder_rename(cobre_sddp_builder *builder, const char *name);
+void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at); /* of what concerns the whole; copied */
+
+void cb_problem_at(cobre_sddp_builder *builder, const char *file, size_t line, const char *place, ...)
+    __attribute__((format(printf, 4, 5)));
+void cb_builder_error(cobre_sddp_builder *builder, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A reader's own error. advice: what to do about it; NULL: nothing. */
+void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* As those of sddp.h, with a place. */
+size_t cb_add_state(cobre_sddp_builder *builder, const cb_place *at, const char *name, double initial);
+size_t cb_add_node(cobre_sddp_builder *builder, const cb_place *at, const char *name, size_t stage);
+size_t cb_add_column(cobre_sddp_builder *builder, const cb_place *at, size_t node, const char *name, double lower,
+                     double upper, double cost);
+size_t cb_add_row(cobre_sddp_builder *builder, const cb_place *at, size_t node, const char *name, double lower,
+                  double upper);
+void cb_add_entry(cobre_sddp_builder *builder, const cb_place *at, size_t node, size_t row, size_t column,
+                  double value);
+void cb_add_cost(cobre_sddp_builder *builder, const cb_place *at, size_t node, size_t column,
+                 double cost); /* to what it has */
+void cb_narrow_column(cobre_sddp_builder *builder, const cb_place *at, size_t node, size_t column, double lower,
+                      double upper);
+void cb_shift_row(cobre_sddp_builder *builder, const cb_place *at, size_t node, size_t row,
+                  double by); /* both finite sides */
+void cb_add_constant(cobre_sddp_builder *builder, const cb_place *at, size_t node, double cost);
+void cb_set_state(cobre_sddp_builder *builder, const cb_place *at, size_t node, size_t state, size_t column_in,
+                  size_t column_out);
+size_t cb_add_random(cobre_sddp_builder *builder, const cb_place *at, size_t node, const char *name);
+void cb_add_noise(cobre_sddp_builder *builder, const cb_place *at, size_t node, cb_noise noise);
+void cb_add_outcome(cobre_sddp_builder *builder, const cb_place *at, size_t node, double probability,
+                    const double *values);
+size_t cb_add_factor(cobre_sddp_builder *builder, const cb_place *at, size_t order, const double *values);
+void cb_set_model(cobre_sddp_builder *builder, const cb_place *at, size_t node, size_t openings, bool lognormal,
+                  const double *deviation, size_t factor);
+void cb_set_opening_seed(cobre_sddp_builder *builder, uint64_t seed);
+void cb_add_edge(cobre_sddp_builder *builder, const cb_place *at, size_t from, size_t to, double probability,
+                 double discount);
+void cb_set_risk(cobre_sddp_builder *builder, const cb_place *at, size_t node, double beta, double alpha);
+void cb_set_value_bound(cobre_sddp_builder *builder, const cb_place *at, size_t node, double bound);
+size_t cb_add_scenario(cobre_sddp_builder *builder);
+void cb_drop_scenarios(cobre_sddp_builder *builder);
+void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t scenario, size_t node, const double *values);
+
+size_t cb_find_state(const cobre_sddp_builder *builder, const char *name); /* CB_NONE if there is none */
+size_t cb_find_node(const cobre_sddp_builder *builder, const char *name);
+size_t cb_find_random(const cobre_sddp_builder *builder, size_t node, const char *name);
+
+/* check.c: what only the whole can show; sorts. */
+void cb_builder_check(cobre_sddp_builder *builder);
+
+/* sddp/read/json_file.c: the pointer of a place, as far as it fits; the line of a pointer in the JSON file that was read,
+ * 0: not known. */
+enum { CB_POINTER_ROOM = 512 };
+void cb_json_pointer(const cb_json_at *at, char pointer[CB_POINTER_ROOM]);
+size_t cb_json_line(cb_json_lines *lines, const char *file, const char *pointer);
+void cb_json_forget(cobre_sddp_builder *builder); /* when there is nothing more to report */
+
+/* finish.c: as cobre_sddp_finish, with the status of what was done before; frees the builder. */
+cobre_status cb_finish(cobre_comm *comm, cobre_status status, cobre_sddp_builder **builder,
+                       const cobre_sddp_load_options *options, cobre_sddp_problem **problem);
+
+/* What the caller gave, or the defaults. */
+cobre_sddp_load_options cb_load_options(const cobre_sddp_load_options *given);
+
+#endif

@@ -1,0 +1,121 @@
+/* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks what was built and packs it into a region;
+ * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/problem/image.h"
+
+cobre_sddp_load_options cb_load_options(const cobre_sddp_load_options *given) {
+    cobre_sddp_load_options options = {.struct_size = sizeof options};
+    size_t size = given && given->struct_size ? given->struct_size : sizeof options;
+    if (given)
+        memcpy(&options, given, size < sizeof options ? size : sizeof options);
+    return options;
+}
+
+/* Tells all errors; the last error sums them up. */
+static cobre_status refuse(const cobre_sddp_builder *builder, const cobre_sddp_load_options *options) {
+    const cobre_sddp_issue *first = &builder->issue[0];
+    for (size_t i = 0; i < builder->errors && options->issue; i++)
+        options->issue(options->issue_arg, &builder->issue[i]);
+    return cb_fail_at(COBRE_INVALID_CASE, *first->file ? first->file : NULL, first->line, first->suggestion,
+                      "%zu error%s in the case; the first: %s%s%s", builder->errors, builder->errors > 1 ? "s" : "",
+                      first->place, *first->place ? ": " : "", first->message);
+}
+
+/* Lines of nodes, for errors that are found when the JSON file has been forgotten. */
+static void find_lines(cobre_sddp_builder *builder) {
+    for (size_t n = 0; n < builder->nodes; n++) {
+        cb_place *at = &builder->node[n].at;
+        at->line = at->line ? at->line : cb_json_line(builder->json, at->file, at->text);
+    }
+}
+
+static cobre_status check(cobre_sddp_builder *builder, const cobre_sddp_load_options *options, size_t *bytes) {
+    for (size_t n = 0; options->has_value_bound && n < builder->nodes; n++)
+        cb_set_value_bound(builder, NULL, n, options->value_bound);
+    if (!builder->no_memory)
+        cb_builder_check(builder);
+    if (builder->no_memory)
+        return cb_no_memory("the problem", 0);
+    if (builder->errors > 0)
+        return refuse(builder, options);
+    find_lines(builder);
+    *bytes = cb_image_size(builder);
+    return *bytes ? COBRE_OK : cb_no_memory("the problem", SIZE_MAX);
+}
+
+static void free_views(cobre_sddp_problem *problem) {
+    free(problem->state);
+    free(problem->node);
+}
+
+static cobre_status pack(const cobre_sddp_builder *builder, cobre_region *region) {
+    void *image = cobre_region_data_mut(region);
+    cobre_sddp_problem whole = {.name = NULL};
+    cb_image_pack(builder, image);
+    bool viewed = cb_image_view(image, &whole);
+    if (viewed)
+        cb_image_sum_up(&whole, image);
+    free_views(&whole);
+    return viewed ? COBRE_OK : cb_no_memory("the problem", 0);
+}
+
+/* From rank 0's node to the others. */
+static cobre_status spread(cobre_comm *comm, cobre_region *region, size_t bytes) {
+    size_t *counts = calloc(2 * cobre_size(comm), sizeof *counts);
+    CB_TRY(cb_agree(comm, counts ? COBRE_OK : cb_no_memory("counts", 2 * cobre_size(comm) * sizeof *counts)));
+    for (size_t r = 1; r < cobre_size(comm); r++)
+        counts[cobre_size(comm) + r] = bytes;
+    counts[0] = bytes;
+    cobre_status status = cobre_allgatherv_region(comm, cobre_region_data(region), counts[cobre_rank(comm)], region,
+                                                  counts, counts + cobre_size(comm));
+    free(counts);
+    return status;
+}
+
+static cobre_status share(cobre_comm *comm, const cobre_sddp_builder *builder, size_t bytes, cobre_region **region) {
+    uint64_t size = bytes;
+    CB_TRY(cobre_broadcast(comm, &size, 1, COBRE_U64, 0));
+    CB_TRY(cobre_region_create(comm, size, COBRE_U8, COBRE_REGION_INTERLEAVE, region));
+    CB_TRY(cb_agree(comm, builder ? pack(builder, *region) : COBRE_OK));
+    CB_TRY(spread(comm, *region, size));
+    return cobre_region_seal(*region);
+}
+
+static cobre_status make(cobre_comm *comm, const cobre_sddp_builder *builder, size_t bytes,
+                         cobre_sddp_problem **pointer) {
+    cobre_sddp_problem *problem = *pointer = calloc(1, sizeof *problem);
+    CB_TRY(cb_agree(comm, problem ? COBRE_OK : cb_no_memory("the problem", sizeof *problem)));
+    CB_TRY(share(comm, builder, bytes, &problem->image));
+    bool viewed = cb_image_view(cobre_region_data(problem->image), problem);
+    return cb_agree(comm, viewed ? COBRE_OK : cb_no_memory("the problem", problem->nodes * sizeof *problem->node));
+}
+
+cobre_status cb_finish(cobre_comm *comm, cobre_status status, cobre_sddp_builder **builder,
+                       const cobre_sddp_load_options *options, cobre_sddp_problem **problem) {
+    size_t bytes = 0;
+    *problem = NULL;
+    if (cobre_rank(comm) > 0)
+        cobre_sddp_builder_free(builder);
+    else if (!status)
+        status = check(*builder, options, &bytes);
+    status = cb_agree(comm, status);
+    if (!status)
+        status = make(comm, *builder, bytes, problem);
+    cobre_sddp_builder_free(builder);
+    if (status)
+        cobre_sddp_problem_free(problem);
+    return status;
+}
+
+void cobre_sddp_problem_free(cobre_sddp_problem **pointer) {
+    if (!pointer || !*pointer)
+        return;
+    cobre_sddp_problem *problem = *pointer;
+    *pointer = NULL;
+    cobre_region_free(&problem->tours);
+    cobre_region_free(&problem->image);
+    free_views(problem);
+    free(problem);
+}

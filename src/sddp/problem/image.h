@@ -1,0 +1,29 @@
+/* image.h: a problem as one block of memory, with offsets from its beginning instead of pointers, so that it can be shared
+ * and sent as it is. Arrays begin at multiples of 8 bytes. */
+#ifndef COBRE_SDDP_PROBLEM_IMAGE_H
+#define COBRE_SDDP_PROBLEM_IMAGE_H
+
+#include "sddp/problem/builder.h"
+
+/* The bytes of the image of a problem that was checked; 0: more than there can be. */
+size_t cb_image_size(const cobre_sddp_builder *builder);
+
+/* Writes it into that many bytes, which are zero; outcomes of noise models are drawn straight into it. */
+void cb_image_pack(const cobre_sddp_builder *builder, void *image);
+
+/* What is computed from the whole: fingerprint, shape and scale of the problem go into its image. */
+void cb_image_sum_up(const cobre_sddp_problem *problem, void *image); /* sums.c */
+
+/* The views of an image; it must last as long as the problem. false: no memory. */
+bool cb_image_view(const void *image, cobre_sddp_problem *problem);
+
+/* The beginning of an image: what is not a list of nodes. */
+typedef struct {
+    uint64_t bytes;
+    uint64_t fingerprint, shape, longest, maximise;
+    double scale;
+    uint64_t states, nodes, root_edges, scenarios; /* how many */
+    uint64_t name, contents, state, node, root_edge, scenario, step;
+} cb_image_head;
+
+#endif

@@ -1,0 +1,16 @@
+/* model.c: drawing from a noise model. Row i of the factor needs only the first i + 1 normals, so the product can replace
+ * them from the end. */
+#include <math.h>
+
+#include "sddp/problem/problem.h"
+
+void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values) {
+    for (size_t i = 0; i < randoms; i++)
+        values[i] = cb_rng_normal(rng);
+    for (size_t i = randoms; i-- > 0;) {
+        double sum = 0;
+        for (size_t j = 0; j <= i; j++)
+            sum += model->factor[i * randoms + j] * values[j];
+        values[i] = model->lognormal ? exp(model->deviation[i] * sum) : model->deviation[i] * sum;
+    }
+}
