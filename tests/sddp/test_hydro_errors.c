@@ -36,9 +36,10 @@ static const kit_mistake mistakes[] = {
     {"toy", "thermals.csv", "cost", "price", NULL, 1, "no column \"cost\""},
     {"toy", "thermals.csv", "min,", "mim,", NULL, 1,
      "unknown column \"mim\"; known here: thermal, subsystem, min, max, cost -- "},
-    {"toy", "thermal.csv", NULL, "thermal,subsystem,cost\n", NULL, 0, "the nearest is thermals.csv"},
-    {"toy", "Exchanges.csv", NULL, "from,to\n", NULL, 0, "the nearest is exchanges.csv"},
-    {"toy", "_my remarks and all that does not belong to a table.CSV", NULL, "x\n", NULL, 0, "no table of a case"},
+    {"toy", "thermal.csv", NULL, "thermal,subsystem,cost\n", NULL, 0, "closest name: thermals.csv"},
+    {"toy", "Exchanges.csv", NULL, "from,to\n", NULL, 0, "closest name: exchanges.csv"},
+    {"toy", "_my remarks and all that does not belong to a table.CSV", NULL, "x\n", NULL, 0,
+     "unknown table; closest name"},
     {"toy", "load.csv", NULL, NULL, NULL, 0, "cannot be read"},
     /* thermals */
     {"toy", "thermals.csv", "gas,main", "gas,mian", NULL, 2, "unknown subsystem \"mian\"; known are: main"},

@@ -34,25 +34,25 @@ static char *read_all(cobre_sddp_builder *builder, FILE *file, size_t *size) {
 }
 
 char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size) {
-    cb_problem_at(builder, path, 0, "%s", "");
+    const cb_place at = {.file = path};
     FILE *file = fopen(path, "rb");
     if (!file) {
         int why = errno;
         struct stat is;
         if (!optional || why != ENOENT || lstat(path, &is) == 0) /* a link to nothing was meant to be read */
-            cb_builder_error(builder, "see docs/case-format.md for the files of a case", "cannot be read: %s",
-                             strerror(why));
+            cb_error_at(builder, &at, "see docs/case-format.md for the files of a case", "cannot be read: %s",
+                        strerror(why));
         return NULL;
     }
     char *text = read_all(builder, file, size);
     if (ferror(file)) {
-        cb_builder_error(builder, NULL, "cannot be read: %s", strerror(errno));
+        cb_error_at(builder, &at, NULL, "cannot be read: %s", strerror(errno));
         free(text);
         text = NULL;
     }
     fclose(file);
     if (text && strlen(text) < *size) {
-        cb_builder_error(builder, "save it as plain text, UTF-8", "has a zero byte in it");
+        cb_error_at(builder, &at, "save it as plain text, UTF-8", "has a zero byte in it");
         free(text);
         text = NULL;
     }
@@ -69,7 +69,7 @@ typedef struct {
     cobre_sddp_builder *builder;
     cb_csv *table;
     char *at;
-    size_t line;
+    cb_place place; /* of the line */
 } scanner;
 
 /* Reads a quoted field in place, from its opening quote; NULL: reported. */
@@ -81,8 +81,8 @@ static char *quoted(scanner *s) {
         } else if (*s->at == '"') {
             break;
         } else if (!*s->at || *s->at == '\n') {
-            cb_builder_error(s->builder, "close it; names cannot have line breaks",
-                             "a quote is not closed on its line");
+            cb_error_at(s->builder, &s->place, "close it; names cannot have line breaks",
+                        "a quote is not closed on its line");
             return NULL;
         }
     }
@@ -91,7 +91,8 @@ static char *quoted(scanner *s) {
     bool ends = !*s->at || *s->at == ',' || *s->at == '\n';
     *to = 0;
     if (!ends)
-        cb_builder_error(s->builder, "write a quote inside a field as two", "there is text after a closing quote");
+        cb_error_at(s->builder, &s->place, "write a quote inside a field as two",
+                    "there is text after a closing quote");
     return ends ? field : NULL;
 }
 
@@ -101,7 +102,8 @@ static char *plain(scanner *s) {
     while (end > field && strchr(" \t\r", end[-1]))
         end--;
     if (memchr(field, '"', (size_t)(end - field))) {
-        cb_builder_error(s->builder, "put the whole field in quotes, and double it", "there is a quote inside a field");
+        cb_error_at(s->builder, &s->place, "put the whole field in quotes, and double it",
+                    "there is a quote inside a field");
         return NULL;
     }
     if (end != s->at) /* else the separator's place, which the caller overwrites */
@@ -122,13 +124,13 @@ static bool clean(scanner *s, const char *field) {
     for (const char *c = field; *c; c++) {
         ascii &= (unsigned char)*c < 0x80;
         if ((unsigned char)*c < ' ' && *c != '\t') {
-            cb_builder_error(s->builder, "save it as plain text", "there is a control character (0x%02x) in a field",
-                             (unsigned)*c);
+            cb_error_at(s->builder, &s->place, "save it as plain text",
+                        "there is a control character (0x%02x) in a field", (unsigned)*c);
             return false;
         }
     }
     if (!ascii && !is_utf8(field)) {
-        cb_builder_error(s->builder, "save it with the encoding UTF-8", "is not UTF-8 text");
+        cb_error_at(s->builder, &s->place, "save it with the encoding UTF-8", "is not UTF-8 text");
         return false;
     }
     return true;
@@ -170,7 +172,7 @@ static bool read_line(scanner *s) {
 /* Goes on to the next line that holds something. */
 static bool next_line(scanner *s) {
     for (; *s->at; skip_line(s)) {
-        s->line++;
+        s->place.line++;
         size_t blank = strspn(s->at, " \t\r");
         if (s->at[0] != '#' && s->at[blank] && s->at[blank] != '\n')
             return true;
@@ -181,18 +183,19 @@ static bool next_line(scanner *s) {
 static bool check_header(scanner *s) {
     cb_csv *table = s->table;
     if (table->columns == 1 && strchr(table->header[0], ';')) {
-        cb_builder_error(s->builder, "separate them by commas, with decimal points", "columns are separated by \";\"");
+        cb_error_at(s->builder, &s->place, "separate them by commas, with decimal points",
+                    "columns are separated by \";\"");
         return false;
     }
     bool good = true;
     for (size_t c = 0; c < table->columns; c++) {
         if (!*table->header[c]) {
-            cb_builder_error(s->builder, "name it in the first line", "column %zu has no name", c + 1);
+            cb_error_at(s->builder, &s->place, "name it in the first line", "column %zu has no name", c + 1);
             good = false;
         }
         for (size_t other = 0; other < c; other++)
             if (*table->header[c] && strcmp(table->header[other], table->header[c]) == 0) {
-                cb_builder_error(s->builder, "keep one", "two columns are called \"%s\"", table->header[c]);
+                cb_error_at(s->builder, &s->place, "keep one", "two columns are called \"%s\"", table->header[c]);
                 good = false;
             }
     }
@@ -203,12 +206,11 @@ static bool check_header(scanner *s) {
 static bool read_header(scanner *s) {
     cb_csv *table = s->table;
     if (!next_line(s)) {
-        cb_problem_at(s->builder, table->path, 1, "%s", "");
-        cb_builder_error(s->builder, "the first line names the columns", "is empty");
+        s->place.line = 1;
+        cb_error_at(s->builder, &s->place, "the first line names the columns", "is empty");
         return false;
     }
-    table->header_line = s->line;
-    cb_problem_at(s->builder, table->path, s->line, "%s", "");
+    table->header_line = s->place.line;
     if (!read_line(s))
         return false;
     table->header = table->field;
@@ -216,28 +218,31 @@ static bool read_header(scanner *s) {
     table->field = NULL;
     table->fields = table->fields_room = 0;
     table->known = calloc(table->columns, sizeof *table->known);
-    if (!table->known) {
-        s->builder->no_memory = true;
-        return false;
-    }
-    return check_header(s);
+    table->place = calloc(table->columns, sizeof *table->place);
+    bool memory = table->known && table->place;
+    for (size_t c = 0; memory && c < table->columns; c++)
+        if (asprintf(&table->place[c], "column %s", table->header[c]) < 0) {
+            table->place[c] = NULL;
+            memory = false;
+        }
+    s->builder->no_memory |= !memory;
+    return memory && check_header(s);
 }
 
 static void read_rows(scanner *s) {
     cb_csv *table = s->table;
     while (next_line(s) && !s->builder->no_memory) {
         size_t before = table->rows * table->columns;
-        cb_problem_at(s->builder, table->path, s->line, "%s", "");
         bool good = read_line(s);
         size_t count = table->fields - before;
         if (good && count != table->columns) {
-            cb_builder_error(s->builder, "one value for each column",
-                             "has %zu field%s, but the header names %zu columns", count, count == 1 ? "" : "s",
-                             table->columns);
+            cb_error_at(s->builder, &s->place, "one value for each column",
+                        "has %zu field%s, but the header names %zu columns", count, count == 1 ? "" : "s",
+                        table->columns);
             good = false;
         }
         if (good && CB_GROW(s->builder, table->line, table->rows, table->rows_room))
-            table->line[table->rows++] = s->line;
+            table->line[table->rows++] = s->place.line;
         table->fields = table->rows * table->columns;
     }
 }
@@ -249,7 +254,7 @@ bool cb_csv_read(cobre_sddp_builder *builder, const char *path, bool optional, c
     table->text = cb_read_text(builder, path, optional, &size);
     if (!table->text || !table->path)
         return false;
-    scanner s = {.builder = builder, .table = table, .at = table->text};
+    scanner s = {.builder = builder, .table = table, .at = table->text, .place = {.file = path}};
     if (strncmp(s.at, "\xEF\xBB\xBF", 3) == 0)
         s.at += 3;
     if (!read_header(&s))
@@ -259,6 +264,9 @@ bool cb_csv_read(cobre_sddp_builder *builder, const char *path, bool optional, c
 }
 
 void cb_csv_free(cb_csv *table) {
+    for (size_t c = 0; table->place && c < table->columns; c++)
+        free(table->place[c]);
+    free(table->place);
     free(table->path);
     free(table->text);
     free(table->header);
@@ -292,12 +300,10 @@ size_t cb_csv_find(cb_csv *table, const char *name) {
     return CB_NONE;
 }
 
-void cb_csv_at(cobre_sddp_builder *builder, const cb_csv *table, size_t row, size_t column) {
-    size_t line = row < table->rows ? table->line[row] : table->header_line;
-    if (column < table->columns)
-        cb_problem_at(builder, table->path, line, "column %s", table->header[column]);
-    else
-        cb_problem_at(builder, table->path, line, "%s", "");
+cb_place cb_csv_place(const cb_csv *table, size_t row, size_t column) {
+    return (cb_place){.file = table->path,
+                      .line = row < table->rows ? table->line[row] : table->header_line,
+                      .text = column < table->columns ? table->place[column] : ""};
 }
 
 const char *cb_csv_text(const cb_csv *table, size_t row, size_t column) {
@@ -319,8 +325,7 @@ bool cb_csv_number(const char *text, double *value) {
 size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required) {
     size_t column = cb_csv_find(table, name);
     if (column == CB_NONE && required) {
-        cb_csv_at(builder, table, CB_NONE, CB_NONE);
-        cb_builder_error(builder, "add it", "there is no column \"%s\"", name);
+        cb_error_at(builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add it", "there is no column \"%s\"", name);
     }
     return column;
 }
@@ -329,18 +334,17 @@ size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *nam
 void cb_csv_unknown_columns(cobre_sddp_builder *builder, const cb_csv *table) {
     for (size_t column = 0; column < table->columns; column++)
         if (!table->known[column] && strcmp(table->header[column], "note") != 0) {
-            cb_csv_at(builder, table, CB_NONE, column);
-            cb_builder_error(builder, "correct its name, or call a column of remarks \"note\"",
-                             "unknown column \"%s\"; known here: %s", table->header[column],
-                             *table->asked ? table->asked : "none");
+            cb_error_at(
+                builder, CB_CSV_AT(table, CB_NONE, column), "correct its name, or call a column of remarks \"note\"",
+                "unknown column \"%s\"; known here: %s", table->header[column], *table->asked ? table->asked : "none");
         }
 }
 
-void cb_csv_not_a_number(cobre_sddp_builder *builder, const char *text) {
+void cb_csv_not_a_number(cobre_sddp_builder *builder, const cb_place *at, const char *text) {
     const char *advice = "write it like 12.5 or 1e3";
     if (strchr(text, ','))
         advice = "write a decimal point, and no thousands separators";
     else if (strchr(text, '%'))
         advice = "write a share: 5 % is 0.05";
-    cb_builder_error(builder, advice, "\"%s\" is not a number", text);
+    cb_error_at(builder, at, advice, "\"%s\" is not a number", text);
 }

@@ -14,6 +14,7 @@ typedef struct {
     char **header, **field; /* field of row r, column c: field[r * columns + c] */
     size_t header_line;
     size_t *line;    /* of each row, in the file */
+    char **place;    /* "column NAME", of each column */
     bool *known;     /* columns that were asked for */
     char asked[512]; /* the names that were asked for: "stage, season" */
 } cb_csv;
@@ -30,13 +31,15 @@ size_t cb_csv_find(cb_csv *table, const char *name); /* a column that is known f
 size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required); /* or reports */
 void cb_csv_unknown_columns(cobre_sddp_builder *builder, const cb_csv *table); /* reports those nobody asked for */
 
-/* Errors that follow are about this field; column CB_NONE: about the row. row CB_NONE: about the header. */
-void cb_csv_at(cobre_sddp_builder *builder, const cb_csv *table, size_t row, size_t column);
+/* A field; column CB_NONE: the row. row CB_NONE: the header. It lasts as long as the table. */
+cb_place cb_csv_place(const cb_csv *table, size_t row, size_t column);
+#define CB_CSV_AT(...) ((const cb_place[]){cb_csv_place(__VA_ARGS__)}) /* as an argument */
 
 const char *cb_csv_text(const cb_csv *table, size_t row, size_t column); /* "" for column CB_NONE */
 
 /* A decimal number, whatever the locale; false for anything else: hexadecimal, infinities, NaN, trailing text. */
 bool cb_csv_number(const char *text, double *value);
-void cb_csv_not_a_number(cobre_sddp_builder *builder, const char *text); /* reports it, with advice */
+void cb_csv_not_a_number(cobre_sddp_builder *builder, const cb_place *at,
+                         const char *text); /* reports it, with advice */
 
 #endif

@@ -30,8 +30,8 @@ static void check_columns(reader *r) {
     for (size_t n = 0; n < r->builder->nodes; n++)
         for (size_t i = 0; i < r->builder->node[n].randoms; i++)
             if (random_column(r, r->builder->node[n].random_name[i]) == CB_NONE) {
-                cb_csv_at(r->builder, &r->table, CB_NONE, CB_NONE);
-                cb_builder_error(r->builder, "add one", "%s has no column", r->builder->node[n].random_name[i]);
+                cb_error_at(r->builder, CB_CSV_AT(&r->table, CB_NONE, CB_NONE), "add one", "%s has no column",
+                            r->builder->node[n].random_name[i]);
                 return;
             }
     cb_csv_unknown_columns(r->builder, &r->table);
@@ -46,10 +46,10 @@ static size_t find_node(reader *r, size_t row) {
     else if (cb_csv_number(text, &number) && number >= 1 && number <= (double)r->builder->nodes &&
              floor(number) == number)
         node = (size_t)number - 1;
-    cb_csv_at(r->builder, &r->table, row, r->key);
+    cb_place at = cb_csv_place(&r->table, row, r->key);
     if (node == CB_NONE)
-        cb_builder_error(r->builder, "correct it", "\"%s\" is no %s of this case", text,
-                         r->by_stage ? "stage" : "node");
+        cb_error_at(r->builder, &at, "correct it", "\"%s\" is no %s of this case", text,
+                    r->by_stage ? "stage" : "node");
     return node;
 }
 
@@ -63,14 +63,14 @@ static size_t find_scenario(reader *r, size_t row, size_t *first) {
     return cb_add_scenario(r->builder);
 }
 
-static void check_follows(reader *r, const cb_scenario *scenario, size_t node) {
+static void check_follows(reader *r, const cb_place *at, const cb_scenario *scenario, size_t node) {
     const cb_builder_node *last = scenario->steps ? &r->builder->node[scenario->node[scenario->steps - 1]] : NULL;
     const cb_edge *edge = last ? last->edge : r->builder->root_edge;
     for (size_t e = 0; e < (last ? last->edges : r->builder->root_edges); e++)
         if (edge[e].to == node)
             return;
-    cb_builder_error(r->builder, "give every step of a scenario a line, in order", "%s does not follow %s",
-                     r->builder->node[node].name, last ? last->name : "the start of the scenario");
+    cb_error_at(r->builder, at, "give every step of a scenario a line, in order", "%s does not follow %s",
+                r->builder->node[node].name, last ? last->name : "the start of the scenario");
 }
 
 static void read_values(reader *r, size_t row, const cb_builder_node *node) {
@@ -78,11 +78,11 @@ static void read_values(reader *r, size_t row, const cb_builder_node *node) {
         size_t column = random_column(r, node->random_name[i]);
         const char *text = cb_csv_text(&r->table, row, column);
         r->values[i] = 0;
-        cb_csv_at(r->builder, &r->table, row, column);
+        cb_place at = cb_csv_place(&r->table, row, column);
         if (!*text)
-            cb_builder_error(r->builder, "give a number", "is empty");
+            cb_error_at(r->builder, &at, "give a number", "is empty");
         else if (!cb_csv_number(text, &r->values[i]))
-            cb_csv_not_a_number(r->builder, text);
+            cb_csv_not_a_number(r->builder, &at, text);
     }
 }
 
@@ -91,10 +91,10 @@ static void read_rows(reader *r, size_t *first) {
         size_t node = find_node(r, row), scenario = find_scenario(r, row, first);
         if (node == CB_NONE || scenario == CB_NONE)
             continue;
-        check_follows(r, &r->builder->scenario[scenario], node);
+        cb_place at = cb_csv_place(&r->table, row, CB_NONE);
+        check_follows(r, CB_CSV_AT(&r->table, row, r->key), &r->builder->scenario[scenario], node);
         read_values(r, row, &r->builder->node[node]);
-        cb_csv_at(r->builder, &r->table, row, CB_NONE);
-        cb_add_step(r->builder, NULL, scenario, node, r->values);
+        cb_add_step(r->builder, &at, scenario, node, r->values);
     }
 }
 
@@ -114,8 +114,7 @@ void cb_read_scenarios(cobre_sddp_builder *builder, const char *path, bool by_st
         if (builder->errors == before && !builder->no_memory)
             read_rows(&r, first);
         if (builder->errors == before && r.table.rows == 0) {
-            cb_csv_at(builder, &r.table, CB_NONE, CB_NONE);
-            cb_builder_error(builder, "add lines", "there is no scenario");
+            cb_error_at(builder, CB_CSV_AT(&r.table, CB_NONE, CB_NONE), "add lines", "there is no scenario");
         }
         free(first);
         free(r.values);

@@ -19,11 +19,11 @@ const char *cb_hydro_name(const char *kind, const char *a, const char *b, const 
 }
 
 static size_t column(cb_hydro_builder *b, const char *name, double lower, double upper, double cost) {
-    return cb_add_column(b->c->builder, NULL, b->node, name, lower, upper, cost * b->c->cost_scale);
+    return cb_add_column(b->c->builder, &b->at, b->node, name, lower, upper, cost * b->c->cost_scale);
 }
 
 static void entry(cb_hydro_builder *b, size_t row, size_t at, double value) {
-    cb_add_entry(b->c->builder, NULL, b->node, row, at, value);
+    cb_add_entry(b->c->builder, &b->at, b->node, row, at, value);
 }
 
 static double share(const cb_hydro_builder *b, size_t block) {
@@ -46,10 +46,10 @@ static void add_rows(cb_hydro_builder *b) {
             double energy = b->hours * share(b, block) * load(b, block, a);
             const char *kind = c->area[a].transshipment ? "transfer" : "load";
             b->balance[block * c->areas + a] = cb_add_row(
-                c->builder, NULL, b->node, cb_hydro_name(kind, c->area[a].name, "", c->block[block]), energy, energy);
+                c->builder, &b->at, b->node, cb_hydro_name(kind, c->area[a].name, "", c->block[block]), energy, energy);
         }
     for (size_t p = 0; p < c->plants; p++)
-        b->water[p] = cb_add_row(c->builder, NULL, b->node, cb_hydro_name("water", c->plant[p].name, "", ""), 0, 0);
+        b->water[p] = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("water", c->plant[p].name, "", ""), 0, 0);
 }
 
 static void add_thermals(cb_hydro_builder *b, size_t block) {
@@ -107,8 +107,8 @@ static void add_turbine(cb_hydro_builder *b, size_t p, size_t block, size_t outf
     if (outflow != CB_NONE)
         entry(b, outflow, turbined, part);
     if (c->water && plant->productivity > 0) {
-        size_t row =
-            cb_add_row(c->builder, NULL, b->node, cb_hydro_name("production", plant->name, "", c->block[block]), 0, 0);
+        size_t row = cb_add_row(c->builder, &b->at, b->node,
+                                cb_hydro_name("production", plant->name, "", c->block[block]), 0, 0);
         power = column(b, cb_hydro_name("hydro", plant->name, "", c->block[block]), 0, INFINITY, 0);
         entry(b, row, turbined, plant->productivity);
         entry(b, row, power, -1);
@@ -124,7 +124,7 @@ static void add_storage(cb_hydro_builder *b, size_t p) {
     size_t out = column(b, cb_hydro_name("storage", plant->name, "", ""), plant->storage_min, plant->storage_max, 0);
     entry(b, b->water[p], in, -1);
     entry(b, b->water[p], out, 1);
-    cb_set_state(c->builder, NULL, b->node, plant->state, in, out);
+    cb_set_state(c->builder, &b->at, b->node, plant->state, in, out);
 }
 
 /* Ten times what the water of the cascade is worth when there is nothing else to supply the load. */
@@ -146,7 +146,7 @@ static void add_plant(cb_hydro_builder *b, size_t p) {
     if (plant->reservoir)
         add_storage(b, p);
     if (plant->outflow_min > 0) {
-        outflow = cb_add_row(c->builder, NULL, b->node, cb_hydro_name("outflow", plant->name, "", ""),
+        outflow = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("outflow", plant->name, "", ""),
                              plant->outflow_min, INFINITY);
         entry(b, outflow,
               column(b, cb_hydro_name("outflow_lack", plant->name, "", ""), 0, INFINITY,
@@ -182,9 +182,9 @@ static void build_stage(cb_hydro_builder *b) {
         cb_hydro_build_par(b);
     else
         cb_hydro_build_inflow(b);
-    cb_set_risk(c->builder, NULL, b->node, c->stage[b->stage].beta, c->stage[b->stage].alpha);
+    cb_set_risk(c->builder, &b->at, b->node, c->stage[b->stage].beta, c->stage[b->stage].alpha);
     if (c->has_value_bound)
-        cb_set_value_bound(c->builder, NULL, b->node, c->value_bound);
+        cb_set_value_bound(c->builder, &b->at, b->node, c->value_bound);
 }
 
 /* A plant is a reservoir if it can store water in any stage; its limits over all stages bound what comes in. */
@@ -209,18 +209,19 @@ static void find_reservoirs(cb_hydro_case *c) {
 }
 
 static void add_states(cb_hydro_case *c) {
+    const cb_place at = {.file = c->json_path};
     for (size_t p = 0; p < c->plants; p++) {
         cb_hydro_plant *plant = &c->plant[p];
         if (plant->reservoir)
             plant->state =
-                cb_add_state(c->builder, NULL, cb_hydro_name("storage", plant->name, "", ""), plant->storage_initial);
+                cb_add_state(c->builder, &at, cb_hydro_name("storage", plant->name, "", ""), plant->storage_initial);
     }
     for (size_t p = 0; p < c->plants; p++)
         for (size_t l = 0; l < c->plant[p].lags; l++) {
             char lag[32];
             snprintf(lag, sizeof lag, "%zu", l + 1);
             double past = c->past[p * CB_HYDRO_MAX_LAGS + l]; /* NaN: it does not matter */
-            size_t state = cb_add_state(c->builder, NULL, cb_hydro_name("inflow", c->plant[p].name, lag, ""),
+            size_t state = cb_add_state(c->builder, &at, cb_hydro_name("inflow", c->plant[p].name, lag, ""),
                                         isnan(past) ? 0 : past);
             if (l == 0)
                 c->plant[p].lag_state = state;
@@ -236,8 +237,8 @@ static void add_node(cb_hydro_case *c, size_t stage) {
     b.water = cb_hydro_array(c, c->plants, sizeof *b.water);
     b.balance = cb_hydro_array(c, c->blocks * c->areas, sizeof *b.balance);
     b.deficit = cb_hydro_array(c, c->blocks * c->areas * c->deficits, sizeof *b.deficit);
-    cb_problem_at(c->builder, c->json_path, 0, "stage %zu", stage + 1);
-    b.node = cb_add_node(c->builder, NULL, c->stage[stage].name, stage + 1);
+    b.at = (cb_place){.file = c->json_path, .text = CB_TEXT("stage %zu", stage + 1)};
+    b.node = cb_add_node(c->builder, &b.at, c->stage[stage].name, stage + 1);
     if (b.water && b.balance && b.deficit && b.node != CB_NONE)
         build_stage(&b);
     free(b.water);
@@ -260,6 +261,7 @@ static void count_elements(const cb_hydro_case *c) {
 }
 
 void cb_hydro_build(cb_hydro_case *c) {
+    const cb_place at = {.file = c->json_path};
     count_elements(c);
     cb_builder_rename(c->builder, *c->name ? c->name : c->folder);
     find_reservoirs(c);
@@ -268,11 +270,11 @@ void cb_hydro_build(cb_hydro_case *c) {
         cb_hydro_add_factors(c);
     for (size_t t = 0; t < c->stages && !c->builder->no_memory; t++)
         add_node(c, t);
-    cb_add_edge(c->builder, NULL, CB_ROOT, 0, 1, 1);
+    cb_add_edge(c->builder, &at, CB_ROOT, 0, 1, 1);
     for (size_t t = 0; t + 1 < c->stages; t++)
-        cb_add_edge(c->builder, NULL, t, t + 1, 1, c->stage[t + 1].discount);
+        cb_add_edge(c->builder, &at, t, t + 1, 1, c->stage[t + 1].discount);
     if (c->has_cycle)
-        cb_add_edge(c->builder, NULL, c->stages - 1, c->cycle_to - 1, c->cycle_probability,
+        cb_add_edge(c->builder, &at, c->stages - 1, c->cycle_to - 1, c->cycle_probability,
                     c->stage[c->cycle_to - 1].discount);
     if (c->source == CB_HYDRO_HISTORY && !c->builder->no_memory)
         cb_hydro_build_scenarios(c);

@@ -9,7 +9,7 @@ static bool known(const cb_hydro_case *c, size_t stage) {
 }
 
 static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t index, size_t random, double factor) {
-    cb_add_noise(b->c->builder, NULL, b->node,
+    cb_add_noise(b->c->builder, &b->at, b->node,
                  (cb_noise){.target = target, .index = index, .random = random, .factor = factor});
 }
 
@@ -42,23 +42,23 @@ void cb_hydro_build_inflow(cb_hydro_builder *b) {
     size_t width = c->plants + c->areas, count;
     for (size_t p = 0; p < c->plants; p++)
         add_noise(b, COBRE_SDDP_NOISE_ROW, b->water[p],
-                  cb_add_random(c->builder, NULL, b->node, cb_hydro_name("inflow", c->plant[p].name, "", "")),
+                  cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("inflow", c->plant[p].name, "", "")),
                   b->volume);
     for (size_t a = 0; a < c->areas; a++)
         if (c->area[a].random_load)
             add_load_noise(b, a,
-                           cb_add_random(c->builder, NULL, b->node, cb_hydro_name("load", c->area[a].name, "", "")));
+                           cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("load", c->area[a].name, "", "")));
     double *picked = cb_hydro_array(c, width, sizeof *picked);
     if (picked && known(c, b->stage)) {
         for (size_t p = 0; p < c->plants; p++) /* there are no random loads then: check.c */
             picked[p] = c->plant[p].first_inflow;
-        cb_add_outcome(c->builder, NULL, b->node, 1, picked);
+        cb_add_outcome(c->builder, &b->at, b->node, 1, picked);
     } else if (picked && c->outcomes) {
         const cb_hydro_outcomes *outcomes = &c->outcomes[cb_hydro_period(c, c->inflow_key, b->stage)];
         count = outcomes->count;
         for (size_t k = 0; k < count; k++) {
             pick(c, b->stage, &outcomes->values[k * width], picked);
-            cb_add_outcome(c->builder, NULL, b->node, outcomes->probability[k], picked);
+            cb_add_outcome(c->builder, &b->at, b->node, outcomes->probability[k], picked);
         }
     }
     free(picked);
@@ -66,6 +66,7 @@ void cb_hydro_build_inflow(cb_hydro_builder *b) {
 
 /* Scenario y begins in year y of the history and goes on through the years, from the last to the first. */
 void cb_hydro_build_scenarios(cb_hydro_case *c) {
+    const cb_place at = {.file = c->json_path};
     size_t width = c->plants + c->areas;
     double *picked = cb_hydro_array(c, width, sizeof *picked);
     for (size_t y = 0; picked && y < c->year_count; y++) {
@@ -73,7 +74,7 @@ void cb_hydro_build_scenarios(cb_hydro_case *c) {
         for (size_t t = 0; t < c->stages; t++) {
             size_t year = (y + (t + c->first_season - 1) / c->seasons) % c->year_count;
             pick(c, t, &c->outcomes[cb_hydro_period(c, c->inflow_key, t)].values[year * width], picked);
-            cb_add_step(c->builder, NULL, scenario, t, picked);
+            cb_add_step(c->builder, &at, scenario, t, picked);
         }
     }
     free(picked);

@@ -16,9 +16,10 @@ static const cb_hydro_par *par_of(const cb_hydro_case *c, size_t period, size_t 
 
 void cb_hydro_add_factors(cb_hydro_case *c) {
     size_t n = c->plants, periods = cb_hydro_periods(c, c->correlation_key);
+    const cb_place at = {.file = c->json_path};
     cb_set_opening_seed(c->builder, c->seed);
     for (size_t period = 0; period < periods; period++)
-        cb_add_factor(c->builder, NULL, n, &c->cholesky[period * n * n]);
+        cb_add_factor(c->builder, &at, n, &c->cholesky[period * n * n]);
 }
 
 /* Factor k is that of period k: nobody else adds factors. */
@@ -30,7 +31,7 @@ static void set_model(cb_hydro_builder *b) {
         deviation[p] = c->lognormal ? par->noise : par->noise * par->scale;
     }
     if (deviation)
-        cb_set_model(c->builder, NULL, b->node, c->openings, c->lognormal, deviation,
+        cb_set_model(c->builder, &b->at, b->node, c->openings, c->lognormal, deviation,
                      cb_hydro_period(c, c->correlation_key, b->stage));
     free(deviation);
 }
@@ -39,23 +40,23 @@ static void set_model(cb_hydro_builder *b) {
 static size_t add_columns(cb_hydro_builder *b, size_t p, size_t *in) {
     cb_hydro_case *c = b->c;
     const cb_hydro_plant *plant = &c->plant[p];
-    size_t inflow =
-        cb_add_column(c->builder, NULL, b->node, cb_hydro_name("inflow", plant->name, "", ""), -INFINITY, INFINITY, 0);
-    cb_add_entry(c->builder, NULL, b->node, b->water[p], inflow, -b->volume);
+    size_t inflow = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow", plant->name, "", ""), -INFINITY,
+                                  INFINITY, 0);
+    cb_add_entry(c->builder, &b->at, b->node, b->water[p], inflow, -b->volume);
     for (size_t l = 0; l < plant->lags; l++) {
         char lag[32];
         snprintf(lag, sizeof lag, "%zu", l + 1);
-        in[l] = cb_add_column(c->builder, NULL, b->node, cb_hydro_name("inflow_in", plant->name, lag, ""), -INFINITY,
+        in[l] = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow_in", plant->name, lag, ""), -INFINITY,
                               INFINITY, 0);
         size_t out = inflow;
         if (l > 0) {
-            out = cb_add_column(c->builder, NULL, b->node, cb_hydro_name("inflow_lag", plant->name, lag, ""), -INFINITY,
-                                INFINITY, 0);
-            size_t row = cb_add_row(c->builder, NULL, b->node, cb_hydro_name("lag", plant->name, lag, ""), 0, 0);
-            cb_add_entry(c->builder, NULL, b->node, row, out, 1);
-            cb_add_entry(c->builder, NULL, b->node, row, in[l - 1], -1);
+            out = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow_lag", plant->name, lag, ""),
+                                -INFINITY, INFINITY, 0);
+            size_t row = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("lag", plant->name, lag, ""), 0, 0);
+            cb_add_entry(c->builder, &b->at, b->node, row, out, 1);
+            cb_add_entry(c->builder, &b->at, b->node, row, in[l - 1], -1);
         }
-        cb_set_state(c->builder, NULL, b->node, plant->lag_state + l, in[l], out);
+        cb_set_state(c->builder, &b->at, b->node, plant->lag_state + l, in[l], out);
     }
     return inflow;
 }
@@ -82,30 +83,31 @@ static double constant(const cb_hydro_builder *b, size_t p) {
 
 static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t row, size_t column, size_t random,
                       double factor) {
-    cb_add_noise(b->c->builder, NULL, b->node,
+    cb_add_noise(b->c->builder, &b->at, b->node,
                  (cb_noise){.target = target, .index = row, .column = column, .random = random, .factor = factor});
 }
 
 static void add_model(cb_hydro_builder *b, size_t p, size_t inflow, const size_t *in) {
     cb_hydro_case *c = b->c;
     size_t lags = par_of(c, cb_hydro_period(c, c->par_key, b->stage), p)->lags;
-    size_t random = cb_add_random(c->builder, NULL, b->node, cb_hydro_name("noise", c->plant[p].name, "", ""));
+    size_t random = cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("noise", c->plant[p].name, "", ""));
     double right = c->lognormal ? 0 : constant(b, p);
-    size_t row = cb_add_row(c->builder, NULL, b->node, cb_hydro_name("inflow", c->plant[p].name, "", ""), right, right);
-    cb_add_entry(c->builder, NULL, b->node, row, inflow, 1);
+    size_t row =
+        cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("inflow", c->plant[p].name, "", ""), right, right);
+    cb_add_entry(c->builder, &b->at, b->node, row, inflow, 1);
     add_noise(b, COBRE_SDDP_NOISE_ROW, row, 0, random, c->lognormal ? constant(b, p) : 1);
     for (size_t l = 0; l < lags; l++)
         if (c->lognormal)
             add_noise(b, COBRE_SDDP_NOISE_ENTRY, row, in[l], random, -coefficient(b, p, l));
         else
-            cb_add_entry(c->builder, NULL, b->node, row, in[l], -coefficient(b, p, l));
+            cb_add_entry(c->builder, &b->at, b->node, row, in[l], -coefficient(b, p, l));
 }
 
 static void add_known(cb_hydro_builder *b, size_t p, size_t inflow) {
     const cb_hydro_plant *plant = &b->c->plant[p];
-    size_t row = cb_add_row(b->c->builder, NULL, b->node, cb_hydro_name("inflow", plant->name, "", ""),
+    size_t row = cb_add_row(b->c->builder, &b->at, b->node, cb_hydro_name("inflow", plant->name, "", ""),
                             plant->first_inflow, plant->first_inflow);
-    cb_add_entry(b->c->builder, NULL, b->node, row, inflow, 1);
+    cb_add_entry(b->c->builder, &b->at, b->node, row, inflow, 1);
 }
 
 void cb_hydro_build_par(cb_hydro_builder *b) {
@@ -142,7 +144,7 @@ static double noise_for(const cb_hydro_builder *b, size_t p, const double *past,
     return expected > 0 && inflow > 0 ? inflow / expected : expected == 0 && inflow == 0 ? 1 : NAN;
 }
 
-static void scenario_noise(cb_hydro_case *c, size_t scenario, double *past, double *inflow) {
+static void scenario_noise(cb_hydro_case *c, const cb_place *at, size_t scenario, double *past, double *inflow) {
     const cb_scenario *its = &c->builder->scenario[scenario];
     memcpy(past, c->past, c->plants * CB_HYDRO_MAX_LAGS * sizeof *past);
     for (size_t k = 0; k < its->steps; k++) {
@@ -152,10 +154,10 @@ static void scenario_noise(cb_hydro_case *c, size_t scenario, double *past, doub
             inflow[p] = known ? c->plant[p].first_inflow : its->values[k][p];
             double noise = known ? 0 : noise_for(&b, p, past, inflow[p]);
             if (isnan(noise))
-                cb_builder_error(c->builder, "give inflows above 0",
-                                 "scenario %zu, step %zu: the lognormal model cannot make inflow %g of hydro %s from "
-                                 "those before",
-                                 scenario + 1, k + 1, inflow[p], c->plant[p].name);
+                cb_error_at(c->builder, at, "give inflows above 0",
+                            "scenario %zu, step %zu: the lognormal model cannot make inflow %g of hydro %s from "
+                            "those before",
+                            scenario + 1, k + 1, inflow[p], c->plant[p].name);
             else if (!known)
                 its->values[k][p] = noise;
         }
@@ -163,12 +165,12 @@ static void scenario_noise(cb_hydro_case *c, size_t scenario, double *past, doub
     }
 }
 
-void cb_hydro_scenario_noise(cb_hydro_case *c) {
+void cb_hydro_scenario_noise(cb_hydro_case *c, const char *path) {
+    const cb_place at = {.file = path};
     double *past = cb_hydro_array(c, c->plants * CB_HYDRO_MAX_LAGS, sizeof *past);
     double *inflow = cb_hydro_array(c, c->plants, sizeof *inflow);
-    cb_problem_at(c->builder, c->builder->at_file, 0, "%s", ""); /* the table, no longer its last row */
     for (size_t s = 0; past && inflow && s < c->builder->scenarios; s++)
-        scenario_noise(c, s, past, inflow);
+        scenario_noise(c, &at, s, past, inflow);
     free(past);
     free(inflow);
 }

@@ -48,6 +48,7 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
         c.json_path = NULL;
         c.builder->no_memory = true;
     } else {
+        cb_builder_place(c.builder, &(cb_place){.file = c.json_path});
         cb_hydro_read_json(&c);
     }
     if (c.stages > 0 && c.areas > 0 && !c.builder->no_memory)
@@ -59,7 +60,7 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
     if (options && options->scenarios && c.builder->nodes > 0 && !c.builder->no_memory) {
         cb_read_scenarios(c.builder, options->scenarios, true);
         if (c.source == CB_HYDRO_PAR && c.builder->errors == 0 && !c.builder->no_memory)
-            cb_hydro_scenario_noise(&c);
+            cb_hydro_scenario_noise(&c, options->scenarios);
     }
     free_case(&c);
     return c.builder;

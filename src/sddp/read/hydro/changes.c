@@ -37,8 +37,8 @@ static size_t find_field(cb_hydro_case *c, const cb_csv *table, size_t row, size
             return f;
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", f ? ", " : "", kind->field[f].name);
     }
-    cb_csv_at(c->builder, table, row, column);
-    cb_builder_error(c->builder, CB_TEXT("use one of: %s", known), "\"%s\" of %s cannot change", name, kind->table);
+    cb_error_at(c->builder, CB_CSV_AT(table, row, column), CB_TEXT("use one of: %s", known),
+                "\"%s\" of %s cannot change", name, kind->table);
     return CB_NONE;
 }
 
@@ -51,8 +51,8 @@ static void check_twice(cb_hydro_case *c, const cb_csv *table, size_t row, const
         const cb_hydro_change *old = &c->change[i];
         if (old->period == new->period && old->kind == new->kind && old->element == new->element &&
             old->field == new->field) {
-            cb_csv_at(c->builder, table, row, CB_NONE);
-            cb_builder_error(c->builder, "keep one", "changes the same number as line %zu", old->line);
+            cb_error_at(c->builder, CB_CSV_AT(table, row, CB_NONE), "keep one", "changes the same number as line %zu",
+                        old->line);
         }
     }
 }
@@ -128,11 +128,11 @@ static void check_changes(cb_hydro_case *c, const char *path) {
             const cb_hydro_change *change = &c->change[i];
             if (cb_hydro_period(c, c->change_key, t) != change->period)
                 continue;
-            cb_problem_at(c->builder, path, change->line, "%s", "");
+            cb_place at = {.file = path, .line = change->line};
             if (change->kind == &cb_hydro_kind_thermals)
-                cb_hydro_check_thermal(c, element_of(&now, change));
+                cb_hydro_check_thermal(c, &at, element_of(&now, change));
             else if (change->kind == &cb_hydro_kind_hydros)
-                cb_hydro_check_plant(c, element_of(&now, change));
+                cb_hydro_check_plant(c, &at, element_of(&now, change));
         }
         cb_hydro_leave_stage(&now);
     }

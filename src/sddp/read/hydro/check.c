@@ -9,10 +9,12 @@
 
 #include "sddp/read/hydro/hydro.h"
 
-static void at_table(cb_hydro_case *c, const char *file, size_t line) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", c->folder, file);
-    cb_problem_at(c->builder, path, line, "%s", "");
+/* A file of the case; the place lasts as long as the enclosing block. */
+#define AT_FILE(c, name, at_line) (&(const cb_place){.file = path_of((char[4096]){0}, c, name), .line = (at_line)})
+
+static const char *path_of(char path[4096], const cb_hydro_case *c, const char *file) {
+    snprintf(path, 4096, "%s/%s", c->folder, file);
+    return path;
 }
 
 enum { NAME_ROOM = 32 };
@@ -46,9 +48,8 @@ static void check_file(cb_hydro_case *c, const char *name) {
         if (distance(name, tables[i]) < distance(name, nearest))
             nearest = tables[i];
     }
-    at_table(c, name, 0);
-    cb_builder_error(c->builder, "rename it, or move it elsewhere",
-                     "no table of a case is called so, the nearest is %s", nearest);
+    cb_error_at(c->builder, AT_FILE(c, name, 0), "rename it, or move it elsewhere", "unknown table; closest name: %s",
+                nearest);
 }
 
 /* A table whose name is misspelt would go unnoticed, where it is optional. */
@@ -83,11 +84,10 @@ static void check_cascade(cb_hydro_case *c) {
     for (size_t p = 0; seen && p < c->plants; p++) {
         memset(seen, 0, c->plants);
         if (returns(c, p, p, seen)) {
-            at_table(c, "hydros.csv", c->plant[p].line);
-            cb_builder_error(c->builder,
-                             "water runs "
-                             "downhill, correct the cascade",
-                             "hydro %s: its water comes back to it by way of \"downstream\"", c->plant[p].name);
+            cb_error_at(c->builder, AT_FILE(c, "hydros.csv", c->plant[p].line),
+                        "water runs "
+                        "downhill, correct the cascade",
+                        "hydro %s: its water comes back to it by way of \"downstream\"", c->plant[p].name);
             break; /* the others of the circle would say the same */
         }
     }
@@ -133,19 +133,17 @@ static bool check_area(cb_hydro_case *c, const cb_hydro_case *now, size_t stage,
     for (size_t b = 0; b < c->blocks; b++) {
         double demand = load[b * c->areas + area], slack = 1e-9 * (1 + demand);
         if (sum.must > demand + sum.exports + slack) {
-            at_table(c, "thermals.csv", 0);
-            cb_builder_error(c->builder, "lower \"min\"",
-                             "stage %zu, subsystem %s: its thermals generate at least %g MW, but its load and "
-                             "exports take at most %g",
-                             stage + 1, c->area[area].name, sum.must, demand + sum.exports);
+            cb_error_at(c->builder, AT_FILE(c, "thermals.csv", 0), "lower \"min\"",
+                        "stage %zu, subsystem %s: its thermals generate at least %g MW, but its load and "
+                        "exports take at most %g",
+                        stage + 1, c->area[area].name, sum.must, demand + sum.exports);
             return false;
         }
         if (sum.can + depth * demand < demand - slack) {
-            at_table(c, "load.csv", 0);
-            cb_builder_error(c->builder, "add a deficit tier",
-                             "stage %zu, subsystem %s: a load of %g MW, but all its plants, imports and deficit "
-                             "tiers supply at most %g",
-                             stage + 1, c->area[area].name, demand, sum.can + depth * demand);
+            cb_error_at(c->builder, AT_FILE(c, "load.csv", 0), "add a deficit tier",
+                        "stage %zu, subsystem %s: a load of %g MW, but all its plants, imports and deficit "
+                        "tiers supply at most %g",
+                        stage + 1, c->area[area].name, demand, sum.can + depth * demand);
             return false;
         }
     }
@@ -167,11 +165,10 @@ static void check_balance(cb_hydro_case *c, size_t area) {
 static void check_first_inflow(cb_hydro_case *c) {
     for (size_t a = 0; a < c->areas && c->plants > 0; a++)
         if (c->area[a].random_load && !isnan(c->plant[0].first_inflow)) {
-            at_table(c, "hydros.csv", c->plant[0].line);
-            cb_builder_error(c->builder,
-                             "give stage 1 its lines in "
-                             "inflows.csv, with a column \"stage\"",
-                             "first_inflow does not go with random loads");
+            cb_error_at(c->builder, AT_FILE(c, "hydros.csv", c->plant[0].line),
+                        "give stage 1 its lines in "
+                        "inflows.csv, with a column \"stage\"",
+                        "first_inflow does not go with random loads");
             return;
         }
 }

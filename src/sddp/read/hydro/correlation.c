@@ -19,15 +19,15 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, size_t name, s
         return;
     double *line = &c->cholesky[(period * c->plants + plant) * c->plants];
     if (!isnan(line[plant])) {
-        cb_csv_at(c->builder, table, row, name);
-        cb_builder_error(c->builder, "keep one line", "hydro %s is there twice", c->plant[plant].name);
+        cb_error_at(c->builder, CB_CSV_AT(table, row, name), "keep one line", "hydro %s is there twice",
+                    c->plant[plant].name);
     }
     for (size_t p = 0; p < c->plants; p++)
         line[p] = cb_hydro_number(c, table, row, columns[p], &field);
-    cb_csv_at(c->builder, table, row, columns[plant]);
+    cb_place at = cb_csv_place(table, row, columns[plant]);
     if (fabs(line[plant] - 1) > 1e-6)
-        cb_builder_error(c->builder, "give correlations, not covariances",
-                         "the correlation of %s with itself is %g, not 1", c->plant[plant].name, line[plant]);
+        cb_error_at(c->builder, &at, "give correlations, not covariances",
+                    "the correlation of %s with itself is %g, not 1", c->plant[plant].name, line[plant]);
 }
 
 /* Replaces the lower triangle by its factor; false: not positive semidefinite. */
@@ -57,26 +57,26 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
     size_t n = c->plants;
     double *matrix = &c->cholesky[period * n * n];
     cb_hydro_period_text(c->correlation_key, period, when);
-    cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
+    cb_place at = cb_csv_place(table, CB_NONE, CB_NONE);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++) {
             if (isnan(matrix[i * n + j]) || isnan(matrix[j * n + i])) {
                 const char *name = c->plant[isnan(matrix[i * n + j]) ? i : j].name;
-                cb_builder_error(c->builder, "give one for each hydro", "%s: hydro %s has no line", when, name);
+                cb_error_at(c->builder, &at, "give one for each hydro", "%s: hydro %s has no line", when, name);
                 return;
             }
             if (fabs(matrix[i * n + j] - matrix[j * n + i]) > 1e-6) {
-                cb_builder_error(c->builder,
-                                 "make it "
-                                 "symmetric",
-                                 "%s: the correlation of %s with %s is %g, the other way round %g", when,
-                                 c->plant[j].name, c->plant[i].name, matrix[j * n + i], matrix[i * n + j]);
+                cb_error_at(c->builder, &at,
+                            "make it "
+                            "symmetric",
+                            "%s: the correlation of %s with %s is %g, the other way round %g", when, c->plant[j].name,
+                            c->plant[i].name, matrix[j * n + i], matrix[i * n + j]);
                 return;
             }
         }
     if (!factorise(matrix, n))
-        cb_builder_error(c->builder, NULL,
-                         "%s: no noise has these correlations: the matrix is not positive semidefinite", when);
+        cb_error_at(c->builder, &at, NULL,
+                    "%s: no noise has these correlations: the matrix is not positive semidefinite", when);
 }
 
 static void read_table(cb_hydro_case *c, cb_csv *table) {

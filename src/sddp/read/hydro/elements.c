@@ -60,49 +60,49 @@ const cb_hydro_kind cb_hydro_kind_exchanges = {"exchanges", line_field, COUNT(li
 /* The name in a line's first column; NULL: reported. */
 static const char *new_name(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names *names) {
     const char *name = cb_csv_text(table, row, column);
-    cb_csv_at(c->builder, table, row, column);
-    if (column == CB_NONE || !cb_hydro_good_name(c, name))
+    cb_place at = cb_csv_place(table, row, column);
+    if (column == CB_NONE || !cb_hydro_good_name(c, &at, name))
         return NULL;
     if (cb_hydro_find(c, names, name) == CB_NONE)
         return cb_hydro_keep(c, name);
-    cb_builder_error(c->builder, "give each a name of its own", "\"%s\" is there twice", name);
+    cb_error_at(c->builder, &at, "give each a name of its own", "\"%s\" is there twice", name);
     return NULL;
 }
 
-void cb_hydro_check_thermal(cb_hydro_case *c, const cb_hydro_thermal *thermal) {
+void cb_hydro_check_thermal(cb_hydro_case *c, const cb_place *at, const cb_hydro_thermal *thermal) {
     if (thermal->min > thermal->max)
-        cb_builder_error(c->builder, "swap or correct them", "thermal %s: min %g is above max %g", thermal->name,
-                         thermal->min, thermal->max);
+        cb_error_at(c->builder, at, "swap or correct them", "thermal %s: min %g is above max %g", thermal->name,
+                    thermal->min, thermal->max);
 }
 
-void cb_hydro_check_plant(cb_hydro_case *c, const cb_hydro_plant *plant) {
+void cb_hydro_check_plant(cb_hydro_case *c, const cb_place *at, const cb_hydro_plant *plant) {
     if (plant->storage_min > plant->storage_max)
-        cb_builder_error(c->builder, "swap or correct them", "hydro %s: storage_min %g is above storage_max %g",
-                         plant->name, plant->storage_min, plant->storage_max);
+        cb_error_at(c->builder, at, "swap or correct them", "hydro %s: storage_min %g is above storage_max %g",
+                    plant->name, plant->storage_min, plant->storage_max);
     if (plant->outflow_min > 0 && plant->outflow_penalty == 0)
-        cb_builder_error(c->builder,
-                         "give a "
-                         "penalty",
-                         "hydro %s: outflow_min without outflow_penalty would cost nothing to miss", plant->name);
+        cb_error_at(c->builder, at,
+                    "give a "
+                    "penalty",
+                    "hydro %s: outflow_min without outflow_penalty would cost nothing to miss", plant->name);
     if (plant->outflow_min > plant->turbine_max + plant->spill_max)
-        cb_builder_error(c->builder, NULL, "hydro %s: outflow_min %g is above turbine_max + spill_max = %g",
-                         plant->name, plant->outflow_min, plant->turbine_max + plant->spill_max);
+        cb_error_at(c->builder, at, NULL, "hydro %s: outflow_min %g is above turbine_max + spill_max = %g", plant->name,
+                    plant->outflow_min, plant->turbine_max + plant->spill_max);
 }
 
-static void check_initial(cb_hydro_case *c, const cb_hydro_plant *plant) {
+static void check_initial(cb_hydro_case *c, const cb_place *at, const cb_hydro_plant *plant) {
     bool outside = plant->storage_initial > plant->storage_max || plant->storage_initial < plant->storage_min;
     if (outside && plant->storage_min <= plant->storage_max)
-        cb_builder_error(c->builder,
-                         "it "
-                         "is a volume, not a share",
-                         "hydro %s: storage_initial %g is not between storage_min %g and storage_max %g", plant->name,
-                         plant->storage_initial, plant->storage_min, plant->storage_max);
+        cb_error_at(c->builder, at,
+                    "it "
+                    "is a volume, not a share",
+                    "hydro %s: storage_initial %g is not between storage_min %g and storage_max %g", plant->name,
+                    plant->storage_initial, plant->storage_min, plant->storage_max);
     if (!c->water && !isnan(plant->productivity) && plant->productivity != 1)
-        cb_builder_error(c->builder,
-                         "remove "
-                         "the column, or use \"units\": \"water\"",
-                         "hydro %s: productivity %g, but in energy units a flow is the power itself", plant->name,
-                         plant->productivity);
+        cb_error_at(c->builder, at,
+                    "remove "
+                    "the column, or use \"units\": \"water\"",
+                    "hydro %s: productivity %g, but in energy units a flow is the power itself", plant->name,
+                    plant->productivity);
 }
 
 static void read_thermals(cb_hydro_case *c) {
@@ -118,8 +118,8 @@ static void read_thermals(cb_hydro_case *c) {
             new.area = cb_hydro_refer(c, &table, row, area, cb_hydro_subsystem_name, "subsystem", "case.json");
             cb_hydro_fields(c, &table, columns, row, thermal_field, COUNT(thermal_field), &new);
             new.name = name ? name : "";
-            cb_csv_at(c->builder, &table, row, CB_NONE);
-            cb_hydro_check_thermal(c, &new);
+            cb_place at = cb_csv_place(&table, row, CB_NONE);
+            cb_hydro_check_thermal(c, &at, &new);
             if (CB_GROW(c->builder, c->thermal, c->thermals, c->thermals_room))
                 c->thermal[c->thermals++] = new;
         }
@@ -151,15 +151,15 @@ static void read_plant(cb_hydro_case *c, cb_csv *table, size_t row, const plant_
     cb_hydro_fields(c, table, columns->fixed, row, plant_fixed, COUNT(plant_fixed), &new);
     if (c->water && columns->fixed[PRODUCTIVITY] != CB_NONE &&
         !*cb_csv_text(table, row, columns->fixed[PRODUCTIVITY])) {
-        cb_csv_at(c->builder, table, row, columns->fixed[PRODUCTIVITY]);
-        cb_builder_error(c->builder, CB_TEXT("give %s", plant_fixed[PRODUCTIVITY].unit), "is empty");
+        cb_error_at(c->builder, CB_CSV_AT(table, row, columns->fixed[PRODUCTIVITY]),
+                    CB_TEXT("give %s", plant_fixed[PRODUCTIVITY].unit), "is empty");
     }
     if (columns->fixed[FIRST_INFLOW] == CB_NONE || !*cb_csv_text(table, row, columns->fixed[FIRST_INFLOW]))
         new.first_inflow = NAN;
     new.name = name ? name : "";
-    cb_csv_at(c->builder, table, row, CB_NONE);
-    cb_hydro_check_plant(c, &new);
-    check_initial(c, &new);
+    cb_place at = cb_csv_place(table, row, CB_NONE);
+    cb_hydro_check_plant(c, &at, &new);
+    check_initial(c, &at, &new);
     if (CB_GROW(c->builder, c->plant, c->plants, c->plants_room))
         c->plant[c->plants++] = new;
 }
@@ -180,8 +180,8 @@ static void read_downstream(cb_hydro_case *c, cb_csv *table, size_t row, const p
 static void check_first_inflow(cb_hydro_case *c, const cb_csv *table, size_t column) {
     for (size_t p = 1; p < c->plants && column != CB_NONE; p++)
         if (isnan(c->plant[p].first_inflow) != isnan(c->plant[0].first_inflow)) {
-            cb_csv_at(c->builder, table, isnan(c->plant[p].first_inflow) ? p : 0, column);
-            cb_builder_error(c->builder, "give all or none", "the inflow of stage 1 is known for some hydros only");
+            cb_error_at(c->builder, CB_CSV_AT(table, isnan(c->plant[p].first_inflow) ? p : 0, column),
+                        "give all or none", "the inflow of stage 1 is known for some hydros only");
             return;
         }
 }
@@ -204,15 +204,15 @@ static void read_plants(cb_hydro_case *c) {
 }
 
 static void check_line(cb_hydro_case *c, const cb_csv *table, size_t row, const cb_hydro_line *new) {
-    cb_csv_at(c->builder, table, row, CB_NONE);
+    cb_place at = cb_csv_place(table, row, CB_NONE);
     if (new->from == CB_NONE || new->to == CB_NONE)
         return;
     if (new->from == new->to)
-        cb_builder_error(c->builder, "name two ends", "goes from %s to itself", c->area[new->from].name);
+        cb_error_at(c->builder, &at, "name two ends", "goes from %s to itself", c->area[new->from].name);
     for (size_t l = 0; l < c->lines; l++)
         if (c->line[l].from == new->from && c->line[l].to == new->to)
-            cb_builder_error(c->builder, "keep one", "the exchange from %s to %s is there twice, first in line %zu",
-                             c->area[new->from].name, c->area[new->to].name, c->line[l].line);
+            cb_error_at(c->builder, &at, "keep one", "the exchange from %s to %s is there twice, first in line %zu",
+                        c->area[new->from].name, c->area[new->to].name, c->line[l].line);
 }
 
 static void read_lines(cb_hydro_case *c) {
@@ -240,18 +240,16 @@ static void read_deficit(cb_hydro_case *c, cb_csv *table, size_t row, const size
     char number[32];
     snprintf(number, sizeof number, "%zu", row + 1);
     const char *name = tier == CB_NONE ? number : cb_csv_text(table, row, tier);
-    cb_csv_at(c->builder, table, row, tier);
-    new.tier = cb_hydro_good_name(c, name) ? cb_hydro_keep(c, name) : "";
+    cb_place at = cb_csv_place(table, row, tier);
+    new.tier = cb_hydro_good_name(c, &at, name) ? cb_hydro_keep(c, name) : "";
     if (*cb_csv_text(table, row, area))
         new.area = cb_hydro_refer(c, table, row, area, cb_hydro_subsystem_name, "subsystem", "case.json");
     cb_hydro_fields(c, table, columns, row, deficit_field, COUNT(deficit_field), &new);
-    cb_csv_at(c->builder, table, row, tier);
     for (size_t d = 0; d < c->deficits && *new.tier; d++) {
         const cb_hydro_deficit *old = &c->deficit[d];
         if (strcmp(old->tier, new.tier) == 0 && (old->area == new.area || old->area == CB_NONE || new.area == CB_NONE))
-            cb_builder_error(c->builder, "keep one",
-                             "tier \"%s\" is there twice for the same subsystem, first in line %zu", new.tier,
-                             old->line);
+            cb_error_at(c->builder, &at, "keep one",
+                        "tier \"%s\" is there twice for the same subsystem, first in line %zu", new.tier, old->line);
     }
     if (CB_GROW(c->builder, c->deficit, c->deficits, c->deficits_room))
         c->deficit[c->deficits++] = new;

@@ -157,7 +157,7 @@ void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, siz
                      size_t count, void *element);
 void cb_hydro_field_columns(cb_hydro_case *c, cb_csv *table, const cb_hydro_field *field, size_t count,
                             size_t *columns);
-bool cb_hydro_good_name(cb_hydro_case *c, const char *name); /* else reported at the current place */
+bool cb_hydro_good_name(cb_hydro_case *c, const cb_place *at, const char *name); /* else reported */
 
 /* The name in a field as an index; `names` lists what is known. CB_NONE: reported. */
 typedef const char *cb_hydro_names(const cb_hydro_case *c, size_t index); /* NULL past the end; "" is skipped */
@@ -181,9 +181,9 @@ void cb_hydro_period_text(cb_hydro_key key, size_t period, char text[32]); /* "s
 void cb_hydro_read_json(cb_hydro_case *c);   /* json.c */
 void cb_hydro_read_stages(cb_hydro_case *c); /* series.c */
 void cb_hydro_read_blocks(cb_hydro_case *c);
-void cb_hydro_read_elements(cb_hydro_case *c);                                  /* elements.c */
-void cb_hydro_check_thermal(cb_hydro_case *c, const cb_hydro_thermal *thermal); /* at the current place */
-void cb_hydro_check_plant(cb_hydro_case *c, const cb_hydro_plant *plant);
+void cb_hydro_read_elements(cb_hydro_case *c); /* elements.c */
+void cb_hydro_check_thermal(cb_hydro_case *c, const cb_place *at, const cb_hydro_thermal *thermal);
+void cb_hydro_check_plant(cb_hydro_case *c, const cb_place *at, const cb_hydro_plant *plant);
 void cb_hydro_read_inflows(cb_hydro_case *c); /* inflow.c */
 void cb_hydro_read_history(cb_hydro_case *c);
 void cb_hydro_read_par(cb_hydro_case *c);         /* par.c */
@@ -200,6 +200,7 @@ void cb_hydro_build(cb_hydro_case *c); /* build.c */
 /* One stage while it is built. */
 typedef struct {
     cb_hydro_case *c; /* as it is in this stage */
+    cb_place at;      /* of the stage */
     size_t node, stage;
     double hours;    /* of the stage, or months */
     double volume;   /* of a flow of 1 over the stage */
@@ -210,9 +211,9 @@ typedef struct {
 
 const char *cb_hydro_name(const char *kind, const char *a, const char *b, const char *block); /* until the next call */
 void cb_hydro_build_inflow(cb_hydro_builder *b);                                              /* build_inflow.c */
-void cb_hydro_build_scenarios(cb_hydro_case *c); /* the years of the history, for simulation */
-void cb_hydro_build_par(cb_hydro_builder *b);    /* build_par.c */
-void cb_hydro_scenario_noise(cb_hydro_case *c);  /* the noise that makes the inflows of given scenarios */
-void cb_hydro_add_factors(cb_hydro_case *c);     /* of the noise of each period; before any cb_hydro_build_par */
+void cb_hydro_build_scenarios(cb_hydro_case *c);                  /* the years of the history, for simulation */
+void cb_hydro_build_par(cb_hydro_builder *b);                     /* build_par.c */
+void cb_hydro_scenario_noise(cb_hydro_case *c, const char *path); /* the noise that makes the inflows of this table */
+void cb_hydro_add_factors(cb_hydro_case *c); /* of the noise of each period; before any cb_hydro_build_par */
 
 #endif

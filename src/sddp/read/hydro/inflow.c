@@ -14,8 +14,8 @@ static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool
     for (size_t p = 0; p < c->plants; p++) {
         columns[p] = cb_csv_find(table, c->plant[p].name);
         if (columns[p] == CB_NONE && *c->plant[p].name) {
-            cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
-            cb_builder_error(c->builder, "add one with its inflow", "hydro %s has no column", c->plant[p].name);
+            cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add one with its inflow",
+                        "hydro %s has no column", c->plant[p].name);
         }
     }
     for (size_t a = 0; a < c->areas; a++) {
@@ -35,9 +35,8 @@ static void check_columns(cb_hydro_case *c, const cb_csv *table) {
         cb_csv_unknown_columns(c->builder, table);
         return;
     }
-    cb_csv_at(c->builder, table, CB_NONE, column);
-    cb_builder_error(c->builder, "add it to hydros.csv", "\"%s\" is no hydro plant: there are none",
-                     table->header[column]);
+    cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, column), "add it to hydros.csv",
+                "\"%s\" is no hydro plant: there are none", table->header[column]);
 }
 
 static void read_values(cb_hydro_case *c, const cb_csv *table, size_t row, const size_t *columns, double *values) {
@@ -79,12 +78,12 @@ static void check_outcomes(cb_hydro_case *c, const cb_csv *table, bool given) {
                 outcomes->probability[k] = 1 / (double)outcomes->count;
             sum += outcomes->probability[k];
         }
-        cb_problem_at(c->builder, table->path, outcomes->count ? outcomes->line : table->header_line, "%s", "");
+        cb_place at = {.file = table->path, .line = outcomes->count ? outcomes->line : table->header_line};
         if (outcomes->count == 0 && !(c->inflow_key == CB_HYDRO_BY_STAGE && period == 0 && known_first))
-            cb_builder_error(c->builder, "add at least one line", "there is no outcome for %s", when);
+            cb_error_at(c->builder, &at, "add at least one line", "there is no outcome for %s", when);
         else if (outcomes->count > 0 && fabs(sum - 1) > 1e-6)
-            cb_builder_error(c->builder, "correct them", "%s: the probabilities of its outcomes add up to %.9g, not 1",
-                             when, sum);
+            cb_error_at(c->builder, &at, "correct them", "%s: the probabilities of its outcomes add up to %.9g, not 1",
+                        when, sum);
     }
 }
 
@@ -149,8 +148,8 @@ static void find_years(cb_hydro_case *c, const cb_csv *table, size_t column) {
             year_index(c, year);
     }
     if (c->year_count == 0) {
-        cb_csv_at(c->builder, table, CB_NONE, column);
-        cb_builder_error(c->builder, "correct either", "there is no year between the \"years\" of case.json");
+        cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, column), "correct either",
+                    "there is no year between the \"years\" of case.json");
     }
     for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++)
         for (size_t y = 0; y < c->year_count; y++)
@@ -168,9 +167,9 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
         size_t period = cb_hydro_read_period(c, table, row, c->inflow_key, key_column), y = year_index(c, year);
         if (period == CB_NONE || y == CB_NONE)
             continue;
-        cb_csv_at(c->builder, table, row, key_column);
+        cb_place at = cb_csv_place(table, row, key_column);
         if (seen[period * c->year_count + y])
-            cb_builder_error(c->builder, "keep one", "season %zu of year %g is there twice", period + 1, year);
+            cb_error_at(c->builder, &at, "keep one", "season %zu of year %g is there twice", period + 1, year);
         seen[period * c->year_count + y] = true;
         if (y < c->outcomes[period].count)
             read_values(c, table, row, columns, &c->outcomes[period].values[y * width]);
@@ -178,11 +177,10 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
     for (size_t y = 0; seen && y < c->year_count; y++)
         for (size_t period = 0; period < periods; period++)
             if (!seen[period * c->year_count + y]) {
-                cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
-                cb_builder_error(c->builder,
-                                 "add it, or leave the year out with "
-                                 "\"years\" in case.json",
-                                 "year %g has no line for season %zu", c->years[y], period + 1);
+                cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
+                            "add it, or leave the year out with "
+                            "\"years\" in case.json",
+                            "year %g has no line for season %zu", c->years[y], period + 1);
                 break;
             }
     free(seen);

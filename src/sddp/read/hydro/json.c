@@ -12,26 +12,18 @@
 typedef struct {
     cb_hydro_case *c;
     json_t *json;
-    const char *pointer; /* "" or "/risk" */
+    const cb_place *at;
 } section;
-
-static void at(const section *s, const char *key) {
-    char pointer[256];
-    snprintf(pointer, sizeof pointer, "%s/%s", s->pointer, key);
-    cb_problem_at(s->c->builder, s->c->json_path, 0, "%s", pointer);
-}
 
 /* The member, if it is there and of the right kind; `required` ones are reported when they are not there. */
 static json_t *member(const section *s, const char *key, bool right(const json_t *), const char *kind, bool required) {
     json_t *value = json_object_get(s->json, key);
     if (value && !right(value)) {
-        at(s, key);
-        cb_builder_error(s->c->builder, "see docs/case-format.md", "is not %s", kind);
+        cb_error_at(s->c->builder, CB_MEMBER(s->at, key), "see docs/case-format.md", "is not %s", kind);
         return NULL;
     }
     if (!value && required) {
-        at(s, key);
-        cb_builder_error(s->c->builder, CB_TEXT("add it: %s", kind), "\"%s\" is missing", key);
+        cb_error_at(s->c->builder, CB_MEMBER(s->at, key), CB_TEXT("add it: %s", kind), "\"%s\" is missing", key);
     }
     return value;
 }
@@ -60,8 +52,7 @@ static double number(const section *s, const char *key, double fallback, double 
     double found = json_number_value(value);
     if (found >= low && found <= high)
         return found;
-    at(s, key);
-    cb_builder_error(s->c->builder, CB_TEXT("give %s", unit), "%g is out of range", found);
+    cb_error_at(s->c->builder, CB_MEMBER(s->at, key), CB_TEXT("give %s", unit), "%g is out of range", found);
     return fallback;
 }
 
@@ -69,8 +60,7 @@ static size_t whole(const section *s, const char *key, double fallback, double l
     double value = number(s, key, fallback, low, high, unit);
     if (isnan(value) || floor(value) == value)
         return isnan(value) ? 0 : (size_t)value;
-    at(s, key);
-    cb_builder_error(s->c->builder, CB_TEXT("give %s", unit), "%g is not a whole number", value);
+    cb_error_at(s->c->builder, CB_MEMBER(s->at, key), CB_TEXT("give %s", unit), "%g is not a whole number", value);
     return 0;
 }
 
@@ -85,9 +75,8 @@ static size_t word(const section *s, const char *key, const char *const *words) 
             return i;
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s\"%s\"", i ? ", " : "", words[i]);
     }
-    at(s, key);
-    cb_builder_error(s->c->builder, CB_TEXT("use one of %s", known), "\"%s\" is none of the words that can be here",
-                     json_string_value(value));
+    cb_error_at(s->c->builder, CB_MEMBER(s->at, key), CB_TEXT("use one of %s", known), "\"%s\" is not allowed here",
+                json_string_value(value));
     return 0;
 }
 
@@ -99,35 +88,30 @@ static void unknown_keys(const section *s, const char *known) {
         snprintf(quoted, sizeof quoted, " %.70s ", key);
         if (strstr(known, quoted) && !strchr(key, ' '))
             continue;
-        at(s, key);
         char list[512] = "";
         for (const char *at = known + 1; *at; at += strcspn(at, " ") + 1)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.*s", *list ? ", " : "",
                      (int)strcspn(at, " "), at);
-        cb_builder_error(s->c->builder, CB_TEXT("remove it, or correct it to one of: %s", list), "unknown key \"%s\"",
-                         key);
+        cb_error_at(s->c->builder, CB_MEMBER(s->at, key), CB_TEXT("remove it, or correct it to one of: %s", list),
+                    "unknown key \"%s\"", key);
     }
 }
 
-/* A member that is an object; false: it is not there. */
-static bool inside(const section *s, const char *key, const char *pointer, const char *known, section *inner) {
-    *inner = (section){.c = s->c, .pointer = pointer, .json = member(s, key, is_object, "an object", false)};
-    if (inner->json)
-        unknown_keys(inner, known);
-    return inner->json != NULL;
+/* The member at `at`, if it is an object; else its json is NULL. */
+static section inside(const section *s, const cb_place *at, const char *known) {
+    section inner = {.c = s->c, .at = at, .json = member(s, at->json->key, is_object, "an object", false)};
+    if (inner.json)
+        unknown_keys(&inner, known);
+    return inner;
 }
 
-static void add_area(const section *s, const char *key, size_t index, json_t *value, bool transshipment) {
-    cb_hydro_case *c = s->c;
-    char place[64];
-    snprintf(place, sizeof place, "%s/%zu", key, index);
-    at(s, place);
+static void add_area(cb_hydro_case *c, const cb_place *at, const json_t *value, bool transshipment) {
     const char *name = json_string_value(value);
     if (!name) {
-        cb_builder_error(c->builder, NULL, "is not a name in quotes");
+        cb_error_at(c->builder, at, NULL, "is not a name in quotes");
     } else if (cb_hydro_find(c, cb_hydro_area_name, name) != CB_NONE) {
-        cb_builder_error(c->builder, "keep one", "\"%s\" is there twice", name);
-    } else if (cb_hydro_good_name(c, name) && CB_GROW(c->builder, c->area, c->areas, c->areas_room)) {
+        cb_error_at(c->builder, at, "keep one", "\"%s\" is there twice", name);
+    } else if (cb_hydro_good_name(c, at, name) && CB_GROW(c->builder, c->area, c->areas, c->areas_room)) {
         c->area[c->areas++] = (cb_hydro_area){.name = cb_hydro_keep(c, name), .transshipment = transshipment};
     }
 }
@@ -136,11 +120,10 @@ static void read_areas(const section *s, const char *key, bool transshipment) {
     json_t *list = member(s, key, is_list, "a list of names", !transshipment), *value;
     size_t index;
     json_array_foreach(list, index, value) {
-        add_area(s, key, index, value, transshipment);
+        add_area(s->c, CB_ITEM(CB_MEMBER(s->at, key), index), value, transshipment);
     }
     if (list && !transshipment && json_array_size(list) == 0) {
-        at(s, key);
-        cb_builder_error(s->c->builder, "name at least one", "there are no subsystems");
+        cb_error_at(s->c->builder, CB_MEMBER(s->at, key), "name at least one", "there are no subsystems");
     }
 }
 
@@ -158,24 +141,25 @@ static void read_time(const section *s) {
         number(s, "discount", 1, 1e-9, 1, "a factor above 0, at most 1, by which costs shrink from stage to stage");
     c->annual_rate = number(s, "annual_rate", 0, 0, 1, "a share, like 0.12 for 12 % a year");
     if (json_object_get(s->json, "annual_rate") && json_object_get(s->json, "discount")) {
-        at(s, "annual_rate");
-        cb_builder_error(c->builder, "keep one", "there are a \"discount\" and an \"annual_rate\"");
+        cb_error_at(c->builder, CB_MEMBER(s->at, "annual_rate"), "keep one",
+                    "there are a \"discount\" and an \"annual_rate\"");
     }
 }
 
 static void read_risk_and_cycle(const section *s) {
     cb_hydro_case *c = s->c;
-    section inner;
     c->beta = c->alpha = 1;
-    if (inside(s, "risk", "/risk", " beta alpha ", &inner)) {
-        c->beta = number(&inner, "beta", NAN, 0, 1, "the weight of the expectation, from 0 to 1");
-        c->alpha = number(&inner, "alpha", NAN, 1e-9, 1, "the share of worst outcomes, above 0, at most 1");
+    section risk = inside(s, CB_MEMBER(s->at, "risk"), " beta alpha ");
+    if (risk.json) {
+        c->beta = number(&risk, "beta", NAN, 0, 1, "the weight of the expectation, from 0 to 1");
+        c->alpha = number(&risk, "alpha", NAN, 1e-9, 1, "the share of worst outcomes, above 0, at most 1");
     }
-    if (inside(s, "cycle", "/cycle", " to probability ", &inner)) {
+    section cycle = inside(s, CB_MEMBER(s->at, "cycle"), " to probability ");
+    if (cycle.json) {
         c->has_cycle = true;
-        c->cycle_to = whole(&inner, "to", 1, 1, c->stages ? (double)c->stages : 1e5, "a stage to go back to");
+        c->cycle_to = whole(&cycle, "to", 1, 1, c->stages ? (double)c->stages : 1e5, "a stage to go back to");
         c->cycle_probability =
-            number(&inner, "probability", NAN, 1e-9, 0.9999, "the probability to go on, above 0 and at most 0.9999");
+            number(&cycle, "probability", NAN, 1e-9, 0.9999, "the probability to go on, above 0 and at most 0.9999");
     }
 }
 
@@ -191,8 +175,8 @@ static void read_years(const section *s) {
     c->last_year = json_number_value(last);
     if (json_array_size(years) != 2 || !json_is_number(first) || !json_is_number(last) ||
         c->first_year > c->last_year) {
-        at(s, "years");
-        cb_builder_error(c->builder, "write it like [1931, 2012]", "is not a first and a last year");
+        cb_error_at(c->builder, CB_MEMBER(s->at, "years"), "write it like [1931, 2012]",
+                    "is not a first and a last year");
     }
 }
 
@@ -200,10 +184,10 @@ static void read_inflow(const section *s) {
     static const char *const sources[] = {"table", "history", "par", NULL}, *const noises[] = {"normal", "lognormal",
                                                                                                NULL};
     cb_hydro_case *c = s->c;
-    section inner;
+    section inner = inside(s, CB_MEMBER(s->at, "inflow"), " source openings seed noise years lack_cost ");
     c->openings = 20;
     c->lack_cost = -1;
-    if (!inside(s, "inflow", "/inflow", " source openings seed noise years lack_cost ", &inner))
+    if (!inner.json)
         return;
     c->source = (cb_hydro_source)word(&inner, "source", sources);
     c->openings = whole(&inner, "openings", 20, 1, 1e6, "the number of outcomes to draw for each stage");
@@ -215,9 +199,8 @@ static void read_inflow(const section *s) {
     static const char *const only[] = {"openings", "seed", "noise", "years"};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
         if (json_object_get(inner.json, only[i]) && c->source != (i < 3 ? CB_HYDRO_PAR : CB_HYDRO_HISTORY)) {
-            at(&inner, only[i]);
-            cb_builder_error(c->builder, "remove it, or change the source", "goes with the source \"%s\" only",
-                             i < 3 ? "par" : "history");
+            cb_error_at(c->builder, CB_MEMBER(inner.at, only[i]), "remove it, or change the source",
+                        "goes with the source \"%s\" only", i < 3 ? "par" : "history");
         }
 }
 
@@ -231,11 +214,10 @@ static void read_case(const section *s) {
     c->water = word(s, "units", units) == 0;
     read_time(s);
     if (c->months && c->water) {
-        at(s, "time_unit");
-        cb_builder_error(c->builder,
-                         "write \"hour\", or "
-                         "\"units\": \"energy\"",
-                         "months go with energy units only: m3/s and hm3 need hours");
+        cb_error_at(c->builder, CB_MEMBER(s->at, "time_unit"),
+                    "write \"hour\", or "
+                    "\"units\": \"energy\"",
+                    "months go with energy units only: m3/s and hm3 need hours");
     }
     read_areas(s, "subsystems", false);
     read_areas(s, "transshipment", true);
@@ -247,7 +229,7 @@ static void read_case(const section *s) {
 }
 
 void cb_hydro_read_json(cb_hydro_case *c) {
-    section top = {.c = c, .json = cb_json_load(c->builder, c->json_path), .pointer = ""};
+    section top = {.c = c, .json = cb_json_load(c->builder, c->json_path), .at = &(cb_place){.file = c->json_path}};
     if (top.json) {
         cb_hydro_check_files(c);
         read_case(&top);

@@ -29,8 +29,8 @@ static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) 
     columns->plant = cb_csv_column(c->builder, table, "hydro", true);
     c->par_key = cb_hydro_find_key(c, table, &columns->key);
     if (c->par_key == CB_HYDRO_BY_STAGE) {
-        cb_csv_at(c->builder, table, CB_NONE, columns->key);
-        cb_builder_error(c->builder, "give a \"season\", not a \"stage\"", "the model is periodic");
+        cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, columns->key), "give a \"season\", not a \"stage\"",
+                    "the model is periodic");
         c->par_key = CB_HYDRO_ALWAYS;
     }
     cb_hydro_field_columns(c, table, par_field, PAR_FIELDS, columns->field);
@@ -57,13 +57,13 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_colu
     }
     if (plant == CB_NONE || period == CB_NONE)
         return;
-    cb_csv_at(c->builder, table, row, CB_NONE);
+    cb_place at = cb_csv_place(table, row, CB_NONE);
     if (new.scale <= 0)
-        cb_builder_error(c->builder, "give a \"scale\" above 0 when the mean is not", "hydro %s: the scale is %g",
-                         c->plant[plant].name, new.scale);
+        cb_error_at(c->builder, &at, "give a \"scale\" above 0 when the mean is not", "hydro %s: the scale is %g",
+                    c->plant[plant].name, new.scale);
     cb_hydro_par *par = &c->par[period * c->plants + plant];
     if (par->given)
-        cb_builder_error(c->builder, "keep one line", "hydro %s is there twice for this season", c->plant[plant].name);
+        cb_error_at(c->builder, &at, "keep one line", "hydro %s is there twice for this season", c->plant[plant].name);
     *par = new;
     c->plant[plant].may_lack = true;
     if (new.lags > c->plant[plant].lags)
@@ -76,8 +76,8 @@ static void check_all_given(cb_hydro_case *c, const cb_csv *table) {
             if (!c->par[period * c->plants + p].given) {
                 char when[32];
                 cb_hydro_period_text(c->par_key, period, when);
-                cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
-                cb_builder_error(c->builder, "add it", "hydro %s has no line for %s", c->plant[p].name, when);
+                cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add it", "hydro %s has no line for %s",
+                            c->plant[p].name, when);
             }
 }
 
@@ -110,8 +110,7 @@ static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, siz
         if (columns[p] == CB_NONE || (lag > looks_back(c, p) && !*cb_csv_text(table, row, columns[p])))
             continue;
         if (!isnan(*past)) {
-            cb_csv_at(c->builder, table, row, lag_column);
-            cb_builder_error(c->builder, "keep one", "lag %zu is there twice", lag);
+            cb_error_at(c->builder, CB_CSV_AT(table, row, lag_column), "keep one", "lag %zu is there twice", lag);
             return;
         }
         *past = cb_hydro_number(c, table, row, columns[p], &inflow);
@@ -128,13 +127,12 @@ static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
     for (size_t p = 0; p < c->plants && c->builder->errors == before; p++)
         for (size_t l = 0; l < looks_back(c, p); l++)
             if (isnan(c->past[p * CB_HYDRO_MAX_LAGS + l])) {
-                cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
-                cb_builder_error(c->builder,
-                                 CB_TEXT("add it, the "
-                                         "model looks back %zu",
-                                         c->plant[p].lags),
-                                 "hydro %s: its inflow %zu stage%s before the first is missing", c->plant[p].name,
-                                 l + 1, l ? "s" : "");
+                cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
+                            CB_TEXT("add it, the "
+                                    "model looks back %zu",
+                                    c->plant[p].lags),
+                            "hydro %s: its inflow %zu stage%s before the first is missing", c->plant[p].name, l + 1,
+                            l ? "s" : "");
                 break;
             }
 }

@@ -46,12 +46,12 @@ static void read_stage(cb_hydro_case *c, cb_csv *table, size_t row, size_t numbe
     if (index == CB_NONE)
         return;
     cb_hydro_stage *stage = &c->stage[index - 1];
-    cb_csv_at(c->builder, table, row, number);
     if (stage->line)
-        cb_builder_error(c->builder, "keep one", "stage %zu is there twice, first in line %zu", index, stage->line);
+        cb_error_at(c->builder, CB_CSV_AT(table, row, number), "keep one",
+                    "stage %zu is there twice, first in line %zu", index, stage->line);
     stage->line = table->line[row];
-    cb_csv_at(c->builder, table, row, name);
-    if (*cb_csv_text(table, row, name) && cb_hydro_good_name(c, cb_csv_text(table, row, name)))
+    cb_place at = cb_csv_place(table, row, name);
+    if (*cb_csv_text(table, row, name) && cb_hydro_good_name(c, &at, cb_csv_text(table, row, name)))
         stage->name = cb_hydro_keep(c, cb_csv_text(table, row, name));
     for (size_t f = 0; f < STAGE_FIELDS; f++) {
         cb_hydro_field field = stage_field[f];
@@ -65,10 +65,10 @@ static void check_stage_names(cb_hydro_case *c, const cb_csv *table) {
     for (size_t t = 0; t < c->stages; t++)
         for (size_t other = 0; other < t; other++)
             if (strcmp(c->stage[t].name, c->stage[other].name) == 0) {
-                cb_problem_at(c->builder, table->path, c->stage[t].line ? c->stage[t].line : c->stage[other].line,
-                              "column name");
-                cb_builder_error(c->builder, "give each a name of its own", "stages %zu and %zu are both called \"%s\"",
-                                 other + 1, t + 1, c->stage[t].name);
+                size_t line = c->stage[t].line ? c->stage[t].line : c->stage[other].line;
+                cb_place at = {.file = table->path, .line = line, .text = "column name"};
+                cb_error_at(c->builder, &at, "give each a name of its own", "stages %zu and %zu are both called \"%s\"",
+                            other + 1, t + 1, c->stage[t].name);
             }
 }
 
@@ -91,9 +91,9 @@ void cb_hydro_read_stages(cb_hydro_case *c) {
     fill_discounts(c);
 }
 
-static void add_block(cb_hydro_case *c, const char *name) {
+static void add_block(cb_hydro_case *c, const cb_place *at, const char *name) {
     const char **grown = c->block;
-    if (cb_hydro_find(c, cb_hydro_block_name, name) == CB_NONE && cb_hydro_good_name(c, name) &&
+    if (cb_hydro_find(c, cb_hydro_block_name, name) == CB_NONE && cb_hydro_good_name(c, at, name) &&
         CB_GROW(c->builder, grown, c->blocks, c->blocks_room)) {
         c->block = grown;
         c->block[c->blocks++] = cb_hydro_keep(c, name);
@@ -119,9 +119,9 @@ static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t key
         double share = cb_hydro_number(c, table, row, column, &field);
         if (period == CB_NONE || block == CB_NONE)
             continue;
-        cb_csv_at(c->builder, table, row, name);
+        cb_place at = cb_csv_place(table, row, name);
         if (seen[period * c->blocks + block])
-            cb_builder_error(c->builder, "keep one", "block \"%s\" is there twice", c->block[block]);
+            cb_error_at(c->builder, &at, "keep one", "block \"%s\" is there twice", c->block[block]);
         seen[period * c->blocks + block] = true;
         c->share[period * c->blocks + block] = share;
     }
@@ -133,14 +133,14 @@ static void check_shares(cb_hydro_case *c, const cb_csv *table) {
         char when[32];
         double sum = 0;
         cb_hydro_period_text(c->share_key, period, when);
-        cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
+        cb_place at = cb_csv_place(table, CB_NONE, CB_NONE);
         for (size_t b = 0; b < c->blocks; b++)
             sum += c->share[period * c->blocks + b];
         if (isnan(sum)) /* a number that is wrong has been reported */
-            cb_builder_error(c->builder, "give one for each block", "%s: not all blocks have a share", when);
+            cb_error_at(c->builder, &at, "give one for each block", "%s: not all blocks have a share", when);
         else if (fabs(sum - 1) > 1e-6)
-            cb_builder_error(c->builder, "correct them", "%s: the shares of the blocks add up to %.9g, not 1", when,
-                             sum);
+            cb_error_at(c->builder, &at, "correct them", "%s: the shares of the blocks add up to %.9g, not 1", when,
+                        sum);
     }
 }
 
@@ -149,10 +149,8 @@ void cb_hydro_read_blocks(cb_hydro_case *c) {
     if (cb_hydro_open(c, "blocks.csv", true, &table)) {
         size_t before = c->builder->errors, key_column, name = cb_csv_column(c->builder, &table, "block", true);
         c->share_key = cb_hydro_find_key(c, &table, &key_column);
-        for (size_t row = 0; name != CB_NONE && row < table.rows; row++) {
-            cb_csv_at(c->builder, &table, row, name);
-            add_block(c, cb_csv_text(&table, row, name));
-        }
+        for (size_t row = 0; name != CB_NONE && row < table.rows; row++)
+            add_block(c, CB_CSV_AT(&table, row, name), cb_csv_text(&table, row, name));
         c->share = empty_cells(c, cb_hydro_periods(c, c->share_key) * c->blocks);
         if (c->share)
             read_shares(c, &table, name, key_column);
@@ -182,11 +180,10 @@ static void load_columns(cb_hydro_case *c, cb_csv *table, size_t *columns) {
             continue;
         columns[a] = cb_csv_find(table, c->area[a].name);
         if (columns[a] == CB_NONE && !c->area[a].random_load) {
-            cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
-            cb_builder_error(c->builder,
-                             "add one with its load in MW, or declare it as "
-                             "\"transshipment\" in case.json",
-                             "subsystem %s has no column", c->area[a].name);
+            cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
+                        "add one with its load in MW, or declare it as "
+                        "\"transshipment\" in case.json",
+                        "subsystem %s has no column", c->area[a].name);
         }
     }
 }
@@ -196,11 +193,11 @@ static void read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t perio
     static const cb_hydro_field field = {"load", 0, NAN, 0, INFINITY, "the load in MW, from 0 on"};
     double *load = &c->load[(period * c->blocks + block) * c->areas];
     if (!isnan(load[0])) {
-        cb_csv_at(c->builder, table, row, CB_NONE);
+        cb_place at = cb_csv_place(table, row, CB_NONE);
         char when[32];
         cb_hydro_period_text(c->load_key, period, when);
-        cb_builder_error(c->builder, "keep one line", "%s%s%s is there twice", when, c->blocks > 1 ? ", block " : "",
-                         c->block[block]);
+        cb_error_at(c->builder, &at, "keep one line", "%s%s%s is there twice", when, c->blocks > 1 ? ", block " : "",
+                    c->block[block]);
     }
     for (size_t a = 0; a < c->areas; a++) {
         double value = columns[a] == CB_NONE ? 0 : cb_hydro_number(c, table, row, columns[a], &field);
@@ -214,9 +211,8 @@ static void check_loads(cb_hydro_case *c, const cb_csv *table) {
             if (isnan(c->load[(period * c->blocks + b) * c->areas])) {
                 char when[32];
                 cb_hydro_period_text(c->load_key, period, when);
-                cb_csv_at(c->builder, table, CB_NONE, CB_NONE);
-                cb_builder_error(c->builder, "add it", "there is no line for %s%s%s", when,
-                                 c->blocks > 1 ? ", block " : "", c->block[b]);
+                cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add it", "there is no line for %s%s%s",
+                            when, c->blocks > 1 ? ", block " : "", c->block[b]);
             }
 }
 

@@ -40,15 +40,15 @@ double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t
         return value;
     if (column == CB_NONE) /* the header was blamed */
         return NAN;
-    cb_csv_at(c->builder, table, row, column);
+    cb_place at = cb_csv_place(table, row, column);
     if (!*text) {
-        cb_builder_error(c->builder, CB_TEXT("give %s", field->unit), "is empty");
+        cb_error_at(c->builder, &at, CB_TEXT("give %s", field->unit), "is empty");
     } else if (!cb_csv_number(text, &value)) {
-        cb_csv_not_a_number(c->builder, text);
+        cb_csv_not_a_number(c->builder, &at, text);
         value = NAN;
     } else if (value < field->low || value > field->high) {
-        cb_builder_error(c->builder, CB_TEXT("give %s", field->unit), "%s is %s %g", text,
-                         value < field->low ? "below" : "above", value < field->low ? field->low : field->high);
+        cb_error_at(c->builder, &at, CB_TEXT("give %s", field->unit), "%s is %s %g", text,
+                    value < field->low ? "below" : "above", value < field->low ? field->low : field->high);
         value = NAN;
     }
     return value;
@@ -60,9 +60,8 @@ size_t cb_hydro_whole(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
     const char *text = cb_csv_text(table, row, column);
     if (cb_csv_number(text, &value) && value >= (double)low && value <= (double)high && floor(value) == value)
         return (size_t)value;
-    cb_csv_at(c->builder, table, row, column);
-    cb_builder_error(c->builder, CB_TEXT("give a whole number from %zu to %zu", low, high), "\"%s\" is no %s", text,
-                     what);
+    cb_error_at(c->builder, CB_CSV_AT(table, row, column), CB_TEXT("give a whole number from %zu to %zu", low, high),
+                "\"%s\" is no %s", text, what);
     return CB_NONE;
 }
 
@@ -81,14 +80,12 @@ void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, siz
 }
 
 /* Names become parts of column names like deficit[SE,tier]. */
-bool cb_hydro_good_name(cb_hydro_case *c, const char *name) {
+bool cb_hydro_good_name(cb_hydro_case *c, const cb_place *at, const char *name) {
     if (!*name)
-        cb_builder_error(c->builder, "give one", "a name is missing");
+        cb_error_at(c->builder, at, "give one", "a name is missing");
     else if (strpbrk(name, "[],\"\t\r\n") || strlen(name) > 100)
-        cb_builder_error(c->builder,
-                         "use at most 100 bytes, without brackets, commas, quotes "
-                         "and tabs",
-                         "\"%.120s\" is no good name", name);
+        cb_error_at(c->builder, at, "use at most 100 bytes, without brackets, commas, quotes and tabs",
+                    "\"%.120s\" is no good name", name);
     else
         return true;
     return false;
@@ -126,12 +123,12 @@ size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
         return index;
     char known[600];
     list_names(c, names, known, sizeof known);
-    cb_csv_at(c->builder, table, row, column);
+    cb_place at = cb_csv_place(table, row, column);
     if (*name)
-        cb_builder_error(c->builder, CB_TEXT("correct the name, or add it to %s", from),
-                         "unknown %s \"%s\"; known are: %s", kind, name, known);
+        cb_error_at(c->builder, &at, CB_TEXT("correct the name, or add it to %s", from),
+                    "unknown %s \"%s\"; known are: %s", kind, name, known);
     else
-        cb_builder_error(c->builder, NULL, "the %s is missing; known are: %s", kind, known);
+        cb_error_at(c->builder, &at, NULL, "the %s is missing; known are: %s", kind, known);
     return CB_NONE;
 }
 
@@ -160,13 +157,12 @@ const char *cb_hydro_block_name(const cb_hydro_case *c, size_t index) {
 cb_hydro_key cb_hydro_find_key(cb_hydro_case *c, cb_csv *table, size_t *column) {
     size_t stage = cb_csv_find(table, "stage"), season = cb_csv_find(table, "season");
     if (stage != CB_NONE && season != CB_NONE) {
-        cb_csv_at(c->builder, table, CB_NONE, season);
-        cb_builder_error(c->builder, "keep one", "there are a column \"stage\" and a column \"season\"");
+        cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, season), "keep one",
+                    "there are a column \"stage\" and a column \"season\"");
     }
     if (season != CB_NONE && c->seasons == 0) {
-        cb_csv_at(c->builder, table, CB_NONE, season);
-        cb_builder_error(c->builder, "add \"seasons\" to case.json, or use a column \"stage\"",
-                         "the case has no seasons");
+        cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, season),
+                    "add \"seasons\" to case.json, or use a column \"stage\"", "the case has no seasons");
         *column = CB_NONE;
         return CB_HYDRO_ALWAYS;
     }
