@@ -1,9 +1,9 @@
 /* build.c: the linear program of each stage.
  *
  *     load[s,b]        hours of b * (thermal and hydro generation + deficit + imports - exports) = hours of b * load
- *     water[p]         storage - storage_in + volume * (turbined + spill - what comes from upstream) = volume * inflow
- *     outflow[p]       turbined + spill + outflow_lack >= outflow_min
- *     production[p,b]  productivity * turbined - hydro = 0; in energy units they are the same column
+ *     water[h]         storage - storage_in + volume * (turbined + spill - what comes from upstream) = volume * inflow
+ *     outflow[h]       turbined + spill + outflow_lack >= outflow_min
+ *     production[h,b]  productivity * turbined - hydro = 0; in energy units they are the same column
  *
  * Balances are in energy and in volume, so that their duals are prices of a MWh and of a unit of stored water. */
 #include <math.h>
@@ -30,26 +30,28 @@ static double share(const cb_hydro_builder *b, size_t block) {
     return b->c->share[cb_hydro_period(b->c, b->c->share_key, b->stage) * b->c->blocks + block];
 }
 
-static double load(const cb_hydro_builder *b, size_t block, size_t area) {
+static double load(const cb_hydro_builder *b, size_t block, size_t subsystem) {
     const cb_hydro_case *c = b->c;
-    return c->load[(cb_hydro_period(c, c->load_key, b->stage) * c->blocks + block) * c->areas + area];
+    return c->load[(cb_hydro_period(c, c->load_key, b->stage) * c->blocks + block) * c->subsystems + subsystem];
 }
 
-static size_t balance(const cb_hydro_builder *b, size_t block, size_t area) {
-    return b->balance[block * b->c->areas + area];
+static size_t balance(const cb_hydro_builder *b, size_t block, size_t subsystem) {
+    return b->balance[block * b->c->subsystems + subsystem];
 }
 
 static void add_rows(cb_hydro_builder *b) {
     cb_hydro_case *c = b->c;
     for (size_t block = 0; block < c->blocks; block++)
-        for (size_t a = 0; a < c->areas; a++) {
-            double energy = b->hours * share(b, block) * load(b, block, a);
-            const char *kind = c->area[a].transshipment ? "transfer" : "load";
-            b->balance[block * c->areas + a] = cb_add_row(
-                c->builder, &b->at, b->node, cb_hydro_name(kind, c->area[a].name, "", c->block[block]), energy, energy);
+        for (size_t s = 0; s < c->subsystems; s++) {
+            double energy = b->hours * share(b, block) * load(b, block, s);
+            const char *kind = c->subsystem[s].transshipment ? "transfer" : "load";
+            b->balance[block * c->subsystems + s] =
+                cb_add_row(c->builder, &b->at, b->node, cb_hydro_name(kind, c->subsystem[s].name, "", c->block[block]),
+                           energy, energy);
         }
-    for (size_t p = 0; p < c->plants; p++)
-        b->water[p] = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("water", c->plant[p].name, "", ""), 0, 0);
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        b->water[h] =
+            cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("water", cb_hydro_at(c, h)->name, "", ""), 0, 0);
 }
 
 static void add_thermals(cb_hydro_builder *b, size_t block) {
@@ -58,22 +60,22 @@ static void add_thermals(cb_hydro_builder *b, size_t block) {
         double hours = b->hours * share(b, block);
         size_t at = column(b, cb_hydro_name("generation", thermal->name, "", b->c->block[block]), thermal->min,
                            thermal->max, thermal->cost * hours);
-        entry(b, balance(b, block, thermal->area), at, hours);
+        entry(b, balance(b, block, thermal->subsystem), at, hours);
     }
 }
 
-static void add_deficits(cb_hydro_builder *b, size_t block, size_t area) {
+static void add_deficits(cb_hydro_builder *b, size_t block, size_t subsystem) {
     cb_hydro_case *c = b->c;
     double hours = b->hours * share(b, block);
     for (size_t i = 0; i < c->deficits; i++) {
         const cb_hydro_deficit *deficit = &c->deficit[i];
-        size_t *at = &b->deficit[(block * c->areas + area) * c->deficits + i];
+        size_t *at = &b->deficit[(block * c->subsystems + subsystem) * c->deficits + i];
         *at = CB_NONE;
-        if (c->area[area].transshipment || (deficit->area != CB_NONE && deficit->area != area))
+        if (c->subsystem[subsystem].transshipment || (deficit->subsystem != CB_NONE && deficit->subsystem != subsystem))
             continue;
-        *at = column(b, cb_hydro_name("deficit", c->area[area].name, deficit->tier, c->block[block]), 0,
-                     deficit->depth * load(b, block, area), deficit->cost * hours);
-        entry(b, balance(b, block, area), *at, hours);
+        *at = column(b, cb_hydro_name("deficit", c->subsystem[subsystem].name, deficit->tier, c->block[block]), 0,
+                     deficit->depth * load(b, block, subsystem), deficit->cost * hours);
+        entry(b, balance(b, block, subsystem), *at, hours);
     }
 }
 
@@ -82,100 +84,100 @@ static void add_lines(cb_hydro_builder *b, size_t block) {
     double hours = b->hours * share(b, block);
     for (size_t i = 0; i < c->lines; i++) {
         const cb_hydro_line *line = &c->line[i];
-        size_t at =
-            column(b, cb_hydro_name("exchange", c->area[line->from].name, c->area[line->to].name, c->block[block]), 0,
-                   line->max, line->cost * hours);
+        size_t at = column(
+            b, cb_hydro_name("exchange", c->subsystem[line->from].name, c->subsystem[line->to].name, c->block[block]),
+            0, line->max, line->cost * hours);
         entry(b, balance(b, block, line->from), at, -hours);
         entry(b, balance(b, block, line->to), at, hours * (1 - line->loss));
     }
 }
 
-/* Water leaves its plant and, if there is one, reaches the next. */
+/* Water leaves its hydro and, if there is one, reaches the next. */
 static void flow(cb_hydro_builder *b, size_t at, size_t from, size_t to, double volume) {
     entry(b, b->water[from], at, volume);
     if (to != CB_NONE)
         entry(b, b->water[to], at, -volume);
 }
 
-static void add_turbine(cb_hydro_builder *b, size_t p, size_t block, size_t outflow) {
+static void add_turbine(cb_hydro_builder *b, size_t h, size_t block, size_t outflow) {
     cb_hydro_case *c = b->c;
-    const cb_hydro_plant *plant = &c->plant[p];
+    const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
     double part = share(b, block);
-    const char *name = cb_hydro_name(c->water ? "turbined" : "hydro", plant->name, "", c->block[block]);
-    size_t turbined = column(b, name, 0, plant->turbine_max, 0), power = turbined;
-    flow(b, turbined, p, plant->downstream, b->volume * part);
+    const char *name = cb_hydro_name(c->water ? "turbined" : "hydro", hydro->name, "", c->block[block]);
+    size_t turbined = column(b, name, 0, hydro->turbine_max, 0), power = turbined;
+    flow(b, turbined, h, hydro->downstream, b->volume * part);
     if (outflow != CB_NONE)
         entry(b, outflow, turbined, part);
-    if (c->water && plant->productivity > 0) {
+    if (c->water && hydro->productivity > 0) {
         size_t row = cb_add_row(c->builder, &b->at, b->node,
-                                cb_hydro_name("production", plant->name, "", c->block[block]), 0, 0);
-        power = column(b, cb_hydro_name("hydro", plant->name, "", c->block[block]), 0, INFINITY, 0);
-        entry(b, row, turbined, plant->productivity);
+                                cb_hydro_name("production", hydro->name, "", c->block[block]), 0, 0);
+        power = column(b, cb_hydro_name("hydro", hydro->name, "", c->block[block]), 0, INFINITY, 0);
+        entry(b, row, turbined, hydro->productivity);
         entry(b, row, power, -1);
     }
-    if (plant->productivity > 0)
-        entry(b, balance(b, block, plant->area), power, b->hours * part);
+    if (hydro->productivity > 0)
+        entry(b, balance(b, block, hydro->subsystem), power, b->hours * part);
 }
 
-static void add_storage(cb_hydro_builder *b, size_t p) {
+static void add_storage(cb_hydro_builder *b, size_t h) {
     cb_hydro_case *c = b->c;
-    const cb_hydro_plant *plant = &c->plant[p];
-    size_t in = column(b, cb_hydro_name("storage_in", plant->name, "", ""), plant->lowest, plant->highest, 0);
-    size_t out = column(b, cb_hydro_name("storage", plant->name, "", ""), plant->storage_min, plant->storage_max, 0);
-    entry(b, b->water[p], in, -1);
-    entry(b, b->water[p], out, 1);
-    cb_set_state(c->builder, &b->at, b->node, plant->state, in, out);
+    const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+    size_t in = column(b, cb_hydro_name("storage_in", hydro->name, "", ""), hydro->lowest, hydro->highest, 0);
+    size_t out = column(b, cb_hydro_name("storage", hydro->name, "", ""), hydro->storage_min, hydro->storage_max, 0);
+    entry(b, b->water[h], in, -1);
+    entry(b, b->water[h], out, 1);
+    cb_set_state(c->builder, &b->at, b->node, hydro->state, in, out);
 }
 
 /* Ten times what the water of the cascade is worth when there is nothing else to supply the load. */
-static double default_lack_cost(const cb_hydro_case *c, size_t p) {
+static double default_lack_cost(const cb_hydro_case *c, size_t h) {
     double dearest = 1, productivity = 0;
     for (size_t i = 0; i < c->deficits; i++)
         dearest = fmax(dearest, c->deficit[i].cost);
     for (size_t i = 0; i < c->thermals; i++)
         dearest = fmax(dearest, c->thermal[i].cost);
-    for (; p != CB_NONE; p = c->plant[p].downstream)
-        productivity += c->plant[p].productivity;
+    for (; h != CB_NONE; h = cb_hydro_at(c, h)->downstream)
+        productivity += cb_hydro_at(c, h)->productivity;
     return 10 * dearest * (c->water ? fmax(productivity, 0.01) / 0.0036 : 1);
 }
 
-static void add_plant(cb_hydro_builder *b, size_t p) {
+static void add_hydro(cb_hydro_builder *b, size_t h) {
     cb_hydro_case *c = b->c;
-    const cb_hydro_plant *plant = &c->plant[p];
+    const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
     size_t outflow = CB_NONE;
-    if (plant->reservoir)
-        add_storage(b, p);
-    if (plant->outflow_min > 0) {
-        outflow = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("outflow", plant->name, "", ""),
-                             plant->outflow_min, INFINITY);
+    if (hydro->reservoir)
+        add_storage(b, h);
+    if (hydro->outflow_min > 0) {
+        outflow = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("outflow", hydro->name, "", ""),
+                             hydro->outflow_min, INFINITY);
         entry(b, outflow,
-              column(b, cb_hydro_name("outflow_lack", plant->name, "", ""), 0, INFINITY,
-                     plant->outflow_penalty * b->volume),
+              column(b, cb_hydro_name("outflow_lack", hydro->name, "", ""), 0, INFINITY,
+                     hydro->outflow_penalty * b->volume),
               1);
     }
     for (size_t block = 0; block < c->blocks; block++)
-        add_turbine(b, p, block, outflow);
+        add_turbine(b, h, block, outflow);
     size_t spill =
-        column(b, cb_hydro_name("spill", plant->name, "", ""), 0, plant->spill_max, plant->spill_cost * b->volume);
-    flow(b, spill, p, plant->spill_downstream, b->volume);
+        column(b, cb_hydro_name("spill", hydro->name, "", ""), 0, hydro->spill_max, hydro->spill_cost * b->volume);
+    flow(b, spill, h, hydro->spill_downstream, b->volume);
     if (outflow != CB_NONE)
         entry(b, outflow, spill, 1);
-    if (plant->may_lack) {
-        double cost = c->lack_cost < 0 ? default_lack_cost(c, p) : c->lack_cost;
-        entry(b, b->water[p],
-              column(b, cb_hydro_name("inflow_lack", plant->name, "", ""), 0, INFINITY, cost * b->volume), -b->volume);
+    if (hydro->may_lack) {
+        double cost = c->lack_cost < 0 ? default_lack_cost(c, h) : c->lack_cost;
+        entry(b, b->water[h],
+              column(b, cb_hydro_name("inflow_lack", hydro->name, "", ""), 0, INFINITY, cost * b->volume), -b->volume);
     }
 }
 
 static void build_stage(cb_hydro_builder *b) {
     cb_hydro_case *c = b->c;
     add_rows(b);
-    for (size_t p = 0; p < c->plants; p++)
-        add_plant(b, p);
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        add_hydro(b, h);
     for (size_t block = 0; block < c->blocks; block++) {
         add_thermals(b, block);
-        for (size_t a = 0; a < c->areas; a++)
-            add_deficits(b, block, a);
+        for (size_t s = 0; s < c->subsystems; s++)
+            add_deficits(b, block, s);
         add_lines(b, block);
     }
     if (c->source == CB_HYDRO_PAR)
@@ -187,44 +189,44 @@ static void build_stage(cb_hydro_builder *b) {
         cb_set_value_bound(c->builder, &b->at, b->node, c->value_bound);
 }
 
-/* A plant is a reservoir if it can store water in any stage; its limits over all stages bound what comes in. */
+/* A hydro is a reservoir if it can store water in any stage; its limits over all stages bound what comes in. */
 static void find_reservoirs(cb_hydro_case *c) {
-    for (size_t p = 0; p < c->plants; p++) {
-        cb_hydro_plant *plant = &c->plant[p];
-        plant->lowest = plant->storage_min;
-        plant->highest = plant->storage_max;
+    for (size_t h = 0; h < cb_hydros(c); h++) {
+        cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+        hydro->lowest = hydro->storage_min;
+        hydro->highest = hydro->storage_max;
     }
     for (size_t t = 0; t < c->stages && c->changes > 0; t++) {
         cb_hydro_case now;
         if (!cb_hydro_at_stage(c, t, &now))
             return;
-        for (size_t p = 0; p < c->plants; p++) {
-            c->plant[p].lowest = fmin(c->plant[p].lowest, now.plant[p].storage_min);
-            c->plant[p].highest = fmax(c->plant[p].highest, now.plant[p].storage_max);
+        for (size_t h = 0; h < cb_hydros(c); h++) {
+            cb_hydro_at(c, h)->lowest = fmin(cb_hydro_at(c, h)->lowest, cb_hydro_at(&now, h)->storage_min);
+            cb_hydro_at(c, h)->highest = fmax(cb_hydro_at(c, h)->highest, cb_hydro_at(&now, h)->storage_max);
         }
         cb_hydro_leave_stage(&now);
     }
-    for (size_t p = 0; p < c->plants; p++)
-        c->plant[p].reservoir = c->plant[p].highest > 0;
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        cb_hydro_at(c, h)->reservoir = cb_hydro_at(c, h)->highest > 0;
 }
 
 static void add_states(cb_hydro_case *c) {
     const cb_place at = {.file = c->json_path};
-    for (size_t p = 0; p < c->plants; p++) {
-        cb_hydro_plant *plant = &c->plant[p];
-        if (plant->reservoir)
-            plant->state =
-                cb_add_state(c->builder, &at, cb_hydro_name("storage", plant->name, "", ""), plant->storage_initial);
+    for (size_t h = 0; h < cb_hydros(c); h++) {
+        cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+        if (hydro->reservoir)
+            hydro->state =
+                cb_add_state(c->builder, &at, cb_hydro_name("storage", hydro->name, "", ""), hydro->storage_initial);
     }
-    for (size_t p = 0; p < c->plants; p++)
-        for (size_t l = 0; l < c->plant[p].lags; l++) {
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        for (size_t l = 0; l < cb_hydro_at(c, h)->lags; l++) {
             char lag[32];
             snprintf(lag, sizeof lag, "%zu", l + 1);
-            double past = c->past[p * CB_HYDRO_MAX_LAGS + l]; /* NaN: it does not matter */
-            size_t state = cb_add_state(c->builder, &at, cb_hydro_name("inflow", c->plant[p].name, lag, ""),
+            double past = c->past[h * CB_HYDRO_MAX_LAGS + l]; /* NaN: it does not matter */
+            size_t state = cb_add_state(c->builder, &at, cb_hydro_name("inflow", cb_hydro_at(c, h)->name, lag, ""),
                                         isnan(past) ? 0 : past);
             if (l == 0)
-                c->plant[p].lag_state = state;
+                cb_hydro_at(c, h)->lag_state = state;
         }
 }
 
@@ -234,9 +236,9 @@ static void add_node(cb_hydro_case *c, size_t stage) {
         return;
     cb_hydro_builder b = {.c = &now, .stage = stage, .hours = c->stage[stage].duration};
     b.volume = c->water ? 0.0036 * b.hours : b.hours;
-    b.water = cb_hydro_array(c, c->plants, sizeof *b.water);
-    b.balance = cb_hydro_array(c, c->blocks * c->areas, sizeof *b.balance);
-    b.deficit = cb_hydro_array(c, c->blocks * c->areas * c->deficits, sizeof *b.deficit);
+    b.water = cb_hydro_array(c, cb_hydros(c), sizeof *b.water);
+    b.balance = cb_hydro_array(c, c->blocks * c->subsystems, sizeof *b.balance);
+    b.deficit = cb_hydro_array(c, c->blocks * c->subsystems * c->deficits, sizeof *b.deficit);
     b.at = (cb_place){.file = c->json_path, .text = CB_TEXT("stage %zu", stage + 1)};
     b.node = cb_add_node(c->builder, &b.at, c->stage[stage].name, stage + 1);
     if (b.water && b.balance && b.deficit && b.node != CB_NONE)
@@ -252,12 +254,12 @@ static const char *plural(size_t count) {
 }
 
 static void count_elements(const cb_hydro_case *c) {
-    size_t areas = 0;
-    for (size_t a = 0; a < c->areas; a++)
-        areas += !c->area[a].transshipment;
+    size_t subsystems = 0;
+    for (size_t s = 0; s < c->subsystems; s++)
+        subsystems += !c->subsystem[s].transshipment;
     snprintf(c->builder->contents, sizeof c->builder->contents,
-             "%zu subsystem%s, %zu hydro%s, %zu thermal%s, %zu exchange%s", areas, plural(areas), c->plants,
-             plural(c->plants), c->thermals, plural(c->thermals), c->lines, plural(c->lines));
+             "%zu subsystem%s, %zu hydro%s, %zu thermal%s, %zu exchange%s", subsystems, plural(subsystems),
+             cb_hydros(c), plural(cb_hydros(c)), c->thermals, plural(c->thermals), c->lines, plural(c->lines));
 }
 
 void cb_hydro_build(cb_hydro_case *c) {

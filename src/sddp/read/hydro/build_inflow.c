@@ -5,7 +5,7 @@
 #include "sddp/read/hydro/hydro.h"
 
 static bool known(const cb_hydro_case *c, size_t stage) {
-    return stage == 0 && c->plants > 0 && !isnan(c->plant[0].first_inflow);
+    return stage == 0 && cb_hydros(c) > 0 && !isnan(cb_hydro_at(c, 0)->first_inflow);
 }
 
 static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t index, size_t random, double factor) {
@@ -14,11 +14,11 @@ static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t index,
 }
 
 /* A random load moves the balance of every block, and the deficit tiers that are shares of it. */
-static void add_load_noise(cb_hydro_builder *b, size_t area, size_t random) {
+static void add_load_noise(cb_hydro_builder *b, size_t subsystem, size_t random) {
     const cb_hydro_case *c = b->c;
     const double *shares = &c->share[cb_hydro_period(c, c->share_key, b->stage) * c->blocks];
     for (size_t block = 0; block < c->blocks; block++) {
-        size_t cell = block * c->areas + area;
+        size_t cell = block * c->subsystems + subsystem;
         add_noise(b, COBRE_SDDP_NOISE_ROW, b->balance[cell], random, b->hours * shares[block]);
         for (size_t i = 0; i < c->deficits; i++)
             if (b->deficit[cell * c->deficits + i] != CB_NONE)
@@ -27,31 +27,31 @@ static void add_load_noise(cb_hydro_builder *b, size_t area, size_t random) {
     }
 }
 
-/* The values of an outcome that belong to a random variable: all plants, and the areas whose load is random. */
+/* The values of an outcome that belong to a random variable: all hydros, and the subsystems whose load is random. */
 static void pick(const cb_hydro_case *c, size_t stage, const double *values, double *picked) {
     size_t n = 0;
-    for (size_t p = 0; p < c->plants; p++)
-        picked[n++] = known(c, stage) ? c->plant[p].first_inflow : values[p];
-    for (size_t a = 0; a < c->areas; a++)
-        if (c->area[a].random_load)
-            picked[n++] = values[c->plants + a];
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        picked[n++] = known(c, stage) ? cb_hydro_at(c, h)->first_inflow : values[h];
+    for (size_t s = 0; s < c->subsystems; s++)
+        if (c->subsystem[s].random_load)
+            picked[n++] = values[cb_hydros(c) + s];
 }
 
 void cb_hydro_build_inflow(cb_hydro_builder *b) {
     cb_hydro_case *c = b->c;
-    size_t width = c->plants + c->areas, count;
-    for (size_t p = 0; p < c->plants; p++)
-        add_noise(b, COBRE_SDDP_NOISE_ROW, b->water[p],
-                  cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("inflow", c->plant[p].name, "", "")),
+    size_t width = cb_hydros(c) + c->subsystems, count;
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        add_noise(b, COBRE_SDDP_NOISE_ROW, b->water[h],
+                  cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("inflow", cb_hydro_at(c, h)->name, "", "")),
                   b->volume);
-    for (size_t a = 0; a < c->areas; a++)
-        if (c->area[a].random_load)
-            add_load_noise(b, a,
-                           cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("load", c->area[a].name, "", "")));
+    for (size_t s = 0; s < c->subsystems; s++)
+        if (c->subsystem[s].random_load)
+            add_load_noise(
+                b, s, cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("load", c->subsystem[s].name, "", "")));
     double *picked = cb_hydro_array(c, width, sizeof *picked);
     if (picked && known(c, b->stage)) {
-        for (size_t p = 0; p < c->plants; p++) /* there are no random loads then: check.c */
-            picked[p] = c->plant[p].first_inflow;
+        for (size_t h = 0; h < cb_hydros(c); h++) /* there are no random loads then: check.c */
+            picked[h] = cb_hydro_at(c, h)->first_inflow;
         cb_add_outcome(c->builder, &b->at, b->node, 1, picked);
     } else if (picked && c->outcomes) {
         const cb_hydro_outcomes *outcomes = &c->outcomes[cb_hydro_period(c, c->inflow_key, b->stage)];
@@ -67,7 +67,7 @@ void cb_hydro_build_inflow(cb_hydro_builder *b) {
 /* Scenario y begins in year y of the history and goes on through the years, from the last to the first. */
 void cb_hydro_build_scenarios(cb_hydro_case *c) {
     const cb_place at = {.file = c->json_path};
-    size_t width = c->plants + c->areas;
+    size_t width = cb_hydros(c) + c->subsystems;
     double *picked = cb_hydro_array(c, width, sizeof *picked);
     for (size_t y = 0; picked && y < c->year_count; y++) {
         size_t scenario = cb_add_scenario(c->builder);

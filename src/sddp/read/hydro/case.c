@@ -17,8 +17,8 @@ static void free_case(cb_hydro_case *c) {
     free_outcomes(c);
     for (size_t i = 0; i < c->kept_count; i++)
         free(c->kept[i]);
-    void *const arrays[] = {c->kept,   c->json_path, c->area, c->thermal, c->plant, c->line, c->deficit,  c->block,
-                            c->change, c->stage,     c->load, c->share,   c->years, c->par,  c->cholesky, c->past};
+    void *const arrays[] = {c->kept,   c->json_path, c->subsystem, c->thermal, c->hydro, c->line, c->deficit,  c->block,
+                            c->change, c->stage,     c->load,      c->share,   c->years, c->par,  c->cholesky, c->past};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
 }
@@ -28,8 +28,8 @@ static void read_tables(cb_hydro_case *c) {
     cb_hydro_read_stages(c);
     cb_hydro_read_blocks(c);
     cb_hydro_read_elements(c);
-    if (c->plants_unsure)
-        return; /* tables by plant would only repeat it */
+    if (c->hydros_unsure)
+        return; /* tables by hydro would only repeat it */
     if (c->source == CB_HYDRO_TABLE)
         cb_hydro_read_inflows(c);
     else if (c->source == CB_HYDRO_HISTORY)
@@ -51,7 +51,7 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
         cb_builder_place(c.builder, &(cb_place){.file = c.json_path});
         cb_hydro_read_json(&c);
     }
-    if (c.stages > 0 && c.areas > 0 && !c.builder->no_memory)
+    if (c.stages > 0 && c.subsystems > 0 && !c.builder->no_memory)
         read_tables(&c);
     if (c.builder->errors == 0 && !c.builder->no_memory)
         cb_hydro_check(&c);

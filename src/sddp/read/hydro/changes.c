@@ -15,12 +15,12 @@ static const char *line_name(const cb_hydro_case *c, size_t index) {
     const cb_hydro_line *line = &c->line[index];
     if (line->from == CB_NONE || line->to == CB_NONE)
         return "";
-    snprintf(name, sizeof name, "%s->%s", c->area[line->from].name, c->area[line->to].name);
+    snprintf(name, sizeof name, "%s->%s", c->subsystem[line->from].name, c->subsystem[line->to].name);
     return name;
 }
 
 static const cb_hydro_kind *const kinds[] = {&cb_hydro_kind_thermals, &cb_hydro_kind_hydros, &cb_hydro_kind_exchanges};
-static cb_hydro_names *const kind_names[] = {cb_hydro_thermal_name, cb_hydro_plant_name, line_name};
+static cb_hydro_names *const kind_names[] = {cb_hydro_thermal_name, cb_hydro_hydro_name, line_name};
 static const char *const kind_word[] = {"thermal", "hydro", "exchange"};
 enum { KINDS = 3 };
 
@@ -82,7 +82,7 @@ static void *element_of(const cb_hydro_case *c, const cb_hydro_change *change) {
     if (change->kind == &cb_hydro_kind_thermals)
         return &c->thermal[change->element];
     if (change->kind == &cb_hydro_kind_hydros)
-        return &c->plant[change->element];
+        return cb_hydro_at(c, change->element);
     return &c->line[change->element];
 }
 
@@ -96,9 +96,9 @@ static void *copy_array(cb_hydro_case *c, const void *array, size_t count, size_
 bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage, cb_hydro_case *now) {
     *now = *c;
     now->thermal = copy_array(c, c->thermal, c->thermals, sizeof *c->thermal);
-    now->plant = copy_array(c, c->plant, c->plants, sizeof *c->plant);
+    now->hydro = copy_array(c, c->hydro, c->hydros, sizeof *c->hydro);
     now->line = copy_array(c, c->line, c->lines, sizeof *c->line);
-    if (!now->thermal || !now->plant || !now->line) {
+    if (!now->thermal || !now->hydro || !now->line) {
         cb_hydro_leave_stage(now);
         return false;
     }
@@ -113,7 +113,7 @@ bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage, cb_hydro_case *now) {
 
 void cb_hydro_leave_stage(cb_hydro_case *now) {
     free(now->thermal);
-    free(now->plant);
+    free(now->hydro);
     free(now->line);
 }
 
@@ -132,7 +132,7 @@ static void check_changes(cb_hydro_case *c, const char *path) {
             if (change->kind == &cb_hydro_kind_thermals)
                 cb_hydro_check_thermal(c, &at, element_of(&now, change));
             else if (change->kind == &cb_hydro_kind_hydros)
-                cb_hydro_check_plant(c, &at, element_of(&now, change));
+                cb_hydro_check_hydro(c, &at, element_of(&now, change));
         }
         cb_hydro_leave_stage(&now);
     }

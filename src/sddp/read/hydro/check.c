@@ -67,7 +67,7 @@ void cb_hydro_check_files(cb_hydro_case *c) {
 
 /* Follows turbined and spilled water from `from`; true: it comes back to `start`. */
 static bool returns(const cb_hydro_case *c, size_t start, size_t from, unsigned char *seen) {
-    const size_t next[2] = {c->plant[from].downstream, c->plant[from].spill_downstream};
+    const size_t next[2] = {cb_hydro_at(c, from)->downstream, cb_hydro_at(c, from)->spill_downstream};
     for (int i = 0; i < 2; i++) {
         if (next[i] == CB_NONE)
             continue;
@@ -80,14 +80,14 @@ static bool returns(const cb_hydro_case *c, size_t start, size_t from, unsigned 
 }
 
 static void check_cascade(cb_hydro_case *c) {
-    unsigned char *seen = cb_hydro_array(c, c->plants, 1);
-    for (size_t p = 0; seen && p < c->plants; p++) {
-        memset(seen, 0, c->plants);
-        if (returns(c, p, p, seen)) {
-            cb_error_at(c->builder, AT_FILE(c, "hydros.csv", c->plant[p].line),
+    unsigned char *seen = cb_hydro_array(c, cb_hydros(c), 1);
+    for (size_t h = 0; seen && h < cb_hydros(c); h++) {
+        memset(seen, 0, cb_hydros(c));
+        if (returns(c, h, h, seen)) {
+            cb_error_at(c->builder, AT_FILE(c, "hydros.csv", cb_hydro_at(c, h)->line),
                         "water runs "
                         "downhill, correct the cascade",
-                        "hydro %s: its water comes back to it by way of \"downstream\"", c->plant[p].name);
+                        "hydro %s: its water comes back to it by way of \"downstream\"", cb_hydro_at(c, h)->name);
             break; /* the others of the circle would say the same */
         }
     }
@@ -98,64 +98,64 @@ typedef struct {
     double must, can, exports;
 } supply;
 
-static supply supply_of(const cb_hydro_case *c, size_t area) {
+static supply supply_of(const cb_hydro_case *c, size_t subsystem) {
     supply sum = {0};
     for (size_t i = 0; i < c->thermals; i++)
-        if (c->thermal[i].area == area) {
+        if (c->thermal[i].subsystem == subsystem) {
             sum.must += c->thermal[i].min;
             sum.can += c->thermal[i].max;
         }
-    for (size_t i = 0; i < c->plants; i++)
-        if (c->plant[i].area == area && c->plant[i].productivity > 0)
-            sum.can += c->plant[i].turbine_max * c->plant[i].productivity;
+    for (size_t i = 0; i < cb_hydros(c); i++)
+        if (cb_hydro_at(c, i)->subsystem == subsystem && cb_hydro_at(c, i)->productivity > 0)
+            sum.can += cb_hydro_at(c, i)->turbine_max * cb_hydro_at(c, i)->productivity;
     for (size_t i = 0; i < c->lines; i++) {
-        if (c->line[i].from == area)
+        if (c->line[i].from == subsystem)
             sum.exports += c->line[i].max;
-        if (c->line[i].to == area)
+        if (c->line[i].to == subsystem)
             sum.can += c->line[i].max * (1 - c->line[i].loss);
     }
     return sum;
 }
 
-static double deficit_depth(const cb_hydro_case *c, size_t area) {
+static double deficit_depth(const cb_hydro_case *c, size_t subsystem) {
     double depth = 0;
     for (size_t i = 0; i < c->deficits; i++)
-        if (c->deficit[i].area == area || c->deficit[i].area == CB_NONE)
+        if (c->deficit[i].subsystem == subsystem || c->deficit[i].subsystem == CB_NONE)
             depth += c->deficit[i].depth;
     return depth;
 }
 
 /* Reports the first block of the stage in which a subsystem cannot be balanced, whatever the rest does. */
-static bool check_area(cb_hydro_case *c, const cb_hydro_case *now, size_t stage, size_t area) {
-    const double *load = &c->load[cb_hydro_period(c, c->load_key, stage) * c->blocks * c->areas];
-    supply sum = supply_of(now, area);
-    double depth = deficit_depth(c, area);
+static bool check_subsystem(cb_hydro_case *c, const cb_hydro_case *now, size_t stage, size_t subsystem) {
+    const double *load = &c->load[cb_hydro_period(c, c->load_key, stage) * c->blocks * c->subsystems];
+    supply sum = supply_of(now, subsystem);
+    double depth = deficit_depth(c, subsystem);
     for (size_t b = 0; b < c->blocks; b++) {
-        double demand = load[b * c->areas + area], slack = 1e-9 * (1 + demand);
+        double demand = load[b * c->subsystems + subsystem], slack = 1e-9 * (1 + demand);
         if (sum.must > demand + sum.exports + slack) {
             cb_error_at(c->builder, AT_FILE(c, "thermals.csv", 0), "lower \"min\"",
                         "stage %zu, subsystem %s: its thermals generate at least %g MW, but its load and "
                         "exports take at most %g",
-                        stage + 1, c->area[area].name, sum.must, demand + sum.exports);
+                        stage + 1, c->subsystem[subsystem].name, sum.must, demand + sum.exports);
             return false;
         }
         if (sum.can + depth * demand < demand - slack) {
             cb_error_at(c->builder, AT_FILE(c, "load.csv", 0), "add a deficit tier",
                         "stage %zu, subsystem %s: a load of %g MW, but all its plants, imports and deficit "
                         "tiers supply at most %g",
-                        stage + 1, c->area[area].name, demand, sum.can + depth * demand);
+                        stage + 1, c->subsystem[subsystem].name, demand, sum.can + depth * demand);
             return false;
         }
     }
     return true;
 }
 
-static void check_balance(cb_hydro_case *c, size_t area) {
-    for (size_t t = 0; t < c->stages && !c->area[area].random_load; t++) {
+static void check_balance(cb_hydro_case *c, size_t subsystem) {
+    for (size_t t = 0; t < c->stages && !c->subsystem[subsystem].random_load; t++) {
         cb_hydro_case now;
         if (!cb_hydro_at_stage(c, t, &now))
             return;
-        bool good = check_area(c, &now, t, area);
+        bool good = check_subsystem(c, &now, t, subsystem);
         cb_hydro_leave_stage(&now);
         if (!good)
             return;
@@ -163,9 +163,9 @@ static void check_balance(cb_hydro_case *c, size_t area) {
 }
 
 static void check_first_inflow(cb_hydro_case *c) {
-    for (size_t a = 0; a < c->areas && c->plants > 0; a++)
-        if (c->area[a].random_load && !isnan(c->plant[0].first_inflow)) {
-            cb_error_at(c->builder, AT_FILE(c, "hydros.csv", c->plant[0].line),
+    for (size_t s = 0; s < c->subsystems && cb_hydros(c) > 0; s++)
+        if (c->subsystem[s].random_load && !isnan(cb_hydro_at(c, 0)->first_inflow)) {
+            cb_error_at(c->builder, AT_FILE(c, "hydros.csv", cb_hydro_at(c, 0)->line),
                         "give stage 1 its lines in "
                         "inflows.csv, with a column \"stage\"",
                         "first_inflow does not go with random loads");
@@ -176,6 +176,6 @@ static void check_first_inflow(cb_hydro_case *c) {
 void cb_hydro_check(cb_hydro_case *c) {
     check_cascade(c);
     check_first_inflow(c);
-    for (size_t a = 0; a < c->areas; a++)
-        check_balance(c, a);
+    for (size_t s = 0; s < c->subsystems; s++)
+        check_balance(c, s);
 }

@@ -5,7 +5,7 @@
 #include "sddp/read/hydro/hydro.h"
 
 static void identity(cb_hydro_case *c, size_t periods, bool ones) {
-    size_t n = c->plants;
+    size_t n = cb_hydros(c);
     c->cholesky = cb_hydro_array(c, periods * n * n, sizeof *c->cholesky);
     for (size_t i = 0; c->cholesky && i < periods * n * n; i++)
         c->cholesky[i] = !ones ? NAN : i % (n * n) % (n + 1) == 0;
@@ -13,21 +13,21 @@ static void identity(cb_hydro_case *c, size_t periods, bool ones) {
 
 static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, size_t name, size_t key, const size_t *columns) {
     static const cb_hydro_field field = {"correlation", 0, NAN, -1, 1, "a correlation, from -1 to 1"};
-    size_t plant = cb_hydro_refer(c, table, row, name, cb_hydro_plant_name, "hydro", "hydros.csv");
+    size_t hydro = cb_hydro_refer(c, table, row, name, cb_hydro_hydro_name, "hydro", "hydros.csv");
     size_t period = cb_hydro_read_period(c, table, row, c->correlation_key, key);
-    if (plant == CB_NONE || period == CB_NONE)
+    if (hydro == CB_NONE || period == CB_NONE)
         return;
-    double *line = &c->cholesky[(period * c->plants + plant) * c->plants];
-    if (!isnan(line[plant])) {
+    double *values = &c->cholesky[(period * cb_hydros(c) + hydro) * cb_hydros(c)];
+    if (!isnan(values[hydro])) {
         cb_error_at(c->builder, CB_CSV_AT(table, row, name), "keep one line", "hydro %s is there twice",
-                    c->plant[plant].name);
+                    cb_hydro_at(c, hydro)->name);
     }
-    for (size_t p = 0; p < c->plants; p++)
-        line[p] = cb_hydro_number(c, table, row, columns[p], &field);
-    cb_place at = cb_csv_place(table, row, columns[plant]);
-    if (fabs(line[plant] - 1) > 1e-6)
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        values[h] = cb_hydro_number(c, table, row, columns[h], &field);
+    cb_place at = cb_csv_place(table, row, columns[hydro]);
+    if (fabs(values[hydro] - 1) > 1e-6)
         cb_error_at(c->builder, &at, "give correlations, not covariances",
-                    "the correlation of %s with itself is %g, not 1", c->plant[plant].name, line[plant]);
+                    "the correlation of %s with itself is %g, not 1", cb_hydro_at(c, hydro)->name, values[hydro]);
 }
 
 /* Replaces the lower triangle by its factor; false: not positive semidefinite. */
@@ -54,14 +54,14 @@ static bool factorise(double *matrix, size_t n) {
 
 static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
     char when[32];
-    size_t n = c->plants;
+    size_t n = cb_hydros(c);
     double *matrix = &c->cholesky[period * n * n];
     cb_hydro_period_text(c->correlation_key, period, when);
     cb_place at = cb_csv_place(table, CB_NONE, CB_NONE);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++) {
             if (isnan(matrix[i * n + j]) || isnan(matrix[j * n + i])) {
-                const char *name = c->plant[isnan(matrix[i * n + j]) ? i : j].name;
+                const char *name = cb_hydro_at(c, isnan(matrix[i * n + j]) ? i : j)->name;
                 cb_error_at(c->builder, &at, "give one for each hydro", "%s: hydro %s has no line", when, name);
                 return;
             }
@@ -69,8 +69,8 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
                 cb_error_at(c->builder, &at,
                             "make it "
                             "symmetric",
-                            "%s: the correlation of %s with %s is %g, the other way round %g", when, c->plant[j].name,
-                            c->plant[i].name, matrix[j * n + i], matrix[i * n + j]);
+                            "%s: the correlation of %s with %s is %g, the other way round %g", when,
+                            cb_hydro_at(c, j)->name, cb_hydro_at(c, i)->name, matrix[j * n + i], matrix[i * n + j]);
                 return;
             }
         }
@@ -81,12 +81,12 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
 
 static void read_table(cb_hydro_case *c, cb_csv *table) {
     size_t before = c->builder->errors, key, name = cb_csv_column(c->builder, table, "hydro", true);
-    size_t *columns = cb_hydro_array(c, c->plants, sizeof *columns);
+    size_t *columns = cb_hydro_array(c, cb_hydros(c), sizeof *columns);
     c->correlation_key = cb_hydro_find_key(c, table, &key);
     identity(c, cb_hydro_periods(c, c->correlation_key), false);
     if (columns && c->cholesky) {
-        for (size_t p = 0; p < c->plants; p++)
-            columns[p] = cb_csv_column(c->builder, table, c->plant[p].name, true);
+        for (size_t h = 0; h < cb_hydros(c); h++)
+            columns[h] = cb_csv_column(c->builder, table, cb_hydro_at(c, h)->name, true);
         cb_csv_unknown_columns(c->builder, table);
         for (size_t row = 0; row < table->rows; row++)
             read_row(c, table, row, name, key, columns);

@@ -24,18 +24,18 @@ typedef struct {
     const char *name;
     bool transshipment;
     bool random_load; /* inflows.csv has a column load[name] */
-} cb_hydro_area;
+} cb_hydro_subsystem;
 
 typedef struct {
     const char *name;
-    size_t line, area;
+    size_t line, subsystem;
     double min, max, cost;
 } cb_hydro_thermal;
 
 typedef struct {
     const char *name;
-    size_t line, area;
-    size_t downstream, spill_downstream; /* plants; CB_NONE: the water is gone */
+    size_t line, subsystem;
+    size_t downstream, spill_downstream; /* hydros; CB_NONE: the water is gone */
     double productivity, storage_min, storage_max, storage_initial, turbine_max;
     double spill_max, spill_cost, outflow_min, outflow_penalty;
     double first_inflow;    /* NaN: stage 1 is as random as the others */
@@ -45,7 +45,7 @@ typedef struct {
     double lowest, highest; /* ... and these are its limits over all stages */
     size_t state;           /* storage; then come the inflows of the last stages, latest first */
     size_t lag_state;
-} cb_hydro_plant;
+} cb_hydro_hydro;
 
 typedef struct {
     size_t line, from, to;
@@ -54,7 +54,7 @@ typedef struct {
 
 typedef struct {
     const char *tier;
-    size_t line, area; /* CB_NONE: every subsystem */
+    size_t line, subsystem; /* CB_NONE: every subsystem */
     double depth, cost;
 } cb_hydro_deficit;
 
@@ -64,13 +64,13 @@ typedef struct {
     double duration, discount, beta, alpha;
 } cb_hydro_stage;
 
-/* The outcomes of one stage or season: an inflow for each plant, then a load for each area. */
+/* The outcomes of one stage or season: an inflow for each hydro, then a load for each subsystem. */
 typedef struct {
     size_t count, room, line;
     double *probability, *values;
 } cb_hydro_outcomes;
 
-/* One plant in one season. */
+/* One hydro in one season. */
 typedef struct {
     bool given;
     size_t lags;
@@ -103,30 +103,38 @@ typedef struct {
     bool lognormal;
     double first_year, last_year, lack_cost;
 
-    size_t areas, thermals, plants, lines, deficits, blocks, changes;
-    size_t areas_room, thermals_room, plants_room, lines_room, deficits_room, blocks_room, changes_room;
-    cb_hydro_area *area;
+    size_t subsystems, thermals, hydros, lines, deficits, blocks, changes;
+    size_t subsystems_room, thermals_room, hydros_room, lines_room, deficits_room, blocks_room, changes_room;
+    cb_hydro_subsystem *subsystem;
     cb_hydro_thermal *thermal;
-    cb_hydro_plant *plant;
+    cb_hydro_hydro *hydro;
     cb_hydro_line *line;
     cb_hydro_deficit *deficit;
     const char **block; /* names; one without a name when there is no blocks.csv */
-    bool plants_unsure; /* hydros.csv has lines that could not be read */
+    bool hydros_unsure; /* hydros.csv has lines that could not be read */
     cb_hydro_change *change;
     cb_hydro_key change_key;
 
     cb_hydro_stage *stage;
     cb_hydro_key load_key, share_key, inflow_key;
-    double *load;                /* of period, block, area; in MW */
+    double *load;                /* of period, block, subsystem; in MW */
     double *share;               /* of period, block */
     cb_hydro_outcomes *outcomes; /* of each period */
     double *years;               /* of the history, in the order of its outcomes */
     size_t year_count;
     cb_hydro_key par_key, correlation_key;
-    cb_hydro_par *par; /* of period, plant */
-    double *cholesky;  /* of period: plants x plants, lower triangle; while being read, the correlations */
-    double *past;      /* of plant, lag: the inflow `lag` + 1 stages before the first */
+    cb_hydro_par *par; /* of period, hydro */
+    double *cholesky;  /* of period: hydros x hydros, lower triangle; while being read, the correlations */
+    double *past;      /* of hydro, lag: the inflow `lag` + 1 stages before the first */
 } cb_hydro_case;
+
+static inline size_t cb_hydros(const cb_hydro_case *c) {
+    return c->hydros;
+}
+
+static inline cb_hydro_hydro *cb_hydro_at(const cb_hydro_case *c, size_t index) {
+    return &c->hydro[index];
+}
 
 /* A number in a line of a table. */
 typedef struct {
@@ -165,9 +173,9 @@ size_t cb_hydro_find(const cb_hydro_case *c, cb_hydro_names *names, const char *
 size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names *names,
                       const char *kind, const char *from);
 const char *cb_hydro_subsystem_name(const cb_hydro_case *c, size_t index);
-const char *cb_hydro_area_name(const cb_hydro_case *c, size_t index);
+const char *cb_hydro_balance_name(const cb_hydro_case *c, size_t index);
 const char *cb_hydro_thermal_name(const cb_hydro_case *c, size_t index);
-const char *cb_hydro_plant_name(const cb_hydro_case *c, size_t index);
+const char *cb_hydro_hydro_name(const cb_hydro_case *c, size_t index);
 const char *cb_hydro_block_name(const cb_hydro_case *c, size_t index);
 
 /* A table keyed by stage, by season or by nothing. */
@@ -183,7 +191,7 @@ void cb_hydro_read_stages(cb_hydro_case *c); /* series.c */
 void cb_hydro_read_blocks(cb_hydro_case *c);
 void cb_hydro_read_elements(cb_hydro_case *c); /* elements.c */
 void cb_hydro_check_thermal(cb_hydro_case *c, const cb_place *at, const cb_hydro_thermal *thermal);
-void cb_hydro_check_plant(cb_hydro_case *c, const cb_place *at, const cb_hydro_plant *plant);
+void cb_hydro_check_hydro(cb_hydro_case *c, const cb_place *at, const cb_hydro_hydro *hydro);
 void cb_hydro_read_inflows(cb_hydro_case *c); /* inflow.c */
 void cb_hydro_read_history(cb_hydro_case *c);
 void cb_hydro_read_par(cb_hydro_case *c);         /* par.c */
@@ -204,9 +212,9 @@ typedef struct {
     size_t node, stage;
     double hours;    /* of the stage, or months */
     double volume;   /* of a flow of 1 over the stage */
-    size_t *water;   /* row of each plant */
-    size_t *balance; /* row of block, area */
-    size_t *deficit; /* column of block, area, deficit; CB_NONE: none */
+    size_t *water;   /* row of each hydro */
+    size_t *balance; /* row of block, subsystem */
+    size_t *deficit; /* column of block, subsystem, deficit; CB_NONE: none */
 } cb_hydro_builder;
 
 const char *cb_hydro_name(const char *kind, const char *a, const char *b, const char *block); /* until the next call */

@@ -9,29 +9,29 @@
 
 static const cb_hydro_field inflow_field = {"inflow", 0, NAN, -INFINITY, INFINITY, "the inflow, in m3/s or MW"};
 
-/* The column of each plant, then of each subsystem whose load is random ("load[SE]"). */
+/* The column of each hydro, then of each subsystem whose load is random ("load[SE]"). */
 static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool loads) {
-    for (size_t p = 0; p < c->plants; p++) {
-        columns[p] = cb_csv_find(table, c->plant[p].name);
-        if (columns[p] == CB_NONE && *c->plant[p].name) {
+    for (size_t h = 0; h < cb_hydros(c); h++) {
+        columns[h] = cb_csv_find(table, cb_hydro_at(c, h)->name);
+        if (columns[h] == CB_NONE && *cb_hydro_at(c, h)->name) {
             cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add one with its inflow",
-                        "hydro %s has no column", c->plant[p].name);
+                        "hydro %s has no column", cb_hydro_at(c, h)->name);
         }
     }
-    for (size_t a = 0; a < c->areas; a++) {
+    for (size_t s = 0; s < c->subsystems; s++) {
         char name[128];
-        snprintf(name, sizeof name, "load[%s]", c->area[a].name);
-        columns[c->plants + a] = loads && !c->area[a].transshipment ? cb_csv_find(table, name) : CB_NONE;
-        c->area[a].random_load = columns[c->plants + a] != CB_NONE;
+        snprintf(name, sizeof name, "load[%s]", c->subsystem[s].name);
+        columns[cb_hydros(c) + s] = loads && !c->subsystem[s].transshipment ? cb_csv_find(table, name) : CB_NONE;
+        c->subsystem[s].random_load = columns[cb_hydros(c) + s] != CB_NONE;
     }
 }
 
-/* Without plants a column is most likely a plant's. */
+/* Without hydros a column is most likely a hydro's. */
 static void check_columns(cb_hydro_case *c, const cb_csv *table) {
     size_t column = 0;
     while (column < table->columns && (table->known[column] || strcmp(table->header[column], "note") == 0))
         column++;
-    if (c->plants > 0 || column == table->columns) {
+    if (cb_hydros(c) > 0 || column == table->columns) {
         cb_csv_unknown_columns(c->builder, table);
         return;
     }
@@ -40,16 +40,16 @@ static void check_columns(cb_hydro_case *c, const cb_csv *table) {
 }
 
 static void read_values(cb_hydro_case *c, const cb_csv *table, size_t row, const size_t *columns, double *values) {
-    for (size_t i = 0; i < c->plants + c->areas; i++) {
+    for (size_t i = 0; i < cb_hydros(c) + c->subsystems; i++) {
         values[i] = columns[i] == CB_NONE ? 0 : cb_hydro_number(c, table, row, columns[i], &inflow_field);
-        if (i < c->plants && values[i] < 0)
-            c->plant[i].may_lack = true;
+        if (i < cb_hydros(c) && values[i] < 0)
+            cb_hydro_at(c, i)->may_lack = true;
     }
 }
 
 /* Adds an outcome to a period; returns where its values go, or NULL without memory. */
 static double *add_outcome(cb_hydro_case *c, cb_hydro_outcomes *outcomes, double probability) {
-    size_t width = c->plants + c->areas, room = outcomes->room;
+    size_t width = cb_hydros(c) + c->subsystems, room = outcomes->room;
     if (!CB_GROW(c->builder, outcomes->probability, outcomes->count, room))
         return NULL;
     if (room != outcomes->room) {
@@ -67,7 +67,7 @@ static double *add_outcome(cb_hydro_case *c, cb_hydro_outcomes *outcomes, double
 
 /* Probabilities are given or all equal. Stage 1 needs no outcomes when its inflow is known. */
 static void check_outcomes(cb_hydro_case *c, const cb_csv *table, bool given) {
-    bool known_first = c->plants > 0 && !isnan(c->plant[0].first_inflow);
+    bool known_first = cb_hydros(c) > 0 && !isnan(cb_hydro_at(c, 0)->first_inflow);
     for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++) {
         cb_hydro_outcomes *outcomes = &c->outcomes[period];
         char when[32];
@@ -91,23 +91,23 @@ static void read_outcome(cb_hydro_case *c, const cb_csv *table, size_t row, size
                          const size_t *columns) {
     static const cb_hydro_field field = {"probability", 0, 0, 0, 1, "a probability, from 0 to 1"};
     size_t period = cb_hydro_read_period(c, table, row, c->inflow_key, key_column);
-    double p = cb_hydro_number(c, table, row, probability, &field);
+    double chance = cb_hydro_number(c, table, row, probability, &field);
     if (period == CB_NONE)
         return;
     cb_hydro_outcomes *outcomes = &c->outcomes[period];
     if (outcomes->count == 0)
         outcomes->line = table->line[row];
-    double *values = add_outcome(c, outcomes, p);
+    double *values = add_outcome(c, outcomes, chance);
     if (values)
         read_values(c, table, row, columns, values);
 }
 
 void cb_hydro_read_inflows(cb_hydro_case *c) {
     cb_csv table;
-    bool needed = c->plants > 0;
+    bool needed = cb_hydros(c) > 0;
     if (cb_hydro_open(c, "inflows.csv", !needed, &table)) {
         size_t before = c->builder->errors, key_column, probability = cb_csv_find(&table, "probability");
-        size_t *columns = cb_hydro_array(c, c->plants + c->areas, sizeof *columns);
+        size_t *columns = cb_hydro_array(c, cb_hydros(c) + c->subsystems, sizeof *columns);
         c->inflow_key = cb_hydro_find_key(c, &table, &key_column);
         c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);
         cb_csv_find(&table, "outcome"); /* for the human reader */
@@ -158,7 +158,7 @@ static void find_years(cb_hydro_case *c, const cb_csv *table, size_t column) {
 
 static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year_column, size_t key_column,
                               const size_t *columns) {
-    size_t width = c->plants + c->areas, periods = cb_hydro_periods(c, c->inflow_key);
+    size_t width = cb_hydros(c) + c->subsystems, periods = cb_hydro_periods(c, c->inflow_key);
     bool *seen = cb_hydro_array(c, periods * c->year_count, sizeof *seen);
     for (size_t row = 0; row < table->rows && seen; row++) {
         double year;
@@ -191,7 +191,7 @@ void cb_hydro_read_history(cb_hydro_case *c) {
     if (cb_hydro_open(c, "history.csv", false, &table)) {
         size_t year = cb_csv_column(c->builder, &table, "year", true),
                season = cb_csv_column(c->builder, &table, "season", true);
-        size_t *columns = cb_hydro_array(c, c->plants + c->areas, sizeof *columns);
+        size_t *columns = cb_hydro_array(c, cb_hydros(c) + c->subsystems, sizeof *columns);
         c->inflow_key = cb_hydro_find_key(c, &table, &season);
         c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);
         if (columns && c->outcomes) {

@@ -105,22 +105,24 @@ static section inside(const section *s, const cb_place *at, const char *known) {
     return inner;
 }
 
-static void add_area(cb_hydro_case *c, const cb_place *at, const json_t *value, bool transshipment) {
+static void add_subsystem(cb_hydro_case *c, const cb_place *at, const json_t *value, bool transshipment) {
     const char *name = json_string_value(value);
     if (!name) {
         cb_error_at(c->builder, at, NULL, "is not a name in quotes");
-    } else if (cb_hydro_find(c, cb_hydro_area_name, name) != CB_NONE) {
+    } else if (cb_hydro_find(c, cb_hydro_balance_name, name) != CB_NONE) {
         cb_error_at(c->builder, at, "keep one", "\"%s\" is there twice", name);
-    } else if (cb_hydro_good_name(c, at, name) && CB_GROW(c->builder, c->area, c->areas, c->areas_room)) {
-        c->area[c->areas++] = (cb_hydro_area){.name = cb_hydro_keep(c, name), .transshipment = transshipment};
+    } else if (cb_hydro_good_name(c, at, name) &&
+               CB_GROW(c->builder, c->subsystem, c->subsystems, c->subsystems_room)) {
+        c->subsystem[c->subsystems++] =
+            (cb_hydro_subsystem){.name = cb_hydro_keep(c, name), .transshipment = transshipment};
     }
 }
 
-static void read_areas(const section *s, const char *key, bool transshipment) {
+static void read_subsystems(const section *s, const char *key, bool transshipment) {
     json_t *list = member(s, key, is_list, "a list of names", !transshipment), *value;
     size_t index;
     json_array_foreach(list, index, value) {
-        add_area(s->c, CB_ITEM(CB_MEMBER(s->at, key), index), value, transshipment);
+        add_subsystem(s->c, CB_ITEM(CB_MEMBER(s->at, key), index), value, transshipment);
     }
     if (list && !transshipment && json_array_size(list) == 0) {
         cb_error_at(s->c->builder, CB_MEMBER(s->at, key), "name at least one", "there are no subsystems");
@@ -219,8 +221,8 @@ static void read_case(const section *s) {
                     "\"units\": \"energy\"",
                     "months go with energy units only: m3/s and hm3 need hours");
     }
-    read_areas(s, "subsystems", false);
-    read_areas(s, "transshipment", true);
+    read_subsystems(s, "subsystems", false);
+    read_subsystems(s, "transshipment", true);
     c->cost_scale = number(s, "cost_scale", 1, 1e-12, 1e12, "a factor above 0 for all costs");
     c->has_value_bound = json_object_get(s->json, "value_bound");
     c->value_bound = number(s, "value_bound", 0, -CB_MOST, CB_MOST, "a bound of all future cost");

@@ -5,7 +5,7 @@
  *     normal:     a(t) = m(t) + s(t) (sum over l of phi_l(t) (a(t-l) - m(t-l)) / s(t-l)  +  w(t) z)
  *     lognormal:  a(t) = exp(w(t) z) (m(t) + s(t) sum over l of phi_l(t) (a(t-l) - m(t-l)) / s(t-l))
  *
- * where the z of the plants are standard normal and correlated as correlation.csv says. */
+ * where the z of the hydros are standard normal and correlated as correlation.csv says. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -22,11 +22,11 @@ static const cb_hydro_field par_field[] = {
 enum { PAR_FIELDS = sizeof par_field / sizeof *par_field };
 
 typedef struct {
-    size_t plant, key, field[PAR_FIELDS], phi[CB_HYDRO_MAX_LAGS];
+    size_t hydro, key, field[PAR_FIELDS], phi[CB_HYDRO_MAX_LAGS];
 } par_columns;
 
 static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) {
-    columns->plant = cb_csv_column(c->builder, table, "hydro", true);
+    columns->hydro = cb_csv_column(c->builder, table, "hydro", true);
     c->par_key = cb_hydro_find_key(c, table, &columns->key);
     if (c->par_key == CB_HYDRO_BY_STAGE) {
         cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, columns->key), "give a \"season\", not a \"stage\"",
@@ -44,7 +44,7 @@ static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) 
 
 static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_columns *columns) {
     static const cb_hydro_field phi = {"phi", 0, 0, -INFINITY, INFINITY, "a coefficient"};
-    size_t plant = cb_hydro_refer(c, table, row, columns->plant, cb_hydro_plant_name, "hydro", "hydros.csv");
+    size_t hydro = cb_hydro_refer(c, table, row, columns->hydro, cb_hydro_hydro_name, "hydro", "hydros.csv");
     size_t period = cb_hydro_read_period(c, table, row, c->par_key, columns->key);
     cb_hydro_par new = {.given = true};
     cb_hydro_fields(c, table, columns->field, row, par_field, PAR_FIELDS, &new);
@@ -55,29 +55,30 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_colu
         if (new.phi[l] != 0)
             new.lags = l + 1;
     }
-    if (plant == CB_NONE || period == CB_NONE)
+    if (hydro == CB_NONE || period == CB_NONE)
         return;
     cb_place at = cb_csv_place(table, row, CB_NONE);
     if (new.scale <= 0)
         cb_error_at(c->builder, &at, "give a \"scale\" above 0 when the mean is not", "hydro %s: the scale is %g",
-                    c->plant[plant].name, new.scale);
-    cb_hydro_par *par = &c->par[period * c->plants + plant];
+                    cb_hydro_at(c, hydro)->name, new.scale);
+    cb_hydro_par *par = &c->par[period * cb_hydros(c) + hydro];
     if (par->given)
-        cb_error_at(c->builder, &at, "keep one line", "hydro %s is there twice for this season", c->plant[plant].name);
+        cb_error_at(c->builder, &at, "keep one line", "hydro %s is there twice for this season",
+                    cb_hydro_at(c, hydro)->name);
     *par = new;
-    c->plant[plant].may_lack = true;
-    if (new.lags > c->plant[plant].lags)
-        c->plant[plant].lags = new.lags;
+    cb_hydro_at(c, hydro)->may_lack = true;
+    if (new.lags > cb_hydro_at(c, hydro)->lags)
+        cb_hydro_at(c, hydro)->lags = new.lags;
 }
 
 static void check_all_given(cb_hydro_case *c, const cb_csv *table) {
     for (size_t period = 0; period < cb_hydro_periods(c, c->par_key); period++)
-        for (size_t p = 0; p < c->plants; p++)
-            if (!c->par[period * c->plants + p].given) {
+        for (size_t h = 0; h < cb_hydros(c); h++)
+            if (!c->par[period * cb_hydros(c) + h].given) {
                 char when[32];
                 cb_hydro_period_text(c->par_key, period, when);
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add it", "hydro %s has no line for %s",
-                            c->plant[p].name, when);
+                            cb_hydro_at(c, h)->name, when);
             }
 }
 
@@ -87,7 +88,7 @@ static void read_model(cb_hydro_case *c) {
         size_t before = c->builder->errors;
         par_columns columns;
         find_columns(c, &table, &columns);
-        c->par = cb_hydro_array(c, cb_hydro_periods(c, c->par_key) * c->plants, sizeof *c->par);
+        c->par = cb_hydro_array(c, cb_hydro_periods(c, c->par_key) * cb_hydros(c), sizeof *c->par);
         for (size_t row = 0; c->par && row < table.rows; row++)
             read_row(c, &table, row, &columns);
         if (c->par && c->builder->errors == before)
@@ -97,42 +98,42 @@ static void read_model(cb_hydro_case *c) {
 }
 
 /* How many inflows before the first stage matter; when that stage's own is known, one less. */
-static size_t looks_back(const cb_hydro_case *c, size_t p) {
-    size_t lags = c->plant[p].lags;
-    return lags > 0 && !isnan(c->plant[p].first_inflow) ? lags - 1 : lags;
+static size_t looks_back(const cb_hydro_case *c, size_t h) {
+    size_t lags = cb_hydro_at(c, h)->lags;
+    return lags > 0 && !isnan(cb_hydro_at(c, h)->first_inflow) ? lags - 1 : lags;
 }
 
 static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, size_t lag_column, const size_t *columns) {
     static const cb_hydro_field inflow = {"inflow", 0, NAN, -INFINITY, INFINITY, "the inflow, in m3/s or MW"};
     size_t lag = cb_hydro_whole(c, table, row, lag_column, 1, CB_HYDRO_MAX_LAGS, "number of stages before the first");
-    for (size_t p = 0; lag != CB_NONE && p < c->plants; p++) {
-        double *past = &c->past[p * CB_HYDRO_MAX_LAGS + lag - 1];
-        if (columns[p] == CB_NONE || (lag > looks_back(c, p) && !*cb_csv_text(table, row, columns[p])))
+    for (size_t h = 0; lag != CB_NONE && h < cb_hydros(c); h++) {
+        double *past = &c->past[h * CB_HYDRO_MAX_LAGS + lag - 1];
+        if (columns[h] == CB_NONE || (lag > looks_back(c, h) && !*cb_csv_text(table, row, columns[h])))
             continue;
         if (!isnan(*past)) {
             cb_error_at(c->builder, CB_CSV_AT(table, row, lag_column), "keep one", "lag %zu is there twice", lag);
             return;
         }
-        *past = cb_hydro_number(c, table, row, columns[p], &inflow);
+        *past = cb_hydro_number(c, table, row, columns[h], &inflow);
     }
 }
 
 static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
     size_t lag_column = cb_csv_column(c->builder, table, "lag", true), before = c->builder->errors;
-    for (size_t p = 0; p < c->plants; p++)
-        columns[p] = cb_csv_find(table, c->plant[p].name);
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        columns[h] = cb_csv_find(table, cb_hydro_at(c, h)->name);
     cb_csv_unknown_columns(c->builder, table);
     for (size_t row = 0; lag_column != CB_NONE && row < table->rows; row++)
         read_past_row(c, table, row, lag_column, columns);
-    for (size_t p = 0; p < c->plants && c->builder->errors == before; p++)
-        for (size_t l = 0; l < looks_back(c, p); l++)
-            if (isnan(c->past[p * CB_HYDRO_MAX_LAGS + l])) {
+    for (size_t h = 0; h < cb_hydros(c) && c->builder->errors == before; h++)
+        for (size_t l = 0; l < looks_back(c, h); l++)
+            if (isnan(c->past[h * CB_HYDRO_MAX_LAGS + l])) {
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
                             CB_TEXT("add it, the "
                                     "model looks back %zu",
-                                    c->plant[p].lags),
-                            "hydro %s: its inflow %zu stage%s before the first is missing", c->plant[p].name, l + 1,
-                            l ? "s" : "");
+                                    cb_hydro_at(c, h)->lags),
+                            "hydro %s: its inflow %zu stage%s before the first is missing", cb_hydro_at(c, h)->name,
+                            l + 1, l ? "s" : "");
                 break;
             }
 }
@@ -140,13 +141,13 @@ static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
 static void read_past(cb_hydro_case *c) {
     cb_csv table;
     size_t most = 0;
-    for (size_t p = 0; p < c->plants; p++)
-        most = looks_back(c, p) > most ? looks_back(c, p) : most;
-    c->past = cb_hydro_array(c, c->plants * CB_HYDRO_MAX_LAGS, sizeof *c->past);
-    for (size_t i = 0; c->past && i < c->plants * CB_HYDRO_MAX_LAGS; i++)
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        most = looks_back(c, h) > most ? looks_back(c, h) : most;
+    c->past = cb_hydro_array(c, cb_hydros(c) * CB_HYDRO_MAX_LAGS, sizeof *c->past);
+    for (size_t i = 0; c->past && i < cb_hydros(c) * CB_HYDRO_MAX_LAGS; i++)
         c->past[i] = NAN;
     if (cb_hydro_open(c, "past_inflows.csv", most == 0, &table)) {
-        size_t *columns = cb_hydro_array(c, c->plants, sizeof *columns);
+        size_t *columns = cb_hydro_array(c, cb_hydros(c), sizeof *columns);
         if (columns && c->past)
             read_past_table(c, &table, columns);
         free(columns);

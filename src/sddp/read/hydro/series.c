@@ -172,18 +172,18 @@ void cb_hydro_read_blocks(cb_hydro_case *c) {
     }
 }
 
-/* The column of each area; areas without load, and those whose load is random, need none. */
+/* The column of each subsystem; subsystems without load, and those whose load is random, need none. */
 static void load_columns(cb_hydro_case *c, cb_csv *table, size_t *columns) {
-    for (size_t a = 0; a < c->areas; a++) {
-        columns[a] = CB_NONE;
-        if (c->area[a].transshipment)
+    for (size_t s = 0; s < c->subsystems; s++) {
+        columns[s] = CB_NONE;
+        if (c->subsystem[s].transshipment)
             continue;
-        columns[a] = cb_csv_find(table, c->area[a].name);
-        if (columns[a] == CB_NONE && !c->area[a].random_load) {
+        columns[s] = cb_csv_find(table, c->subsystem[s].name);
+        if (columns[s] == CB_NONE && !c->subsystem[s].random_load) {
             cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
                         "add one with its load in MW, or declare it as "
                         "\"transshipment\" in case.json",
-                        "subsystem %s has no column", c->area[a].name);
+                        "subsystem %s has no column", c->subsystem[s].name);
         }
     }
 }
@@ -191,7 +191,7 @@ static void load_columns(cb_hydro_case *c, cb_csv *table, size_t *columns) {
 static void read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t period, size_t block,
                        const size_t *columns) {
     static const cb_hydro_field field = {"load", 0, NAN, 0, INFINITY, "the load in MW, from 0 on"};
-    double *load = &c->load[(period * c->blocks + block) * c->areas];
+    double *load = &c->load[(period * c->blocks + block) * c->subsystems];
     if (!isnan(load[0])) {
         cb_place at = cb_csv_place(table, row, CB_NONE);
         char when[32];
@@ -199,16 +199,16 @@ static void read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t perio
         cb_error_at(c->builder, &at, "keep one line", "%s%s%s is there twice", when, c->blocks > 1 ? ", block " : "",
                     c->block[block]);
     }
-    for (size_t a = 0; a < c->areas; a++) {
-        double value = columns[a] == CB_NONE ? 0 : cb_hydro_number(c, table, row, columns[a], &field);
-        load[a] = isnan(value) ? 0 : value; /* reported; NaN means: no line yet */
+    for (size_t s = 0; s < c->subsystems; s++) {
+        double value = columns[s] == CB_NONE ? 0 : cb_hydro_number(c, table, row, columns[s], &field);
+        load[s] = isnan(value) ? 0 : value; /* reported; NaN means: no line yet */
     }
 }
 
 static void check_loads(cb_hydro_case *c, const cb_csv *table) {
     for (size_t period = 0; period < cb_hydro_periods(c, c->load_key); period++)
         for (size_t b = 0; b < c->blocks; b++)
-            if (isnan(c->load[(period * c->blocks + b) * c->areas])) {
+            if (isnan(c->load[(period * c->blocks + b) * c->subsystems])) {
                 char when[32];
                 cb_hydro_period_text(c->load_key, period, when);
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add it", "there is no line for %s%s%s",
@@ -218,9 +218,9 @@ static void check_loads(cb_hydro_case *c, const cb_csv *table) {
 
 static void read_load_table(cb_hydro_case *c, cb_csv *table) {
     size_t key_column, block_column = cb_csv_find(table, "block"), before = c->builder->errors;
-    size_t *columns = cb_hydro_array(c, c->areas, sizeof *columns);
+    size_t *columns = cb_hydro_array(c, c->subsystems, sizeof *columns);
     c->load_key = cb_hydro_find_key(c, table, &key_column);
-    c->load = empty_cells(c, cb_hydro_periods(c, c->load_key) * c->blocks * c->areas);
+    c->load = empty_cells(c, cb_hydro_periods(c, c->load_key) * c->blocks * c->subsystems);
     if (columns && c->load) {
         load_columns(c, table, columns);
         cb_csv_unknown_columns(c->builder, table);
@@ -243,13 +243,13 @@ static void read_load_table(cb_hydro_case *c, cb_csv *table) {
 void cb_hydro_read_load(cb_hydro_case *c) {
     cb_csv table;
     bool all_random = true;
-    for (size_t a = 0; a < c->areas; a++)
-        all_random &= c->area[a].random_load || c->area[a].transshipment;
+    for (size_t s = 0; s < c->subsystems; s++)
+        all_random &= c->subsystem[s].random_load || c->subsystem[s].transshipment;
     if (cb_hydro_open(c, "load.csv", all_random, &table))
         read_load_table(c, &table);
     cb_csv_free(&table);
     if (!c->load) {
         c->load_key = CB_HYDRO_ALWAYS;
-        c->load = cb_hydro_array(c, c->blocks * c->areas, sizeof *c->load);
+        c->load = cb_hydro_array(c, c->blocks * c->subsystems, sizeof *c->load);
     }
 }

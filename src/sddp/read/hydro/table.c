@@ -132,22 +132,22 @@ size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
     return CB_NONE;
 }
 
-const char *cb_hydro_area_name(const cb_hydro_case *c, size_t index) {
-    return index < c->areas ? c->area[index].name : NULL;
+const char *cb_hydro_balance_name(const cb_hydro_case *c, size_t index) {
+    return index < c->subsystems ? c->subsystem[index].name : NULL;
 }
 
 const char *cb_hydro_subsystem_name(const cb_hydro_case *c, size_t index) {
-    if (index < c->areas && c->area[index].transshipment)
+    if (index < c->subsystems && c->subsystem[index].transshipment)
         return "";
-    return cb_hydro_area_name(c, index);
+    return cb_hydro_balance_name(c, index);
 }
 
 const char *cb_hydro_thermal_name(const cb_hydro_case *c, size_t index) {
     return index < c->thermals ? c->thermal[index].name : NULL;
 }
 
-const char *cb_hydro_plant_name(const cb_hydro_case *c, size_t index) {
-    return index < c->plants ? c->plant[index].name : NULL;
+const char *cb_hydro_hydro_name(const cb_hydro_case *c, size_t index) {
+    return index < cb_hydros(c) ? cb_hydro_at(c, index)->name : NULL;
 }
 
 const char *cb_hydro_block_name(const cb_hydro_case *c, size_t index) {
