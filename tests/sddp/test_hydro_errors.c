@@ -141,9 +141,9 @@ static void all_at_once(void) {
     kit_edit("stages.csv", "5,may,744", "5,may,0");
     kit_edit("case.json", "0.1,", "10,");
     kit_read(&r);
-    static const char *const expected[] = {"case.json",     "stages.csv",   "blocks.csv",
-                                           "thermals.csv",  "thermals.csv", "hydros.csv",
-                                           "exchanges.csv", "deficits.csv", "load.csv"};
+    static const char *const expected[] = {"case.json",    "stages.csv",    "blocks.csv",
+                                           "hydros.csv",   "thermals.csv",  "thermals.csv",
+                                           "deficits.csv", "exchanges.csv", "load.csv"};
     if (r.count != sizeof expected / sizeof *expected)
         kit_show(&r);
     CHECK_EQ(r.count, sizeof expected / sizeof *expected);

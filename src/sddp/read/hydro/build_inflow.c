@@ -13,18 +13,13 @@ static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t index,
                  (cb_noise){.target = target, .index = index, .random = random, .factor = factor});
 }
 
-/* A random load moves the balance of every block, and the deficit tiers that are shares of it. */
+/* A random load moves the balance of every block, and the columns whose bounds are shares of it. */
 static void add_load_noise(cb_hydro_builder *b, size_t subsystem, size_t random) {
-    const cb_hydro_case *c = b->c;
-    const double *shares = &c->share[cb_hydro_period(c, c->share_key, b->stage) * c->blocks];
-    for (size_t block = 0; block < c->blocks; block++) {
-        size_t cell = block * c->subsystems + subsystem;
-        add_noise(b, COBRE_SDDP_NOISE_ROW, b->balance[cell], random, b->hours * shares[block]);
-        for (size_t i = 0; i < c->deficits; i++)
-            if (b->deficit[cell * c->deficits + i] != CB_NONE)
-                add_noise(b, COBRE_SDDP_NOISE_COLUMN_UPPER, b->deficit[cell * c->deficits + i], random,
-                          c->deficit[i].depth);
-    }
+    for (size_t block = 0; block < b->c->blocks; block++)
+        add_noise(b, COBRE_SDDP_NOISE_ROW, cb_hydro_balance(b, block, subsystem), random, cb_hydro_hours(b, block));
+    for (size_t i = 0; i < b->followers; i++)
+        if (b->follower[i].subsystem == subsystem)
+            add_noise(b, COBRE_SDDP_NOISE_COLUMN_UPPER, b->follower[i].column, random, b->follower[i].share);
 }
 
 /* The values of an outcome that belong to a random variable: all hydros, and the subsystems whose load is random. */
@@ -42,7 +37,7 @@ void cb_hydro_build_inflow(cb_hydro_builder *b) {
     size_t width = cb_hydros(c) + c->subsystems, count;
     for (size_t h = 0; h < cb_hydros(c); h++)
         add_noise(b, COBRE_SDDP_NOISE_ROW, b->water[h],
-                  cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("inflow", cb_hydro_at(c, h)->name, "", "")),
+                  cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("inflow", cb_hydro_at_name(c, h), "", "")),
                   b->volume);
     for (size_t s = 0; s < c->subsystems; s++)
         if (c->subsystem[s].random_load)

@@ -40,19 +40,19 @@ static void set_model(cb_hydro_builder *b) {
 static size_t add_columns(cb_hydro_builder *b, size_t h, size_t *in) {
     cb_hydro_case *c = b->c;
     const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
-    size_t inflow = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow", hydro->name, "", ""), -INFINITY,
-                                  INFINITY, 0);
+    size_t inflow = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow", hydro->base.name, "", ""),
+                                  -INFINITY, INFINITY, 0);
     cb_add_entry(c->builder, &b->at, b->node, b->water[h], inflow, -b->volume);
     for (size_t l = 0; l < hydro->lags; l++) {
         char lag[32];
         snprintf(lag, sizeof lag, "%zu", l + 1);
-        in[l] = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow_in", hydro->name, lag, ""), -INFINITY,
-                              INFINITY, 0);
+        in[l] = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow_in", hydro->base.name, lag, ""),
+                              -INFINITY, INFINITY, 0);
         size_t out = inflow;
         if (l > 0) {
-            out = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow_lag", hydro->name, lag, ""),
+            out = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow_lag", hydro->base.name, lag, ""),
                                 -INFINITY, INFINITY, 0);
-            size_t row = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("lag", hydro->name, lag, ""), 0, 0);
+            size_t row = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("lag", hydro->base.name, lag, ""), 0, 0);
             cb_add_entry(c->builder, &b->at, b->node, row, out, 1);
             cb_add_entry(c->builder, &b->at, b->node, row, in[l - 1], -1);
         }
@@ -90,10 +90,10 @@ static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t row, s
 static void add_model(cb_hydro_builder *b, size_t h, size_t inflow, const size_t *in) {
     cb_hydro_case *c = b->c;
     size_t lags = par_of(c, cb_hydro_period(c, c->par_key, b->stage), h)->lags;
-    size_t random = cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("noise", cb_hydro_at(c, h)->name, "", ""));
+    size_t random = cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("noise", cb_hydro_at_name(c, h), "", ""));
     double right = c->lognormal ? 0 : constant(b, h);
     size_t row =
-        cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("inflow", cb_hydro_at(c, h)->name, "", ""), right, right);
+        cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("inflow", cb_hydro_at_name(c, h), "", ""), right, right);
     cb_add_entry(c->builder, &b->at, b->node, row, inflow, 1);
     add_noise(b, COBRE_SDDP_NOISE_ROW, row, 0, random, c->lognormal ? constant(b, h) : 1);
     for (size_t l = 0; l < lags; l++)
@@ -105,7 +105,7 @@ static void add_model(cb_hydro_builder *b, size_t h, size_t inflow, const size_t
 
 static void add_known(cb_hydro_builder *b, size_t h, size_t inflow) {
     const cb_hydro_hydro *hydro = cb_hydro_at(b->c, h);
-    size_t row = cb_add_row(b->c->builder, &b->at, b->node, cb_hydro_name("inflow", hydro->name, "", ""),
+    size_t row = cb_add_row(b->c->builder, &b->at, b->node, cb_hydro_name("inflow", hydro->base.name, "", ""),
                             hydro->first_inflow, hydro->first_inflow);
     cb_add_entry(b->c->builder, &b->at, b->node, row, inflow, 1);
 }
@@ -157,7 +157,7 @@ static void scenario_noise(cb_hydro_case *c, const cb_place *at, size_t scenario
                 cb_error_at(c->builder, at, "give inflows above 0",
                             "scenario %zu, step %zu: the lognormal model cannot make inflow %g of hydro %s from "
                             "those before",
-                            scenario + 1, k + 1, inflow[h], cb_hydro_at(c, h)->name);
+                            scenario + 1, k + 1, inflow[h], cb_hydro_at_name(c, h));
             else if (!known)
                 its->values[k][h] = noise;
         }

@@ -15,10 +15,12 @@ static void free_outcomes(cb_hydro_case *c) {
 
 static void free_case(cb_hydro_case *c) {
     free_outcomes(c);
+    for (size_t k = 0; k < CB_KINDS; k++)
+        free(c->list[k].at);
     for (size_t i = 0; i < c->kept_count; i++)
         free(c->kept[i]);
-    void *const arrays[] = {c->kept,   c->json_path, c->subsystem, c->thermal, c->hydro, c->line, c->deficit,  c->block,
-                            c->change, c->stage,     c->load,      c->share,   c->years, c->par,  c->cholesky, c->past};
+    void *const arrays[] = {c->kept, c->json_path, c->subsystem, c->block, c->change,   c->stage,
+                            c->load, c->share,     c->years,     c->par,   c->cholesky, c->past};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
 }
@@ -28,7 +30,7 @@ static void read_tables(cb_hydro_case *c) {
     cb_hydro_read_stages(c);
     cb_hydro_read_blocks(c);
     cb_hydro_read_elements(c);
-    if (c->hydros_unsure)
+    if (c->list[CB_KIND_HYDRO].unsure)
         return; /* tables by hydro would only repeat it */
     if (c->source == CB_HYDRO_TABLE)
         cb_hydro_read_inflows(c);

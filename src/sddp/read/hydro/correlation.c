@@ -12,22 +12,23 @@ static void identity(cb_hydro_case *c, size_t periods, bool ones) {
 }
 
 static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, size_t name, size_t key, const size_t *columns) {
-    static const cb_hydro_field field = {"correlation", 0, NAN, -1, 1, "a correlation, from -1 to 1"};
-    size_t hydro = cb_hydro_refer(c, table, row, name, cb_hydro_hydro_name, "hydro", "hydros.csv");
+    static const cb_hydro_field field = {
+        .name = "correlation", .required = true, .low = -1, .high = 1, .unit = "a correlation, from -1 to 1"};
+    size_t hydro = cb_hydro_refer(c, table, row, name, cb_hydro_hydro_names(c));
     size_t period = cb_hydro_read_period(c, table, row, c->correlation_key, key);
     if (hydro == CB_NONE || period == CB_NONE)
         return;
     double *values = &c->cholesky[(period * cb_hydros(c) + hydro) * cb_hydros(c)];
     if (!isnan(values[hydro])) {
         cb_error_at(c->builder, CB_CSV_AT(table, row, name), "keep one line", "hydro %s is there twice",
-                    cb_hydro_at(c, hydro)->name);
+                    cb_hydro_at_name(c, hydro));
     }
     for (size_t h = 0; h < cb_hydros(c); h++)
         values[h] = cb_hydro_number(c, table, row, columns[h], &field);
     cb_place at = cb_csv_place(table, row, columns[hydro]);
     if (fabs(values[hydro] - 1) > 1e-6)
         cb_error_at(c->builder, &at, "give correlations, not covariances",
-                    "the correlation of %s with itself is %g, not 1", cb_hydro_at(c, hydro)->name, values[hydro]);
+                    "the correlation of %s with itself is %g, not 1", cb_hydro_at_name(c, hydro), values[hydro]);
 }
 
 /* Replaces the lower triangle by its factor; false: not positive semidefinite. */
@@ -61,7 +62,7 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++) {
             if (isnan(matrix[i * n + j]) || isnan(matrix[j * n + i])) {
-                const char *name = cb_hydro_at(c, isnan(matrix[i * n + j]) ? i : j)->name;
+                const char *name = cb_hydro_at_name(c, isnan(matrix[i * n + j]) ? i : j);
                 cb_error_at(c->builder, &at, "give one for each hydro", "%s: hydro %s has no line", when, name);
                 return;
             }
@@ -70,7 +71,7 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
                             "make it "
                             "symmetric",
                             "%s: the correlation of %s with %s is %g, the other way round %g", when,
-                            cb_hydro_at(c, j)->name, cb_hydro_at(c, i)->name, matrix[j * n + i], matrix[i * n + j]);
+                            cb_hydro_at_name(c, j), cb_hydro_at_name(c, i), matrix[j * n + i], matrix[i * n + j]);
                 return;
             }
         }
@@ -86,7 +87,7 @@ static void read_table(cb_hydro_case *c, cb_csv *table) {
     identity(c, cb_hydro_periods(c, c->correlation_key), false);
     if (columns && c->cholesky) {
         for (size_t h = 0; h < cb_hydros(c); h++)
-            columns[h] = cb_csv_column(c->builder, table, cb_hydro_at(c, h)->name, true);
+            columns[h] = cb_csv_column(c->builder, table, cb_hydro_at_name(c, h), true);
         cb_csv_unknown_columns(c->builder, table);
         for (size_t row = 0; row < table->rows; row++)
             read_row(c, table, row, name, key, columns);

@@ -2,13 +2,16 @@
  *
  * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (elements.c, series.c, inflow.c,
  * par.c); then check.c looks at what only the whole shows; and if nothing was wrong, build.c makes one node for each
- * stage. After an error a field may be NaN or an index CB_NONE: comparisons with them are false, so that one mistake is
+ * stage. Elements of the system (hydros, thermals, ...) are described by a cb_hydro_kind, each in its own file in
+ * elements/; only what concerns water knows hydros. After an error a field may be NaN or an index CB_NONE: comparisons with them are false, so that one mistake is
  * reported once.
  *
  * Units. time: hours or months (h). power: MW. energy: MW h. Water units: flow m3/s, volume hm3, and a flow of 1 over h
  * hours is 0.0036 h hm3. Energy units: flow MW, volume MW h, and a flow of 1 over h is a volume of h. */
 #ifndef COBRE_SDDP_READ_HYDRO_HYDRO_H
 #define COBRE_SDDP_READ_HYDRO_HYDRO_H
+
+#include <stddef.h>
 
 #include "sddp/read/csv.h"
 
@@ -26,15 +29,35 @@ typedef struct {
     bool random_load; /* inflows.csv has a column load[name] */
 } cb_hydro_subsystem;
 
-typedef struct {
-    const char *name;
-    size_t line, subsystem;
-    double min, max, cost;
-} cb_hydro_thermal;
+/* The kinds of elements, in the order in which they enter a stage's LP: X(NAME, name) has a descriptor
+ * cb_hydro_kind_name in elements/. */
+#define CB_HYDRO_KIND_MAP(X)                                                                                           \
+    X(HYDRO, hydro)                                                                                                    \
+    X(THERMAL, thermal)                                                                                                \
+    X(DEFICIT, deficit)                                                                                                \
+    X(EXCHANGE, exchange)
 
+#define CB_HYDRO_INDEX(NAME, name) CB_KIND_##NAME,
+enum { CB_HYDRO_KIND_MAP(CB_HYDRO_INDEX) CB_KINDS };
+#undef CB_HYDRO_INDEX
+
+/* Every element's struct begins with this. */
 typedef struct {
-    const char *name;
-    size_t line, subsystem;
+    const char *name; /* "": reported */
+    size_t line;      /* of its table */
+} cb_hydro_element;
+
+/* All elements of a kind. */
+typedef struct {
+    void *at; /* count structs of the kind */
+    size_t count;
+    bool unsure; /* the table has lines that could not be read */
+} cb_hydro_list;
+
+/* hydros.csv */
+typedef struct {
+    cb_hydro_element base;
+    size_t subsystem;
     size_t downstream, spill_downstream; /* hydros; CB_NONE: the water is gone */
     double productivity, storage_min, storage_max, storage_initial, turbine_max;
     double spill_max, spill_cost, outflow_min, outflow_penalty;
@@ -46,17 +69,6 @@ typedef struct {
     size_t state;           /* storage; then come the inflows of the last stages, latest first */
     size_t lag_state;
 } cb_hydro_hydro;
-
-typedef struct {
-    size_t line, from, to;
-    double max, cost, loss;
-} cb_hydro_line;
-
-typedef struct {
-    const char *tier;
-    size_t line, subsystem; /* CB_NONE: every subsystem */
-    double depth, cost;
-} cb_hydro_deficit;
 
 typedef struct {
     const char *name;
@@ -77,11 +89,9 @@ typedef struct {
     double mean, scale, noise, phi[CB_HYDRO_MAX_LAGS];
 } cb_hydro_par;
 
-/* changes.csv: another value, in a stage or season, for a number of thermals, hydros or exchanges. */
+/* changes.csv: another value, in a stage or season, for a number of an element. */
 typedef struct {
-    size_t line, period, element;
-    const struct cb_hydro_kind *kind;
-    size_t field;
+    size_t line, period, kind, element, field;
     double value;
 } cb_hydro_change;
 
@@ -103,15 +113,11 @@ typedef struct {
     bool lognormal;
     double first_year, last_year, lack_cost;
 
-    size_t subsystems, thermals, hydros, lines, deficits, blocks, changes;
-    size_t subsystems_room, thermals_room, hydros_room, lines_room, deficits_room, blocks_room, changes_room;
-    cb_hydro_subsystem *subsystem;
-    cb_hydro_thermal *thermal;
-    cb_hydro_hydro *hydro;
-    cb_hydro_line *line;
-    cb_hydro_deficit *deficit;
-    const char **block; /* names; one without a name when there is no blocks.csv */
-    bool hydros_unsure; /* hydros.csv has lines that could not be read */
+    cb_hydro_list list[CB_KINDS]; /* the elements */
+    size_t subsystems, blocks, changes;
+    size_t subsystems_room, blocks_room, changes_room;
+    cb_hydro_subsystem *subsystem; /* first those with load, then the transshipment nodes */
+    const char **block;            /* names; one without a name when there is no blocks.csv */
     cb_hydro_change *change;
     cb_hydro_key change_key;
 
@@ -129,30 +135,90 @@ typedef struct {
 } cb_hydro_case;
 
 static inline size_t cb_hydros(const cb_hydro_case *c) {
-    return c->hydros;
+    return c->list[CB_KIND_HYDRO].count;
 }
 
 static inline cb_hydro_hydro *cb_hydro_at(const cb_hydro_case *c, size_t index) {
-    return &c->hydro[index];
+    return (cb_hydro_hydro *)c->list[CB_KIND_HYDRO].at + index;
 }
 
-/* A number in a line of a table. */
+static inline const char *cb_hydro_at_name(const cb_hydro_case *c, size_t index) {
+    return cb_hydro_at(c, index)->base.name;
+}
+
+/* A number in a line of a table. A field that is empty, or whose column is not there, means the fallback. */
 typedef struct {
     const char *name;
     size_t offset;    /* in the element's struct */
-    double fallback;  /* NaN: it must be given */
+    const char *unit; /* said when it is wrong, with what to do: "give ..." */
+    double fallback;  /* may be NaN */
     double low, high; /* inclusive */
-    const char *unit; /* said when it is out of range, with what to do */
+    bool required;    /* there is no fallback */
+    bool water;       /* required in water units */
+    bool fixed;       /* changes.csv cannot change it */
 } cb_hydro_field;
 
-/* The tables whose numbers may change from stage to stage. */
-typedef struct cb_hydro_kind {
-    const char *table;
+/* Names that a column may hold. */
+typedef struct {
+    const void *at; /* count structs that begin with a name; "" is none */
+    size_t count, size;
+    const char *word; /* what they name: "subsystem" */
+    char file[64];    /* where more can be added; "": nowhere */
+} cb_hydro_names;
+
+/* A column that names something. It is looked up when the whole table has been read. */
+typedef struct {
+    const char *name;
+    size_t offset; /* of the index, a size_t, in the element's struct; CB_NONE: not given, or reported */
+    cb_hydro_names (*names)(const cb_hydro_case *c);
+    bool optional;
+} cb_hydro_reference;
+
+/* What elements can do for the balance of a subsystem, in MW. */
+typedef struct {
+    double must, can;       /* the least and the most that they generate or bring in */
+    const char *must_table; /* the first whose elements must generate; set by the caller */
+    double exports;         /* the most that they take away */
+    double depth;           /* the share of the load that may stay unserved */
+    double dearest;         /* the highest cost of a MWh that serves load */
+} cb_hydro_supply;
+
+typedef struct cb_hydro_builder cb_hydro_builder;
+
+/* A kind of elements: a table with a line for each. Functions may be NULL. */
+typedef struct {
+    const char *table; /* "thermals": of thermals.csv */
+    const char *word;  /* "thermal" */
+    size_t size;       /* of its struct */
+    const char *name;  /* the column of their names; NULL: complete() makes them */
+    bool tiers;        /* a name may be there twice and is by default the row's number, so that changes.csv cannot tell
+                          them apart; nor are they counted as elements */
     const cb_hydro_field *field;
-    size_t fields;
+    const cb_hydro_reference *reference;
+    size_t fields, references;
+
+    /* Checks an element by itself: as it is in the table, and in each stage in which something of it changes. */
+    void (*check)(cb_hydro_case *c, const cb_place *at, const void *element);
+
+    /* Element i is row i of the table: fills in what depends on others, and checks what one line does not show. */
+    void (*complete)(cb_hydro_case *c, const cb_hydro_list *list, cb_csv *table);
+
+    void (*supply)(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply *sum); /* adds theirs */
+
+    /* What they add to the problem: states; to each stage; then, block by block, to each block of it. */
+    void (*add_states)(cb_hydro_case *c, const cb_place *at);
+    void (*build_stage)(cb_hydro_builder *b, const cb_hydro_list *list);
+    void (*build_block)(cb_hydro_builder *b, const cb_hydro_list *list, size_t block);
 } cb_hydro_kind;
 
-extern const cb_hydro_kind cb_hydro_kind_thermals, cb_hydro_kind_hydros, cb_hydro_kind_exchanges; /* elements.c */
+#define CB_HYDRO_MEMBER(type, member) .name = #member, .offset = offsetof(type, member) /* of a field or a reference */
+#define CB_COUNT(array) (sizeof(array) / sizeof *(array))
+
+extern const cb_hydro_kind *const cb_hydro_kinds[CB_KINDS]; /* elements.c */
+
+static inline cb_hydro_element *cb_hydro_element_at(const cb_hydro_case *c, size_t kind, size_t index) {
+    return (cb_hydro_element *)((char *)c->list[kind].at + index * cb_hydro_kinds[kind]->size);
+}
 
 /* table.c: what all readers of tables share. */
 void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size); /* zeroed; NULL: no memory, noted */
@@ -167,16 +233,14 @@ void cb_hydro_field_columns(cb_hydro_case *c, cb_csv *table, const cb_hydro_fiel
                             size_t *columns);
 bool cb_hydro_good_name(cb_hydro_case *c, const cb_place *at, const char *name); /* else reported */
 
-/* The name in a field as an index; `names` lists what is known. CB_NONE: reported. */
-typedef const char *cb_hydro_names(const cb_hydro_case *c, size_t index); /* NULL past the end; "" is skipped */
-size_t cb_hydro_find(const cb_hydro_case *c, cb_hydro_names *names, const char *name);
-size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names *names,
-                      const char *kind, const char *from);
-const char *cb_hydro_subsystem_name(const cb_hydro_case *c, size_t index);
-const char *cb_hydro_balance_name(const cb_hydro_case *c, size_t index);
-const char *cb_hydro_thermal_name(const cb_hydro_case *c, size_t index);
-const char *cb_hydro_hydro_name(const cb_hydro_case *c, size_t index);
-const char *cb_hydro_block_name(const cb_hydro_case *c, size_t index);
+/* The name in a field as an index. CB_NONE: reported. */
+size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names names);
+size_t cb_hydro_find(cb_hydro_names names, const char *name); /* CB_NONE: there is none */
+cb_hydro_names cb_hydro_names_of(const cb_hydro_case *c, size_t kind);
+cb_hydro_names cb_hydro_hydro_names(const cb_hydro_case *c);
+cb_hydro_names cb_hydro_subsystem_names(const cb_hydro_case *c); /* those with load */
+cb_hydro_names cb_hydro_node_names(const cb_hydro_case *c);      /* and the transshipment nodes */
+cb_hydro_names cb_hydro_block_names(const cb_hydro_case *c);
 
 /* A table keyed by stage, by season or by nothing. */
 cb_hydro_key cb_hydro_find_key(cb_hydro_case *c, cb_csv *table, size_t *column);
@@ -190,9 +254,7 @@ void cb_hydro_read_json(cb_hydro_case *c);   /* json.c */
 void cb_hydro_read_stages(cb_hydro_case *c); /* series.c */
 void cb_hydro_read_blocks(cb_hydro_case *c);
 void cb_hydro_read_elements(cb_hydro_case *c); /* elements.c */
-void cb_hydro_check_thermal(cb_hydro_case *c, const cb_place *at, const cb_hydro_thermal *thermal);
-void cb_hydro_check_hydro(cb_hydro_case *c, const cb_place *at, const cb_hydro_hydro *hydro);
-void cb_hydro_read_inflows(cb_hydro_case *c); /* inflow.c */
+void cb_hydro_read_inflows(cb_hydro_case *c);  /* inflow.c */
 void cb_hydro_read_history(cb_hydro_case *c);
 void cb_hydro_read_par(cb_hydro_case *c);         /* par.c */
 void cb_hydro_read_correlation(cb_hydro_case *c); /* correlation.c */
@@ -205,8 +267,14 @@ void cb_hydro_check_files(cb_hydro_case *c); /* check.c: reports tables that are
 void cb_hydro_check(cb_hydro_case *c);
 void cb_hydro_build(cb_hydro_case *c); /* build.c */
 
-/* One stage while it is built. */
+/* A column whose upper bound is a share of a load, which may be random. */
 typedef struct {
+    size_t column, subsystem;
+    double share;
+} cb_hydro_follower;
+
+/* One stage while it is built. */
+struct cb_hydro_builder {
     cb_hydro_case *c; /* as it is in this stage */
     cb_place at;      /* of the stage */
     size_t node, stage;
@@ -214,11 +282,22 @@ typedef struct {
     double volume;   /* of a flow of 1 over the stage */
     size_t *water;   /* row of each hydro */
     size_t *balance; /* row of block, subsystem */
-    size_t *deficit; /* column of block, subsystem, deficit; CB_NONE: none */
-} cb_hydro_builder;
+    cb_hydro_follower *follower;
+    size_t followers, followers_room;
+};
 
 const char *cb_hydro_name(const char *kind, const char *a, const char *b, const char *block); /* until the next call */
-void cb_hydro_build_inflow(cb_hydro_builder *b);                                              /* build_inflow.c */
+size_t cb_hydro_column(cb_hydro_builder *b, const char *name, double lower, double upper, double cost); /* unscaled */
+size_t cb_hydro_row(cb_hydro_builder *b, const char *name, double lower, double upper);
+void cb_hydro_entry(cb_hydro_builder *b, size_t row, size_t column, double value);
+size_t cb_hydro_balance(const cb_hydro_builder *b, size_t block, size_t subsystem); /* its row, in energy */
+double cb_hydro_share(const cb_hydro_builder *b, size_t block);                     /* of the stage's time */
+double cb_hydro_hours(const cb_hydro_builder *b, size_t block);
+double cb_hydro_load(const cb_hydro_builder *b, size_t block, size_t subsystem); /* 0 if it is random */
+void cb_hydro_follow_load(cb_hydro_builder *b, size_t subsystem, size_t column, double share);
+cb_hydro_supply cb_hydro_supply_of(const cb_hydro_case *c, size_t subsystem); /* check.c */
+
+void cb_hydro_build_inflow(cb_hydro_builder *b);                  /* build_inflow.c */
 void cb_hydro_build_scenarios(cb_hydro_case *c);                  /* the years of the history, for simulation */
 void cb_hydro_build_par(cb_hydro_builder *b);                     /* build_par.c */
 void cb_hydro_scenario_noise(cb_hydro_case *c, const char *path); /* the noise that makes the inflows of this table */

@@ -7,15 +7,16 @@
 #include "sddp/grow.h"
 #include "sddp/read/hydro/hydro.h"
 
-static const cb_hydro_field inflow_field = {"inflow", 0, NAN, -INFINITY, INFINITY, "the inflow, in m3/s or MW"};
+static const cb_hydro_field inflow_field = {
+    .name = "inflow", .required = true, .low = -INFINITY, .high = INFINITY, .unit = "the inflow, in m3/s or MW"};
 
 /* The column of each hydro, then of each subsystem whose load is random ("load[SE]"). */
 static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool loads) {
     for (size_t h = 0; h < cb_hydros(c); h++) {
-        columns[h] = cb_csv_find(table, cb_hydro_at(c, h)->name);
-        if (columns[h] == CB_NONE && *cb_hydro_at(c, h)->name) {
+        columns[h] = cb_csv_find(table, cb_hydro_at_name(c, h));
+        if (columns[h] == CB_NONE && *cb_hydro_at_name(c, h)) {
             cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add one with its inflow",
-                        "hydro %s has no column", cb_hydro_at(c, h)->name);
+                        "hydro %s has no column", cb_hydro_at_name(c, h));
         }
     }
     for (size_t s = 0; s < c->subsystems; s++) {
@@ -89,7 +90,7 @@ static void check_outcomes(cb_hydro_case *c, const cb_csv *table, bool given) {
 
 static void read_outcome(cb_hydro_case *c, const cb_csv *table, size_t row, size_t key_column, size_t probability,
                          const size_t *columns) {
-    static const cb_hydro_field field = {"probability", 0, 0, 0, 1, "a probability, from 0 to 1"};
+    static const cb_hydro_field field = {.name = "probability", .high = 1, .unit = "a probability, from 0 to 1"};
     size_t period = cb_hydro_read_period(c, table, row, c->inflow_key, key_column);
     double chance = cb_hydro_number(c, table, row, probability, &field);
     if (period == CB_NONE)
@@ -141,7 +142,8 @@ static size_t year_index(cb_hydro_case *c, double year) {
 
 /* All the years that are used, so that every season can have all of them in the same order. */
 static void find_years(cb_hydro_case *c, const cb_csv *table, size_t column) {
-    static const cb_hydro_field field = {"year", 0, NAN, -INFINITY, INFINITY, "a year"};
+    static const cb_hydro_field field = {
+        .name = "year", .required = true, .low = -INFINITY, .high = INFINITY, .unit = "a year"};
     for (size_t row = 0; row < table->rows; row++) {
         double year = cb_hydro_number(c, table, row, column, &field);
         if (year >= c->first_year && year <= c->last_year)

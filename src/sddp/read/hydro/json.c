@@ -109,7 +109,7 @@ static void add_subsystem(cb_hydro_case *c, const cb_place *at, const json_t *va
     const char *name = json_string_value(value);
     if (!name) {
         cb_error_at(c->builder, at, NULL, "is not a name in quotes");
-    } else if (cb_hydro_find(c, cb_hydro_balance_name, name) != CB_NONE) {
+    } else if (cb_hydro_find(cb_hydro_node_names(c), name) != CB_NONE) {
         cb_error_at(c->builder, at, "keep one", "\"%s\" is there twice", name);
     } else if (cb_hydro_good_name(c, at, name) &&
                CB_GROW(c->builder, c->subsystem, c->subsystems, c->subsystems_room)) {

@@ -14,10 +14,11 @@
 #include "sddp/read/hydro/hydro.h"
 
 static const cb_hydro_field par_field[] = {
-    {"mean", offsetof(cb_hydro_par, mean), NAN, -INFINITY, INFINITY, "the mean inflow, in m3/s or MW"},
-    {"scale", offsetof(cb_hydro_par, scale), 0, 0, INFINITY, "the deviation of the inflow, above 0"},
-    {"noise", offsetof(cb_hydro_par, noise), NAN, 0, INFINITY,
-     "the deviation of the noise, in units of the scale, from 0 on"},
+    {CB_HYDRO_MEMBER(cb_hydro_par, mean), .required = true, .low = -INFINITY, .high = INFINITY,
+     .unit = "the mean inflow, in m3/s or MW"},
+    {CB_HYDRO_MEMBER(cb_hydro_par, scale), .high = INFINITY, .unit = "the deviation of the inflow, above 0"},
+    {CB_HYDRO_MEMBER(cb_hydro_par, noise), .required = true, .high = INFINITY,
+     .unit = "the deviation of the noise, in units of the scale, from 0 on"},
 };
 enum { PAR_FIELDS = sizeof par_field / sizeof *par_field };
 
@@ -43,8 +44,8 @@ static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) 
 }
 
 static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_columns *columns) {
-    static const cb_hydro_field phi = {"phi", 0, 0, -INFINITY, INFINITY, "a coefficient"};
-    size_t hydro = cb_hydro_refer(c, table, row, columns->hydro, cb_hydro_hydro_name, "hydro", "hydros.csv");
+    static const cb_hydro_field phi = {.name = "phi", .low = -INFINITY, .high = INFINITY, .unit = "a coefficient"};
+    size_t hydro = cb_hydro_refer(c, table, row, columns->hydro, cb_hydro_hydro_names(c));
     size_t period = cb_hydro_read_period(c, table, row, c->par_key, columns->key);
     cb_hydro_par new = {.given = true};
     cb_hydro_fields(c, table, columns->field, row, par_field, PAR_FIELDS, &new);
@@ -60,11 +61,11 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_colu
     cb_place at = cb_csv_place(table, row, CB_NONE);
     if (new.scale <= 0)
         cb_error_at(c->builder, &at, "give a \"scale\" above 0 when the mean is not", "hydro %s: the scale is %g",
-                    cb_hydro_at(c, hydro)->name, new.scale);
+                    cb_hydro_at_name(c, hydro), new.scale);
     cb_hydro_par *par = &c->par[period * cb_hydros(c) + hydro];
     if (par->given)
         cb_error_at(c->builder, &at, "keep one line", "hydro %s is there twice for this season",
-                    cb_hydro_at(c, hydro)->name);
+                    cb_hydro_at_name(c, hydro));
     *par = new;
     cb_hydro_at(c, hydro)->may_lack = true;
     if (new.lags > cb_hydro_at(c, hydro)->lags)
@@ -78,7 +79,7 @@ static void check_all_given(cb_hydro_case *c, const cb_csv *table) {
                 char when[32];
                 cb_hydro_period_text(c->par_key, period, when);
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add it", "hydro %s has no line for %s",
-                            cb_hydro_at(c, h)->name, when);
+                            cb_hydro_at_name(c, h), when);
             }
 }
 
@@ -104,7 +105,8 @@ static size_t looks_back(const cb_hydro_case *c, size_t h) {
 }
 
 static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, size_t lag_column, const size_t *columns) {
-    static const cb_hydro_field inflow = {"inflow", 0, NAN, -INFINITY, INFINITY, "the inflow, in m3/s or MW"};
+    static const cb_hydro_field inflow = {
+        .name = "inflow", .required = true, .low = -INFINITY, .high = INFINITY, .unit = "the inflow, in m3/s or MW"};
     size_t lag = cb_hydro_whole(c, table, row, lag_column, 1, CB_HYDRO_MAX_LAGS, "number of stages before the first");
     for (size_t h = 0; lag != CB_NONE && h < cb_hydros(c); h++) {
         double *past = &c->past[h * CB_HYDRO_MAX_LAGS + lag - 1];
@@ -121,7 +123,7 @@ static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, siz
 static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
     size_t lag_column = cb_csv_column(c->builder, table, "lag", true), before = c->builder->errors;
     for (size_t h = 0; h < cb_hydros(c); h++)
-        columns[h] = cb_csv_find(table, cb_hydro_at(c, h)->name);
+        columns[h] = cb_csv_find(table, cb_hydro_at_name(c, h));
     cb_csv_unknown_columns(c->builder, table);
     for (size_t row = 0; lag_column != CB_NONE && row < table->rows; row++)
         read_past_row(c, table, row, lag_column, columns);
@@ -132,7 +134,7 @@ static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
                             CB_TEXT("add it, the "
                                     "model looks back %zu",
                                     cb_hydro_at(c, h)->lags),
-                            "hydro %s: its inflow %zu stage%s before the first is missing", cb_hydro_at(c, h)->name,
+                            "hydro %s: its inflow %zu stage%s before the first is missing", cb_hydro_at_name(c, h),
                             l + 1, l ? "s" : "");
                 break;
             }

@@ -9,12 +9,13 @@
 #include "sddp/read/hydro/hydro.h"
 
 static const cb_hydro_field stage_field[] = {
-    {"duration", offsetof(cb_hydro_stage, duration), 0, 1e-3, 87600,
-     "the length of the stage, in the case's unit of time"},
-    {"discount", offsetof(cb_hydro_stage, discount), 0, 1e-9, 1,
-     "a factor above 0, at most 1, by which costs shrink from the stage before"},
-    {"beta", offsetof(cb_hydro_stage, beta), 0, 0, 1, "the weight of the expectation, from 0 to 1"},
-    {"alpha", offsetof(cb_hydro_stage, alpha), 0, 1e-9, 1, "the share of worst outcomes, above 0, at most 1"},
+    {CB_HYDRO_MEMBER(cb_hydro_stage, duration), .low = 1e-3, .high = 87600,
+     .unit = "the length of the stage, in the case's unit of time"},
+    {CB_HYDRO_MEMBER(cb_hydro_stage, discount), .low = 1e-9, .high = 1,
+     .unit = "a factor above 0, at most 1, by which costs shrink from the stage before"},
+    {CB_HYDRO_MEMBER(cb_hydro_stage, beta), .high = 1, .unit = "the weight of the expectation, from 0 to 1"},
+    {CB_HYDRO_MEMBER(cb_hydro_stage, alpha), .low = 1e-9, .high = 1,
+     .unit = "the share of worst outcomes, above 0, at most 1"},
 };
 enum { STAGE_FIELDS = sizeof stage_field / sizeof *stage_field };
 
@@ -93,7 +94,7 @@ void cb_hydro_read_stages(cb_hydro_case *c) {
 
 static void add_block(cb_hydro_case *c, const cb_place *at, const char *name) {
     const char **grown = c->block;
-    if (cb_hydro_find(c, cb_hydro_block_name, name) == CB_NONE && cb_hydro_good_name(c, at, name) &&
+    if (cb_hydro_find(cb_hydro_block_names(c), name) == CB_NONE && cb_hydro_good_name(c, at, name) &&
         CB_GROW(c->builder, grown, c->blocks, c->blocks_room)) {
         c->block = grown;
         c->block[c->blocks++] = cb_hydro_keep(c, name);
@@ -109,13 +110,16 @@ static double *empty_cells(cb_hydro_case *c, size_t count) {
 }
 
 static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t key_column) {
-    cb_hydro_field field = {"share", 0, NAN,
-                            1e-6,    1, "a share of the stage's time, above 0, at most 1, not hours or percent"};
+    cb_hydro_field field = {.name = "share",
+                            .required = true,
+                            .low = 1e-6,
+                            .high = 1,
+                            .unit = "a share of the stage's time, above 0, at most 1, not hours or percent"};
     size_t column = cb_csv_column(c->builder, table, "share", true);
     bool *seen = cb_hydro_array(c, cb_hydro_periods(c, c->share_key) * c->blocks, sizeof *seen);
     for (size_t row = 0; row < table->rows && column != CB_NONE && seen; row++) {
         size_t period = cb_hydro_read_period(c, table, row, c->share_key, key_column);
-        size_t block = cb_hydro_find(c, cb_hydro_block_name, cb_csv_text(table, row, name));
+        size_t block = cb_hydro_find(cb_hydro_block_names(c), cb_csv_text(table, row, name));
         double share = cb_hydro_number(c, table, row, column, &field);
         if (period == CB_NONE || block == CB_NONE)
             continue;
@@ -190,7 +194,8 @@ static void load_columns(cb_hydro_case *c, cb_csv *table, size_t *columns) {
 
 static void read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t period, size_t block,
                        const size_t *columns) {
-    static const cb_hydro_field field = {"load", 0, NAN, 0, INFINITY, "the load in MW, from 0 on"};
+    static const cb_hydro_field field = {
+        .name = "load", .required = true, .high = INFINITY, .unit = "the load in MW, from 0 on"};
     double *load = &c->load[(period * c->blocks + block) * c->subsystems];
     if (!isnan(load[0])) {
         cb_place at = cb_csv_place(table, row, CB_NONE);
@@ -227,7 +232,7 @@ static void read_load_table(cb_hydro_case *c, cb_csv *table) {
         for (size_t row = 0; row < table->rows; row++) {
             size_t period = cb_hydro_read_period(c, table, row, c->load_key, key_column), block = 0;
             if (block_column != CB_NONE)
-                block = cb_hydro_refer(c, table, row, block_column, cb_hydro_block_name, "block", "blocks.csv");
+                block = cb_hydro_refer(c, table, row, block_column, cb_hydro_block_names(c));
             if (period == CB_NONE || block == CB_NONE)
                 continue;
             size_t last = block_column == CB_NONE ? c->blocks : block + 1; /* without blocks: the same in all */

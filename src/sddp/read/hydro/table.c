@@ -33,16 +33,21 @@ bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *ta
     return cb_csv_read(c->builder, path, optional, table);
 }
 
+static bool required(const cb_hydro_case *c, const cb_hydro_field *field) {
+    return field->required || (field->water && c->water);
+}
+
 double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, const cb_hydro_field *field) {
     const char *text = cb_csv_text(table, row, column);
     double value = field->fallback;
-    if (!*text && !isnan(field->fallback))
+    if (!*text && !required(c, field))
         return value;
     if (column == CB_NONE) /* the header was blamed */
         return NAN;
     cb_place at = cb_csv_place(table, row, column);
     if (!*text) {
         cb_error_at(c->builder, &at, CB_TEXT("give %s", field->unit), "is empty");
+        value = NAN;
     } else if (!cb_csv_number(text, &value)) {
         cb_csv_not_a_number(c->builder, &at, text);
         value = NAN;
@@ -68,7 +73,7 @@ size_t cb_hydro_whole(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
 void cb_hydro_field_columns(cb_hydro_case *c, cb_csv *table, const cb_hydro_field *field, size_t count,
                             size_t *columns) {
     for (size_t f = 0; f < count; f++)
-        columns[f] = cb_csv_column(c->builder, table, field[f].name, isnan(field[f].fallback));
+        columns[f] = cb_csv_column(c->builder, table, field[f].name, required(c, &field[f]));
 }
 
 void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, size_t row, const cb_hydro_field *field,
@@ -91,67 +96,79 @@ bool cb_hydro_good_name(cb_hydro_case *c, const cb_place *at, const char *name) 
     return false;
 }
 
-size_t cb_hydro_find(const cb_hydro_case *c, cb_hydro_names *names, const char *name) {
-    const char *known;
-    for (size_t i = 0; *name && (known = names(c, i)); i++)
-        if (strcmp(known, name) == 0)
+static const char *name_at(const cb_hydro_names *names, size_t index) {
+    const char *name;
+    memcpy(&name, (const char *)names->at + index * names->size, sizeof name);
+    return name;
+}
+
+size_t cb_hydro_find(cb_hydro_names names, const char *name) {
+    for (size_t i = 0; *name && i < names.count; i++)
+        if (strcmp(name_at(&names, i), name) == 0)
             return i;
     return CB_NONE;
 }
 
-static void list_names(const cb_hydro_case *c, cb_hydro_names *names, char *text, size_t size) {
+static void list_names(const cb_hydro_names *names, char *text, size_t size) {
     enum { MOST = 12 };
-    const char *known;
     size_t shown = 0;
     *text = 0;
-    for (size_t i = 0; (known = names(c, i)); i++)
-        if (*known && shown++ < MOST)
-            snprintf(text + strlen(text), size - strlen(text), "%s%s", shown > 1 ? ", " : "", known);
+    for (size_t i = 0; i < names->count; i++)
+        if (*name_at(names, i) && shown++ < MOST)
+            snprintf(text + strlen(text), size - strlen(text), "%s%s", shown > 1 ? ", " : "", name_at(names, i));
     if (shown > MOST)
         snprintf(text + strlen(text), size - strlen(text), " and %zu more", shown - MOST);
     if (shown == 0)
         snprintf(text, size, "none");
 }
 
-size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names *names,
-                      const char *kind, const char *from) {
+size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names names) {
     if (column == CB_NONE)
         return CB_NONE;
     const char *name = cb_csv_text(table, row, column);
-    size_t index = cb_hydro_find(c, names, name);
+    size_t index = cb_hydro_find(names, name);
     if (index != CB_NONE)
         return index;
     char known[600];
-    list_names(c, names, known, sizeof known);
+    list_names(&names, known, sizeof known);
     cb_place at = cb_csv_place(table, row, column);
     if (*name)
-        cb_error_at(c->builder, &at, CB_TEXT("correct the name, or add it to %s", from),
-                    "unknown %s \"%s\"; known are: %s", kind, name, known);
+        cb_error_at(c->builder, &at, CB_TEXT("correct the name%s%s", *names.file ? ", or add it to " : "", names.file),
+                    "unknown %s \"%s\"; known are: %s", names.word, name, known);
     else
-        cb_error_at(c->builder, &at, NULL, "the %s is missing; known are: %s", kind, known);
+        cb_error_at(c->builder, &at, NULL, "the %s is missing; known are: %s", names.word, known);
     return CB_NONE;
 }
 
-const char *cb_hydro_balance_name(const cb_hydro_case *c, size_t index) {
-    return index < c->subsystems ? c->subsystem[index].name : NULL;
+cb_hydro_names cb_hydro_names_of(const cb_hydro_case *c, size_t kind) {
+    const cb_hydro_kind *its = cb_hydro_kinds[kind];
+    cb_hydro_names names = {.at = c->list[kind].at, .count = c->list[kind].count, .size = its->size, .word = its->word};
+    snprintf(names.file, sizeof names.file, "%s.csv", its->table);
+    return names;
 }
 
-const char *cb_hydro_subsystem_name(const cb_hydro_case *c, size_t index) {
-    if (index < c->subsystems && c->subsystem[index].transshipment)
-        return "";
-    return cb_hydro_balance_name(c, index);
+cb_hydro_names cb_hydro_hydro_names(const cb_hydro_case *c) {
+    return cb_hydro_names_of(c, CB_KIND_HYDRO);
 }
 
-const char *cb_hydro_thermal_name(const cb_hydro_case *c, size_t index) {
-    return index < c->thermals ? c->thermal[index].name : NULL;
+cb_hydro_names cb_hydro_node_names(const cb_hydro_case *c) {
+    return (cb_hydro_names){.at = c->subsystem,
+                            .count = c->subsystems,
+                            .size = sizeof *c->subsystem,
+                            .word = "subsystem",
+                            .file = "case.json"};
 }
 
-const char *cb_hydro_hydro_name(const cb_hydro_case *c, size_t index) {
-    return index < cb_hydros(c) ? cb_hydro_at(c, index)->name : NULL;
+cb_hydro_names cb_hydro_subsystem_names(const cb_hydro_case *c) {
+    cb_hydro_names names = cb_hydro_node_names(c);
+    while (names.count > 0 && c->subsystem[names.count - 1].transshipment)
+        names.count--;
+    return names;
 }
 
-const char *cb_hydro_block_name(const cb_hydro_case *c, size_t index) {
-    return index < c->blocks ? c->block[index] : NULL;
+cb_hydro_names cb_hydro_block_names(const cb_hydro_case *c) {
+    return (cb_hydro_names){
+        .at = c->block, .count = c->blocks, .size = sizeof *c->block, .word = "block", .file = "blocks.csv"};
 }
 
 cb_hydro_key cb_hydro_find_key(cb_hydro_case *c, cb_csv *table, size_t *column) {

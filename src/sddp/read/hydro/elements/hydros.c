@@ -1,0 +1,270 @@
+/* hydros.c: hydros.csv: plants on rivers, with or without a reservoir.
+ *
+ *     water[h]         storage - storage_in + volume * (turbined + spill - what comes from upstream) = volume * inflow
+ *     outflow[h]       turbined + spill + outflow_lack >= outflow_min
+ *     production[h,b]  productivity * turbined - hydro = 0; in energy units they are the same column
+ *
+ * The inflow enters in build_inflow.c or build_par.c. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/read/hydro/hydro.h"
+
+static const cb_hydro_field field[] = {
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, storage_min), .high = INFINITY, .unit = "the least storage, from 0 on"},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, storage_max), .high = INFINITY,
+     .unit = "the most storage, from 0 on; 0 for run of river"},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, turbine_max), .fallback = INFINITY, .high = INFINITY,
+     .unit = "the most flow through the turbines, from 0 on, or nothing for no limit"},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, spill_max), .fallback = INFINITY, .high = INFINITY,
+     .unit = "the most spill as a flow, from 0 on, or nothing for no limit"},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, spill_cost), .low = -INFINITY, .high = INFINITY,
+     .unit = "the cost of a unit of volume spilled"},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, outflow_min), .high = INFINITY, .unit = "the least outflow, from 0 on"},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, outflow_penalty), .high = INFINITY,
+     .unit = "the cost of a unit of volume below outflow_min"},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, storage_initial), .high = INFINITY, .unit = "the storage before the first stage",
+     .fixed = true},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, productivity), .fallback = 1, .water = true, .high = 20,
+     .unit = "MW for each m3/s, below 20: 1 m3/s falling 1000 m makes less than 10 MW", .fixed = true},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, first_inflow), .fallback = NAN, .low = -INFINITY, .high = INFINITY,
+     .unit = "the inflow of stage 1", .fixed = true},
+};
+
+static const cb_hydro_reference reference[] = {
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, subsystem), .names = cb_hydro_subsystem_names},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, downstream), .names = cb_hydro_hydro_names, .optional = true},
+    {CB_HYDRO_MEMBER(cb_hydro_hydro, spill_downstream), .names = cb_hydro_hydro_names, .optional = true},
+};
+
+static void check(cb_hydro_case *c, const cb_place *at, const void *element) {
+    const cb_hydro_hydro *hydro = element;
+    const char *name = hydro->base.name;
+    if (hydro->storage_min > hydro->storage_max)
+        cb_error_at(c->builder, at, "swap or correct them", "hydro %s: storage_min %g is above storage_max %g", name,
+                    hydro->storage_min, hydro->storage_max);
+    if (hydro->outflow_min > 0 && hydro->outflow_penalty == 0)
+        cb_error_at(c->builder, at, "give a penalty",
+                    "hydro %s: outflow_min without outflow_penalty would cost nothing to miss", name);
+    if (hydro->outflow_min > hydro->turbine_max + hydro->spill_max)
+        cb_error_at(c->builder, at, NULL, "hydro %s: outflow_min %g is above turbine_max + spill_max = %g", name,
+                    hydro->outflow_min, hydro->turbine_max + hydro->spill_max);
+}
+
+static void check_fixed(cb_hydro_case *c, const cb_place *at, const cb_hydro_hydro *hydro) {
+    bool outside = hydro->storage_initial > hydro->storage_max || hydro->storage_initial < hydro->storage_min;
+    if (outside && hydro->storage_min <= hydro->storage_max)
+        cb_error_at(c->builder, at, "it is a volume, not a share",
+                    "hydro %s: storage_initial %g is not between storage_min %g and storage_max %g", hydro->base.name,
+                    hydro->storage_initial, hydro->storage_min, hydro->storage_max);
+    if (!c->water && !isnan(hydro->productivity) && hydro->productivity != 1)
+        cb_error_at(c->builder, at, "remove the column, or use \"units\": \"water\"",
+                    "hydro %s: productivity %g, but in energy units a flow is the power itself", hydro->base.name,
+                    hydro->productivity);
+}
+
+/* Stage 1 is known for all hydros or for none. */
+static void check_first_inflow(cb_hydro_case *c, const cb_csv *table, size_t column) {
+    for (size_t h = 1; h < cb_hydros(c); h++)
+        if (isnan(cb_hydro_at(c, h)->first_inflow) != isnan(cb_hydro_at(c, 0)->first_inflow)) {
+            cb_error_at(c->builder, CB_CSV_AT(table, isnan(cb_hydro_at(c, h)->first_inflow) ? h : 0, column),
+                        "give all or none", "the inflow of stage 1 is known for some hydros only");
+            return;
+        }
+}
+
+/* Follows turbined and spilled water from `from`; true: it comes back to `start`. */
+static bool returns(const cb_hydro_case *c, size_t start, size_t from, unsigned char *seen) {
+    const size_t next[2] = {cb_hydro_at(c, from)->downstream, cb_hydro_at(c, from)->spill_downstream};
+    for (int i = 0; i < 2; i++) {
+        if (next[i] == CB_NONE)
+            continue;
+        if (next[i] == start)
+            return true;
+        if (!seen[next[i]]++ && returns(c, start, next[i], seen))
+            return true;
+    }
+    return false;
+}
+
+static void check_cascade(cb_hydro_case *c, const cb_csv *table) {
+    unsigned char *seen = cb_hydro_array(c, cb_hydros(c), 1);
+    for (size_t h = 0; seen && h < cb_hydros(c); h++) {
+        memset(seen, 0, cb_hydros(c));
+        if (returns(c, h, h, seen)) {
+            cb_error_at(c->builder, CB_CSV_AT(table, h, CB_NONE), "water runs downhill, correct the cascade",
+                        "hydro %s: its water comes back to it by way of \"downstream\"", cb_hydro_at_name(c, h));
+            break; /* the others of the circle would say the same */
+        }
+    }
+    free(seen);
+}
+
+/* Spilled water takes the way of turbined water, unless it has its own. */
+static void complete(cb_hydro_case *c, const cb_hydro_list *list, cb_csv *table) {
+    for (size_t h = 0; h < list->count; h++) {
+        cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+        check_fixed(c, CB_CSV_AT(table, h, CB_NONE), hydro);
+        if (hydro->spill_downstream == CB_NONE)
+            hydro->spill_downstream = hydro->downstream;
+    }
+    check_first_inflow(c, table, cb_csv_find(table, "first_inflow"));
+    check_cascade(c, table);
+}
+
+static void supply(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply *sum) {
+    const cb_hydro_hydro *hydros = list->at;
+    for (size_t h = 0; h < list->count; h++)
+        if (hydros[h].subsystem == subsystem && hydros[h].productivity > 0)
+            sum->can += hydros[h].turbine_max * hydros[h].productivity;
+}
+
+/* A hydro is a reservoir if it can store water in any stage; its limits over all stages bound what comes in. */
+static void find_reservoirs(cb_hydro_case *c) {
+    for (size_t h = 0; h < cb_hydros(c); h++) {
+        cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+        hydro->lowest = hydro->storage_min;
+        hydro->highest = hydro->storage_max;
+    }
+    for (size_t t = 0; t < c->stages && c->changes > 0; t++) {
+        cb_hydro_case now;
+        if (!cb_hydro_at_stage(c, t, &now))
+            return;
+        for (size_t h = 0; h < cb_hydros(c); h++) {
+            cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+            hydro->lowest = fmin(hydro->lowest, cb_hydro_at(&now, h)->storage_min);
+            hydro->highest = fmax(hydro->highest, cb_hydro_at(&now, h)->storage_max);
+        }
+        cb_hydro_leave_stage(&now);
+    }
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        cb_hydro_at(c, h)->reservoir = cb_hydro_at(c, h)->highest > 0;
+}
+
+static void add_states(cb_hydro_case *c, const cb_place *at) {
+    find_reservoirs(c);
+    for (size_t h = 0; h < cb_hydros(c); h++) {
+        cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+        if (hydro->reservoir)
+            hydro->state = cb_add_state(c->builder, at, cb_hydro_name("storage", hydro->base.name, "", ""),
+                                        hydro->storage_initial);
+    }
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        for (size_t l = 0; l < cb_hydro_at(c, h)->lags; l++) {
+            char lag[32];
+            snprintf(lag, sizeof lag, "%zu", l + 1);
+            double past = c->past[h * CB_HYDRO_MAX_LAGS + l]; /* NaN: it does not matter */
+            size_t state = cb_add_state(c->builder, at, cb_hydro_name("inflow", cb_hydro_at_name(c, h), lag, ""),
+                                        isnan(past) ? 0 : past);
+            if (l == 0)
+                cb_hydro_at(c, h)->lag_state = state;
+        }
+}
+
+/* Water leaves its hydro and, if there is one, reaches the next. */
+static void flow(cb_hydro_builder *b, size_t column, size_t from, size_t to, double volume) {
+    cb_hydro_entry(b, b->water[from], column, volume);
+    if (to != CB_NONE)
+        cb_hydro_entry(b, b->water[to], column, -volume);
+}
+
+static void add_turbine(cb_hydro_builder *b, size_t h, size_t block, size_t outflow) {
+    const cb_hydro_hydro *hydro = cb_hydro_at(b->c, h);
+    const char *name = hydro->base.name, *block_name = b->c->block[block];
+    bool water = b->c->water;
+    double share = cb_hydro_share(b, block);
+    size_t turbined = cb_hydro_column(b, cb_hydro_name(water ? "turbined" : "hydro", name, "", block_name), 0,
+                                      hydro->turbine_max, 0),
+           power = turbined;
+    flow(b, turbined, h, hydro->downstream, b->volume * share);
+    if (outflow != CB_NONE)
+        cb_hydro_entry(b, outflow, turbined, share);
+    if (water && hydro->productivity > 0) {
+        size_t row = cb_hydro_row(b, cb_hydro_name("production", name, "", block_name), 0, 0);
+        power = cb_hydro_column(b, cb_hydro_name("hydro", name, "", block_name), 0, INFINITY, 0);
+        cb_hydro_entry(b, row, turbined, hydro->productivity);
+        cb_hydro_entry(b, row, power, -1);
+    }
+    if (hydro->productivity > 0)
+        cb_hydro_entry(b, cb_hydro_balance(b, block, hydro->subsystem), power, cb_hydro_hours(b, block));
+}
+
+static void add_storage(cb_hydro_builder *b, size_t h) {
+    const cb_hydro_hydro *hydro = cb_hydro_at(b->c, h);
+    const char *name = hydro->base.name;
+    size_t in = cb_hydro_column(b, cb_hydro_name("storage_in", name, "", ""), hydro->lowest, hydro->highest, 0);
+    size_t out = cb_hydro_column(b, cb_hydro_name("storage", name, "", ""), hydro->storage_min, hydro->storage_max, 0);
+    cb_hydro_entry(b, b->water[h], in, -1);
+    cb_hydro_entry(b, b->water[h], out, 1);
+    cb_set_state(b->c->builder, &b->at, b->node, hydro->state, in, out);
+}
+
+/* The dearest MWh that serves load anywhere. */
+static double dearest(const cb_hydro_case *c) {
+    double most = 1;
+    for (size_t s = 0; s < c->subsystems; s++)
+        most = fmax(most, cb_hydro_supply_of(c, s).dearest);
+    return most;
+}
+
+/* Ten times what the water of the cascade is worth when there is nothing else to supply the load. */
+static double default_lack_cost(const cb_hydro_case *c, size_t h, double price) {
+    double productivity = 0;
+    for (; h != CB_NONE; h = cb_hydro_at(c, h)->downstream)
+        productivity += cb_hydro_at(c, h)->productivity;
+    return 10 * price * (c->water ? fmax(productivity, 0.01) / 0.0036 : 1);
+}
+
+static void add_hydro(cb_hydro_builder *b, size_t h, double price) {
+    cb_hydro_case *c = b->c;
+    const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+    const char *name = hydro->base.name;
+    size_t outflow = CB_NONE;
+    if (hydro->reservoir)
+        add_storage(b, h);
+    if (hydro->outflow_min > 0) {
+        outflow = cb_hydro_row(b, cb_hydro_name("outflow", name, "", ""), hydro->outflow_min, INFINITY);
+        size_t lack = cb_hydro_column(b, cb_hydro_name("outflow_lack", name, "", ""), 0, INFINITY,
+                                      hydro->outflow_penalty * b->volume);
+        cb_hydro_entry(b, outflow, lack, 1);
+    }
+    for (size_t block = 0; block < c->blocks; block++)
+        add_turbine(b, h, block, outflow);
+    size_t spill =
+        cb_hydro_column(b, cb_hydro_name("spill", name, "", ""), 0, hydro->spill_max, hydro->spill_cost * b->volume);
+    flow(b, spill, h, hydro->spill_downstream, b->volume);
+    if (outflow != CB_NONE)
+        cb_hydro_entry(b, outflow, spill, 1);
+    if (hydro->may_lack) {
+        double cost = c->lack_cost < 0 ? default_lack_cost(c, h, price) : c->lack_cost;
+        size_t lack = cb_hydro_column(b, cb_hydro_name("inflow_lack", name, "", ""), 0, INFINITY, cost * b->volume);
+        cb_hydro_entry(b, b->water[h], lack, -b->volume);
+    }
+}
+
+static void build_stage(cb_hydro_builder *b, const cb_hydro_list *list) {
+    double price = dearest(b->c);
+    for (size_t h = 0; h < list->count; h++)
+        b->water[h] = cb_hydro_row(b, cb_hydro_name("water", cb_hydro_at_name(b->c, h), "", ""), 0, 0);
+    for (size_t h = 0; h < list->count; h++)
+        add_hydro(b, h, price);
+}
+
+const cb_hydro_kind cb_hydro_kind_hydro = {
+    .table = "hydros",
+    .word = "hydro",
+    .size = sizeof(cb_hydro_hydro),
+    .name = "hydro",
+    .field = field,
+    .fields = CB_COUNT(field),
+    .reference = reference,
+    .references = CB_COUNT(reference),
+    .check = check,
+    .complete = complete,
+    .supply = supply,
+    .add_states = add_states,
+    .build_stage = build_stage,
+};
