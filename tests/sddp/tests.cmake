@@ -39,6 +39,9 @@ set(sddp_cases $<TARGET_OBJECTS:cases_parts> ${hydro_kit})
 add_sddp_program(sddp_parts sddp/test_parts.c ${sddp_cases})
 add_case(sddp_parts sddp_parts)
 
+add_sddp_program(sddp_builder sddp/test_builder.c ${sddp_cases})
+add_case(sddp_builder sddp_builder)
+
 add_sddp_program(sddp_options sddp/test_options.c kit/check.c)
 add_case(sddp_options sddp_options)
 

@@ -35,6 +35,8 @@ static const char *keep(cobre_sddp_builder *builder, const char *text) {
     return memcpy(copy, text, length);
 }
 
+static const cb_place nowhere = {.file = "", .text = ""};
+
 cobre_status cobre_sddp_builder_new(const char *name, bool maximise, cobre_sddp_builder **pointer) {
     if (!pointer)
         return cb_fail(COBRE_INVALID_ARGUMENT, "give the address of a pointer", "builder is NULL");
@@ -43,7 +45,7 @@ cobre_status cobre_sddp_builder_new(const char *name, bool maximise, cobre_sddp_
         return cb_no_memory("a builder", sizeof *builder);
     builder->maximise = maximise;
     builder->name = keep(builder, name ? name : "");
-    builder->whole = (cb_place){.file = "", .text = ""};
+    builder->whole = nowhere;
     return COBRE_OK;
 }
 
@@ -121,21 +123,6 @@ void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at) {
     builder->whole = keep_place(builder, at);
 }
 
-void cb_problem_at(cobre_sddp_builder *builder, const char *file, size_t line, const char *place, ...) {
-    if (!builder->at_file || strcmp(builder->at_file, file) != 0)
-        builder->at_file = keep(builder, file);
-    builder->at_line = line;
-    va_list arguments;
-    va_start(arguments, place);
-    vsnprintf(builder->at_place, sizeof builder->at_place, place, arguments);
-    va_end(arguments);
-}
-
-static cb_place current(const cobre_sddp_builder *builder) {
-    return (cb_place){
-        .file = builder->at_file ? builder->at_file : "", .line = builder->at_line, .text = builder->at_place};
-}
-
 static void record(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format,
                    va_list arguments) {
     char message[1024], pointer[CB_POINTER_ROOM];
@@ -153,17 +140,8 @@ static void record(cobre_sddp_builder *builder, const cb_place *at, const char *
 
 void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...) {
     va_list arguments;
-    cb_place here = current(builder);
     va_start(arguments, format);
-    record(builder, at ? at : &here, advice, format, arguments);
-    va_end(arguments);
-}
-
-void cb_builder_error(cobre_sddp_builder *builder, const char *advice, const char *format, ...) {
-    va_list arguments;
-    cb_place here = current(builder);
-    va_start(arguments, format);
-    record(builder, &here, advice, format, arguments);
+    record(builder, at ? at : &nowhere, advice, format, arguments);
     va_end(arguments);
 }
 
@@ -180,7 +158,7 @@ __attribute__((format(printf, 4, 5))) static void complain(cobre_sddp_builder *b
     snprintf(names, sizeof names, "%s%s%s%s%s%s", of->node ? "node " : "", of->node ? of->node : "",
              of->node && of->kind ? ", " : "", of->kind ? of->kind : "", of->kind && of->name ? " " : "",
              of->kind && of->name ? of->name : "");
-    cb_place here = builder->at_file ? current(builder) : (cb_place){.file = "", .text = names};
+    const cb_place here = {.file = "", .text = names};
     va_start(arguments, format);
     record(builder, of->at ? of->at : &here, advice, format, arguments);
     va_end(arguments);
@@ -266,13 +244,12 @@ static size_t *unset_columns(cobre_sddp_builder *builder) {
 }
 
 size_t cb_add_node(cobre_sddp_builder *builder, const cb_place *at, const char *name, size_t stage) {
-    cb_place here = current(builder);
     if (!CB_GROW(builder, builder->node, builder->nodes, builder->nodes_room))
         return CB_NONE;
     builder->node[builder->nodes] = (cb_builder_node){
         .name = keep_name(builder, name, 'n', builder->nodes),
         .stage = stage,
-        .at = keep_place(builder, at ? at : &here),
+        .at = keep_place(builder, at ? at : &nowhere),
         .state_in = unset_columns(builder),
         .state_out = unset_columns(builder),
         .risk = {.beta = 1, .alpha = 1},

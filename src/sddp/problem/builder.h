@@ -105,19 +105,10 @@ struct cobre_sddp_builder {
     size_t errors, issues_room;
     bool quiet; /* errors have been told before: they are neither kept nor counted */
     bool no_memory;
-
-    const char *at_file; /* where the reader is */
-    size_t at_line;
-    char at_place[512];
 };
 
 void cb_builder_rename(cobre_sddp_builder *builder, const char *name);
 void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at); /* of what concerns the whole; copied */
-
-void cb_problem_at(cobre_sddp_builder *builder, const char *file, size_t line, const char *place, ...)
-    __attribute__((format(printf, 4, 5)));
-void cb_builder_error(cobre_sddp_builder *builder, const char *advice, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* A reader's own error. advice: what to do about it; NULL: nothing. */
 void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...)

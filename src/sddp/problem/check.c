@@ -298,10 +298,11 @@ void cb_builder_check(cobre_sddp_builder *builder) {
                  sizeof *builder->state, builder->states);
     check_unique(builder, &builder->whole, "", "nodes", builder->nodes ? &builder->node->name : NULL,
                  sizeof *builder->node, builder->nodes);
-    if (builder->nodes == 0 && builder->errors > 0) /* the reader stopped before it built anything */
+    if (builder->nodes == 0) {
+        if (builder->errors == 0) /* else the reader stopped before it built anything */
+            cb_error_at(builder, &builder->whole, "add some", "the problem has no nodes");
         return;
-    if (builder->nodes == 0)
-        cb_error_at(builder, &builder->whole, "add some", "the problem has no nodes");
+    }
     check_edges(builder, &builder->whole, "the root", builder->root_edge, builder->root_edges, sound);
     for (size_t n = 0; n < builder->nodes && !builder->no_memory; n++)
         check_node(builder, n, sound);

@@ -1,0 +1,237 @@
+/* test_builder.c: the builder of sddp.h: what it refuses, and what it makes. */
+#include <math.h>
+#include <stdio.h>
+
+#include "sddp/cases.h"
+#include "sddp/hydro_kit.h"
+
+static cobre_comm *comm;
+static kit_result told;
+
+/* The states and nodes of a problem that is good so far. */
+typedef struct {
+    cobre_sddp_builder *b;
+    size_t x, n, in, out, row, w;
+} start;
+
+static start new_start(void) {
+    start s;
+    CHECK_EQ(cobre_sddp_builder_new("test", false, &s.b), 0);
+    s.x = cobre_sddp_add_state(s.b, "x", 1);
+    s.n = cobre_sddp_add_node(s.b, "one -- first", 1);
+    s.in = cobre_sddp_add_column(s.b, s.n, "in", -INFINITY, INFINITY, 0);
+    s.out = cobre_sddp_add_column(s.b, s.n, "out", 0, 2, 1);
+    s.row = cobre_sddp_add_row(s.b, s.n, "balance", 0, 0);
+    s.w = cobre_sddp_add_random(s.b, s.n, "w");
+    cobre_sddp_set_state(s.b, s.n, s.x, s.in, s.out);
+    cobre_sddp_add_entry(s.b, s.n, s.row, s.out, 1);
+    cobre_sddp_add_entry(s.b, s.n, s.row, s.in, -1);
+    cobre_sddp_add_edge(s.b, COBRE_SDDP_ROOT, s.n, 1, 1);
+    return s;
+}
+
+static cobre_status finish(start *s) {
+    cobre_sddp_problem *problem;
+    cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = kit_take, .issue_arg = &told};
+    told.count = 0;
+    cobre_status status = cobre_sddp_finish(comm, &s->b, &options, &problem);
+    CHECK(!s->b);
+    CHECK_EQ(!problem, status != COBRE_OK);
+    cobre_sddp_problem_free(&problem);
+    return status;
+}
+
+/* One mistake is told, once, with the names involved. */
+static void expect(start *s, const char *place, const char *message) {
+    CHECK_EQ(finish(s), COBRE_INVALID_CASE);
+    if (told.count != 1)
+        kit_show(&told);
+    CHECK_EQ(told.count, 1);
+    CHECK_TEXT(told.issue[0].file, "");
+    CHECK_EQ(told.issue[0].line, 0);
+    CHECK_TEXT(told.issue[0].place, place);
+    CHECK_HOLDS(told.issue[0].message, message);
+}
+
+#define MISTAKE(call, place, message)                                                                                  \
+    do {                                                                                                               \
+        start s = new_start();                                                                                         \
+        cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});                                                            \
+        call;                                                                                                          \
+        expect(&s, place, message);                                                                                    \
+    } while (0)
+
+static void wrong_indices(void) {
+    MISTAKE(cobre_sddp_add_column(s.b, 7, "y", 0, 1, 0), "", "there is no node 7: 1 of them exists");
+    MISTAKE(cobre_sddp_add_row(s.b, 1, "y", 0, 1), "", "there is no node 1");
+    MISTAKE(cobre_sddp_add_entry(s.b, s.n, 3, s.in, 1), "node one -- first", "there is no row 3");
+    MISTAKE(cobre_sddp_add_entry(s.b, s.n, s.row, 9, 1), "node one -- first", "there is no column 9: 2 of them exist");
+    MISTAKE(cobre_sddp_set_state(s.b, s.n, 1, s.in, s.out), "node one -- first", "there is no state 1");
+    MISTAKE(cobre_sddp_add_noise(s.b, s.n, 1, 1, COBRE_SDDP_NOISE_ROW, s.row, 0), "node one -- first",
+            "there is no random variable 1");
+    MISTAKE(cobre_sddp_add_noise(s.b, s.n, s.w, 1, COBRE_SDDP_NOISE_COST, 2, 0), "node one -- first",
+            "there is no column 2");
+    MISTAKE(cobre_sddp_add_noise(s.b, s.n, s.w, 1, (cobre_sddp_noise_target)77, 0, 0), "node one -- first",
+            "77 is no target of noise");
+    MISTAKE(cobre_sddp_add_edge(s.b, 3, s.n, 1, 1), "", "there is no node 3");
+    MISTAKE(cobre_sddp_add_edge(s.b, s.n, COBRE_SDDP_ROOT, 1, 1), "", "there is no node");
+    MISTAKE(cobre_sddp_add_step(s.b, 0, s.n, (double[]){1}), "", "there is no scenario 0");
+    MISTAKE(cobre_sddp_set_risk(s.b, 5, 1, 1), "", "there is no node 5");
+    MISTAKE(cobre_sddp_set_value_bound(s.b, 5, 1), "", "there is no node 5");
+    MISTAKE(cobre_sddp_add_constant(s.b, 5, 1), "", "there is no node 5");
+}
+
+static void wrong_numbers(void) {
+    MISTAKE(cobre_sddp_add_column(s.b, s.n, "y", 3, 1, 0), "node one -- first, column y",
+            "lower bound 3 and upper bound 1 leave no value -- change one of them");
+    MISTAKE(cobre_sddp_add_column(s.b, s.n, "y", NAN, 1, 0), "node one -- first, column y", "leave no value");
+    MISTAKE(cobre_sddp_add_column(s.b, s.n, "y", 0, 1, NAN), "node one -- first, column y", "the cost is nan");
+    MISTAKE(cobre_sddp_add_row(s.b, s.n, "y", INFINITY, INFINITY), "node one -- first, row y", "leave no value");
+    MISTAKE(cobre_sddp_add_entry(s.b, s.n, s.row, s.in, INFINITY), "node one -- first, column in",
+            "the coefficient is inf, which is out of range");
+    MISTAKE(cobre_sddp_add_constant(s.b, s.n, 1e300), "node one -- first", "the constant of the objective is 1e+300");
+    MISTAKE(cobre_sddp_add_noise(s.b, s.n, s.w, NAN, COBRE_SDDP_NOISE_ROW, s.row, 0), "node one -- first",
+            "the factor of the noise is nan");
+    MISTAKE(cobre_sddp_add_edge(s.b, s.n, s.n, -0.5, 1), "node one -- first, successor one -- first",
+            "probability -0.5 is not between 0 and 1");
+    MISTAKE(cobre_sddp_set_risk(s.b, s.n, 0.5, 0), "node one -- first", "alpha 0 in (0, 1]");
+    MISTAKE(cobre_sddp_set_value_bound(s.b, s.n, NAN), "node one -- first", "the value bound is nan");
+    MISTAKE(cobre_sddp_set_state(s.b, s.n, s.x, s.in, s.in), "node one -- first, state x", "must be two columns");
+}
+
+static void wrong_outcomes(void) {
+    start s = new_start();
+    cobre_sddp_add_outcome(s.b, s.n, 1, NULL);
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+    expect(&s, "node one -- first", "the values are missing");
+    s = new_start();
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){NAN});
+    expect(&s, "node one -- first, random variable w", "w is nan");
+    s = new_start();
+    expect(&s, "", "node one -- first has random variables but no outcomes -- add some");
+    s = new_start();
+    cobre_sddp_add_outcome(s.b, s.n, 0.5, (double[]){1});
+    expect(&s, "", "node one -- first: the probabilities of its outcomes add up to 0.5");
+    s = new_start();
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+    CHECK_EQ(cobre_sddp_add_random(s.b, s.n, "late"), COBRE_SDDP_NONE);
+    expect(&s, "node one -- first, random variable late", "comes after the first outcome");
+}
+
+static void good_model(void) {
+    start s = new_start();
+    size_t factor = cobre_sddp_add_factor(s.b, 1, (double[]){1});
+    cobre_sddp_set_model(s.b, s.n, 10, false, (double[]){2}, factor);
+    CHECK_EQ(finish(&s), COBRE_OK);
+}
+
+static void table_beside_model(void) {
+    start s = new_start();
+    cobre_sddp_set_model(s.b, s.n, 10, false, (double[]){2}, cobre_sddp_add_factor(s.b, 1, (double[]){1}));
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+    expect(&s, "node one -- first", "an outcome beside a noise model");
+}
+
+static void wrong_models(void) {
+    MISTAKE(cobre_sddp_set_model(s.b, s.n, 10, false, (double[]){2}, 0), "node one -- first", "there is no factor 0");
+    MISTAKE(cobre_sddp_set_model(s.b, s.n, 10, false, (double[]){2}, cobre_sddp_add_factor(s.b, 1, (double[]){1})),
+            "node one -- first", "no table beside it");
+    MISTAKE(CHECK_EQ(cobre_sddp_add_factor(s.b, 2, NULL), COBRE_SDDP_NONE), "", "the values are missing");
+}
+
+static void wrong_names(void) {
+    MISTAKE(cobre_sddp_add_column(s.b, s.n, "in", 0, 1, 0), "",
+            "node one -- first: two columns are called \"in\" -- rename one");
+    MISTAKE(cobre_sddp_add_row(s.b, s.n, "balance", 0, 1), "", "node one -- first: two rows are called \"balance\"");
+    MISTAKE(CHECK_EQ(cobre_sddp_add_state(s.b, "late", 0), COBRE_SDDP_NONE), "state late",
+            "comes after the first node");
+}
+
+/* COBRE_SDDP_NONE says that an error was reported before. */
+static void one_error_leads_to_no_other(void) {
+    start s = new_start();
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+    size_t node = COBRE_SDDP_NONE, column = cobre_sddp_add_column(s.b, 9, "y", 0, 1, 0);
+    CHECK_EQ(column, COBRE_SDDP_NONE);
+    CHECK_EQ(cobre_sddp_add_column(s.b, node, "z", 0, 1, 0), COBRE_SDDP_NONE);
+    CHECK_EQ(cobre_sddp_add_row(s.b, node, "z", 0, 1), COBRE_SDDP_NONE);
+    CHECK_EQ(cobre_sddp_add_random(s.b, node, "z"), COBRE_SDDP_NONE);
+    cobre_sddp_add_entry(s.b, s.n, s.row, column, 1);
+    cobre_sddp_add_entry(s.b, s.n, COBRE_SDDP_NONE, s.in, 1);
+    cobre_sddp_add_noise(s.b, s.n, COBRE_SDDP_NONE, 1, COBRE_SDDP_NOISE_ROW, s.row, 0);
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1, COBRE_SDDP_NOISE_COST, column, 0);
+    cobre_sddp_add_edge(s.b, node, s.n, 1, 1);
+    cobre_sddp_add_edge(s.b, s.n, node, 1, 1);
+    cobre_sddp_set_model(s.b, s.n, 5, false, (double[]){1}, COBRE_SDDP_NONE);
+    cobre_sddp_add_step(s.b, COBRE_SDDP_NONE, s.n, NULL);
+    expect(&s, "", "there is no node 9");
+}
+
+/* All of them are told, and the last error counts them and quotes the first, whatever a node is called. */
+static void all_are_told(void) {
+    start s = new_start();
+    cobre_sddp_add_column(s.b, s.n, "y", 3, 1, 0);
+    cobre_sddp_add_row(s.b, s.n, "z", 3, 1);
+    CHECK_EQ(finish(&s), COBRE_INVALID_CASE);
+    CHECK_EQ(told.count, 3);
+    CHECK_TEXT(cobre_last_error()->message, "3 errors in the case; the first: node one -- first, column y: y: lower "
+                                            "bound 3 and upper bound 1 leave no value");
+    CHECK_TEXT(cobre_last_error()->suggestion, "change one of them");
+    CHECK_TEXT(cobre_last_error()->file, "");
+}
+
+static void nothing_at_all(void) {
+    cobre_sddp_problem *problem;
+    cobre_sddp_builder *none = NULL;
+    CHECK_EQ(cobre_sddp_builder_new("x", false, NULL), COBRE_INVALID_ARGUMENT);
+    CHECK_EQ(cobre_sddp_add_state(NULL, "x", 0), COBRE_SDDP_NONE);
+    CHECK_EQ(cobre_sddp_add_node(NULL, "x", 0), COBRE_SDDP_NONE);
+    CHECK_EQ(cobre_sddp_add_scenario(NULL), COBRE_SDDP_NONE);
+    cobre_sddp_add_entry(NULL, 0, 0, 0, 0);
+    cobre_sddp_builder_free(NULL);
+    cobre_sddp_builder_free(&none);
+    CHECK_EQ(cobre_sddp_finish(comm, NULL, NULL, &problem), COBRE_INVALID_ARGUMENT);
+    CHECK_EQ(cobre_sddp_finish(comm, &none, NULL, &problem), COBRE_INVALID_ARGUMENT);
+    CHECK_HOLDS(cobre_last_error()->message, "rank 0 has no builder");
+    CHECK_EQ(cobre_sddp_finish(NULL, &none, NULL, &problem), COBRE_INVALID_ARGUMENT);
+    CHECK_EQ(cobre_sddp_finish(comm, &none, NULL, NULL), COBRE_INVALID_ARGUMENT);
+    CHECK_EQ(cobre_sddp_load(comm, NULL, NULL, &problem), COBRE_INVALID_ARGUMENT);
+    CHECK_EQ(cobre_sddp_load(comm, "x", NULL, NULL), COBRE_INVALID_ARGUMENT);
+    start s = {.b = NULL};
+    CHECK_EQ(cobre_sddp_builder_new(NULL, false, &s.b), 0);
+    expect(&s, "", "the problem has no nodes");
+}
+
+/* Policies know their problem by its fingerprint: it must not move. */
+static void fingerprints(void) {
+    static const struct {
+        const char *name;
+        uint64_t fingerprint, shape;
+    } known[] = {{"mccardle_farm", 0xed4f7d39d84b2bb4u, 0x92dea593e0358d8fu},
+                 {"all_noise", 0x4a485a96bbe0cc92u, 0x3d9918b1afb3a001u},
+                 {"cvar_1d_10", 0xbf6301aa3369ed26u, 0x54b6896e55ff64b2u},
+                 {"toy", 0x44f1fde29865ae0fu, 0xd67545dbbb37d216u}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        cobre_sddp_builder *builder = find_case(known[i].name)->build();
+        cobre_sddp_problem *problem;
+        CHECK_EQ(cobre_sddp_finish(comm, &builder, NULL, &problem), 0);
+        CHECK_EQ(problem->fingerprint, known[i].fingerprint);
+        CHECK_EQ(problem->shape, known[i].shape);
+        cobre_sddp_problem_free(&problem);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_case tests[] = {
+        CHECK_CASE(wrong_indices),      CHECK_CASE(wrong_numbers),
+        CHECK_CASE(wrong_outcomes),     CHECK_CASE(good_model),
+        CHECK_CASE(table_beside_model), CHECK_CASE(wrong_models),
+        CHECK_CASE(wrong_names),        CHECK_CASE(one_error_leads_to_no_other),
+        CHECK_CASE(all_are_told),       CHECK_CASE(nothing_at_all),
+        CHECK_CASE(fingerprints),       CHECK_END,
+    };
+    CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));
+    int failed = kit_main(argc, argv, tests);
+    cobre_comm_free(&comm);
+    return failed;
+}
