@@ -165,6 +165,12 @@ COBRE_API size_t cobre_sddp_problem_outcomes(const cobre_sddp_problem *problem, 
 COBRE_API bool cobre_sddp_problem_has_noise_model(const cobre_sddp_problem *problem); /* of any node */
 COBRE_API bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem); /* it has a risk measure of its own */
 
+/* Writes a StochOptFormat 1.0 file that cobre_sddp_load makes the same problem of: beside `path` first, then it is renamed.
+ * Not collective. What the format cannot say: a risk measure, and a discount of an edge from the root, are refused with
+ * COBRE_INVALID_ARGUMENT; other discounts become part of the probabilities, which keeps the optimum; noise in the bound of
+ * a column becomes a row; a noise model becomes the outcomes drawn from it; value bounds and stages are left out. */
+COBRE_API cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path);
+
 /* LP solvers of this build, by name, best first; NULL after the last. */
 COBRE_API const char *cobre_sddp_solver(size_t index);
 

@@ -41,6 +41,8 @@ add_case(sddp_parts sddp_parts)
 
 add_sddp_program(sddp_builder sddp/test_builder.c ${sddp_cases})
 add_case(sddp_builder sddp_builder)
+add_sddp_program(sddp_write sddp/test_write.c $<TARGET_OBJECTS:extensive_parts> ${sddp_cases})
+add_case(sddp_write sddp_write)
 
 add_sddp_program(sddp_options sddp/test_options.c kit/check.c)
 add_case(sddp_options sddp_options)
