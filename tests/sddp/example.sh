@@ -1,0 +1,14 @@
+#!/bin/sh
+# example.sh COBRE TWO_STAGES: the example builds, trains and writes its problem, and the file trains to the same bound.
+cobre=$1 example=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+fail() { echo "FAILED: $*"; exit 1; }
+
+one=$("$example") || fail "alone"
+[ "$one" = "today and tomorrow cost 300 on average" ] || fail "$one"
+two=$("$cobre" run -n 2 -- "$example" water.sof.json) || fail "two ranks"
+[ "$one" = "$two" ] || fail "$two"
+"$cobre" train water.sof.json --iterations 20 --out run >/dev/null || fail "train"
+cut -d, -f2 run/training.csv | tail -1 | grep -qx '300\(\.0*\)\?' || fail "$(tail -1 run/training.csv)"
