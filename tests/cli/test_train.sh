@@ -420,8 +420,28 @@ case_validate() {
     cobre train bad
     code_is 1
     err_has "thermals.csv:2:"
+    cobre validate bad --write bad.sof.json
+    code_is 1
+    [ ! -e bad.sof.json ] || fail "a case with errors was written"
     cobre validate
     code_is 2
+}
+
+# A case that was written trains to the same numbers: reservoir has no discount.
+case_write() {
+    cobre validate "$cases/reservoir" --write written.sof.json
+    code_is 0
+    out_has "valid"
+    cobre validate written.sof.json
+    code_is 0
+    cobre train "$cases/reservoir" --iterations 5 --out one
+    code_is 0
+    cobre train written.sof.json --iterations 5 --out two
+    code_is 0
+    cut -d, -f1-4 one/training.csv | cmp - <(cut -d, -f1-4 two/training.csv) || fail "the bounds differ"
+    cobre validate "$cases/reservoir" --write nowhere/x.sof.json
+    code_is 1
+    err_has "nowhere/x.sof.json: cannot write"
 }
 
 case_terminal() {

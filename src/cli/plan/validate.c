@@ -3,20 +3,33 @@
 #include "cli/plan/session.h"
 
 static const char intro[] =
-    "usage: cobre validate CASE [--scenarios FILE] [--json] [--value-bound X] [--solver NAME]\n"
+    "usage: cobre validate CASE [--write FILE] [--scenarios FILE] [--json] [--value-bound X] [--solver NAME]\n"
     "\n"
     "Reads a case as `cobre train` would, and shows every error in it: the file, the line, and what is wrong.\n"
     "\n";
 
 static const char end[] = "\nThe exit code is 0 when the case is valid and 1 when it is not. See cobre-validate(1).\n";
 
-const struct command_line cb_line_validate = {
-    .command = "validate",
-    .intro = intro,
-    .end = end,
-    .table = {{cb_json_rows, 0}, {cb_load_rows, offsetof(struct session, load)}},
-    .question = "which case?",
-    .words = 1};
+struct validate {
+    struct session base;
+    const char *write;
+};
+
+static const struct cb_option write_rows[] = {
+    {.name = "write",
+     .help = "writes a valid case as a StochOptFormat file",
+     .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct validate, write)}}},
+    {.name = NULL},
+};
+
+const struct command_line cb_line_validate = {.command = "validate",
+                                              .intro = intro,
+                                              .end = end,
+                                              .table = {{write_rows, 0},
+                                                        {cb_json_rows, offsetof(struct validate, base)},
+                                                        {cb_load_rows, offsetof(struct validate, base.load)}},
+                                              .question = "which case?",
+                                              .words = 1};
 
 struct count {
     json_t *list; /* of the errors; NULL: they are printed as text */
@@ -80,7 +93,14 @@ static void print_end(const struct session *session, const struct count *count, 
     }
 }
 
-static int validate(struct session *session) {
+static int write_case(const struct validate *validate) {
+    if (!validate->write || cobre_sddp_problem_write(validate->base.problem, validate->write) == COBRE_OK)
+        return 0;
+    return cb_session_failed(&validate->base);
+}
+
+static int validate_case(struct validate *validate) {
+    struct session *session = &validate->base;
     struct count count = {.list = NULL};
     int code = cb_session_alone(session);
     if (code)
@@ -91,15 +111,16 @@ static int validate(struct session *session) {
     if (!valid)
         print_other(&count);
     print_end(session, &count, valid);
+    code = valid ? write_case(validate) : CB_EXIT_FAILED;
     cb_session_close(session);
-    return valid ? 0 : CB_EXIT_FAILED;
+    return code;
 }
 
 int cb_command_validate(int argc, char **argv) {
-    struct session session = {.self.command = "validate"};
-    int code = cb_line_read(&cb_line_validate, argc, argv, &session, &session.given);
+    static struct validate validate = {.base.self.command = "validate"};
+    int code = cb_line_read(&cb_line_validate, argc, argv, &validate, &validate.base.given);
     if (code != CB_LINE_GO_ON)
         return code;
-    session.case_path = session.given.words[0];
-    return validate(&session);
+    validate.base.case_path = validate.base.given.words[0];
+    return validate_case(&validate);
 }
