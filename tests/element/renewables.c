@@ -11,7 +11,8 @@ typedef struct {
 
 static const cb_hydro_field field[] = {
     {CB_HYDRO_MEMBER(renewable, min), .high = INFINITY, .unit = "what cannot be curtailed in MW, from 0 on"},
-    {CB_HYDRO_MEMBER(renewable, max), .required = true, .high = INFINITY, .unit = "the most generation in MW, from 0 on"},
+    {CB_HYDRO_MEMBER(renewable, max), .required = true, .high = INFINITY,
+     .unit = "the most generation in MW, from 0 on"},
     {CB_HYDRO_MEMBER(renewable, cost), .low = -INFINITY, .high = INFINITY, .unit = "the cost of a MWh", .fixed = true},
 };
 

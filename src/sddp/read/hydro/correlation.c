@@ -1,6 +1,5 @@
 /* correlation.c: correlation.csv and its Cholesky factors. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sddp/read/hydro/hydro.h"
 
@@ -95,7 +94,6 @@ static void read_table(cb_hydro_case *c, cb_csv *table) {
              period++)
             check_period(c, table, period);
     }
-    free(columns);
 }
 
 void cb_hydro_read_correlation(cb_hydro_case *c) {

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "sddp/read/hydro/hydro.h"
 
@@ -152,7 +151,6 @@ static void read_past(cb_hydro_case *c) {
         size_t *columns = cb_hydro_array(c, cb_hydros(c), sizeof *columns);
         if (columns && c->past)
             read_past_table(c, &table, columns);
-        free(columns);
     }
     cb_csv_free(&table);
 }

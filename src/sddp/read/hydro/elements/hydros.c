@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sddp/read/hydro/hydro.h"
@@ -100,7 +99,6 @@ static void check_cascade(cb_hydro_case *c, const cb_csv *table) {
             break; /* the others of the circle would say the same */
         }
     }
-    free(seen);
 }
 
 /* Spilled water takes the way of turbined water, unless it has its own. */
