@@ -105,8 +105,8 @@ static void count_elements(const cb_hydro_case *c) {
     snprintf(text, size, "%zu subsystem%s", subsystems, subsystems == 1 ? "" : "s");
     for (size_t k = 0; k < CB_KINDS; k++)
         if (!cb_hydro_kinds[k]->tiers)
-            snprintf(text + strlen(text), size - strlen(text), ", %zu %s%s", c->list[k].count, cb_hydro_kinds[k]->word,
-                     c->list[k].count == 1 ? "" : "s");
+            snprintf(text + strlen(text), size - strlen(text), ", %zu %s", c->list[k].count,
+                     c->list[k].count == 1 ? cb_hydro_kinds[k]->word : cb_hydro_kinds[k]->table);
 }
 
 void cb_hydro_build(cb_hydro_case *c) {
@@ -115,7 +115,7 @@ void cb_hydro_build(cb_hydro_case *c) {
     cb_builder_rename(c->builder, *c->name ? c->name : c->folder);
     for (size_t k = 0; k < CB_KINDS; k++)
         if (cb_hydro_kinds[k]->add_states)
-            cb_hydro_kinds[k]->add_states(c, &at);
+            cb_hydro_kinds[k]->add_states(c, &at, &c->list[k]);
     if (c->source == CB_HYDRO_PAR)
         cb_hydro_add_factors(c);
     for (size_t t = 0; t < c->stages && !c->builder->no_memory; t++)

@@ -186,12 +186,12 @@ typedef struct cb_hydro_builder cb_hydro_builder;
 
 /* A kind of elements: a table with a line for each. Functions may be NULL. */
 typedef struct {
-    const char *table; /* "thermals": of thermals.csv */
-    const char *word;  /* "thermal" */
+    const char *table; /* "thermals": of thermals.csv, and several of them */
+    const char *word;  /* "thermal": one of them */
     size_t size;       /* of its struct */
     const char *name;  /* the column of their names; NULL: complete() makes them */
-    bool tiers;        /* a name may be there twice and is by default the row's number, so that changes.csv cannot tell
-                          them apart; nor are they counted as elements */
+    bool tiers;        /* several may share a name, and without its column it is the row's number: changes.csv cannot
+                          tell them apart, and they are not counted */
     const cb_hydro_field *field;
     const cb_hydro_reference *reference;
     size_t fields, references;
@@ -205,7 +205,7 @@ typedef struct {
     void (*supply)(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply *sum); /* adds theirs */
 
     /* What they add to the problem: states; to each stage; then, block by block, to each block of it. */
-    void (*add_states)(cb_hydro_case *c, const cb_place *at);
+    void (*add_states)(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list);
     void (*build_stage)(cb_hydro_builder *b, const cb_hydro_list *list);
     void (*build_block)(cb_hydro_builder *b, const cb_hydro_list *list, size_t block);
 } cb_hydro_kind;

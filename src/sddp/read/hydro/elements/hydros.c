@@ -142,15 +142,15 @@ static void find_reservoirs(cb_hydro_case *c) {
         cb_hydro_at(c, h)->reservoir = cb_hydro_at(c, h)->highest > 0;
 }
 
-static void add_states(cb_hydro_case *c, const cb_place *at) {
+static void add_states(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list) {
     find_reservoirs(c);
-    for (size_t h = 0; h < cb_hydros(c); h++) {
+    for (size_t h = 0; h < list->count; h++) {
         cb_hydro_hydro *hydro = cb_hydro_at(c, h);
         if (hydro->reservoir)
             hydro->state = cb_add_state(c->builder, at, cb_hydro_name("storage", hydro->base.name, "", ""),
                                         hydro->storage_initial);
     }
-    for (size_t h = 0; h < cb_hydros(c); h++)
+    for (size_t h = 0; h < list->count; h++)
         for (size_t l = 0; l < cb_hydro_at(c, h)->lags; l++) {
             char lag[32];
             snprintf(lag, sizeof lag, "%zu", l + 1);
