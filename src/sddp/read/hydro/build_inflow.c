@@ -59,10 +59,10 @@ void cb_hydro_build_inflow(cb_hydro_builder *b) {
 
 /* Scenario y begins in year y of the history and goes on through the years, from the last to the first. */
 void cb_hydro_build_scenarios(cb_hydro_case *c) {
-    const cb_place at = {.file = c->json_path};
     size_t width = cb_hydros(c) + c->subsystems;
     double *picked = cb_hydro_array(c, width, sizeof *picked);
     for (size_t y = 0; picked && y < c->year_count; y++) {
+        const cb_place at = {.file = c->json_path, .text = CB_TEXT("scenario of year %g", c->years[y])};
         size_t scenario = cb_add_scenario(c->builder);
         for (size_t t = 0; t < c->stages; t++) {
             size_t year = (y + (t + c->first_season - 1) / c->seasons) % c->year_count;
