@@ -178,8 +178,7 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
         for (size_t period = 0; period < periods; period++)
             if (!seen[period * c->year_count + y]) {
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
-                            "add it, or leave the year out with "
-                            "\"years\" in case.json",
+                            "add it, or leave the year out with \"years\" in case.json",
                             "year %g has no line for season %zu", c->years[y], period + 1);
                 break;
             }

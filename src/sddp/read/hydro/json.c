@@ -214,9 +214,7 @@ static void read_case(const section *s) {
     c->water = word(s, "units", units) == 0;
     read_time(s);
     if (c->months && c->water) {
-        cb_error_at(c->builder, CB_MEMBER(s->at, "time_unit"),
-                    "write \"hour\", or "
-                    "\"units\": \"energy\"",
+        cb_error_at(c->builder, CB_MEMBER(s->at, "time_unit"), "write \"hour\", or \"units\": \"energy\"",
                     "months go with energy units only: m3/s and hm3 need hours");
     }
     c->subsystem = cb_hydro_array(c,

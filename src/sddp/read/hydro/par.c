@@ -130,9 +130,7 @@ static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
         for (size_t l = 0; l < looks_back(c, h); l++)
             if (isnan(c->past[h * CB_HYDRO_MAX_LAGS + l])) {
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
-                            CB_TEXT("add it, the "
-                                    "model looks back %zu",
-                                    cb_hydro_at(c, h)->lags),
+                            CB_TEXT("add it, the model looks back %zu", cb_hydro_at(c, h)->lags),
                             "hydro %s: its inflow %zu stage%s before the first is missing", cb_hydro_at_name(c, h),
                             l + 1, l ? "s" : "");
                 break;

@@ -1,6 +1,5 @@
 /* exchanges.c: exchanges.csv: directions of lines between subsystems. */
 #include <math.h>
-#include <stddef.h>
 
 #include "sddp/read/hydro/hydro.h"
 

@@ -6,7 +6,6 @@
  *
  * The inflow enters in build_inflow.c or build_par.c. */
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
