@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "kit/check.h"
+#include "sddp/arena.h"
 #include "sddp/cases.h"
 #include "sddp/lp/lp.h"
 #include "sddp/problem/path.h"
@@ -360,6 +362,34 @@ static void looking_changes_nothing(void) {
     }
 }
 
+static const char *text_in(cb_arena *arena, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = cb_arena_text(arena, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+static void arena_owns(void) {
+    cb_arena arena = {0};
+    for (size_t round = 0; round < 2; round++) {
+        unsigned char *first = cb_arena_alloc(&arena, 1000, 3);
+        const char *text = text_in(&arena, "%s->%d", "north", 7);
+        double *numbers = cb_arena_alloc(&arena, 10, sizeof *numbers);
+        CHECK(first && text && numbers && cb_arena_alloc(&arena, 0, 8));
+        for (size_t i = 0; i < 3000; i++)
+            CHECK_EQ(first[i], 0);
+        CHECK_EQ((uintptr_t)numbers % _Alignof(double), 0);
+        memset(first, 0xff, 3000);
+        memset(numbers, 0xff, 10 * sizeof *numbers);
+        CHECK_TEXT(text, "north->7");
+        CHECK(!cb_arena_alloc(&arena, SIZE_MAX / 2, 3));
+        CHECK(!cb_arena_alloc(&arena, SIZE_MAX, 1));
+        cb_arena_free(&arena);
+        CHECK(!arena.last);
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_case tests[] = {
         CHECK_CASE(rng_is_philox),
@@ -375,6 +405,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(infeasible_stage),
         CHECK_CASE(scenarios_know_brackets),
         CHECK_CASE(looking_changes_nothing),
+        CHECK_CASE(arena_owns),
         CHECK_END,
     };
     CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));

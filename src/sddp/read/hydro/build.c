@@ -6,9 +6,8 @@
  * of a MWh and of a unit of stored water. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include "sddp/grow.h"
 #include "sddp/read/hydro/hydro.h"
 
 const char *cb_hydro_name(const char *kind, const char *a, const char *b, const char *block) {
@@ -47,8 +46,11 @@ size_t cb_hydro_balance(const cb_hydro_builder *b, size_t block, size_t subsyste
 }
 
 void cb_hydro_follow_load(cb_hydro_builder *b, size_t subsystem, size_t column, double share) {
-    if (CB_GROW(b->c->builder, b->follower, b->followers, b->followers_room))
-        b->follower[b->followers++] = (cb_hydro_follower){.column = column, .subsystem = subsystem, .share = share};
+    cb_hydro_follower *new = cb_hydro_array(b->c, 1, sizeof *new);
+    if (!new)
+        return;
+    *new = (cb_hydro_follower){.next = b->followers, .column = column, .subsystem = subsystem, .share = share};
+    b->followers = new;
 }
 
 static void add_balances(cb_hydro_builder *b) {
@@ -87,15 +89,12 @@ static void add_node(cb_hydro_case *c, size_t stage) {
         return;
     cb_hydro_builder b = {.c = &now, .stage = stage, .hours = c->stage[stage].duration};
     b.volume = c->water ? 0.0036 * b.hours : b.hours;
-    b.water = cb_hydro_array(c, cb_hydros(c), sizeof *b.water);
-    b.balance = cb_hydro_array(c, c->blocks * c->subsystems, sizeof *b.balance);
+    b.water = cb_hydro_array(&now, cb_hydros(c), sizeof *b.water);
+    b.balance = cb_hydro_array(&now, c->blocks * c->subsystems, sizeof *b.balance);
     b.at = (cb_place){.file = c->json_path, .text = CB_TEXT("stage %zu", stage + 1)};
     b.node = cb_add_node(c->builder, &b.at, c->stage[stage].name, stage + 1);
     if (b.water && b.balance && b.node != CB_NONE)
         build_stage(&b);
-    free(b.water);
-    free(b.balance);
-    free(b.follower);
     cb_hydro_leave_stage(&now);
 }
 
@@ -106,8 +105,8 @@ static void count_elements(const cb_hydro_case *c) {
     snprintf(text, size, "%zu subsystem%s", subsystems, subsystems == 1 ? "" : "s");
     for (size_t k = 0; k < CB_KINDS; k++)
         if (!cb_hydro_kinds[k]->tiers)
-            snprintf(text + strlen(text), size - strlen(text), ", %zu %s%s", c->list[k].count, cb_hydro_kinds[k]->word,
-                     c->list[k].count == 1 ? "" : "s");
+            snprintf(text + strlen(text), size - strlen(text), ", %zu %s", c->list[k].count,
+                     c->list[k].count == 1 ? cb_hydro_kinds[k]->word : cb_hydro_kinds[k]->table);
 }
 
 void cb_hydro_build(cb_hydro_case *c) {
@@ -116,7 +115,7 @@ void cb_hydro_build(cb_hydro_case *c) {
     cb_builder_rename(c->builder, *c->name ? c->name : c->folder);
     for (size_t k = 0; k < CB_KINDS; k++)
         if (cb_hydro_kinds[k]->add_states)
-            cb_hydro_kinds[k]->add_states(c, &at);
+            cb_hydro_kinds[k]->add_states(c, &at, &c->list[k]);
     if (c->source == CB_HYDRO_PAR)
         cb_hydro_add_factors(c);
     for (size_t t = 0; t < c->stages && !c->builder->no_memory; t++)

@@ -1,6 +1,5 @@
 /* build_inflow.c: random inflows and loads that come from a table or from history. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sddp/read/hydro/hydro.h"
 
@@ -17,9 +16,9 @@ static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t index,
 static void add_load_noise(cb_hydro_builder *b, size_t subsystem, size_t random) {
     for (size_t block = 0; block < b->c->blocks; block++)
         add_noise(b, COBRE_SDDP_NOISE_ROW, cb_hydro_balance(b, block, subsystem), random, cb_hydro_hours(b, block));
-    for (size_t i = 0; i < b->followers; i++)
-        if (b->follower[i].subsystem == subsystem)
-            add_noise(b, COBRE_SDDP_NOISE_COLUMN_UPPER, b->follower[i].column, random, b->follower[i].share);
+    for (const cb_hydro_follower *its = b->followers; its; its = its->next)
+        if (its->subsystem == subsystem)
+            add_noise(b, COBRE_SDDP_NOISE_COLUMN_UPPER, its->column, random, its->share);
 }
 
 /* The values of an outcome that belong to a random variable: all hydros, and the subsystems whose load is random. */
@@ -56,15 +55,14 @@ void cb_hydro_build_inflow(cb_hydro_builder *b) {
             cb_add_outcome(c->builder, &b->at, b->node, outcomes->probability[k], picked);
         }
     }
-    free(picked);
 }
 
 /* Scenario y begins in year y of the history and goes on through the years, from the last to the first. */
 void cb_hydro_build_scenarios(cb_hydro_case *c) {
-    const cb_place at = {.file = c->json_path};
     size_t width = cb_hydros(c) + c->subsystems;
     double *picked = cb_hydro_array(c, width, sizeof *picked);
     for (size_t y = 0; picked && y < c->year_count; y++) {
+        const cb_place at = {.file = c->json_path, .text = CB_TEXT("scenario of year %g", c->years[y])};
         size_t scenario = cb_add_scenario(c->builder);
         for (size_t t = 0; t < c->stages; t++) {
             size_t year = (y + (t + c->first_season - 1) / c->seasons) % c->year_count;
@@ -72,5 +70,4 @@ void cb_hydro_build_scenarios(cb_hydro_case *c) {
             cb_add_step(c->builder, &at, scenario, t, picked);
         }
     }
-    free(picked);
 }

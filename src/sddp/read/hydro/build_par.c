@@ -5,7 +5,6 @@
  *     lag[h,l]    inflow_lag[h,l] = inflow_in[h,l-1]: what was l - 1 stages ago will be l stages ago */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sddp/read/hydro/hydro.h"
@@ -33,7 +32,6 @@ static void set_model(cb_hydro_builder *b) {
     if (deviation)
         cb_set_model(c->builder, &b->at, b->node, c->openings, c->lognormal, deviation,
                      cb_hydro_period(c, c->correlation_key, b->stage));
-    free(deviation);
 }
 
 /* The column of the inflow, and those of the inflows before, which are states. */
@@ -171,6 +169,4 @@ void cb_hydro_scenario_noise(cb_hydro_case *c, const char *path) {
     double *inflow = cb_hydro_array(c, cb_hydros(c), sizeof *inflow);
     for (size_t s = 0; past && inflow && s < c->builder->scenarios; s++)
         scenario_noise(c, &at, s, past, inflow);
-    free(past);
-    free(inflow);
 }

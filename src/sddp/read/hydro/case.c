@@ -1,29 +1,8 @@
 /* case.c: reads the folder of a hydrothermal case. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "sddp/read/hydro/hydro.h"
 #include "sddp/read/reader.h"
-
-static void free_outcomes(cb_hydro_case *c) {
-    for (size_t period = 0; c->outcomes && period < cb_hydro_periods(c, c->inflow_key); period++) {
-        free(c->outcomes[period].probability);
-        free(c->outcomes[period].values);
-    }
-    free(c->outcomes);
-}
-
-static void free_case(cb_hydro_case *c) {
-    free_outcomes(c);
-    for (size_t k = 0; k < CB_KINDS; k++)
-        free(c->list[k].at);
-    for (size_t i = 0; i < c->kept_count; i++)
-        free(c->kept[i]);
-    void *const arrays[] = {c->kept, c->json_path, c->subsystem, c->block, c->change,   c->stage,
-                            c->load, c->share,     c->years,     c->par,   c->cholesky, c->past};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        free(arrays[i]);
-}
 
 /* Tables need to know the stages and subsystems: without them every line would look wrong. */
 static void read_tables(cb_hydro_case *c) {
@@ -46,13 +25,10 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
     cb_hydro_case c = {.folder = folder};
     if (cobre_sddp_builder_new("", false, &c.builder))
         return NULL;
-    if (asprintf(&c.json_path, "%s/case.json", folder) < 0) {
-        c.json_path = NULL;
-        c.builder->no_memory = true;
-    } else {
-        cb_builder_place(c.builder, &(cb_place){.file = c.json_path});
+    c.json_path = cb_hydro_text(&c, "%s/case.json", folder);
+    cb_builder_place(c.builder, &(cb_place){.file = c.json_path});
+    if (!c.builder->no_memory)
         cb_hydro_read_json(&c);
-    }
     if (c.stages > 0 && c.subsystems > 0 && !c.builder->no_memory)
         read_tables(&c);
     if (c.builder->errors == 0 && !c.builder->no_memory)
@@ -64,6 +40,6 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
         if (c.source == CB_HYDRO_PAR && c.builder->errors == 0 && !c.builder->no_memory)
             cb_hydro_scenario_noise(&c, options->scenarios);
     }
-    free_case(&c);
+    cb_arena_free(&c.arena);
     return c.builder;
 }

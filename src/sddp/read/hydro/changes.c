@@ -3,10 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "sddp/grow.h"
 
 /* The tables whose numbers can change; "" for the others. */
 static cb_hydro_names table_names(const char *tables[CB_KINDS]) {
@@ -61,23 +58,21 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const change_c
     field.required = true;
     new.value = cb_hydro_number(c, table, row, columns->value, &field);
     check_twice(c, table, row, &new);
-    if (CB_GROW(c->builder, c->change, c->changes, c->changes_room))
-        c->change[c->changes++] = new;
+    c->change[c->changes++] = new;
 }
 
 bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage, cb_hydro_case *now) {
-    bool memory = true;
     *now = *c;
+    now->arena = (cb_arena){0};
     for (size_t k = 0; k < CB_KINDS; k++) {
         size_t count = c->list[k].count, size = cb_hydro_kinds[k]->size;
-        now->list[k].at = cb_hydro_array(c, count, size);
-        memory &= now->list[k].at != NULL;
-        if (now->list[k].at && count > 0)
+        now->list[k].at = cb_hydro_array(now, count, size);
+        if (!now->list[k].at) {
+            cb_hydro_leave_stage(now);
+            return false;
+        }
+        if (count > 0)
             memcpy(now->list[k].at, c->list[k].at, count * size);
-    }
-    if (!memory) {
-        cb_hydro_leave_stage(now);
-        return false;
     }
     for (size_t i = 0; i < c->changes; i++) {
         const cb_hydro_change *its = &c->change[i];
@@ -90,8 +85,7 @@ bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage, cb_hydro_case *now) {
 }
 
 void cb_hydro_leave_stage(cb_hydro_case *now) {
-    for (size_t k = 0; k < CB_KINDS; k++)
-        free(now->list[k].at);
+    cb_arena_free(&now->arena);
 }
 
 /* Elements must make sense in every stage in which something of them changes. */
@@ -123,7 +117,8 @@ void cb_hydro_read_changes(cb_hydro_case *c) {
                                   .value = cb_csv_column(c->builder, &table, "value", true)};
         c->change_key = cb_hydro_find_key(c, &table, &columns.key);
         cb_csv_unknown_columns(c->builder, &table);
-        for (size_t row = 0; row < table.rows; row++)
+        c->change = cb_hydro_array(c, table.rows, sizeof *c->change);
+        for (size_t row = 0; c->change && row < table.rows; row++)
             read_row(c, &table, row, &columns);
         if (c->builder->errors == before)
             check_changes(c, table.path);

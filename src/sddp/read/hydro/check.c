@@ -9,13 +9,12 @@
 
 #include "sddp/read/hydro/hydro.h"
 
-/* A file of the case; the place lasts as long as the enclosing block. */
-#define AT_FILE(c, name, at_line) (&(const cb_place){.file = path_of((char[4096]){0}, c, name), .line = (at_line)})
-
-static const char *path_of(char path[4096], const cb_hydro_case *c, const char *file) {
-    snprintf(path, 4096, "%s/%s", c->folder, file);
-    return path;
+/* A file of the case, or a line of it. */
+static cb_place at_file(cb_hydro_case *c, const char *file, size_t line) {
+    return (cb_place){.file = cb_hydro_text(c, "%s/%s", c->folder, file), .line = line};
 }
+
+#define AT_FILE(...) ((const cb_place[]){at_file(__VA_ARGS__)})
 
 enum { NAME_ROOM = 32 };
 

@@ -1,6 +1,5 @@
 /* correlation.c: correlation.csv and its Cholesky factors. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sddp/read/hydro/hydro.h"
 
@@ -67,9 +66,7 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
                 return;
             }
             if (fabs(matrix[i * n + j] - matrix[j * n + i]) > 1e-6) {
-                cb_error_at(c->builder, &at,
-                            "make it "
-                            "symmetric",
+                cb_error_at(c->builder, &at, "make it symmetric",
                             "%s: the correlation of %s with %s is %g, the other way round %g", when,
                             cb_hydro_at_name(c, j), cb_hydro_at_name(c, i), matrix[j * n + i], matrix[i * n + j]);
                 return;
@@ -95,7 +92,6 @@ static void read_table(cb_hydro_case *c, cb_csv *table) {
              period++)
             check_period(c, table, period);
     }
-    free(columns);
 }
 
 void cb_hydro_read_correlation(cb_hydro_case *c) {

@@ -1,6 +1,5 @@
 /* elements.c: reads the tables of the elements, as their kinds describe them. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sddp/read/hydro/hydro.h"
@@ -22,7 +21,7 @@ static const char *read_name(cb_hydro_case *c, size_t k, const cb_csv *table, si
     if ((column == CB_NONE && !numbered) || !cb_hydro_good_name(c, &at, name))
         return "";
     if (kind->tiers || cb_hydro_find(cb_hydro_names_of(c, k), name) == CB_NONE)
-        return cb_hydro_keep(c, name);
+        return cb_hydro_text(c, "%s", name);
     cb_error_at(c->builder, &at, "give each a name of its own", "\"%s\" is there twice", name);
     return "";
 }
@@ -73,7 +72,6 @@ static void read_kind(cb_hydro_case *c, size_t k) {
         c->list[k].at = cb_hydro_array(c, table.rows, kind->size);
         if (columns && c->list[k].at)
             read_rows(c, k, &table, columns);
-        free(columns);
     }
     cb_csv_free(&table);
 }

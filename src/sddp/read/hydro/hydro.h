@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "sddp/arena.h"
 #include "sddp/read/csv.h"
 
 enum { CB_HYDRO_MAX_LAGS = 24 };
@@ -78,7 +79,7 @@ typedef struct {
 
 /* The outcomes of one stage or season: an inflow for each hydro, then a load for each subsystem. */
 typedef struct {
-    size_t count, room, line;
+    size_t count, room, line; /* line: of the first */
     double *probability, *values;
 } cb_hydro_outcomes;
 
@@ -98,11 +99,10 @@ typedef struct {
 typedef struct {
     cobre_sddp_builder *builder;
     const char *folder;
-    char *json_path; /* of case.json */
-    char **kept;     /* names, freed with the case */
-    size_t kept_count, kept_room;
+    const char *json_path; /* of case.json */
+    cb_arena arena;        /* all that cb_hydro_array and cb_hydro_text make */
 
-    char *name;
+    const char *name;
     bool water, months, has_value_bound, has_cycle;
     size_t stages, seasons, first_season;
     double duration, discount, annual_rate, cost_scale, beta, alpha, value_bound;
@@ -115,7 +115,6 @@ typedef struct {
 
     cb_hydro_list list[CB_KINDS]; /* the elements */
     size_t subsystems, blocks, changes;
-    size_t subsystems_room, blocks_room, changes_room;
     cb_hydro_subsystem *subsystem; /* first those with load, then the transshipment nodes */
     const char **block;            /* names; one without a name when there is no blocks.csv */
     cb_hydro_change *change;
@@ -187,12 +186,12 @@ typedef struct cb_hydro_builder cb_hydro_builder;
 
 /* A kind of elements: a table with a line for each. Functions may be NULL. */
 typedef struct {
-    const char *table; /* "thermals": of thermals.csv */
-    const char *word;  /* "thermal" */
+    const char *table; /* "thermals": of thermals.csv, and several of them */
+    const char *word;  /* "thermal": one of them */
     size_t size;       /* of its struct */
     const char *name;  /* the column of their names; NULL: complete() makes them */
-    bool tiers;        /* a name may be there twice and is by default the row's number, so that changes.csv cannot tell
-                          them apart; nor are they counted as elements */
+    bool tiers;        /* several may share a name, and without its column it is the row's number: changes.csv cannot
+                          tell them apart, and they are not counted */
     const cb_hydro_field *field;
     const cb_hydro_reference *reference;
     size_t fields, references;
@@ -206,7 +205,7 @@ typedef struct {
     void (*supply)(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply *sum); /* adds theirs */
 
     /* What they add to the problem: states; to each stage; then, block by block, to each block of it. */
-    void (*add_states)(cb_hydro_case *c, const cb_place *at);
+    void (*add_states)(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list);
     void (*build_stage)(cb_hydro_builder *b, const cb_hydro_list *list);
     void (*build_block)(cb_hydro_builder *b, const cb_hydro_list *list, size_t block);
 } cb_hydro_kind;
@@ -222,7 +221,8 @@ static inline cb_hydro_element *cb_hydro_element_at(const cb_hydro_case *c, size
 
 /* table.c: what all readers of tables share. */
 void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size); /* zeroed; NULL: no memory, noted */
-char *cb_hydro_keep(cb_hydro_case *c, const char *text); /* a copy that lives as long as the case; "" without memory */
+const char *cb_hydro_text(cb_hydro_case *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* "": no memory, noted */
 bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *table);
 double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, const cb_hydro_field *field);
 size_t cb_hydro_whole(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, size_t low, size_t high,
@@ -268,7 +268,8 @@ void cb_hydro_check(cb_hydro_case *c);
 void cb_hydro_build(cb_hydro_case *c); /* build.c */
 
 /* A column whose upper bound is a share of a load, which may be random. */
-typedef struct {
+typedef struct cb_hydro_follower {
+    const struct cb_hydro_follower *next;
     size_t column, subsystem;
     double share;
 } cb_hydro_follower;
@@ -278,12 +279,11 @@ struct cb_hydro_builder {
     cb_hydro_case *c; /* as it is in this stage */
     cb_place at;      /* of the stage */
     size_t node, stage;
-    double hours;    /* of the stage, or months */
-    double volume;   /* of a flow of 1 over the stage */
-    size_t *water;   /* row of each hydro */
-    size_t *balance; /* row of block, subsystem */
-    cb_hydro_follower *follower;
-    size_t followers, followers_room;
+    double hours;                       /* of the stage, or months */
+    double volume;                      /* of a flow of 1 over the stage */
+    size_t *water;                      /* row of each hydro */
+    size_t *balance;                    /* row of block, subsystem */
+    const cb_hydro_follower *followers; /* a list */
 };
 
 const char *cb_hydro_name(const char *kind, const char *a, const char *b, const char *block); /* until the next call */

@@ -1,10 +1,8 @@
 /* inflow.c: inflows.csv, a table of outcomes, and history.csv, whose years are the outcomes. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sddp/grow.h"
 #include "sddp/read/hydro/hydro.h"
 
 static const cb_hydro_field inflow_field = {
@@ -48,22 +46,15 @@ static void read_values(cb_hydro_case *c, const cb_csv *table, size_t row, const
     }
 }
 
-/* Adds an outcome to a period; returns where its values go, or NULL without memory. */
-static double *add_outcome(cb_hydro_case *c, cb_hydro_outcomes *outcomes, double probability) {
-    size_t width = cb_hydros(c) + c->subsystems, room = outcomes->room;
-    if (!CB_GROW(c->builder, outcomes->probability, outcomes->count, room))
-        return NULL;
-    if (room != outcomes->room) {
-        double *values = realloc(outcomes->values, (room * width + 1) * sizeof *values);
-        if (!values) {
-            c->builder->no_memory = true;
-            return NULL;
-        }
-        outcomes->values = values;
-        outcomes->room = room;
+/* Makes as much room in each period as its outcomes need. */
+static void make_room(cb_hydro_case *c) {
+    for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++) {
+        cb_hydro_outcomes *outcomes = &c->outcomes[period];
+        outcomes->probability = cb_hydro_array(c, outcomes->room, sizeof *outcomes->probability);
+        outcomes->values = cb_hydro_array(c, outcomes->room * (cb_hydros(c) + c->subsystems), sizeof *outcomes->values);
+        if (!outcomes->probability || !outcomes->values)
+            outcomes->room = 0;
     }
-    outcomes->probability[outcomes->count] = probability;
-    return &outcomes->values[outcomes->count++ * width];
 }
 
 /* Probabilities are given or all equal. Stage 1 needs no outcomes when its inflow is known. */
@@ -88,19 +79,30 @@ static void check_outcomes(cb_hydro_case *c, const cb_csv *table, bool given) {
     }
 }
 
-static void read_outcome(cb_hydro_case *c, const cb_csv *table, size_t row, size_t key_column, size_t probability,
+static void read_outcome(cb_hydro_case *c, const cb_csv *table, size_t row, size_t period, size_t probability,
                          const size_t *columns) {
     static const cb_hydro_field field = {.name = "probability", .high = 1, .unit = "a probability, from 0 to 1"};
-    size_t period = cb_hydro_read_period(c, table, row, c->inflow_key, key_column);
     double chance = cb_hydro_number(c, table, row, probability, &field);
-    if (period == CB_NONE)
+    if (period == CB_NONE || c->outcomes[period].room == 0)
         return;
     cb_hydro_outcomes *outcomes = &c->outcomes[period];
     if (outcomes->count == 0)
         outcomes->line = table->line[row];
-    double *values = add_outcome(c, outcomes, chance);
-    if (values)
-        read_values(c, table, row, columns, values);
+    outcomes->probability[outcomes->count] = chance;
+    read_values(c, table, row, columns, &outcomes->values[outcomes->count++ * (cb_hydros(c) + c->subsystems)]);
+}
+
+static void read_outcomes(cb_hydro_case *c, const cb_csv *table, size_t key_column, size_t probability,
+                          const size_t *columns) {
+    size_t *period = cb_hydro_array(c, table->rows, sizeof *period);
+    for (size_t row = 0; period && row < table->rows; row++) {
+        period[row] = cb_hydro_read_period(c, table, row, c->inflow_key, key_column);
+        if (period[row] != CB_NONE)
+            c->outcomes[period[row]].room++;
+    }
+    make_room(c);
+    for (size_t row = 0; period && row < table->rows; row++)
+        read_outcome(c, table, row, period[row], probability, columns);
 }
 
 void cb_hydro_read_inflows(cb_hydro_case *c) {
@@ -115,47 +117,43 @@ void cb_hydro_read_inflows(cb_hydro_case *c) {
         if (columns && c->outcomes) {
             value_columns(c, &table, columns, true);
             check_columns(c, &table);
-            for (size_t row = 0; row < table.rows; row++)
-                read_outcome(c, &table, row, key_column, probability, columns);
+            read_outcomes(c, &table, key_column, probability, columns);
             if (c->builder->errors == before)
                 check_outcomes(c, &table, probability != CB_NONE);
         }
-        free(columns);
     }
     cb_csv_free(&table);
 }
 
-/* The year's place among the outcomes, in order of appearance. CB_NONE: no memory. */
-static size_t year_index(cb_hydro_case *c, double year) {
+/* The year's place among the outcomes; CB_NONE: it has none yet. */
+static size_t year_index(const cb_hydro_case *c, double year) {
     for (size_t y = c->year_count; y-- > 0;)
         if (c->years[y] == year)
             return y;
-    double *years = realloc(c->years, (c->year_count + 1) * sizeof *years);
-    if (!years) {
-        c->builder->no_memory = true;
-        return CB_NONE;
-    }
-    c->years = years;
-    years[c->year_count] = year;
-    return c->year_count++;
+    return CB_NONE;
 }
 
-/* All the years that are used, so that every season can have all of them in the same order. */
+/* All the years that are used, in order of appearance, so that every season can have all of them in the same order. */
 static void find_years(cb_hydro_case *c, const cb_csv *table, size_t column) {
     static const cb_hydro_field field = {
         .name = "year", .required = true, .low = -INFINITY, .high = INFINITY, .unit = "a year"};
-    for (size_t row = 0; row < table->rows; row++) {
+    c->years = cb_hydro_array(c, table->rows, sizeof *c->years);
+    for (size_t row = 0; c->years && row < table->rows; row++) {
         double year = cb_hydro_number(c, table, row, column, &field);
-        if (year >= c->first_year && year <= c->last_year)
-            year_index(c, year);
+        if (year >= c->first_year && year <= c->last_year && year_index(c, year) == CB_NONE)
+            c->years[c->year_count++] = year;
     }
-    if (c->year_count == 0) {
+    if (c->year_count == 0)
         cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, column), "correct either",
                     "there is no year between the \"years\" of case.json");
-    }
     for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++)
-        for (size_t y = 0; y < c->year_count; y++)
-            add_outcome(c, &c->outcomes[period], 1 / (double)c->year_count);
+        c->outcomes[period].room = c->year_count;
+    make_room(c);
+    for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++) {
+        cb_hydro_outcomes *outcomes = &c->outcomes[period];
+        while (outcomes->count < outcomes->room)
+            outcomes->probability[outcomes->count++] = 1 / (double)c->year_count;
+    }
 }
 
 static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year_column, size_t key_column,
@@ -180,12 +178,10 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
         for (size_t period = 0; period < periods; period++)
             if (!seen[period * c->year_count + y]) {
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
-                            "add it, or leave the year out with "
-                            "\"years\" in case.json",
+                            "add it, or leave the year out with \"years\" in case.json",
                             "year %g has no line for season %zu", c->years[y], period + 1);
                 break;
             }
-    free(seen);
 }
 
 void cb_hydro_read_history(cb_hydro_case *c) {
@@ -204,7 +200,6 @@ void cb_hydro_read_history(cb_hydro_case *c) {
                 read_history_rows(c, &table, year, season, columns);
             }
         }
-        free(columns);
     }
     cb_csv_free(&table);
 }

@@ -1,10 +1,8 @@
 /* json.c: case.json. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sddp/grow.h"
 #include "sddp/read/hydro/hydro.h"
 #include "sddp/read/json_file.h"
 
@@ -111,10 +109,9 @@ static void add_subsystem(cb_hydro_case *c, const cb_place *at, const json_t *va
         cb_error_at(c->builder, at, NULL, "is not a name in quotes");
     } else if (cb_hydro_find(cb_hydro_node_names(c), name) != CB_NONE) {
         cb_error_at(c->builder, at, "keep one", "\"%s\" is there twice", name);
-    } else if (cb_hydro_good_name(c, at, name) &&
-               CB_GROW(c->builder, c->subsystem, c->subsystems, c->subsystems_room)) {
+    } else if (cb_hydro_good_name(c, at, name)) {
         c->subsystem[c->subsystems++] =
-            (cb_hydro_subsystem){.name = cb_hydro_keep(c, name), .transshipment = transshipment};
+            (cb_hydro_subsystem){.name = cb_hydro_text(c, "%s", name), .transshipment = transshipment};
     }
 }
 
@@ -122,7 +119,8 @@ static void read_subsystems(const section *s, const char *key, bool transshipmen
     json_t *list = member(s, key, is_list, "a list of names", !transshipment), *value;
     size_t index;
     json_array_foreach(list, index, value) {
-        add_subsystem(s->c, CB_ITEM(CB_MEMBER(s->at, key), index), value, transshipment);
+        if (s->c->subsystem)
+            add_subsystem(s->c, CB_ITEM(CB_MEMBER(s->at, key), index), value, transshipment);
     }
     if (list && !transshipment && json_array_size(list) == 0) {
         cb_error_at(s->c->builder, CB_MEMBER(s->at, key), "name at least one", "there are no subsystems");
@@ -212,15 +210,17 @@ static void read_case(const section *s) {
     unknown_keys(s, " name units time_unit stages duration seasons first_season subsystems transshipment discount "
                     "annual_rate cost_scale risk cycle inflow value_bound $schema ");
     json_t *name = member(s, "name", is_text, "a text", false);
-    c->name = cb_hydro_keep(c, name ? json_string_value(name) : "");
+    c->name = cb_hydro_text(c, "%s", name ? json_string_value(name) : "");
     c->water = word(s, "units", units) == 0;
     read_time(s);
     if (c->months && c->water) {
-        cb_error_at(c->builder, CB_MEMBER(s->at, "time_unit"),
-                    "write \"hour\", or "
-                    "\"units\": \"energy\"",
+        cb_error_at(c->builder, CB_MEMBER(s->at, "time_unit"), "write \"hour\", or \"units\": \"energy\"",
                     "months go with energy units only: m3/s and hm3 need hours");
     }
+    c->subsystem = cb_hydro_array(c,
+                                  json_array_size(json_object_get(s->json, "subsystems")) +
+                                      json_array_size(json_object_get(s->json, "transshipment")),
+                                  sizeof *c->subsystem);
     read_subsystems(s, "subsystems", false);
     read_subsystems(s, "transshipment", true);
     c->cost_scale = number(s, "cost_scale", 1, 1e-12, 1e12, "a factor above 0 for all costs");

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "sddp/read/hydro/hydro.h"
 
@@ -131,9 +130,7 @@ static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
         for (size_t l = 0; l < looks_back(c, h); l++)
             if (isnan(c->past[h * CB_HYDRO_MAX_LAGS + l])) {
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
-                            CB_TEXT("add it, the "
-                                    "model looks back %zu",
-                                    cb_hydro_at(c, h)->lags),
+                            CB_TEXT("add it, the model looks back %zu", cb_hydro_at(c, h)->lags),
                             "hydro %s: its inflow %zu stage%s before the first is missing", cb_hydro_at_name(c, h),
                             l + 1, l ? "s" : "");
                 break;
@@ -152,7 +149,6 @@ static void read_past(cb_hydro_case *c) {
         size_t *columns = cb_hydro_array(c, cb_hydros(c), sizeof *columns);
         if (columns && c->past)
             read_past_table(c, &table, columns);
-        free(columns);
     }
     cb_csv_free(&table);
 }

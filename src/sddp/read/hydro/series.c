@@ -2,10 +2,8 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sddp/grow.h"
 #include "sddp/read/hydro/hydro.h"
 
 static const cb_hydro_field stage_field[] = {
@@ -25,7 +23,7 @@ static void default_stages(cb_hydro_case *c) {
         char name[32];
         snprintf(name, sizeof name, "%zu", t + 1);
         c->stage[t] =
-            (cb_hydro_stage){.name = cb_hydro_keep(c, name),
+            (cb_hydro_stage){.name = cb_hydro_text(c, "%s", name),
                              .duration = c->duration,
                              .discount = 0, /* unless stages.csv says: from the case's rate, when all is read */
                              .beta = c->beta,
@@ -53,7 +51,7 @@ static void read_stage(cb_hydro_case *c, cb_csv *table, size_t row, size_t numbe
     stage->line = table->line[row];
     cb_place at = cb_csv_place(table, row, name);
     if (*cb_csv_text(table, row, name) && cb_hydro_good_name(c, &at, cb_csv_text(table, row, name)))
-        stage->name = cb_hydro_keep(c, cb_csv_text(table, row, name));
+        stage->name = cb_hydro_text(c, "%s", cb_csv_text(table, row, name));
     for (size_t f = 0; f < STAGE_FIELDS; f++) {
         cb_hydro_field field = stage_field[f];
         memcpy(&field.fallback, (char *)stage + field.offset, sizeof field.fallback);
@@ -93,12 +91,8 @@ void cb_hydro_read_stages(cb_hydro_case *c) {
 }
 
 static void add_block(cb_hydro_case *c, const cb_place *at, const char *name) {
-    const char **grown = c->block;
-    if (cb_hydro_find(cb_hydro_block_names(c), name) == CB_NONE && cb_hydro_good_name(c, at, name) &&
-        CB_GROW(c->builder, grown, c->blocks, c->blocks_room)) {
-        c->block = grown;
-        c->block[c->blocks++] = cb_hydro_keep(c, name);
-    }
+    if (cb_hydro_find(cb_hydro_block_names(c), name) == CB_NONE && cb_hydro_good_name(c, at, name))
+        c->block[c->blocks++] = cb_hydro_text(c, "%s", name);
 }
 
 /* Each period and block once: NaN means not yet. */
@@ -129,7 +123,6 @@ static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t key
         seen[period * c->blocks + block] = true;
         c->share[period * c->blocks + block] = share;
     }
-    free(seen);
 }
 
 static void check_shares(cb_hydro_case *c, const cb_csv *table) {
@@ -153,7 +146,8 @@ void cb_hydro_read_blocks(cb_hydro_case *c) {
     if (cb_hydro_open(c, "blocks.csv", true, &table)) {
         size_t before = c->builder->errors, key_column, name = cb_csv_column(c->builder, &table, "block", true);
         c->share_key = cb_hydro_find_key(c, &table, &key_column);
-        for (size_t row = 0; name != CB_NONE && row < table.rows; row++)
+        c->block = cb_hydro_array(c, table.rows, sizeof *c->block);
+        for (size_t row = 0; c->block && name != CB_NONE && row < table.rows; row++)
             add_block(c, CB_CSV_AT(&table, row, name), cb_csv_text(&table, row, name));
         c->share = empty_cells(c, cb_hydro_periods(c, c->share_key) * c->blocks);
         if (c->share)
@@ -164,12 +158,10 @@ void cb_hydro_read_blocks(cb_hydro_case *c) {
     }
     cb_csv_free(&table);
     if (c->blocks == 0) { /* one, of the whole stage */
-        const char **grown = c->block;
-        free(c->share);
         c->share_key = CB_HYDRO_ALWAYS;
         c->share = cb_hydro_array(c, 1, sizeof *c->share);
-        if (c->share && CB_GROW(c->builder, grown, c->blocks, c->blocks_room)) {
-            c->block = grown;
+        c->block = cb_hydro_array(c, 1, sizeof *c->block);
+        if (c->share && c->block) {
             c->block[c->blocks++] = "";
             c->share[0] = 1;
         }
@@ -242,7 +234,6 @@ static void read_load_table(cb_hydro_case *c, cb_csv *table) {
         if (c->builder->errors == before)
             check_loads(c, table);
     }
-    free(columns);
 }
 
 void cb_hydro_read_load(cb_hydro_case *c) {

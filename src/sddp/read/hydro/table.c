@@ -3,34 +3,27 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sddp/grow.h"
-
 void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size) {
-    void *array = calloc(count + 1, size);
+    void *array = cb_arena_alloc(&c->arena, count, size);
     c->builder->no_memory |= !array;
     return array;
 }
 
-char *cb_hydro_keep(cb_hydro_case *c, const char *text) {
-    static char nothing[1];
-    char *copy = strdup(text);
-    if (!copy || !CB_GROW(c->builder, c->kept, c->kept_count, c->kept_room)) {
-        c->builder->no_memory = true;
-        free(copy);
-        return nothing;
-    }
-    c->kept[c->kept_count++] = copy;
-    return copy;
+const char *cb_hydro_text(cb_hydro_case *c, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = cb_arena_text(&c->arena, format, arguments);
+    va_end(arguments);
+    c->builder->no_memory |= !text;
+    return text ? text : "";
 }
 
 bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *table) {
-    char path[4096];
+    const char *path = cb_hydro_text(c, "%s/%s", c->folder, file);
     *table = (cb_csv){0};
-    snprintf(path, sizeof path, "%s/%s", c->folder, file);
-    return cb_csv_read(c->builder, path, optional, table);
+    return *path && cb_csv_read(c->builder, path, optional, table);
 }
 
 static bool required(const cb_hydro_case *c, const cb_hydro_field *field) {

@@ -1,6 +1,5 @@
 /* deficits.c: deficits.csv: tiers of load that stays unserved. */
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "sddp/read/hydro/hydro.h"

@@ -1,6 +1,5 @@
 /* exchanges.c: exchanges.csv: directions of lines between subsystems. */
 #include <math.h>
-#include <stddef.h>
 
 #include "sddp/read/hydro/hydro.h"
 
@@ -30,7 +29,7 @@ static void complete(cb_hydro_case *c, const cb_hydro_list *list, cb_csv *table)
             continue;
         cb_place at = cb_csv_place(table, i, CB_NONE);
         const char *from = c->subsystem[its->from].name, *to = c->subsystem[its->to].name;
-        its->base.name = cb_hydro_keep(c, CB_TEXT("%s->%s", from, to));
+        its->base.name = cb_hydro_text(c, "%s->%s", from, to);
         if (its->from == its->to)
             cb_error_at(c->builder, &at, "name two ends", "goes from %s to itself", from);
         for (size_t k = 0; k < i; k++)

@@ -6,9 +6,7 @@
  *
  * The inflow enters in build_inflow.c or build_par.c. */
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sddp/read/hydro/hydro.h"
@@ -100,7 +98,6 @@ static void check_cascade(cb_hydro_case *c, const cb_csv *table) {
             break; /* the others of the circle would say the same */
         }
     }
-    free(seen);
 }
 
 /* Spilled water takes the way of turbined water, unless it has its own. */
@@ -144,15 +141,15 @@ static void find_reservoirs(cb_hydro_case *c) {
         cb_hydro_at(c, h)->reservoir = cb_hydro_at(c, h)->highest > 0;
 }
 
-static void add_states(cb_hydro_case *c, const cb_place *at) {
+static void add_states(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list) {
     find_reservoirs(c);
-    for (size_t h = 0; h < cb_hydros(c); h++) {
+    for (size_t h = 0; h < list->count; h++) {
         cb_hydro_hydro *hydro = cb_hydro_at(c, h);
         if (hydro->reservoir)
             hydro->state = cb_add_state(c->builder, at, cb_hydro_name("storage", hydro->base.name, "", ""),
                                         hydro->storage_initial);
     }
-    for (size_t h = 0; h < cb_hydros(c); h++)
+    for (size_t h = 0; h < list->count; h++)
         for (size_t l = 0; l < cb_hydro_at(c, h)->lags; l++) {
             char lag[32];
             snprintf(lag, sizeof lag, "%zu", l + 1);

@@ -1,6 +1,5 @@
 /* thermals.c: thermals.csv: plants that burn something. */
 #include <math.h>
-#include <stddef.h>
 
 #include "sddp/read/hydro/hydro.h"
 

@@ -1,0 +1,17 @@
+/* arena.h: memory that its owner frees all at once. */
+#ifndef COBRE_SDDP_ARENA_H
+#define COBRE_SDDP_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* All zero is an arena without memory. */
+typedef struct {
+    struct cb_arena_block *last;
+} cb_arena;
+
+void *cb_arena_alloc(cb_arena *arena, size_t count, size_t size); /* zeroed, also when count is 0; NULL: no memory */
+char *cb_arena_text(cb_arena *arena, const char *format, va_list arguments); /* NULL: no memory */
+void cb_arena_free(cb_arena *arena);                                         /* it is as new then */
+
+#endif
