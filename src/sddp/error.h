@@ -4,6 +4,7 @@
 #define COBRE_SDDP_ERROR_H
 
 #include "cobre/sddp.h"
+#include "comm/try.h"
 
 /* Sets this thread's last error and returns `status`. advice: what to do about it; NULL: nothing. file: what it is
  * about; NULL: no file. */
@@ -22,13 +23,5 @@ const char *cb_text(char text[sizeof((cobre_error *)0)->suggestion], const char 
 /* After what a rank may fail at alone: everybody gets the status and the error of the first rank that failed, so that
  * none goes on and waits for it. Collective. */
 cobre_status cb_agree(cobre_comm *comm, cobre_status status);
-
-/* Returns from the enclosing function on failure. */
-#define CB_TRY(call)                                                                                                   \
-    do {                                                                                                               \
-        cobre_status try_status_ = (call);                                                                             \
-        if (try_status_)                                                                                               \
-            return try_status_;                                                                                        \
-    } while (0)
 
 #endif
