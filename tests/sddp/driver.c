@@ -33,8 +33,8 @@ static uint64_t number(int argc, char **argv, const char *key, uint64_t otherwis
 
 static int complain(cobre_comm *comm, const char *what) {
     const cobre_error *error = cobre_last_error();
-    fprintf(stderr, "rank %zu: %s: %s: %s -- %s\n", cobre_rank(comm), what, cobre_status_name(error->status),
-            error->message, error->suggestion);
+    fprintf(stderr, "rank %zu: %s: %s: %s -- %s (failed: %zd)\n", cobre_rank(comm), what,
+            cobre_status_name(error->status), error->message, error->suggestion, (ssize_t)error->culprit);
     return 1;
 }
 

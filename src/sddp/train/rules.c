@@ -58,17 +58,17 @@ static cobre_status simulation_agrees(cb_trainer *trainer, bool *agrees) {
     return COBRE_OK;
 }
 
-cobre_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cobre_sddp_stop *stop) {
+cobre_status cb_rules_check(cb_trainer *trainer, cobre_sddp_stop *stop) {
     const cobre_sddp_train_options *options = &trainer->options;
     bool agrees;
     verdict all = {0};
     CB_TRY(simulation_agrees(trainer, &agrees));
     rule(&all, options->iterations > 0, trainer->policy->iterations >= options->iterations, COBRE_SDDP_STOP_ITERATIONS);
-    rule(&all, options->seconds > 0, late, COBRE_SDDP_STOP_TIME);
+    rule(&all, options->seconds > 0, trainer->news.late != 0, COBRE_SDDP_STOP_TIME);
     rule(&all, options->stall_window > 0, stalled(trainer), COBRE_SDDP_STOP_STALLED);
     rule(&all, options->gap_rule, gap_closed(trainer), COBRE_SDDP_STOP_GAP);
     rule(&all, options->simulate_every > 0, agrees, COBRE_SDDP_STOP_SIMULATION);
-    if (asked)
+    if (trainer->news.asked != 0)
         *stop = COBRE_SDDP_STOP_ASKED;
     else if (options->stop_when_all)
         *stop = all.hold == all.set ? (all.set == 1 ? all.first : COBRE_SDDP_STOP_ALL_RULES) : COBRE_SDDP_STOP_NOT_YET;
