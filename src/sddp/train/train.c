@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sddp/train/rules.h"
 #include "sddp/train/trainer.h"
 
 cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,
@@ -144,7 +145,7 @@ static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_
 }
 
 static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
-    if ((options->gap_rule || options->simulate_every) && is_averse(problem, options))
+    if (cb_rules_statistical(options) && is_averse(problem, options))
         return cb_fail(COBRE_INVALID_ARGUMENT, "stop by iterations, by time or when the bound stalls",
                        "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
                        "rules cannot hold");
@@ -165,11 +166,7 @@ static cobre_sddp_train_options with_defaults(const cobre_sddp_train_options *op
     if (options)
         memcpy(&all, options, options->struct_size < sizeof all ? options->struct_size : sizeof all);
     all.forward_passes = all.forward_passes ? all.forward_passes : 1;
-    all.stall_tolerance = all.stall_tolerance > 0 ? all.stall_tolerance : 1e-6;
-    all.window = all.window ? all.window : 100;
-    all.simulate_passes = all.simulate_passes ? all.simulate_passes : 500;
-    bool any = all.iterations || all.seconds > 0 || all.stall_window || all.gap_rule || all.simulate_every;
-    all.iterations = any ? all.iterations : 100;
+    cb_rules_default(&all);
     return all;
 }
 
