@@ -53,7 +53,7 @@ static cobre_status send_starts(cb_trainer *trainer, const unsigned char *packed
     return cobre_broadcast(trainer->comm, trainer->starts, bytes, COBRE_U8, 0);
 }
 
-static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, size_t bytes, uint64_t *solves,
+static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, size_t bytes, uint64_t solves,
                              cb_trace *trace) {
     const cobre_sddp_train_options *options = &trainer->options;
     bool late = options->seconds > 0 && cb_clock() - trainer->start_time >= options->seconds;
@@ -67,7 +67,7 @@ static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, s
     trace->bound = trainer->news.bound;
     CB_TRY(cb_mean_deviation(trainer->comm, trainer->cost, trainer->last - trainer->first, trainer->policy->passes,
                              &trace->mean, &trace->deviation));
-    return cobre_allreduce_t(trainer->comm, solves, &trace->solves, 1, COBRE_SUM);
+    return cobre_allreduce_t(trainer->comm, &solves, &trace->solves, 1, COBRE_SUM);
 }
 
 /* What was exchanged becomes part of the policy. */
@@ -81,6 +81,7 @@ static cobre_status take(cb_trainer *trainer, cb_trace trace) {
     return cb_policy_trace(policy, trace) ? COBRE_OK : cb_no_memory("the trace", sizeof trace);
 }
 
+/* The end of an iteration: the ranks meet before the exchange, and again over what they had no memory for after it. */
 static cobre_status finish(cb_trainer *trainer, uint64_t solves) {
     cb_trace trace = {0};
     size_t bytes = 0;
@@ -89,7 +90,7 @@ static cobre_status finish(cb_trainer *trainer, uint64_t solves) {
         trainer->status = cb_no_memory("starts", 0);
     cobre_status status = cb_agree(trainer->comm, trainer->status);
     if (!status)
-        status = exchange(trainer, packed, bytes, &solves, &trace);
+        status = exchange(trainer, packed, bytes, solves, &trace);
     free(packed);
     return status ? status : cb_agree(trainer->comm, take(trainer, trace));
 }
