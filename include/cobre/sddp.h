@@ -311,8 +311,10 @@ typedef struct {
     size_t max_steps;   /* a trajectory on a cyclic graph ends here at the latest; 0: when it ends by itself */
     const char *solver; /* NULL: the one it was trained with, if in this build */
     const char *lp_folder;
-    int (*stop)(void *arg);                                  /* asked between trajectories */
-    void (*stage)(void *arg, const cobre_sddp_stage *stage); /* on every rank, all stages in order; may be NULL */
+    int (*stop)(void *arg); /* asked between trajectories */
+    /* Called on the rank that computed the trajectory, at once, in the order of its trajectories and their steps: every
+     * stage of every trajectory exactly once over all ranks. May be NULL. */
+    void (*stage)(void *arg, const cobre_sddp_stage *stage);
     void *arg;
 } cobre_sddp_simulate_options;
 

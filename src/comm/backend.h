@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "cobre/comm.h"
+#include "comm/try.h"
 
 /* "0.1.0" */
 #define CB_TEXT_OF(number) #number

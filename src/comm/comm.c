@@ -122,9 +122,7 @@ cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm) {
 cobre_status cobre_comm_free(cobre_comm **comm) {
     if (!comm || !*comm)
         return COBRE_OK;
-    cobre_status status = cb_check_handle(*comm, "free");
-    if (status)
-        return status;
+    CB_TRY(cb_check_handle(*comm, "free"));
     if ((*comm)->regions)
         return CB_INVALID(*comm, "free", "comm", "free the regions first, in the same order on all ranks",
                           "free: %zu regions of this communicator are not freed yet", (*comm)->regions);
@@ -177,16 +175,12 @@ cobre_backend cobre_comm_backend(const cobre_comm *comm) {
 cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local) {
     if (local)
         *local = NULL;
-    cobre_status status = cb_check_handle(comm, "split_local");
-    if (status)
-        return status;
+    CB_TRY(cb_check_handle(comm, "split_local"));
     if (!local)
         return CB_INVALID(comm, "split_local", "local", "pass &local", "split_local: the place for the result is NULL");
     cobre_comm *made = NULL;
     cb_call call = {.print = {.operation = CB_SPLIT_LOCAL}, .made = &made};
-    status = cb_split_local(comm, &call);
-    if (status)
-        return status;
+    CB_TRY(cb_split_local(comm, &call));
     finish_open(made, comm->stall_secs, comm->interrupted, comm->interrupted_arg);
     *local = made;
     return COBRE_OK;
@@ -292,14 +286,10 @@ uint64_t cb_hash_counts(uint64_t seed, const size_t *counts, size_t n) {
 
 cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size_t send_count, void *recv, size_t recv_count,
                               const size_t *counts, const size_t *displs, cobre_type type) {
-    cobre_status status = cb_check_handle(comm, "allgatherv");
-    if (status)
-        return status;
+    CB_TRY(cb_check_handle(comm, "allgatherv"));
     cb_call call = {.type = type, .count = send_count, .send = send, .recv = recv, .counts = counts, .displs = displs};
     size_t total;
-    status = cb_check_gather(comm, "allgatherv", &call, recv_count, &total);
-    if (status)
-        return status;
+    CB_TRY(cb_check_gather(comm, "allgatherv", &call, recv_count, &total));
     call.print = (cb_fingerprint){.operation = CB_ALLGATHERV, .type = (uint8_t)type, .count = total};
     if (cb_size_of(comm) > 1)
         call.print.detail = cb_hash_counts(0, counts, comm->size);
@@ -328,9 +318,7 @@ static cobre_status check_allreduce(const cobre_comm *comm, const cb_call *call,
 
 cobre_status cobre_allreduce(cobre_comm *comm, const void *send, size_t send_count, void *recv, size_t recv_count,
                              cobre_type type, cobre_op op) {
-    cobre_status status = cb_check_handle(comm, "allreduce");
-    if (status)
-        return status;
+    CB_TRY(cb_check_handle(comm, "allreduce"));
     cb_call call = {
         .print = {.operation = CB_ALLREDUCE, .type = (uint8_t)type, .op = (uint8_t)op, .count = send_count},
         .type = type,
@@ -339,9 +327,7 @@ cobre_status cobre_allreduce(cobre_comm *comm, const void *send, size_t send_cou
         .send = send,
         .recv = recv,
     };
-    status = check_allreduce(comm, &call, recv_count);
-    if (status)
-        return status;
+    CB_TRY(check_allreduce(comm, &call, recv_count));
     return cb_allreduce(comm, &call);
 }
 
@@ -369,9 +355,7 @@ static cobre_status check_broadcast(const cobre_comm *comm, const cb_call *call)
 
 /* inline: gcc else keeps a call to it where link-time optimisation could fold it away (tests/local_only). */
 inline cobre_status cobre_broadcast(cobre_comm *comm, void *buf, size_t count, cobre_type type, size_t root) {
-    cobre_status status = CB_CHECK_NO_OPS ? cb_check_handle(comm, "broadcast") : COBRE_OK;
-    if (status)
-        return status;
+    CB_TRY(CB_CHECK_NO_OPS ? cb_check_handle(comm, "broadcast") : COBRE_OK);
     cb_call call = {
         .print = {.operation = CB_BROADCAST, .type = (uint8_t)type, .root = (uint32_t)root, .count = count},
         .type = type,
@@ -379,16 +363,12 @@ inline cobre_status cobre_broadcast(cobre_comm *comm, void *buf, size_t count, c
         .count = count,
         .recv = buf,
     };
-    status = check_broadcast(comm, &call);
-    if (status)
-        return status;
+    CB_TRY(check_broadcast(comm, &call));
     return cb_broadcast(comm, &call);
 }
 
 cobre_status cobre_barrier(cobre_comm *comm) {
-    cobre_status status = CB_CHECK_NO_OPS ? cb_check_handle(comm, "barrier") : COBRE_OK;
-    if (status)
-        return status;
+    CB_TRY(CB_CHECK_NO_OPS ? cb_check_handle(comm, "barrier") : COBRE_OK);
     cb_call call = {.print = {.operation = CB_BARRIER}};
     return cb_barrier(comm, &call);
 }

@@ -106,17 +106,13 @@ void cobre_exact_add_n(cobre_exact *sum, const double *values, size_t count) {
 }
 
 cobre_status cobre_exact_allreduce(cobre_comm *comm, cobre_exact *sum) {
-    cobre_status status = cb_check_handle(comm, "exact_allreduce");
-    if (status)
-        return status;
+    CB_TRY(cb_check_handle(comm, "exact_allreduce"));
     if (!sum)
         return CB_INVALID(comm, "exact_allreduce", "sum", "pass a sum that cobre_exact_init has set up",
                           "exact_allreduce: sum is NULL");
     cobre_exact total = *sum;
     carry(&total);
-    status = cobre_allreduce(comm, &total, REDUCED_FIELDS, &total, REDUCED_FIELDS, COBRE_I64, COBRE_SUM);
-    if (status)
-        return status;
+    CB_TRY(cobre_allreduce(comm, &total, REDUCED_FIELDS, &total, REDUCED_FIELDS, COBRE_I64, COBRE_SUM));
     carry(&total);
     *sum = total;
     return COBRE_OK;

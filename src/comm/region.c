@@ -114,9 +114,7 @@ static cb_call region_call(cobre_region *region, cb_operation operation) {
 }
 
 cobre_status cobre_region_fence(cobre_region *region) {
-    cobre_status status = check_region(region, "region_fence");
-    if (status)
-        return status;
+    CB_TRY(check_region(region, "region_fence"));
     cb_call call = region_call(region, CB_REGION_FENCE);
     return cb_region_fence(region->comm, &call);
 }
@@ -124,13 +122,9 @@ cobre_status cobre_region_fence(cobre_region *region) {
 /* Only the pages of the data: what a backend keeps beside them stays writable. A region whose pages cannot be protected
  * is sealed all the same, so that every rank refuses the same calls. */
 cobre_status cobre_region_seal(cobre_region *region) {
-    cobre_status status = check_region(region, "region_seal");
-    if (status)
-        return status;
+    CB_TRY(check_region(region, "region_seal"));
     cb_call call = region_call(region, CB_REGION_SEAL);
-    status = cb_region_fence(region->comm, &call);
-    if (status)
-        return status;
+    CB_TRY(cb_region_fence(region->comm, &call));
     region->sealed = true;
     size_t bytes = cb_round_up(region->bytes ? region->bytes : 1, cb_page_size());
     if (mprotect(region->data, bytes, PROT_READ) == 0)
@@ -147,9 +141,7 @@ cobre_status cobre_region_seal(cobre_region *region) {
 cobre_status cobre_region_detach(cobre_region *region, cobre_memory **memory) {
     if (memory)
         *memory = NULL;
-    cobre_status status = check_region(region, "region_detach");
-    if (status)
-        return status;
+    CB_TRY(check_region(region, "region_detach"));
     if (!memory)
         return CB_INVALID(region->comm, "region_detach", "memory", "pass &memory",
                           "region_detach: the place for the result is NULL");
@@ -201,9 +193,7 @@ static void free_region(cobre_region *region) {
 cobre_status cobre_region_free(cobre_region **region) {
     if (!region || !*region)
         return COBRE_OK;
-    cobre_status status = check_region(*region, "region_free");
-    if (status)
-        return status;
+    CB_TRY(check_region(*region, "region_free"));
     (*region)->comm->regions--;
     (*region)->magic = 0;
     free_region(*region);
@@ -233,9 +223,7 @@ cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *send, size_t 
                     .displs = displs,
                     .region = region};
     size_t total;
-    status = cb_check_gather(comm, "allgatherv_region", &call, region->count, &total);
-    if (status)
-        return status;
+    CB_TRY(cb_check_gather(comm, "allgatherv_region", &call, region->count, &total));
     call.print = (cb_fingerprint){.operation = CB_ALLGATHERV_REGION, .type = (uint8_t)region->type, .count = total};
     if (cb_size_of(comm) > 1)
         call.print.detail = cb_hash_counts(cb_hash_counts(region->number, counts, comm->size), displs, comm->size);

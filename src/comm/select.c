@@ -221,11 +221,9 @@ static bool may_be_lonely(const cb_options *options) {
 static cobre_status from_environment(cb_options *options) {
     cobre_backend asked = COBRE_AUTO;
     const char *name = cb_variable(CB_ENV_BACKEND);
-    cobre_status status = name ? backend_by_name(name, &asked) : COBRE_OK;
-    if (status)
-        return status;
+    CB_TRY(name ? backend_by_name(name, &asked) : COBRE_OK);
     options->backend = asked == COBRE_AUTO ? choose(NULL) : asked;
-    status = check_built_in(options->backend);
+    cobre_status status = check_built_in(options->backend);
     if (!status)
         status = cb_backend_at(options->backend)->from_environment(options);
     if (!status)
@@ -304,12 +302,10 @@ cobre_status cb_select(const cobre_config *config, cb_options *options) {
                         "config.struct_size is %zu, smaller than any version of cobre_config", size);
     cobre_config copy = {0};
     memcpy(&copy, config, size < sizeof copy ? size : sizeof copy);
-    cobre_status status = check_seconds(&copy);
-    if (status)
-        return status;
+    CB_TRY(check_seconds(&copy));
     if (!copy.environment)
         return from_config(&copy, options);
-    status = from_environment(options);
+    cobre_status status = from_environment(options);
     add_config(&copy, options);
     return status;
 }

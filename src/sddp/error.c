@@ -63,12 +63,14 @@ cobre_status cb_agree(cobre_comm *comm, cobre_status status) {
         return COBRE_OK;
     cobre_error error = *cobre_last_error();
     CB_TRY(cobre_broadcast(comm, &error, sizeof error, COBRE_U8, (size_t)first));
+    error.rank = cobre_rank(comm);
+    if (error.culprit != COBRE_NO_RANK)
+        return cobre_set_error(&error);
     char message[sizeof error.message];
     memcpy(message, error.message, sizeof message);
     if (first > 0)
         snprintf(error.message, sizeof error.message, "rank %zu: %.*s", (size_t)first, (int)sizeof message - 32,
                  message);
-    error.rank = cobre_rank(comm);
     error.culprit = (size_t)first;
     return cobre_set_error(&error);
 }

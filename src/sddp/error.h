@@ -4,6 +4,7 @@
 #define COBRE_SDDP_ERROR_H
 
 #include "cobre/sddp.h"
+#include "comm/try.h"
 
 /* Sets this thread's last error and returns `status`. advice: what to do about it; NULL: nothing. file: what it is
  * about; NULL: no file. */
@@ -19,16 +20,14 @@ cobre_status cb_no_memory(const char *what, size_t bytes);
 const char *cb_text(char text[sizeof((cobre_error *)0)->suggestion], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* After what a rank may fail at alone: everybody gets the status and the error of the first rank that failed, so that
- * none goes on and waits for it. Collective. */
+/* How a failure of one rank is told, here and everywhere in the planner:
+ *   - A rank that fails keeps its status, skips the rest of its work, and comes to the next meeting like the others.
+ *   - The only meeting that tells failures is cb_agree: all ranks get the status and the error of the first rank that
+ *     failed, and all end what they were doing. If all of them agree on it again, nothing changes.
+ *   - A collective that moves data comes only after a cb_agree that said COBRE_OK. What may fail on one rank alone
+ *     between the two, or after them, is carried to the next cb_agree.
+ * So data says nothing about failures, and a rank that failed may come to another cb_agree than the others: any two fit
+ * together. Collective. */
 cobre_status cb_agree(cobre_comm *comm, cobre_status status);
-
-/* Returns from the enclosing function on failure. */
-#define CB_TRY(call)                                                                                                   \
-    do {                                                                                                               \
-        cobre_status try_status_ = (call);                                                                             \
-        if (try_status_)                                                                                               \
-            return try_status_;                                                                                        \
-    } while (0)
 
 #endif

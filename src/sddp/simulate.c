@@ -1,17 +1,16 @@
 /* simulate.c: walking through the graph with a policy.
  *
  * Every LP of every trajectory starts from the policy's start of its node, so that a trajectory does not depend on the
- * others. Trajectories are dealt out in rounds: in each, rank r of R computes the r-th block of ROUND * R trajectories;
- * then, if anybody wants to see the stages, one allgatherv brings all of them to all ranks, and the callback is called in
- * the order of trajectories and steps. Paths and noise need not travel: every rank can draw them. Mean and deviation are
- * exact sums. */
+ * others. Trajectories are dealt out in rounds: in each, rank r of R computes the r-th block of ROUND * R trajectories,
+ * and tells their stages to its own callback. After a round the ranks meet: did one fail, is one asked to stop. Mean and
+ * deviation are exact sums. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sddp/train/trainer.h"
 
-#define ROUND 4 /* trajectories a rank and round */
+#define ROUND 4 /* trajectories per rank in a round */
 
 typedef struct {
     cobre_sddp_policy *policy;
@@ -22,9 +21,12 @@ typedef struct {
     cb_rng_purpose purpose;
     uint32_t a;
     size_t max_steps;
+    void (*tell)(void *arg, const cobre_sddp_stage *stage); /* NULL: nobody wants to know */
+    void *arg;
     cb_path path;  /* of the current trajectory */
     double *noise; /* of the current step */
     double *state; /* in, then out */
+    double *column, *dual;
 } simulation;
 
 static double edge_discount(const cobre_sddp_problem *problem, size_t from, size_t to) {
@@ -79,27 +81,31 @@ static const double *noise_of(simulation *sim, size_t trajectory, size_t k) {
     return sim->noise;
 }
 
-/* A stage on its way to the other ranks: stage cost, future cost, state out, columns, row duals. */
-static size_t packed_stage(const cobre_sddp_problem *problem, size_t node) {
-    return 2 + problem->states + problem->node[node].columns + problem->node[node].rows;
-}
-
-static void pack_stage(const simulation *sim, const cb_stage *stage, double *packed) {
+/* Tells the callback what the LP of step k gave. */
+static void tell_stage(simulation *sim, size_t trajectory, size_t k, const double *noise, const cb_stage *stage) {
     const cb_lp_solver *solver = stage->kind->solver;
+    const struct cb_step *step = &sim->path.step[k];
     double sign = sim->problem->maximise ? -1 : 1;
-    size_t states = sim->problem->states;
-    packed[0] = sign * (stage->objective - stage->future);
-    packed[1] = sign * stage->future;
-    memcpy(packed + 2, sim->state + states, states * sizeof *packed);
-    double *column = packed + 2 + states, *row = column + stage->node->columns;
     for (size_t j = 0; j < stage->node->columns; j++)
-        column[j] = solver->column_value(stage->lp, (int)j);
+        sim->column[j] = solver->column_value(stage->lp, (int)j);
     for (size_t i = 0; i < stage->node->rows; i++)
-        row[i] = sign * solver->row_dual(stage->lp, (int)i) / stage->kind->problem->scale;
+        sim->dual[i] = sign * solver->row_dual(stage->lp, (int)i) / sim->problem->scale;
+    sim->tell(sim->arg, &(cobre_sddp_stage){.trajectory = trajectory,
+                                            .step = k,
+                                            .node = step->node,
+                                            .outcome = step->outcome,
+                                            .stage_cost = sign * (stage->objective - stage->future),
+                                            .future_cost = sign * stage->future,
+                                            .discount = step->discount,
+                                            .noise = noise,
+                                            .state_in = sim->state,
+                                            .state_out = sim->state + sim->problem->states,
+                                            .columns = sim->column,
+                                            .row_duals = sim->dual});
 }
 
-/* Walks trajectory m along sim->path; packed may be NULL. */
-static cobre_status walk(simulation *sim, size_t trajectory, double *packed, double *cost) {
+/* Walks along sim->path. */
+static cobre_status walk(simulation *sim, size_t trajectory, double *cost) {
     size_t states = sim->problem->states;
     for (size_t s = 0; s < states; s++)
         sim->state[s] = sim->problem->state[s].initial;
@@ -115,28 +121,48 @@ static cobre_status walk(simulation *sim, size_t trajectory, double *packed, dou
         CB_TRY(cb_stage_solve(stage, step->outcome, noise));
         cb_stage_state_out(stage, sim->state + states);
         *cost += step->discount * (stage->objective - stage->future);
-        if (packed) {
-            pack_stage(sim, stage, packed);
-            packed += packed_stage(sim->problem, step->node);
-        }
+        if (sim->tell)
+            tell_stage(sim, trajectory, k, noise, stage);
         memcpy(sim->state, sim->state + states, states * sizeof *sim->state);
     }
     return COBRE_OK;
 }
 
+/* Trajectories [first, last). */
+static cobre_status compute(simulation *sim, size_t first, size_t last, double *cost) {
+    for (size_t m = first; m < last; m++) {
+        CB_TRY(set_path(sim, m));
+        CB_TRY(walk(sim, m, &cost[m - first]));
+    }
+    return COBRE_OK;
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 static cobre_status init(simulation *sim) {
-    size_t most = 1;
+    size_t randoms = 1, columns = 1, rows = 1;
     sim->problem = sim->policy->problem;
-    for (size_t n = 0; n < sim->problem->nodes; n++)
-        most = sim->problem->node[n].randoms > most ? sim->problem->node[n].randoms : most;
-    sim->noise = malloc(most * sizeof *sim->noise);
+    for (size_t n = 0; n < sim->problem->nodes; n++) {
+        randoms = larger(randoms, sim->problem->node[n].randoms);
+        columns = larger(columns, sim->problem->node[n].columns);
+        rows = larger(rows, sim->problem->node[n].rows);
+    }
+    sim->noise = malloc(randoms * sizeof *sim->noise);
     sim->state = malloc((2 * sim->problem->states + 1) * sizeof *sim->state);
-    return sim->noise && sim->state ? COBRE_OK : cb_no_memory("a simulation", most * sizeof *sim->noise);
+    sim->column = malloc(columns * sizeof *sim->column);
+    sim->dual = malloc(rows * sizeof *sim->dual);
+    return sim->noise && sim->state && sim->column && sim->dual
+               ? COBRE_OK
+               : cb_no_memory("a simulation", (randoms + columns + rows) * sizeof(double));
 }
 
 static void release(simulation *sim) {
     free(sim->noise);
     free(sim->state);
+    free(sim->column);
+    free(sim->dual);
     free(sim->path.step);
 }
 
@@ -144,106 +170,10 @@ cobre_status cb_simulate_costs(cobre_sddp_policy *policy, cb_stages *stages, uin
                                uint32_t a, size_t first, size_t last, double *cost) {
     simulation sim = {.policy = policy, .stages = stages, .seed = seed, .purpose = purpose, .a = a};
     cobre_status status = init(&sim);
-    for (size_t m = first; m < last && !status; m++) {
-        status = set_path(&sim, m);
-        if (!status)
-            status = walk(&sim, m, NULL, &cost[m - first]);
-    }
+    if (!status)
+        status = compute(&sim, first, last, cost);
     release(&sim);
     return status;
-}
-
-/* One round: trajectories [begin, end). */
-typedef struct {
-    size_t begin, end;
-    double *packed;        /* of all of them */
-    size_t *count, *place; /* of each rank, in doubles */
-    double *cost;          /* of this rank's */
-} round_of;
-
-static cobre_status measure(simulation *sim, cobre_comm *comm, round_of *round) {
-    size_t ranks = cobre_size(comm), total = 0;
-    for (size_t r = 0; r < ranks; r++) {
-        size_t first, last;
-        cb_block(round->end - round->begin, r, ranks, &first, &last);
-        round->place[r] = total;
-        for (size_t m = first; m < last; m++) {
-            CB_TRY(set_path(sim, round->begin + m));
-            for (size_t k = 0; k < sim->path.steps; k++)
-                total += packed_stage(sim->problem, sim->path.step[k].node);
-        }
-        round->count[r] = total - round->place[r];
-    }
-    double *packed = realloc(round->packed, (total + 1) * sizeof *packed);
-    if (!packed)
-        return cb_no_memory("simulated stages", total * sizeof *packed);
-    round->packed = packed;
-    return COBRE_OK;
-}
-
-static cobre_status compute(simulation *sim, cobre_comm *comm, round_of *round, bool keep) {
-    size_t rank = cobre_rank(comm), first, last;
-    cb_block(round->end - round->begin, rank, cobre_size(comm), &first, &last);
-    double *packed = keep ? round->packed + round->place[rank] : NULL;
-    for (size_t m = first; m < last; m++) {
-        CB_TRY(set_path(sim, round->begin + m));
-        CB_TRY(walk(sim, round->begin + m, packed, &round->cost[m - first]));
-        for (size_t k = 0; keep && k < sim->path.steps; k++)
-            packed += packed_stage(sim->problem, sim->path.step[k].node);
-    }
-    return COBRE_OK;
-}
-
-/* Tells the stages of all trajectories of the round. */
-static cobre_status tell(simulation *sim, const round_of *round, const cobre_sddp_simulate_options *options) {
-    const double *packed = round->packed;
-    size_t states = sim->problem->states;
-    for (size_t m = round->begin; m < round->end; m++) {
-        CB_TRY(set_path(sim, m));
-        for (size_t s = 0; s < states; s++)
-            sim->state[s] = sim->problem->state[s].initial;
-        for (size_t k = 0; k < sim->path.steps; k++) {
-            const struct cb_step *step = &sim->path.step[k];
-            const double *out = packed + 2, *column = out + states;
-            cobre_sddp_stage stage = {.trajectory = m,
-                                      .step = k,
-                                      .node = step->node,
-                                      .outcome = step->outcome,
-                                      .stage_cost = packed[0],
-                                      .future_cost = packed[1],
-                                      .discount = step->discount,
-                                      .noise = noise_of(sim, m, k),
-                                      .state_in = sim->state,
-                                      .state_out = out,
-                                      .columns = column,
-                                      .row_duals = column + sim->problem->node[step->node].columns};
-            options->stage(options->arg, &stage);
-            memcpy(sim->state, out, states * sizeof *out);
-            packed += packed_stage(sim->problem, step->node);
-        }
-    }
-    return COBRE_OK;
-}
-
-static cobre_status one_round(simulation *sim, cobre_comm *comm, round_of *round,
-                              const cobre_sddp_simulate_options *options, bool *asked) {
-    bool keep = options->stage != NULL;
-    cobre_status status = keep ? measure(sim, comm, round) : COBRE_OK;
-    if (!status)
-        status = compute(sim, comm, round, keep);
-    uint32_t word[2] = {status != 0, options->stop && options->stop(options->arg)};
-    CB_TRY(cobre_allreduce(comm, word, 2, word, 2, COBRE_U32, COBRE_MAX));
-    if (word[0])
-        return cb_agree(comm, status);
-    *asked = word[1] != 0;
-    if (!keep)
-        return COBRE_OK;
-    size_t rank = cobre_rank(comm), total = 0;
-    for (size_t r = 0; r < cobre_size(comm); r++)
-        total += round->count[r];
-    CB_TRY(cobre_allgatherv(comm, round->packed + round->place[rank], round->count[rank], round->packed, total,
-                            round->count, round->place, COBRE_F64));
-    return cb_agree(comm, tell(sim, round, options));
 }
 
 static cobre_status summarise(cobre_comm *comm, double sign, const double *cost, size_t count, size_t total,
@@ -266,22 +196,17 @@ static cobre_status summarise(cobre_comm *comm, double sign, const double *cost,
 /* All rounds; *count costs of this rank's trajectories, *total of all ranks'. */
 static cobre_status rounds(simulation *sim, cobre_comm *comm, const cobre_sddp_simulate_options *options,
                            size_t trajectories, double *cost, size_t *count, size_t *total) {
-    size_t ranks = cobre_size(comm), most = ROUND * ranks;
-    size_t *counts = malloc(2 * ranks * sizeof *counts);
-    round_of round = {.count = counts, .place = counts ? counts + ranks : NULL};
-    cobre_status status = cb_agree(comm, counts ? COBRE_OK : cb_no_memory("counts", ranks));
-    for (bool asked = false; !status && !asked && *total < trajectories; *total = round.end) {
-        round.begin = *total;
-        round.end = trajectories - *total > most ? *total + most : trajectories;
-        round.cost = cost + *count;
-        status = one_round(sim, comm, &round, options, &asked);
-        size_t first, last;
-        cb_block(round.end - round.begin, cobre_rank(comm), ranks, &first, &last);
+    size_t ranks = cobre_size(comm);
+    for (uint32_t asked = 0; !asked && *total < trajectories;) {
+        size_t left = trajectories - *total, round = left < ROUND * ranks ? left : ROUND * ranks, first, last;
+        cb_block(round, cobre_rank(comm), ranks, &first, &last);
+        CB_TRY(cb_agree(comm, compute(sim, *total + first, *total + last, cost + *count)));
+        asked = options->stop && options->stop(options->arg);
+        CB_TRY(cobre_allreduce_t(comm, &asked, &asked, 1, COBRE_MAX));
         *count += last - first;
+        *total += round;
     }
-    free(round.packed);
-    free(counts);
-    return status;
+    return COBRE_OK;
 }
 
 cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given,
@@ -307,7 +232,9 @@ cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy, co
                       .sampling = options.sampling,
                       .seed = options.seed,
                       .purpose = CB_RNG_SIMULATE,
-                      .max_steps = options.max_steps};
+                      .max_steps = options.max_steps,
+                      .tell = options.stage,
+                      .arg = options.arg};
     size_t count = 0, total = 0;
     double *cost = malloc((trajectories + 1) * sizeof *cost);
     if (!status)

@@ -46,6 +46,22 @@ case_same_tables_on_any_number_of_ranks() {
     cmp <(head -3 one/costs.csv) few/costs.csv || fail "with more ranks than trajectories"
 }
 
+# No room for the rows of one rank: all ranks end with its error, and there are no tables.
+case_no_room_for_rows() {
+    has_backend tcp || { skip "no tcp in this build" && return; }
+    trained
+    (
+        trap '' XFSZ
+        ulimit -f 100
+        cobre simulate -n 2 --backend tcp "$cases/brazil3" --trajectories 100 --out full
+        exit "$code"
+    )
+    code=$?
+    code_is 1
+    err_has "there is no room left for the tables"
+    [ ! -e full/costs.csv ] || fail "there are tables"
+}
+
 case_tables_and_json() {
     trained
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some

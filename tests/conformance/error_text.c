@@ -30,7 +30,7 @@ static void error_json_escapes(kit *k) {
     memset(error.message, '"', sizeof error.message - 1); /* the longest texts there are */
     memset(error.suggestion, '\\', sizeof error.suggestion - 1);
     check_error_json(&error);
-    for (int status = COBRE_OK; status <= COBRE_MISSING_CONFIGURATION; status++) {
+    for (int status = COBRE_OK; status <= COBRE_LP_FAILED; status++) {
         kit_note(k, "JSON of status %d", status);
         error = (cobre_error){.status = (cobre_status)status, .cause = COBRE_CAUSE_MISMATCH, .culprit_pid = 1};
         check_error_json(&error);
@@ -67,6 +67,35 @@ static void error_last(kit *k) {
     CHECK(strcmp(cobre_type_name(COBRE_F64), "f64") == 0 && strcmp(cobre_backend_name(COBRE_SHM), "shm") == 0);
 }
 
+/* What a library above reports. One that was built against an older header, which knew no suggestion, say, passes a shorter
+ * struct; one that does not know of struct_size passes 0. */
+static void error_set(kit *k) {
+    (void)k;
+    char text[4096];
+    cobre_error error = {.struct_size = sizeof error,
+                         .status = COBRE_INVALID_CASE,
+                         .rank = 1,
+                         .culprit = 2,
+                         .file = "case/thermals.csv",
+                         .line = 7,
+                         .message = "one -- first:\nno column",
+                         .suggestion = "add it"};
+    CHECK(cobre_set_error(&error) == COBRE_INVALID_CASE);
+    const cobre_error *last = cobre_last_error();
+    CHECK(last->struct_size == sizeof error && last->culprit == 2 && last->line == 7);
+    CHECK(strcmp(last->message, "one -- first: no column") == 0 && strcmp(last->suggestion, "add it") == 0);
+    check_error_json(last);
+    CHECK_EQ(cobre_error_json(last, NULL, 0), cobre_error_json(NULL, text, sizeof text));
+    CHECK(strcmp(text,
+                 "{\"kind\": \"InvalidCase\", \"message\": \"one -- first: no column\", \"context\": {\"rank\": 1, "
+                 "\"culprit\": 2, \"file\": \"case/thermals.csv\", \"line\": 7}, \"suggestion\": \"add it\"}") == 0);
+    error.struct_size = offsetof(cobre_error, suggestion);
+    CHECK(cobre_set_error(&error) == COBRE_INVALID_CASE && last->suggestion[0] == '\0' && last->message[0] == 'o');
+    error.struct_size = 0;
+    CHECK(cobre_set_error(&error) == COBRE_INVALID_CASE && strcmp(last->suggestion, "add it") == 0);
+    CHECK(cobre_set_error(last) == COBRE_INVALID_CASE && strcmp(last->suggestion, "add it") == 0);
+}
+
 /* Configurations that cannot work. Nothing is left behind, which the runner looks for. */
 static void open_errors(kit *k) {
     static const struct {
@@ -101,6 +130,11 @@ static void open_errors(kit *k) {
 }
 
 const kit_case error_text_cases[] = {
-    KIT_CASE(error_json), KIT_CASE(error_json_escapes), KIT_CASE(error_json_cut),
-    KIT_CASE(error_last), KIT_CASE(open_errors),        KIT_END,
+    KIT_CASE(error_json),
+    KIT_CASE(error_json_escapes),
+    KIT_CASE(error_json_cut),
+    KIT_CASE(error_last),
+    KIT_CASE(error_set),
+    KIT_CASE(open_errors),
+    KIT_END,
 };

@@ -1,7 +1,7 @@
 /* driver.c: trains a reference case, or a file, and prints every number of it with all its bits.
  *
  *     driver CASE|FILE [iterations=N] [passes=M] [seed=S] [solver=NAME] [multi=1] [checkpoint=F] [every=K] [resume=F]
- *            [warm=F] [save=F] [simulate=N] [given=1] [stall=W] [gap=1] [rule=K] [beta=B alpha=A] [quiet=1] [times=1]
+ *            [warm=F] [save=F] [simulate=N] [given=1] [stages=1] [stall=W] [gap=1] [rule=K] [beta=B alpha=A] [quiet=1] [times=1]
  *            [starve=N starved=R]: rank R gets memory only N times */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,8 @@
 typedef struct {
     cobre_comm *comm;
     bool quiet;
+    const cobre_sddp_problem *problem;
+    FILE *stages; /* what this rank was told */
 } teller;
 
 static const char *option(int argc, char **argv, const char *key) {
@@ -31,8 +33,8 @@ static uint64_t number(int argc, char **argv, const char *key, uint64_t otherwis
 
 static int complain(cobre_comm *comm, const char *what) {
     const cobre_error *error = cobre_last_error();
-    fprintf(stderr, "rank %zu: %s: %s: %s -- %s\n", cobre_rank(comm), what, cobre_status_name(error->status),
-            error->message, error->suggestion);
+    fprintf(stderr, "rank %zu: %s: %s: %s -- %s (failed: %zd)\n", cobre_rank(comm), what,
+            cobre_status_name(error->status), error->message, error->suggestion, (ssize_t)error->culprit);
     return 1;
 }
 
@@ -49,11 +51,44 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
             issue->suggestion);
 }
 
+static void put_values(FILE *file, const char *name, const double *value, size_t count) {
+    fprintf(file, " %s", name);
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, " %a", value[i]);
+}
+
 static void on_stage(void *arg, const cobre_sddp_stage *stage) {
     const teller *printer = arg;
-    if (cobre_rank(printer->comm) == 0 && !printer->quiet)
-        printf("trajectory %zu step %zu node %zu outcome %zd cost %a future %a\n", stage->trajectory, stage->step,
-               stage->node, (ssize_t)stage->outcome, stage->stage_cost, stage->future_cost);
+    const cobre_sddp_problem *problem = printer->problem;
+    fprintf(printer->stages, "trajectory %zu step %zu node %zu outcome %zd cost %a future %a discount %a",
+            stage->trajectory, stage->step, stage->node, (ssize_t)stage->outcome, stage->stage_cost, stage->future_cost,
+            stage->discount);
+    put_values(printer->stages, "noise", stage->noise, cobre_sddp_problem_randoms(problem, stage->node));
+    put_values(printer->stages, "in", stage->state_in, cobre_sddp_problem_states(problem));
+    put_values(printer->stages, "out", stage->state_out, cobre_sddp_problem_states(problem));
+    put_values(printer->stages, "columns", stage->columns, cobre_sddp_problem_columns(problem, stage->node));
+    put_values(printer->stages, "duals", stage->row_duals, cobre_sddp_problem_rows(problem, stage->node));
+    putc('\n', printer->stages);
+}
+
+/* Rank 0 prints what the ranks were told, one after the other. */
+static bool print_stages(cobre_comm *comm, char *text, size_t length) {
+    for (size_t r = 0; r < cobre_size(comm); r++) {
+        uint64_t bytes = length;
+        if (cobre_broadcast_t(comm, &bytes, 1, r) != COBRE_OK)
+            return false;
+        for (size_t at = 0; at < bytes; at += 4096) {
+            char part[4096];
+            size_t count = bytes - at < sizeof part ? (size_t)bytes - at : sizeof part;
+            if (r == cobre_rank(comm))
+                memcpy(part, text + at, count);
+            if (cobre_broadcast(comm, part, count, COBRE_U8, r) != COBRE_OK)
+                return false;
+            if (cobre_rank(comm) == 0)
+                fwrite(part, 1, count, stdout);
+        }
+    }
+    return true;
 }
 
 static cobre_status load(cobre_comm *comm, const char *name, const char *solver, cobre_sddp_problem **problem) {
@@ -67,19 +102,27 @@ static cobre_status load(cobre_comm *comm, const char *name, const char *solver,
     return cobre_sddp_finish(comm, &builder, NULL, problem);
 }
 
-static int simulate(teller *printer, cobre_sddp_policy *policy, size_t trajectories, bool given) {
+static int simulate(teller *printer, cobre_sddp_policy *policy, size_t trajectories, bool given, bool stages) {
     cobre_sddp_simulation result;
+    char *text = NULL;
+    size_t length = 0;
     cobre_sddp_simulate_options options = {.struct_size = sizeof options,
                                            .trajectories = trajectories,
                                            .arg = printer,
                                            .sampling = given ? COBRE_SDDP_GIVEN : COBRE_SDDP_IN_SAMPLE,
-                                           .stage = given ? on_stage : NULL};
-    if (cobre_sddp_simulate(printer->comm, policy, &options, &result))
-        return complain(printer->comm, "simulate");
-    if (cobre_rank(printer->comm) == 0)
+                                           .stage = stages ? on_stage : NULL};
+    printer->stages = open_memstream(&text, &length);
+    int failed = !printer->stages || cobre_sddp_simulate(printer->comm, policy, &options, &result) ||
+                 fflush(printer->stages) != 0 || !print_stages(printer->comm, text, length);
+    if (failed)
+        complain(printer->comm, "simulate");
+    else if (cobre_rank(printer->comm) == 0)
         printf("simulated %zu mean %a %.9g deviation %a half %.9g min %.9g max %.9g\n", result.trajectories,
                result.mean, result.mean, result.deviation, result.half, result.minimum, result.maximum);
-    return 0;
+    if (printer->stages)
+        fclose(printer->stages);
+    free(text);
+    return failed;
 }
 
 static int run(cobre_comm *comm, int argc, char **argv) {
@@ -113,6 +156,7 @@ static int run(cobre_comm *comm, int argc, char **argv) {
         starve_after((long)number(argc, argv, "starve", 0));
     if (load(comm, argv[1], options.solver, &problem))
         return complain(comm, "load");
+    printer.problem = problem;
     int failed = 0;
     if (cobre_sddp_train(comm, problem, &options, &policy, &result))
         failed = complain(comm, "train");
@@ -128,7 +172,8 @@ static int run(cobre_comm *comm, int argc, char **argv) {
     if (!failed && save && cobre_sddp_policy_save(policy, save))
         failed = complain(comm, "save");
     if (!failed && (option(argc, argv, "simulate") || option(argc, argv, "given")))
-        failed = simulate(&printer, policy, number(argc, argv, "simulate", 0), option(argc, argv, "given") != NULL);
+        failed = simulate(&printer, policy, number(argc, argv, "simulate", 0), option(argc, argv, "given") != NULL,
+                          option(argc, argv, "given") || option(argc, argv, "stages"));
     cobre_sddp_policy_free(&policy);
     cobre_sddp_problem_free(&problem);
     return failed;

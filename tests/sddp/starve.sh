@@ -15,7 +15,7 @@ starve() { # starve RANK OPTION...: until it has enough
         code=$?
         [ $code != 0 ] || break
         # A handle that cannot be had keeps its rank out of the collective: the other one hears that it left.
-        if [ $code != 1 ] || { [ "$(grep -cE ": (AllocationFailed|LpFailed): .*memory" err)" != 2 ] &&
+        if [ $code != 1 ] || { [ "$(grep -cE ": (AllocationFailed|LpFailed): .*memory.*failed: $rank" err)" != 2 ] &&
             ! grep -q "no memory for a handle" err; }; then
             echo "rank $rank, memory $times times, $*: code $code"
             cat err

@@ -25,13 +25,13 @@ static const struct example {
     {cb_train_load_rows, "value-bound", "-2.5", "nan", "nan: not a number"},
     {cb_policy_load_rows, "value-bound", "-2.5", "", ": not a number"},
     {cb_scenario_rows, "scenarios", "mine.csv", NULL, NULL},
-    {cb_train_rows, "iterations", "7", "0", "0: must be at least 1"},
-    {cb_train_rows, "time", "15m", "soon", "soon: not a time; write seconds, or 90s, 15m, 2h, 1d"},
-    {cb_train_rows, "stall", "20,1e-5", "20,0", "20,0: TOLERANCE must be above 0"},
-    {cb_train_rows, "gap", NULL, "yes", "yes: takes no value"},
-    {cb_train_rows, "window", "2", "1", "1: must be at least 2"},
-    {cb_train_rows, "simulation", "10,200", "x,200", "x,200: N is not a whole number"},
-    {cb_train_rows, "stop", "all", "never", "never: any or all"},
+    {cb_rule_rows, "iterations", "7", "0", "0: must be at least 1"},
+    {cb_rule_rows, "time", "15m", "soon", "soon: not a time; write seconds, or 90s, 15m, 2h, 1d"},
+    {cb_rule_rows, "stall", "20,1e-5", "20,0", "20,0: TOLERANCE must be above 0"},
+    {cb_rule_rows, "gap", NULL, "yes", "yes: takes no value"},
+    {cb_rule_rows, "window", "2", "1", "1: must be at least 2"},
+    {cb_rule_rows, "simulation", "10,200", "x,200", "x,200: N is not a whole number"},
+    {cb_rule_rows, "stop", "all", "never", "never: any or all"},
     {cb_train_rows, "forward-passes", "8", "-8", "-8: not a whole number"},
     {cb_train_rows, "seed", "18446744073709551615", "18446744073709551616", "18446744073709551616: not a whole number"},
     {cb_train_rows, "solver", "clp", NULL, NULL},
@@ -49,7 +49,8 @@ static const struct example {
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
 static const struct cb_option *const tables[] = {cb_load_rows,     cb_train_load_rows, cb_policy_load_rows,
-                                                 cb_scenario_rows, cb_train_rows,      cb_simulate_rows};
+                                                 cb_scenario_rows, cb_rule_rows,       cb_train_rows,
+                                                 cb_simulate_rows};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 static bool is_in(const struct cb_field *field, size_t byte) {
@@ -119,15 +120,19 @@ static void every_row_is_complete(void) {
         }
 }
 
+static const struct cb_option *table_of(const char *name) {
+    return cb_option_find(cb_rule_rows, name) ? cb_rule_rows : cb_train_rows;
+}
+
 static void set(cobre_sddp_train_options *options, const char *name, const char *text) {
     char error[CB_OPTION_ERROR];
-    CHECK_SAY(cb_option_set(cb_train_rows, name, text, options, error), "%s %s", name, error);
+    CHECK_SAY(cb_option_set(table_of(name), name, text, options, error), "%s %s", name, error);
 }
 
 static void refuse(const char *name, const char *text, const char *why) {
     char error[CB_OPTION_ERROR];
     cobre_sddp_train_options options = {.struct_size = sizeof options};
-    CHECK_SAY(!cb_option_set(cb_train_rows, name, text, &options, error), "%s %s is taken", name, text);
+    CHECK_SAY(!cb_option_set(table_of(name), name, text, &options, error), "%s %s is taken", name, text);
     CHECK_TEXT(error, why);
 }
 
@@ -155,6 +160,26 @@ static void values_are_what_was_written(void) {
     CHECK(!options.stop_when_all);
 }
 
+/* Without any rule training ends after 100 iterations; with any of them, when it says so. */
+static void rules_replace_the_default(void) {
+    static const struct {
+        const char *name, *text;
+        bool rule, statistical;
+    } each[] = {
+        {"time", "1h", true, false},      {"stall", "20", true, false},   {"gap", NULL, true, true},
+        {"simulation", "10", true, true}, {"window", "50", false, false}, {"stop", "all", false, false},
+        {"iterations", "7", true, false},
+    };
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        cobre_sddp_train_options options = {.struct_size = sizeof options};
+        set(&options, each[i].name, each[i].text);
+        uint64_t before = options.iterations;
+        CHECK_SAY(cb_rules_statistical(&options) == each[i].statistical, "%s", each[i].name);
+        cb_rules_default(&options);
+        CHECK_SAY(options.iterations == (each[i].rule ? before : 100), "%s", each[i].name);
+    }
+}
+
 static void limits(void) {
     char long_number[80];
     memset(long_number, '1', sizeof long_number);
@@ -174,7 +199,7 @@ static void limits(void) {
     refuse("speed", "9", "there is no option speed");
     char error[CB_OPTION_ERROR];
     cobre_sddp_train_options options = {.struct_size = sizeof options};
-    CHECK(!cb_option_set(cb_train_rows, "stall", long_number, &options, error));
+    CHECK(!cb_option_set(cb_rule_rows, "stall", long_number, &options, error));
 }
 
 /* What no row of the planner has. */
@@ -217,13 +242,10 @@ static void texts_seconds_and_small_fields(void) {
 
 int main(int argc, char **argv) {
     static const check_case cases[] = {
-        CHECK_CASE(every_row_sets_its_fields_only),
-        CHECK_CASE(wrong_values_say_why_and_set_nothing),
-        CHECK_CASE(every_row_is_complete),
-        CHECK_CASE(values_are_what_was_written),
-        CHECK_CASE(limits),
-        CHECK_CASE(texts_seconds_and_small_fields),
-        CHECK_END,
+        CHECK_CASE(every_row_sets_its_fields_only), CHECK_CASE(wrong_values_say_why_and_set_nothing),
+        CHECK_CASE(every_row_is_complete),          CHECK_CASE(values_are_what_was_written),
+        CHECK_CASE(rules_replace_the_default),      CHECK_CASE(limits),
+        CHECK_CASE(texts_seconds_and_small_fields), CHECK_END,
     };
     return check_main(argc, argv, cases);
 }

@@ -13,18 +13,14 @@ enum { FOLD_ALL = 64 << 10 }; /* bytes of all operands together */
 
 cobre_status cb_plugin_barrier(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
-    cobre_status status = cb_plugin_enter(comm, call, comm->world);
-    if (status)
-        return status;
+    CB_TRY(cb_plugin_enter(comm, call, comm->world));
     int code = cb_plugin_wait_barrier(comm, comm->world);
     return code == MPI_SUCCESS ? COBRE_OK : cb_plugin_fail(comm, call, "MPI_Barrier", code);
 }
 
 cobre_status cb_plugin_broadcast(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
-    cobre_status status = cb_plugin_enter(comm, call, comm->world);
-    if (status)
-        return status;
+    CB_TRY(cb_plugin_enter(comm, call, comm->world));
     int code = cb_plugin_send_all(comm, call->recv ? call->recv : comm->scratch, call->count, call->type, call->root,
                                   comm->world);
     return code == MPI_SUCCESS ? COBRE_OK : cb_plugin_fail(comm, call, "MPI_Bcast", code);
@@ -32,9 +28,7 @@ cobre_status cb_plugin_broadcast(cobre_comm *base, const cb_call *call) {
 
 cobre_status cb_plugin_allgatherv(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
-    cobre_status status = cb_plugin_enter(comm, call, comm->world);
-    if (status)
-        return status;
+    CB_TRY(cb_plugin_enter(comm, call, comm->world));
     char *recv = call->recv ? call->recv : comm->scratch;
     const void *send = call->count ? call->send : comm->scratch;
     if (call->count && send == recv + call->displs[base->rank] * cb_type_size(call->type))
@@ -96,9 +90,7 @@ static int fold_slices(struct cb_mpi_comm *comm, const cb_call *call) {
 cobre_status cb_plugin_allreduce(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
     size_t bytes = call->count * cb_type_size(call->type);
-    cobre_status status = cb_plugin_enter(comm, call, comm->world);
-    if (status)
-        return status;
+    CB_TRY(cb_plugin_enter(comm, call, comm->world));
     if (base->size == 1) {
         memmove(call->recv, call->send, bytes);
         return COBRE_OK;

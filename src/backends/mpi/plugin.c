@@ -265,9 +265,7 @@ static cobre_status initialise(void) {
 
 static cobre_status open_world(const cb_options *options, cobre_comm **comm) {
     struct cb_mpi_comm *made;
-    cobre_status status = initialise();
-    if (status)
-        return status;
+    CB_TRY(initialise());
     int code = make(MPI_COMM_WORLD, false, cb_mpi_own(options)->check, &made);
     if (code != MPI_SUCCESS)
         return refuse(code, "see that there is memory, and room in /dev/shm",
@@ -295,9 +293,7 @@ static void abort_job(cobre_comm *base, int code, const char *text) {
 
 cobre_status cb_plugin_split_local(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base, *made;
-    cobre_status status = cb_plugin_enter(comm, call, comm->world);
-    if (status)
-        return status;
+    CB_TRY(cb_plugin_enter(comm, call, comm->world));
     int code = make(comm->node, true, comm->check, &made);
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Comm_dup", code);

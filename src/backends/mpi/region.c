@@ -168,16 +168,14 @@ static int exchange_nodes(struct cb_mpi_comm *comm, const cb_call *call) {
 cobre_status cb_plugin_allgatherv_region(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base;
     size_t size = cb_type_size(call->type);
-    cobre_status status = cb_plugin_enter(comm, call, comm->world);
-    if (status)
-        return status;
+    CB_TRY(cb_plugin_enter(comm, call, comm->world));
     int code = cb_plugin_wait_barrier(comm, comm->world); /* others may still read what was there */
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Barrier", code);
     char *own = (char *)call->recv + call->displs[base->rank] * size;
     if (call->count && own != call->send)
         memcpy(own, call->send, call->count * size);
-    status = fence(comm, call, call->region);
+    cobre_status status = fence(comm, call, call->region);
     if (status || comm->nodes == 1)
         return status;
     if (base->node_rank == 0)

@@ -65,16 +65,12 @@ cobre_status cb_shm_region_fence(cobre_comm *comm, const cb_call *call) {
 cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
     size_t bytes = call->count * cb_type_size(call->type), done = 0;
-    cobre_status status = cb_shm_enter(comm, call);
-    if (status)
-        return status;
+    CB_TRY(cb_shm_enter(comm, call));
     do {
         size_t now = cb_least(bytes - done, comm->bulk_bytes);
         if (base->rank == call->root)
             cb_shm_put(comm, cb_shm_payload(comm, base->rank, comm->round + 1, now), byte_of(call->recv, done), now);
-        status = round_trip(comm, call);
-        if (status)
-            return status;
+        CB_TRY(round_trip(comm, call));
         if (base->rank != call->root)
             copy(byte_of(call->recv, done), cb_shm_payload(comm, call->root, comm->round, now), now);
         done += now;
@@ -130,16 +126,12 @@ static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, con
 cobre_status cb_shm_allgatherv(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
     struct gather cut = gather_of(comm, call);
-    cobre_status status = cb_shm_enter(comm, call);
-    if (status)
-        return status;
+    CB_TRY(cb_shm_enter(comm, call));
     put_chunk(comm, call, &cut, 0);
     for (size_t k = 0; k < cut.rounds; k++) {
         cb_shm_publish(comm, call);
         keep_chunk(comm, call, &cut, k); /* while the others put theirs, and send is still in the cache */
-        status = cb_shm_await_all(comm, call);
-        if (status)
-            return status;
+        CB_TRY(cb_shm_await_all(comm, call));
         put_chunk(comm, call, &cut, k + 1);
         take_chunks(comm, call, &cut, k);
     }
@@ -244,9 +236,7 @@ static cobre_status reduce_by_slices(struct cb_shm_comm *comm, const cb_call *ca
     struct cut cut = cut_of(comm, bytes);
     put_operands(comm, call, &cut, 0);
     for (size_t k = 0; k <= cut.blocks; k++) {
-        cobre_status status = round_trip(comm, call);
-        if (status)
-            return status;
+        CB_TRY(round_trip(comm, call));
         if (k < cut.blocks)
             fold_own_slice(comm, call, &cut, k);
         put_operands(comm, call, &cut, k + 1);
@@ -259,9 +249,7 @@ static cobre_status reduce_by_slices(struct cb_shm_comm *comm, const cb_call *ca
 cobre_status cb_shm_allreduce(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
     size_t bytes = call->count * cb_type_size(call->type);
-    cobre_status status = cb_shm_enter(comm, call);
-    if (status)
-        return status;
+    CB_TRY(cb_shm_enter(comm, call));
     if (bytes <= FOLD_ALL / base->size)
         return reduce_at_once(comm, call, bytes);
     return reduce_by_slices(comm, call, bytes);
@@ -270,9 +258,7 @@ cobre_status cb_shm_allreduce(cobre_comm *base, const cb_call *call) {
 cobre_status cb_shm_allgatherv_region(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
     size_t size = cb_type_size(call->type);
-    cobre_status status = meet(comm, call);
-    if (status)
-        return status;
+    CB_TRY(meet(comm, call));
     if (call->count)
         copy((unsigned char *)call->region->data + call->displs[base->rank] * size, call->send, call->count * size);
     return round_trip(comm, call);

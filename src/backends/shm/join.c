@@ -131,9 +131,7 @@ static cobre_status init_ranks(struct cb_job *job) {
 
 /* Rank 0, steps 1 and 2. */
 static cobre_status build_segment(struct cb_job *job, const char *name) {
-    cobre_status status = cb_shm_create_file(name, &job->fd);
-    if (status)
-        return status;
+    CB_TRY(cb_shm_create_file(name, &job->fd));
     uint64_t there = cb_memory_free(job->fd);
     size_t bulk = choose_bulk(job->size, there), bytes = fixed_bytes(job->size, bulk);
     int error = cb_shm_reserve(job->fd, 0, bytes);
@@ -151,7 +149,7 @@ static cobre_status build_segment(struct cb_job *job, const char *name) {
     job->header->fixed_bytes = bytes;
     job->header->creator = getpid();
     atomic_init(&job->header->next_extent, cb_round_up(bytes, cb_page_size()));
-    status = init_ranks(job);
+    cobre_status status = init_ranks(job);
     if (!status)
         status = claim_rank(job);
     if (status)

@@ -179,9 +179,7 @@ cobre_status cb_shm_create_file(const char *name, int *fd) {
         }
         if (errno != EEXIST)
             return cb_shm_system_error("create", name);
-        cobre_status status = resolve_clash(path, name);
-        if (status)
-            return status;
+        CB_TRY(resolve_clash(path, name));
     }
 }
 
@@ -205,9 +203,7 @@ cobre_status cb_shm_name_file(const char *name, int fd) {
     while (linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) != 0) {
         if (errno != EEXIST)
             return cb_shm_system_error("link (through /proc)", name);
-        cobre_status status = resolve_clash(path, name);
-        if (status)
-            return status;
+        CB_TRY(resolve_clash(path, name));
     }
     return COBRE_OK;
 }

@@ -88,9 +88,7 @@ static cobre_status find_place(struct cb_shm_comm *comm, const cb_call *call, st
     for (int look = 0; look < 2 && place.outcome.error == ENOSPC; look++) {
         if (comm->base.rank == 0)
             place = take_place(comm, call, extent);
-        cobre_status status = tell(comm, call, extent, &place, sizeof place);
-        if (status)
-            return status;
+        CB_TRY(tell(comm, call, extent, &place, sizeof place));
         hear(comm, 0, &place, sizeof place);
     }
     if (place.outcome.error)
@@ -121,9 +119,7 @@ static struct outcome first_failure(const struct cb_shm_comm *comm) {
 /* Steps 2 and 3. */
 static cobre_status reserve_together(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
     struct outcome mine = reserve_slice(comm, extent);
-    cobre_status status = tell(comm, call, extent, &mine, sizeof mine);
-    if (status)
-        return status;
+    CB_TRY(tell(comm, call, extent, &mine, sizeof mine));
     struct outcome all = first_failure(comm);
     if (!all.error)
         return COBRE_OK;
@@ -160,9 +156,7 @@ void cb_shm_extent_free(struct cb_extent *extent) {
 cobre_status cb_shm_region_create(cobre_comm *base, const cb_call *call) {
     cobre_region *region = call->region;
     struct cb_extent extent;
-    cobre_status status = create_extent((struct cb_shm_comm *)base, call, region->bytes, &extent);
-    if (status)
-        return status;
+    CB_TRY(create_extent((struct cb_shm_comm *)base, call, region->bytes, &extent));
     region->data = (char *)extent.base + cb_page_size();
     region->mapped = extent.bytes;
     return COBRE_OK;

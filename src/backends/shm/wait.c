@@ -236,9 +236,7 @@ cobre_status cb_shm_await_all(struct cb_shm_comm *comm, const cb_call *call) {
     for (size_t r = 0; r < comm->base.size; r++) {
         if (r == comm->base.rank)
             continue;
-        cobre_status status = await(comm, call, r, &since);
-        if (status)
-            return status;
+        CB_TRY(await(comm, call, r, &since));
         same &= memcmp(&cb_shm_slot(comm, r, comm->round)->print, &call->print, sizeof call->print) == 0;
     }
     if (same)

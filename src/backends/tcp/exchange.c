@@ -102,9 +102,7 @@ static cobre_status mismatch(struct cb_tcp_comm *comm, const cb_call *call) {
 cobre_status cb_exchange_run(struct cb_exchange *exchange) {
     struct cb_tcp_comm *comm = exchange->comm;
     const cb_call *call = exchange->call;
-    cobre_status status = cb_flow_run(comm, call, comm->frames.flows, exchange->count, read_heads, exchange);
-    if (status)
-        return status;
+    CB_TRY(cb_flow_run(comm, call, comm->frames.flows, exchange->count, read_heads, exchange));
     if (exchange->differs)
         return mismatch(comm, call);
     if (exchange->nonsense)

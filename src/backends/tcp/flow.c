@@ -167,9 +167,7 @@ static cobre_status loop(struct run *run, cb_advance *advance, void *context) {
             continue;
         }
         sleep_a_slice(run);
-        cobre_status status = look_around(run);
-        if (status)
-            return status;
+        CB_TRY(look_around(run));
     }
 }
 

@@ -83,9 +83,7 @@ cobre_status cb_star_broadcast(struct cb_tcp_comm *comm, const cb_call *call) {
     struct cb_exchange calls = {.comm = comm, .call = call};
     for (size_t r = 1; r < comm->base.size; r++)
         take_call(&calls, r, r == call->root ? whole.bytes : 0);
-    cobre_status status = cb_exchange_run(&calls);
-    if (status)
-        return status;
+    CB_TRY(cb_exchange_run(&calls));
     if (!is_root)
         unstage(comm, call->root, whole);
     return answer(comm, call, result_of_one(comm, whole), call->root);
@@ -99,9 +97,7 @@ cobre_status cb_star_allreduce(struct cb_tcp_comm *comm, const cb_call *call) {
     struct cb_exchange calls = {.comm = comm, .call = call};
     for (size_t r = 1; r < comm->base.size; r++)
         take_call(&calls, r, operand.bytes);
-    cobre_status status = cb_exchange_run(&calls);
-    if (status)
-        return status;
+    CB_TRY(cb_exchange_run(&calls));
     if (call->recv != call->send)
         memcpy(call->recv, call->send, operand.bytes);
     for (size_t r = 1; r < comm->base.size; r++)
@@ -116,9 +112,7 @@ cobre_status cb_star_allgatherv(struct cb_tcp_comm *comm, const cb_call *call) {
     struct cb_exchange calls = {.comm = comm, .call = call};
     for (size_t r = 1; r < comm->base.size; r++)
         take_call(&calls, r, cb_part_of(call, r).bytes);
-    cobre_status status = cb_exchange_run(&calls);
-    if (status)
-        return status;
+    CB_TRY(cb_exchange_run(&calls));
     cb_put_own(call, cb_part_of(call, 0));
     for (size_t r = 1; r < comm->base.size; r++)
         unstage(comm, r, cb_part_of(call, r));

@@ -178,7 +178,7 @@ static void say_train_first(const char *case_path) {
 }
 
 int cb_command_simulate(int argc, char **argv) {
-    static struct simulate simulate;
+    struct simulate simulate;
     int code = read_options(argc, argv, &simulate);
     if (code < 0)
         code = cb_session_open(&simulate.base, argc, argv);

@@ -53,7 +53,7 @@ static int train_case(struct train *train) {
 }
 
 int cb_command_train(int argc, char **argv) {
-    static struct train train;
+    struct train train;
     int code = cb_train_read_line(argc, argv, &train);
     if (code < 0)
         code = cb_session_open(&train.base, argc, argv);

@@ -242,34 +242,34 @@ static cobre_status open_together(cobre_comm *comm, const cobre_sddp_problem *pr
     return cobre_broadcast(comm, *middle, bytes, COBRE_U8, 0);
 }
 
-/* The next cuts of rank 0's file; the first is NaN if they are not to be had. iteration NULL: as they are. */
+/* The next cuts of rank 0's file. iteration NULL: as they are. */
 static cobre_status read_piece(const cb_pool *pool, FILE *file, const char *path, size_t cuts, const double *iteration,
                                double *piece) {
-    cobre_status status = COBRE_OK;
     if (fread(piece, pool->stride * sizeof *piece, cuts, file) != cuts)
-        status = file_error(path, "read", "try again");
-    for (size_t i = 0; i < cuts && !status; i++) {
+        return file_error(path, "read", "try again");
+    for (size_t i = 0; i < cuts; i++) {
         double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION];
         if (isnan(cut[CB_CUT_INTERCEPT]) || !(function >= 0 && function < (double)pool->functions))
-            status = damaged(path, "a cut makes no sense");
+            return damaged(path, "a cut makes no sense");
         if (iteration)
             cut[CB_CUT_ITERATION] = *iteration;
     }
-    if (status)
-        piece[CB_CUT_INTERCEPT] = NAN;
-    return status;
+    return COBRE_OK;
 }
 
 /* The cuts, PIECE at a time, from rank 0's file into the pool. */
 static cobre_status read_cuts(cb_pool *pool, FILE *file, const char *path, uint64_t cuts, const double *iteration) {
     size_t *counts = calloc(cobre_size(pool->comm), sizeof *counts);
     double *piece = malloc(PIECE * pool->stride * sizeof *piece);
-    cobre_status status =
-        cb_agree(pool->comm, counts && piece ? COBRE_OK : cb_no_memory("cuts", PIECE * pool->stride * 8));
+    cobre_status status = counts && piece ? COBRE_OK : cb_no_memory("cuts", PIECE * pool->stride * 8);
+    status = cb_agree(pool->comm, status);
     for (uint64_t left = cuts; left > 0 && !status; left -= counts[0]) {
         counts[0] = left < PIECE ? (size_t)left : PIECE;
-        status = file ? read_piece(pool, file, path, counts[0], iteration, piece) : COBRE_OK;
-        status = cb_pool_add(pool, piece, counts, status);
+        if (file)
+            status = read_piece(pool, file, path, counts[0], iteration, piece);
+        status = cb_agree(pool->comm, status);
+        if (!status)
+            status = cb_agree(pool->comm, cb_pool_add(pool, piece, counts));
     }
     free(counts);
     free(piece);

@@ -1,67 +1,17 @@
-/* option_tables.c: the options of the calls of sddp.h. A new option is a row here and a paragraph of the man page. */
+/* option_tables.c: the options of the calls of sddp.h. A new option is a row here and a paragraph of the man page. Those
+ * of the stopping rules are in train/rules.c. */
 #include "sddp/run/option_tables.h"
 
 #include "cobre/sddp.h"
 
 #include <math.h>
 
-#define RULES "It stops when one of these holds (without any: after 100 iterations):"
 #define RESULT "These change the result:"
 #define TRAIN(member) CB_FIELD(cobre_sddp_train_options, member)
 #define LOAD(member) CB_FIELD(cobre_sddp_load_options, member)
 #define SIMULATE(member) CB_FIELD(cobre_sddp_simulate_options, member)
 
 const struct cb_option cb_train_rows[] = {
-    {.name = "iterations",
-     .help = "so many iterations have been made",
-     .group = RULES,
-     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = TRAIN(iterations), .least = 1}},
-     .again = true},
-    {.name = "time",
-     .help = "so much time has passed: 90, 90s, 15m, 2h, 1d",
-     .group = RULES,
-     .value = {{.name = "T", .kind = CB_VALUE_SECONDS, .field = TRAIN(seconds)}},
-     .again = true},
-    {.name = "stall",
-     .help = "over N iterations the bound moved by no more than TOLERANCE, relative",
-     .group = RULES,
-     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = TRAIN(stall_window), .least = 1},
-               {.name = "TOLERANCE",
-                .kind = CB_VALUE_REAL,
-                .field = TRAIN(stall_tolerance),
-                .above = true,
-                .optional = true,
-                .fallback = "1e-6"}},
-     .again = true},
-    {.name = "gap",
-     .help = "the bound lies within the 95 % interval of the simulated cost",
-     .group = RULES,
-     .given = TRAIN(gap_rule),
-     .again = true},
-    {.name = "window",
-     .help = "forward passes that this interval is made of",
-     .group = RULES,
-     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = TRAIN(window), .least = 2, .fallback = "100"}},
-     .again = true},
-    {.name = "simulation",
-     .help = "every N iterations a simulation has the bound in its interval; PASSES passes",
-     .group = RULES,
-     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = TRAIN(simulate_every), .least = 1},
-               {.name = "PASSES",
-                .kind = CB_VALUE_COUNT,
-                .field = TRAIN(simulate_passes),
-                .least = 2,
-                .optional = true,
-                .fallback = "500"}},
-     .again = true},
-    {.name = "stop",
-     .help = "stop when any of the rules holds (default), or when all do",
-     .group = RULES,
-     .value = {{.name = "any|all",
-                .kind = CB_VALUE_CHOICE,
-                .field = TRAIN(stop_when_all),
-                .choices = (const struct cb_choice[]){{"any", false}, {"all", true}, {NULL, 0}}}},
-     .again = true},
     {.name = "forward-passes",
      .help = "forward passes an iteration",
      .group = RESULT,

@@ -3,8 +3,9 @@
 #define COBRE_SDDP_RUN_OPTION_TABLES_H
 
 #include "options/options.h"
+#include "sddp/train/rules.h" /* cb_rule_rows */
 
-extern const struct cb_option cb_train_rows[];    /* cobre_sddp_train_options */
+extern const struct cb_option cb_train_rows[];    /* cobre_sddp_train_options, but for the stopping rules */
 extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options */
 
 /* cobre_sddp_load_options: of a case that is only checked, that is trained, that a policy is for; and of one that is to

@@ -1,8 +1,9 @@
 /* simulation.c: the stages of all trajectories on their way to CSV tables, and the summary of a simulation.
  *
- * While simulating, each rank appends the rows of the stages that it is told to a spool of its own. Then, trajectory by
- * trajectory, one rank that has it (the last one, as every rank is told all stages) broadcasts its rows and rank 0
- * writes them: the tables are the same for any number of ranks. */
+ * While simulating, each rank appends the rows of its own trajectories to a spool. Then rank 0 writes each table in the
+ * order of the trajectories, so that it is the same for any number of ranks. It takes its own rows from its spool; the
+ * other ranks send theirs, each row once, through a region: where memory is shared only sender and writer touch them.
+ * All ranks know who has which trajectory and how long its rows are, so all know who sends next. */
 #include "sddp/run/simulation.h"
 
 #include "sddp/error.h"
@@ -22,10 +23,14 @@
 const char *const cb_table_name[CB_TABLES] = {CB_TABLE_MAP(TABLE_NAME)};
 static const char *const table_columns[CB_TABLES] = {CB_TABLE_MAP(TABLE_COLUMNS)};
 
+#define PART ((size_t)1 << 16) /* most bytes that a rank sends at once */
+
+/* The rows of a trajectory. Words, because the pieces of all ranks are added up. */
 struct cb_piece {
-    size_t trajectory;
-    long start[CB_TABLES], end[CB_TABLES];
+    uint64_t rank; /* that has them */
+    uint64_t length[CB_TABLES];
 };
+enum { PIECE_WORDS = sizeof(struct cb_piece) / sizeof(uint64_t) };
 
 bool cb_tables_choose(bool wanted[CB_TABLES], const char *list) {
     for (size_t table = 0; table < CB_TABLES; table++)
@@ -120,20 +125,25 @@ static char **labels_of(struct cb_spool *spool, size_t table, size_t node) {
     return labels;
 }
 
-static void begin_trajectory(struct cb_spool *spool, size_t trajectory) {
-    if (spool->count == spool->room) {
-        size_t room = spool->room ? 2 * spool->room : 64;
+/* Room for `count` trajectories. */
+static bool grow(struct cb_spool *spool, size_t count) {
+    if (count > spool->room) {
+        size_t room = count < 32 ? 64 : 2 * count;
         struct cb_piece *more = realloc(spool->pieces, room * sizeof *more);
-        spool->failed |= !more;
         if (!more)
-            return;
+            return false;
+        memset(more + spool->room, 0, (room - spool->room) * sizeof *more);
         spool->pieces = more;
         spool->room = room;
     }
-    struct cb_piece *piece = &spool->pieces[spool->count++];
-    piece->trajectory = trajectory;
+    spool->count = count;
+    return true;
+}
+
+static void begin_trajectory(struct cb_spool *spool, size_t trajectory) {
+    spool->failed |= !grow(spool, trajectory + 1);
     for (size_t table = 0; table < CB_TABLES; table++)
-        piece->start[table] = spool->file[table] ? ftell(spool->file[table]) : 0;
+        spool->start[table] = spool->file[table] ? ftell(spool->file[table]) : 0;
     spool->steps = 0;
     spool->cost = 0;
 }
@@ -142,11 +152,10 @@ static void end_trajectory(struct cb_spool *spool) {
     if (spool->count == 0 || spool->failed)
         return;
     char cost[32];
-    struct cb_piece *piece = &spool->pieces[spool->count - 1];
-    fprintf(spool->file[CB_TABLE_COSTS], "%zu,%zu,%s\n", piece->trajectory + 1, spool->steps,
-            cb_exact_text(spool->cost, cost));
+    fprintf(spool->file[CB_TABLE_COSTS], "%zu,%zu,%s\n", spool->count, spool->steps, cb_exact_text(spool->cost, cost));
     for (size_t table = 0; table < CB_TABLES; table++)
-        piece->end[table] = spool->file[table] ? ftell(spool->file[table]) : 0;
+        if (spool->file[table])
+            spool->pieces[spool->count - 1].length[table] = (uint64_t)(ftell(spool->file[table]) - spool->start[table]);
 }
 
 static void write_stage(struct cb_spool *spool, const cobre_sddp_stage *stage) {
@@ -180,7 +189,7 @@ void cb_spool_stage(void *arg, const cobre_sddp_stage *stage) {
     struct cb_spool *spool = arg;
     if (spool->failed)
         return;
-    if (spool->count == 0 || spool->pieces[spool->count - 1].trajectory != stage->trajectory) {
+    if (spool->count != stage->trajectory + 1) {
         end_trajectory(spool);
         begin_trajectory(spool, stage->trajectory);
     }
@@ -215,64 +224,97 @@ void cb_spool_close(struct cb_spool *spool) {
     free(spool->pieces);
 }
 
-/* The last rank that has each trajectory, plus one; 0: none has it. The caller frees it. Collective. */
-static cobre_status find_owners(const struct cb_spool *spool, cobre_comm *comm, uint32_t **owners, uint64_t *count) {
-    uint64_t mine = 0;
+/* Makes the pieces those of all ranks. Collective. */
+static cobre_status share_pieces(struct cb_spool *spool, cobre_comm *comm) {
+    uint64_t count = spool->count;
     for (size_t i = 0; i < spool->count; i++)
-        if (spool->pieces[i].trajectory >= mine)
-            mine = spool->pieces[i].trajectory + 1;
-    CB_TRY(cobre_allreduce_t(comm, &mine, count, 1, COBRE_MAX));
-    size_t bytes = (*count + 1) * sizeof **owners;
-    *owners = calloc(1, bytes);
-    CB_TRY(cb_agree(comm, *owners ? COBRE_OK : cb_no_memory("the owners of trajectories", bytes)));
-    for (size_t i = 0; i < spool->count; i++)
-        (*owners)[spool->pieces[i].trajectory] = (uint32_t)cobre_rank(comm) + 1;
-    return cobre_allreduce_t(comm, *owners, *owners, *count + 1, COBRE_MAX);
+        if (spool->pieces[i].length[CB_TABLE_COSTS] > 0)
+            spool->pieces[i].rank = cobre_rank(comm);
+    CB_TRY(cobre_allreduce_t(comm, &count, &count, 1, COBRE_MAX));
+    cobre_status status = grow(spool, count) ? COBRE_OK : cb_no_memory("trajectories", count * sizeof *spool->pieces);
+    CB_TRY(cb_agree(comm, status));
+    return cobre_allreduce(comm, spool->pieces, count * PIECE_WORDS, spool->pieces, count * PIECE_WORDS, COBRE_U64,
+                           COBRE_SUM);
 }
 
-/* Asked for in increasing order, which is how they were simulated: the next one is nearly always the answer. */
-static const struct cb_piece *find_piece(struct cb_spool *spool, size_t trajectory) {
-    for (size_t tried = 0; tried < spool->count; tried++) {
-        const struct cb_piece *piece = &spool->pieces[spool->next++ % spool->count];
-        if (piece->trajectory == trajectory)
-            return piece;
-    }
-    return NULL;
+/* Rows on their way to rank 0. */
+struct gathering {
+    cobre_comm *comm;
+    cobre_region *region;  /* the part that one rank sends */
+    size_t *count, *place; /* of each rank, in a gather: 0 but for the sender */
+    cobre_status status;   /* of this rank, until the ranks meet */
+};
+
+static cobre_status open_gathering(struct gathering *gathering) {
+    size_t ranks = cobre_size(gathering->comm);
+    gathering->count = calloc(ranks, sizeof *gathering->count);
+    gathering->place = calloc(ranks, sizeof *gathering->place);
+    bool room = gathering->count && gathering->place;
+    CB_TRY(cb_agree(gathering->comm, room ? COBRE_OK : cb_no_memory("counts", ranks * sizeof *gathering->count)));
+    return cobre_region_create(gathering->comm, PART, COBRE_U8, 0, &gathering->region);
 }
 
-/* One trajectory's rows of one table, from `owner` to the file of rank 0. An owner that cannot read them sends zeros: the
- * others wait for it, and hear of it at the end. */
-static cobre_status send_piece(struct cb_spool *spool, cobre_comm *comm, size_t table, long start, uint64_t length,
-                               size_t owner, FILE *to) {
-    unsigned char bytes[1 << 15];
-    FILE *from = spool->file[table];
-    bool mine = cobre_rank(comm) == owner;
-    if (length > 0 && mine && fseek(from, start, SEEK_SET) != 0)
-        spool->failed = true;
-    while (length > 0) {
-        size_t part = length < sizeof bytes ? (size_t)length : sizeof bytes;
-        if (mine && (spool->failed || fread(bytes, 1, part, from) != part)) {
-            spool->failed = true;
-            memset(bytes, 0, part);
-        }
-        CB_TRY(cobre_broadcast_t(comm, bytes, part, owner));
+static void close_gathering(struct gathering *gathering) {
+    cobre_region_free(&gathering->region);
+    free(gathering->count);
+    free(gathering->place);
+}
+
+static cobre_status read_back(FILE *file, unsigned char *part, size_t bytes) {
+    return fread(part, 1, bytes, file) == bytes
+               ? COBRE_OK
+               : cb_fail(COBRE_FILE_FAILED, NULL, "the tables cannot be read back from " P_tmpdir);
+}
+
+/* The next part of `file`, from `sender` to the region. */
+static cobre_status send_part(struct gathering *gathering, FILE *file, size_t sender, size_t bytes) {
+    unsigned char part[PART];
+    bool mine = cobre_rank(gathering->comm) == sender;
+    if (mine)
+        gathering->status = read_back(file, part, bytes);
+    CB_TRY(cb_agree(gathering->comm, gathering->status));
+    gathering->count[sender] = bytes;
+    cobre_status status = cobre_allgatherv_region(gathering->comm, part, mine ? bytes : 0, gathering->region,
+                                                  gathering->count, gathering->place);
+    gathering->count[sender] = 0;
+    return status;
+}
+
+/* The next `length` bytes of `file`, from `sender` to rank 0's table. */
+static cobre_status send_rows(struct gathering *gathering, FILE *file, size_t sender, uint64_t length, FILE *to) {
+    for (size_t bytes; length > 0; length -= bytes) {
+        bytes = length < PART ? (size_t)length : PART;
+        CB_TRY(send_part(gathering, file, sender, bytes));
         if (to)
-            fwrite(bytes, 1, part, to);
-        length -= part;
+            fwrite(cobre_region_data(gathering->region), 1, bytes, to);
     }
     return COBRE_OK;
 }
 
-static cobre_status send_trajectory(struct cb_spool *spool, cobre_comm *comm, size_t trajectory, size_t owner,
-                                    struct draft *to) {
-    uint64_t length[CB_TABLES] = {0};
-    bool mine = cobre_rank(comm) == owner;
-    const struct cb_piece *piece = mine ? find_piece(spool, trajectory) : NULL;
-    for (size_t table = 0; piece && table < CB_TABLES; table++)
-        length[table] = (uint64_t)(piece->end[table] - piece->start[table]);
-    CB_TRY(cobre_broadcast_t(comm, length, CB_TABLES, owner));
-    for (size_t table = 0; table < CB_TABLES; table++)
-        CB_TRY(send_piece(spool, comm, table, piece ? piece->start[table] : 0, length[table], owner, to[table].file));
+/* Rank 0's own rows do not travel. */
+static void copy_rows(struct gathering *gathering, FILE *file, uint64_t length, FILE *to) {
+    unsigned char part[PART];
+    for (size_t bytes; length > 0 && !gathering->status; length -= bytes) {
+        bytes = length < PART ? (size_t)length : PART;
+        gathering->status = read_back(file, part, bytes);
+        fwrite(part, 1, bytes, to);
+    }
+}
+
+/* A rank's rows of consecutive trajectories go together. */
+static cobre_status gather_table(struct gathering *gathering, const struct cb_spool *spool, size_t table, FILE *to) {
+    const struct cb_piece *piece = spool->pieces, *end = piece + spool->count;
+    rewind(spool->file[table]);
+    while (piece < end) {
+        size_t sender = piece->rank;
+        uint64_t length = 0;
+        for (; piece < end && piece->rank == sender; piece++)
+            length += piece->length[table];
+        if (sender > 0)
+            CB_TRY(send_rows(gathering, spool->file[table], sender, length, to));
+        else if (to)
+            copy_rows(gathering, spool->file[table], length, to);
+    }
     return COBRE_OK;
 }
 
@@ -322,17 +364,15 @@ static cobre_status finish_spool(struct cb_spool *spool) {
     return cb_fail(COBRE_FILE_FAILED, NULL, "there is no room left for the tables (in " P_tmpdir ", or of memory)");
 }
 
-static cobre_status gather(struct cb_spool *spool, cobre_comm *comm, struct draft *to) {
-    uint64_t count = 0;
-    uint32_t *owners = NULL;
-    cobre_status status = find_owners(spool, comm, &owners, &count);
-    for (size_t i = 0; !status && i < count; i++)
-        if (owners[i])
-            status = send_trajectory(spool, comm, i, owners[i] - 1, to);
-    free(owners);
-    if (!status && spool->failed)
-        status = cb_fail(COBRE_FILE_FAILED, NULL, "the tables cannot be read back from " P_tmpdir);
-    return status;
+static cobre_status gather(struct cb_spool *spool, cobre_comm *comm, const struct draft *to) {
+    struct gathering gathering = {.comm = comm};
+    CB_TRY(share_pieces(spool, comm));
+    cobre_status status = open_gathering(&gathering);
+    for (size_t table = 0; table < CB_TABLES && !status; table++)
+        if (spool->wanted[table])
+            status = gather_table(&gathering, spool, table, to[table].file);
+    close_gathering(&gathering);
+    return status ? status : gathering.status;
 }
 
 cobre_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char *folder) {

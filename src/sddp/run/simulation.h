@@ -15,15 +15,15 @@ extern const char *const cb_table_name[CB_TABLES];
 /* Chooses tables by a list: "stages,states", or "none"; costs are always among them. False: there is no such table. */
 bool cb_tables_choose(bool wanted[CB_TABLES], const char *list);
 
-/* What one rank has been told of the simulation so far. cobre_sddp_simulate tells every rank all stages in order, so each
- * rank's spool has all trajectories. A table collects in an unnamed file of the rank's host. */
+/* The trajectories that this rank has computed so far. A table collects in an unnamed file of the rank's host. */
 struct cb_spool {
     const cobre_sddp_problem *problem;
     bool wanted[CB_TABLES];
     FILE *file[CB_TABLES];
-    struct cb_piece *pieces; /* one per trajectory, in the order of the simulation */
-    size_t count, room, next;
-    size_t steps; /* of the newest trajectory, and its discounted cost */
+    struct cb_piece *pieces; /* by trajectory; all zero for those of other ranks */
+    size_t count, room;      /* the last one is the newest */
+    long start[CB_TABLES];   /* of the newest trajectory: where its rows begin, its steps, its discounted cost */
+    size_t steps;
     double cost;
     char ***labels[CB_TABLES]; /* "kind,element" of each column, row, ... of each node; made when first needed */
     bool failed;               /* out of memory or disk; told when the ranks meet */

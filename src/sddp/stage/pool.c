@@ -1,7 +1,6 @@
 /* pool.c: adding cuts to the pool. */
 #include "sddp/stage/pool.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,19 +75,13 @@ static bool is_listed(const cb_pool *pool, const cb_cut_list *list, const double
     return false;
 }
 
-/* Lists the new cuts. *meet: a rank may have failed, as a NaN says or because a list had to grow. It is the same on all
- * ranks, because the lists are. */
-static cobre_status list_new(cb_pool *pool, uint64_t first, bool *meet) {
+/* Lists the new cuts. */
+static cobre_status list_new(cb_pool *pool, uint64_t first) {
     for (; first < pool->cuts; first++) {
         const double *record = cb_pool_cut(pool, first);
-        if (isnan(record[CB_CUT_INTERCEPT])) {
-            *meet = true;
-            return COBRE_OK;
-        }
         cb_cut_list *list = &pool->list[(size_t)record[CB_CUT_FUNCTION]];
         if (is_listed(pool, list, record))
             continue;
-        *meet |= list->count == list->room;
         if (!CB_GROW(pool, list->id, list->count, list->room))
             return cb_no_memory("lists of cuts", list->count * sizeof *list->id);
         list->id[list->count++] = (uint32_t)first;
@@ -96,7 +89,7 @@ static cobre_status list_new(cb_pool *pool, uint64_t first, bool *meet) {
     return COBRE_OK;
 }
 
-cobre_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, cobre_status status) {
+cobre_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts) {
     size_t total = 0, chunk = (size_t)1 << pool->chunk_bits;
     uint64_t first = pool->cuts;
     for (size_t r = 0; r < cobre_size(pool->comm); r++)
@@ -111,7 +104,5 @@ cobre_status cb_pool_add(cb_pool *pool, const double *records, const size_t *cou
         CB_TRY(gather(pool, records, counts, low, high, offset));
         pool->cuts += high - low;
     }
-    bool meet = false;
-    cobre_status listed = list_new(pool, first, &meet);
-    return meet ? cb_agree(pool->comm, status ? status : listed) : COBRE_OK;
+    return list_new(pool, first);
 }

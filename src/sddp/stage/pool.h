@@ -39,9 +39,9 @@ typedef struct {
 cobre_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, size_t functions);
 void cb_pool_free(cb_pool *pool); /* collective */
 
-/* Adds counts[r] records of each rank r, in rank order; records: the caller's own. Collective. A rank whose own status
- * is a failure tells it by records with an intercept of NaN; the result is the same on all ranks. */
-cobre_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts, cobre_status status);
+/* Adds counts[r] records of each rank r, in rank order; records: the caller's own. Collective, but it may fail on one
+ * rank alone, for which the lists were too large: the caller carries that to the next cb_agree. */
+cobre_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts);
 
 static inline const double *cb_pool_cut(const cb_pool *pool, uint64_t id) {
     return pool->chunk[id >> pool->chunk_bits].data + (id & (((uint64_t)1 << pool->chunk_bits) - 1)) * pool->stride;

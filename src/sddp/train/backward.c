@@ -7,7 +7,7 @@
  * of the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
  *
  * Sums run over successors and outcomes in their order. Cost of a step: M / R * outcomes LPs a rank and one gather of
- * M cuts. A rank that failed sends NaN, which ends training on all ranks at the same step. */
+ * M cuts. */
 #include <math.h>
 #include <string.h>
 
@@ -126,21 +126,20 @@ static cobre_status not_finite(const cb_trainer *trainer, size_t m, size_t k) {
                    "node %s: a cut is beyond all numbers", trainer->problem->node[trainer->path[m].step[k].node].name);
 }
 
-/* This rank's cuts of step k, or as many records of NaN. */
-static void make_records(cb_trainer *trainer, size_t k, uint64_t iteration, cobre_status *own) {
+/* This rank's cuts of step k. */
+static cobre_status make_records(cb_trainer *trainer, size_t k, uint64_t iteration) {
     size_t stride = trainer->policy->pool.stride;
     double *record = trainer->record;
     for (size_t m = trainer->first; m < trainer->last; m++) {
         size_t cuts = cuts_of(trainer, m, k);
-        if (cuts > 0 && !*own)
-            *own = make_cuts(trainer, m, k, iteration, record);
-        for (size_t i = 0; i < cuts && !*own; i++)
+        if (cuts > 0)
+            CB_TRY(make_cuts(trainer, m, k, iteration, record));
+        for (size_t i = 0; i < cuts; i++)
             if (!isfinite(record[i * stride + CB_CUT_INTERCEPT]))
-                *own = not_finite(trainer, m, k);
-        for (size_t i = 0; i < cuts && *own; i++)
-            record[i * stride + CB_CUT_INTERCEPT] = NAN;
+                return not_finite(trainer, m, k);
         record += cuts * stride;
     }
+    return COBRE_OK;
 }
 
 static size_t count_cuts(cb_trainer *trainer, size_t k) {
@@ -156,14 +155,16 @@ static size_t count_cuts(cb_trainer *trainer, size_t k) {
     return total;
 }
 
-cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_status *own) {
+cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration) {
     for (size_t k = trainer->steps; k-- > 0;) {
         if (count_cuts(trainer, k) == 0)
             continue;
         double begin = cb_clock();
-        make_records(trainer, k, iteration, own);
+        if (!trainer->status)
+            trainer->status = make_records(trainer, k, iteration);
         double made = cb_clock();
-        CB_TRY(cb_pool_add(&trainer->policy->pool, trainer->record, trainer->count, *own));
+        CB_TRY(cb_agree(trainer->comm, trainer->status));
+        trainer->status = cb_pool_add(&trainer->policy->pool, trainer->record, trainer->count);
         trainer->times.backward += made - begin;
         trainer->times.communication += cb_clock() - made;
     }

@@ -2,28 +2,24 @@
  *
  * Every rank samples the paths of all trajectories and walks along its own block: at each step the node's LP starts where
  * the iteration starts at that node (or where this trajectory left it, if it was there before), takes the state and the
- * outcome, and hands its outgoing state on, projected onto its bounds. No communication, unless a path has to grow.
+ * outcome, and hands its outgoing state on, projected onto its bounds. No communication.
  *
  * Cost: one LP a step; one factorisation more for each, because a start is restored. */
 #include <stdlib.h>
 
 #include "sddp/train/trainer.h"
 
-/* The paths are the same on all ranks, and so is whether one has to grow, for which a rank may have no memory. */
+/* The paths are the same on all ranks. */
 static cobre_status sample(cb_trainer *trainer, uint64_t iteration) {
-    cobre_status status = COBRE_OK;
-    bool meet = false;
     trainer->steps = 0;
-    for (size_t m = 0; m < trainer->policy->passes && !status; m++) {
+    for (size_t m = 0; m < trainer->policy->passes; m++) {
         cb_path *path = &trainer->path[m];
-        size_t room = path->room;
         if (!cb_path_sample(trainer->problem, trainer->policy->seed, CB_RNG_FORWARD, (uint32_t)iteration, (uint32_t)m,
                             0, path))
-            status = cb_no_memory("a path", path->steps * sizeof *path->step);
-        meet |= status || path->room > room;
+            return cb_no_memory("a path", path->steps * sizeof *path->step);
         trainer->steps = path->steps > trainer->steps ? path->steps : trainer->steps;
     }
-    return meet ? cb_agree(trainer->comm, status) : status;
+    return COBRE_OK;
 }
 
 static cobre_status state_room(cb_trainer *trainer, size_t own, size_t steps) {
@@ -65,11 +61,11 @@ static cobre_status walk(cb_trainer *trainer, size_t m) {
     return COBRE_OK;
 }
 
-cobre_status cb_forward(cb_trainer *trainer, uint64_t iteration, cobre_status *own) {
+cobre_status cb_forward(cb_trainer *trainer, uint64_t iteration) {
     CB_TRY(sample(trainer, iteration));
     for (size_t i = 0; i < (trainer->last - trainer->first) * trainer->problem->nodes; i++)
         trainer->chain[i].set = false;
-    for (size_t m = trainer->first; m < trainer->last && !*own; m++)
-        *own = walk(trainer, m);
+    for (size_t m = trainer->first; m < trainer->last; m++)
+        CB_TRY(walk(trainer, m));
     return COBRE_OK;
 }

@@ -1,45 +1,126 @@
 /* rules.c: when training ends. Each rule that is set holds or does not; any of them, or all, end training. Being asked to
- * stop always does. All ranks decide alike: the rules see only what is in the policy, and flags that were exchanged. */
+ * stop always does. All ranks decide alike: the rules see only what is in the policy, and the news of the iteration.
+ *
+ * A rule is a line in COBRE_SDDP_STOP_MAP and a field of cobre_sddp_train_options (both in sddp.h), and here an option,
+ * two functions, and a row of the table. */
+#include "sddp/train/rules.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "sddp/train/trainer.h"
 
-typedef struct {
-    size_t set, hold;
-    cobre_sddp_stop first; /* of those that hold */
-} verdict;
+#define GROUP "It stops when one of these holds (without any: after 100 iterations):"
+#define FIELD(member) CB_FIELD(cobre_sddp_train_options, member)
 
-static void rule(verdict *all, bool set, bool holds, cobre_sddp_stop stop) {
-    all->set += set;
-    all->hold += set && holds;
-    if (set && holds && !all->first)
-        all->first = stop;
+const struct cb_option cb_rule_rows[] = {
+    {.name = "iterations",
+     .help = "so many iterations have been made",
+     .group = GROUP,
+     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(iterations), .least = 1}},
+     .again = true},
+    {.name = "time",
+     .help = "so much time has passed: 90, 90s, 15m, 2h, 1d",
+     .group = GROUP,
+     .value = {{.name = "T", .kind = CB_VALUE_SECONDS, .field = FIELD(seconds)}},
+     .again = true},
+    {.name = "stall",
+     .help = "over N iterations the bound moved by no more than TOLERANCE, relative",
+     .group = GROUP,
+     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(stall_window), .least = 1},
+               {.name = "TOLERANCE",
+                .kind = CB_VALUE_REAL,
+                .field = FIELD(stall_tolerance),
+                .above = true,
+                .optional = true,
+                .fallback = "1e-6"}},
+     .again = true},
+    {.name = "gap",
+     .help = "the bound lies within the 95 % interval of the simulated cost",
+     .group = GROUP,
+     .given = FIELD(gap_rule),
+     .again = true},
+    {.name = "window",
+     .help = "forward passes that this interval is made of",
+     .group = GROUP,
+     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(window), .least = 2, .fallback = "100"}},
+     .again = true},
+    {.name = "simulation",
+     .help = "every N iterations a simulation has the bound in its interval; PASSES passes",
+     .group = GROUP,
+     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(simulate_every), .least = 1},
+               {.name = "PASSES",
+                .kind = CB_VALUE_COUNT,
+                .field = FIELD(simulate_passes),
+                .least = 2,
+                .optional = true,
+                .fallback = "500"}},
+     .again = true},
+    {.name = "stop",
+     .help = "stop when any of the rules holds (default), or when all do",
+     .group = GROUP,
+     .value = {{.name = "any|all",
+                .kind = CB_VALUE_CHOICE,
+                .field = FIELD(stop_when_all),
+                .choices = (const struct cb_choice[]){{"any", false}, {"all", true}, {NULL, 0}}}},
+     .again = true},
+    {.name = NULL},
+};
+
+static bool limits_iterations(const cobre_sddp_train_options *options) {
+    return options->iterations > 0;
 }
 
-static bool stalled(const cb_trainer *trainer) {
+static cobre_status enough_iterations(cb_trainer *trainer, bool *holds) {
+    *holds = trainer->policy->iterations >= trainer->options.iterations;
+    return COBRE_OK;
+}
+
+static bool limits_time(const cobre_sddp_train_options *options) {
+    return options->seconds > 0;
+}
+
+static cobre_status out_of_time(cb_trainer *trainer, bool *holds) {
+    *holds = trainer->news.late != 0;
+    return COBRE_OK;
+}
+
+static bool watches_bound(const cobre_sddp_train_options *options) {
+    return options->stall_window > 0;
+}
+
+static cobre_status stalled(cb_trainer *trainer, bool *holds) {
     const cobre_sddp_policy *policy = trainer->policy;
     uint64_t window = trainer->options.stall_window, last = policy->iterations;
-    if (window == 0 || last <= window)
-        return false;
+    if (last <= window)
+        return COBRE_OK;
     double now = policy->trace[last - 1].bound, then = policy->trace[last - 1 - window].bound;
-    return fabs(now - then) <= trainer->options.stall_tolerance * fmax(1, fabs(now));
+    *holds = fabs(now - then) <= trainer->options.stall_tolerance * fmax(1, fabs(now));
+    return COBRE_OK;
 }
 
-static bool gap_closed(const cb_trainer *trainer) {
+static bool watches_gap(const cobre_sddp_train_options *options) {
+    return options->gap_rule;
+}
+
+static cobre_status gap_closed(cb_trainer *trainer, bool *holds) {
     if (trainer->policy->iterations == 0)
-        return false;
+        return COBRE_OK;
     cobre_sddp_progress last = cb_policy_progress(trainer->policy, trainer->policy->iterations);
-    return last.window_passes >= trainer->options.window && fabs(last.window_mean - last.bound) <= last.window_half;
+    *holds = last.window_passes >= trainer->options.window && fabs(last.window_mean - last.bound) <= last.window_half;
+    return COBRE_OK;
+}
+
+static bool simulates(const cobre_sddp_train_options *options) {
+    return options->simulate_every > 0;
 }
 
 /* Simulates the policy and compares. */
-static cobre_status simulation_agrees(cb_trainer *trainer, bool *agrees) {
+static cobre_status simulation_agrees(cb_trainer *trainer, bool *holds) {
     cobre_sddp_policy *policy = trainer->policy;
     uint64_t every = trainer->options.simulate_every;
     size_t passes = trainer->options.simulate_passes, first, last;
-    *agrees = false;
-    if (every == 0 || policy->iterations == 0 || policy->iterations % every != 0)
+    if (policy->iterations == 0 || policy->iterations % every != 0)
         return COBRE_OK;
     double begin = cb_clock(), mean, deviation;
     cb_block(passes, trainer->rank, trainer->ranks, &first, &last);
@@ -54,25 +135,60 @@ static cobre_status simulation_agrees(cb_trainer *trainer, bool *agrees) {
     trainer->times.simulation += cb_clock() - begin;
     CB_TRY(status);
     double half = 1.96 * deviation / sqrt((double)passes);
-    *agrees = fabs(mean - policy->trace[policy->iterations - 1].bound) <= half;
+    *holds = fabs(mean - policy->trace[policy->iterations - 1].bound) <= half;
     return COBRE_OK;
 }
 
-cobre_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cobre_sddp_stop *stop) {
-    const cobre_sddp_train_options *options = &trainer->options;
-    bool agrees;
-    verdict all = {0};
-    CB_TRY(simulation_agrees(trainer, &agrees));
-    rule(&all, options->iterations > 0, trainer->policy->iterations >= options->iterations, COBRE_SDDP_STOP_ITERATIONS);
-    rule(&all, options->seconds > 0, late, COBRE_SDDP_STOP_TIME);
-    rule(&all, options->stall_window > 0, stalled(trainer), COBRE_SDDP_STOP_STALLED);
-    rule(&all, options->gap_rule, gap_closed(trainer), COBRE_SDDP_STOP_GAP);
-    rule(&all, options->simulate_every > 0, agrees, COBRE_SDDP_STOP_SIMULATION);
-    if (asked)
+/* A run that several rules end is named after the first of them. */
+static const struct rule {
+    cobre_sddp_stop stop;
+    bool (*is_set)(const cobre_sddp_train_options *options);
+    cobre_status (*holds)(cb_trainer *trainer, bool *holds); /* *holds is false before; it may be collective */
+    bool statistical; /* it compares simulated costs with the bound, which says nothing with a risk measure */
+} rules[] = {
+    {COBRE_SDDP_STOP_ITERATIONS, limits_iterations, enough_iterations, .statistical = false},
+    {COBRE_SDDP_STOP_TIME, limits_time, out_of_time, .statistical = false},
+    {COBRE_SDDP_STOP_STALLED, watches_bound, stalled, .statistical = false},
+    {COBRE_SDDP_STOP_GAP, watches_gap, gap_closed, .statistical = true},
+    {COBRE_SDDP_STOP_SIMULATION, simulates, simulation_agrees, .statistical = true},
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+void cb_rules_default(cobre_sddp_train_options *options) {
+    bool any = false;
+    for (size_t r = 0; r < RULES; r++)
+        any |= rules[r].is_set(options);
+    options->iterations = any ? options->iterations : 100;
+    options->stall_tolerance = options->stall_tolerance > 0 ? options->stall_tolerance : 1e-6;
+    options->window = options->window ? options->window : 100;
+    options->simulate_passes = options->simulate_passes ? options->simulate_passes : 500;
+}
+
+bool cb_rules_statistical(const cobre_sddp_train_options *options) {
+    bool any = false;
+    for (size_t r = 0; r < RULES; r++)
+        any |= rules[r].statistical && rules[r].is_set(options);
+    return any;
+}
+
+cobre_status cb_rules_check(cb_trainer *trainer, cobre_sddp_stop *stop) {
+    size_t set = 0, hold = 0;
+    cobre_sddp_stop first = COBRE_SDDP_STOP_NOT_YET;
+    for (size_t r = 0; r < RULES; r++) {
+        bool holds = false;
+        if (!rules[r].is_set(&trainer->options))
+            continue;
+        CB_TRY(rules[r].holds(trainer, &holds));
+        set++;
+        hold += holds;
+        if (holds && !first)
+            first = rules[r].stop;
+    }
+    if (trainer->news.asked != 0)
         *stop = COBRE_SDDP_STOP_ASKED;
-    else if (options->stop_when_all)
-        *stop = all.hold == all.set ? (all.set == 1 ? all.first : COBRE_SDDP_STOP_ALL_RULES) : COBRE_SDDP_STOP_NOT_YET;
+    else if (!trainer->options.stop_when_all || set == 1)
+        *stop = first;
     else
-        *stop = all.first;
+        *stop = hold == set ? COBRE_SDDP_STOP_ALL_RULES : COBRE_SDDP_STOP_NOT_YET;
     return COBRE_OK;
 }

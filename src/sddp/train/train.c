@@ -1,18 +1,18 @@
 /* train.c: the training loop.
  *
  * An iteration: forward passes, each rank its block; backward pass, one gather of cuts a step; the bound, by the owner of
- * trajectory 0, which is rank 0; then one exchange:
- *   - allreduce, maximum: did a rank fail, is a rank asked to stop, is a rank out of time; the bound and the size of
- *     the starts, which only rank 0 has;
+ * trajectory 0, which is rank 0; then, if no rank failed, one exchange:
+ *   - allreduce, maximum: the news;
  *   - broadcast of the starts of the next iteration: where trajectory 0's last solve at each node ended;
  *   - two exact sums (mean, then squares of the deviations from it);
- *   - allreduce, sum: LPs solved, and ranks that had no memory for what they got.
+ *   - allreduce, sum: LPs solved.
  * So everything that the next iteration depends on is in the policy, and the same on all ranks: a policy file is a
  * checkpoint. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sddp/train/rules.h"
 #include "sddp/train/trainer.h"
 
 cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,
@@ -30,21 +30,6 @@ cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t cou
     return COBRE_OK;
 }
 
-/* The starts of the next iteration, from rank 0 to all. *own: see trainer.h. */
-static cobre_status send_starts(cb_trainer *trainer, const unsigned char *packed, size_t bytes, cobre_status *own) {
-    if (bytes > trainer->starts_room) { /* on all ranks or on none */
-        unsigned char *more = realloc(trainer->starts, 2 * bytes);
-        trainer->starts = more ? more : trainer->starts;
-        CB_TRY(cb_agree(trainer->comm, more ? COBRE_OK : cb_no_memory("starts", 2 * bytes)));
-        trainer->starts_room = 2 * bytes;
-    }
-    if (packed)
-        memcpy(trainer->starts, packed, bytes);
-    CB_TRY(cobre_broadcast(trainer->comm, trainer->starts, bytes, COBRE_U8, 0));
-    *own = cb_starts_unpack(trainer->policy->start, trainer->problem->nodes, trainer->starts, bytes);
-    return COBRE_OK;
-}
-
 /* Rank 0: where trajectory 0 ended at each node it visited, the old start elsewhere. */
 static unsigned char *pack_starts(cb_trainer *trainer, size_t *bytes) {
     for (size_t n = 0; n < trainer->problem->nodes; n++)
@@ -54,51 +39,74 @@ static unsigned char *pack_starts(cb_trainer *trainer, size_t *bytes) {
     return cb_starts_pack(trainer->policy->start, trainer->problem->nodes, bytes);
 }
 
-static cobre_status exchange(cb_trainer *trainer, cobre_status own, uint64_t solves_before, bool *asked, bool *late) {
-    cobre_sddp_policy *policy = trainer->policy;
-    size_t bytes = 0;
-    unsigned char *packed = NULL;
-    if (trainer->rank == 0 && !own && !(packed = pack_starts(trainer, &bytes)))
-        own = cb_no_memory("starts", 0);
-    const cobre_sddp_train_options *options = &trainer->options;
-    double seconds = cb_clock() - trainer->start_time;
-    double word[5] = {own != 0, options->stop && options->stop(options->arg),
-                      options->seconds > 0 && seconds >= options->seconds,
-                      trainer->rank == 0 ? trainer->bound : -INFINITY, (double)bytes};
-    cobre_status status = cobre_allreduce(trainer->comm, word, 5, word, 5, COBRE_F64, COBRE_MAX);
-    if (!status)
-        status = word[0] != 0 ? cb_agree(trainer->comm, own) : send_starts(trainer, packed, (size_t)word[4], &own);
-    free(packed);
-    CB_TRY(status);
-    *asked = word[1] != 0;
-    *late = word[2] != 0;
-    cb_trace trace = {.bound = word[3], .cuts = policy->pool.cuts};
-    CB_TRY(cb_mean_deviation(trainer->comm, trainer->cost, trainer->last - trainer->first, policy->passes, &trace.mean,
-                             &trace.deviation));
-    if (!own && !cb_policy_trace(policy, trace))
-        own = cb_no_memory("the trace", 0);
-    uint64_t sum[2] = {cb_stages_solves(&trainer->stages) - solves_before, own != 0};
-    CB_TRY(cobre_allreduce(trainer->comm, sum, 2, sum, 2, COBRE_U64, COBRE_SUM));
-    if (sum[1] > 0)
-        return cb_agree(trainer->comm, own);
-    size_t last = policy->iterations - 1;
-    policy->trace[last].solves = sum[0] + (last > 0 ? policy->trace[last - 1].solves : 0);
-    return COBRE_OK;
+/* The starts of the next iteration, from rank 0 to all. */
+static cobre_status send_starts(cb_trainer *trainer, const unsigned char *packed) {
+    size_t bytes = (size_t)trainer->news.start_bytes;
+    if (bytes > trainer->starts_room) { /* on all ranks or on none */
+        unsigned char *more = realloc(trainer->starts, 2 * bytes);
+        trainer->starts = more ? more : trainer->starts;
+        CB_TRY(cb_agree(trainer->comm, more ? COBRE_OK : cb_no_memory("starts", 2 * bytes)));
+        trainer->starts_room = 2 * bytes;
+    }
+    if (packed)
+        memcpy(trainer->starts, packed, bytes);
+    return cobre_broadcast(trainer->comm, trainer->starts, bytes, COBRE_U8, 0);
 }
 
-static cobre_status iterate(cb_trainer *trainer, bool *asked, bool *late) {
+static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, size_t bytes, uint64_t solves,
+                             cb_trace *trace) {
+    const cobre_sddp_train_options *options = &trainer->options;
+    bool late = options->seconds > 0 && cb_clock() - trainer->start_time >= options->seconds;
+    trainer->news = (cb_news){.asked = options->stop && options->stop(options->arg),
+                              .late = late,
+                              .bound = trainer->rank == 0 ? trainer->bound : -INFINITY,
+                              .start_bytes = (double)bytes};
+    size_t words = sizeof trainer->news / sizeof(double);
+    CB_TRY(cobre_allreduce(trainer->comm, &trainer->news, words, &trainer->news, words, COBRE_F64, COBRE_MAX));
+    CB_TRY(send_starts(trainer, packed));
+    trace->bound = trainer->news.bound;
+    CB_TRY(cb_mean_deviation(trainer->comm, trainer->cost, trainer->last - trainer->first, trainer->policy->passes,
+                             &trace->mean, &trace->deviation));
+    return cobre_allreduce_t(trainer->comm, &solves, &trace->solves, 1, COBRE_SUM);
+}
+
+/* What was exchanged becomes part of the policy. */
+static cobre_status take(cb_trainer *trainer, cb_trace trace) {
+    cobre_sddp_policy *policy = trainer->policy;
+    size_t bytes = (size_t)trainer->news.start_bytes;
+    trace.cuts = policy->pool.cuts;
+    if (policy->iterations > 0)
+        trace.solves += policy->trace[policy->iterations - 1].solves;
+    CB_TRY(cb_starts_unpack(policy->start, trainer->problem->nodes, trainer->starts, bytes));
+    return cb_policy_trace(policy, trace) ? COBRE_OK : cb_no_memory("the trace", sizeof trace);
+}
+
+/* The end of an iteration: the ranks meet before the exchange, and again over what they had no memory for after it. */
+static cobre_status finish(cb_trainer *trainer, uint64_t solves) {
+    cb_trace trace = {0};
+    size_t bytes = 0;
+    unsigned char *packed = NULL;
+    if (trainer->rank == 0 && !trainer->status && !(packed = pack_starts(trainer, &bytes)))
+        trainer->status = cb_no_memory("starts", 0);
+    cobre_status status = cb_agree(trainer->comm, trainer->status);
+    if (!status)
+        status = exchange(trainer, packed, bytes, solves, &trace);
+    free(packed);
+    return status ? status : cb_agree(trainer->comm, take(trainer, trace));
+}
+
+static cobre_status iterate(cb_trainer *trainer) {
     uint64_t iteration = trainer->policy->iterations + 1, solves = cb_stages_solves(&trainer->stages);
-    cobre_status own = COBRE_OK;
     double begin = cb_clock();
-    CB_TRY(cb_forward(trainer, iteration, &own));
+    trainer->status = cb_forward(trainer, iteration);
     trainer->times.forward += cb_clock() - begin;
-    CB_TRY(cb_backward(trainer, iteration, &own));
+    CB_TRY(cb_backward(trainer, iteration));
     begin = cb_clock();
-    if (trainer->rank == 0 && !own)
-        own = cb_lower_bound(trainer);
+    if (trainer->rank == 0 && !trainer->status)
+        trainer->status = cb_lower_bound(trainer);
     double bounded = cb_clock();
     trainer->times.bound += bounded - begin;
-    CB_TRY(exchange(trainer, own, solves, asked, late));
+    CB_TRY(finish(trainer, cb_stages_solves(&trainer->stages) - solves));
     trainer->times.communication += cb_clock() - bounded;
     return COBRE_OK;
 }
@@ -116,19 +124,18 @@ static cobre_status loop(cb_trainer *trainer, cobre_sddp_training *result) {
     cobre_sddp_policy *policy = trainer->policy;
     if (policy->iterations > 0)
         result->last = cb_policy_progress(policy, policy->iterations);
-    CB_TRY(cb_rules_check(trainer, false, false, &result->stop)); /* a resumed run may have been done */
+    CB_TRY(cb_rules_check(trainer, &result->stop)); /* a resumed run may have been done */
     if (options->start)
         options->start(options->arg);
     if (result->stop)
         CB_TRY(checkpoint(trainer, true));
     while (!result->stop) {
-        bool asked, late;
-        CB_TRY(iterate(trainer, &asked, &late));
+        CB_TRY(iterate(trainer));
         result->last = cb_policy_progress(policy, policy->iterations);
         result->last.seconds = cb_clock() - trainer->start_time;
         if (options->progress)
             options->progress(options->arg, &result->last);
-        CB_TRY(cb_rules_check(trainer, asked, late, &result->stop));
+        CB_TRY(cb_rules_check(trainer, &result->stop));
         CB_TRY(checkpoint(trainer, result->stop != COBRE_SDDP_STOP_NOT_YET));
     }
     return COBRE_OK;
@@ -139,7 +146,7 @@ static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_
 }
 
 static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
-    if ((options->gap_rule || options->simulate_every) && is_averse(problem, options))
+    if (cb_rules_statistical(options) && is_averse(problem, options))
         return cb_fail(COBRE_INVALID_ARGUMENT, "stop by iterations, by time or when the bound stalls",
                        "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
                        "rules cannot hold");
@@ -160,11 +167,7 @@ static cobre_sddp_train_options with_defaults(const cobre_sddp_train_options *op
     if (options)
         memcpy(&all, options, options->struct_size < sizeof all ? options->struct_size : sizeof all);
     all.forward_passes = all.forward_passes ? all.forward_passes : 1;
-    all.stall_tolerance = all.stall_tolerance > 0 ? all.stall_tolerance : 1e-6;
-    all.window = all.window ? all.window : 100;
-    all.simulate_passes = all.simulate_passes ? all.simulate_passes : 500;
-    bool any = all.iterations || all.seconds > 0 || all.stall_window || all.gap_rule || all.simulate_every;
-    all.iterations = any ? all.iterations : 100;
+    cb_rules_default(&all);
     return all;
 }
 

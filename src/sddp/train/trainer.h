@@ -20,9 +20,18 @@ uint64_t cb_stages_solves(const cb_stages *stages);
  * Trajectory 0 is rank 0's. */
 void cb_block(size_t count, size_t rank, size_t ranks, size_t *first, size_t *last);
 
+/* What the ranks tell each other after an iteration, by one maximum of doubles. The last two are rank 0's. */
+typedef struct {
+    double asked; /* to stop */
+    double late;  /* out of time */
+    double bound; /* internal sense */
+    double start_bytes;
+} cb_news;
+
 typedef struct {
     cobre_comm *comm;
     size_t rank, ranks;
+    cobre_status status; /* of this rank, until the ranks meet: see cb_agree */
     cobre_sddp_policy *policy;
     const cobre_sddp_problem *problem;
     cobre_sddp_train_options options; /* with defaults filled in */
@@ -41,6 +50,7 @@ typedef struct {
     unsigned char *starts;                            /* on their way from rank 0 */
     size_t starts_room;                               /* the same on all ranks */
     double bound;                                     /* internal sense; on rank 0 */
+    cb_news news;                                     /* of the last iteration */
     double start_time;
     cobre_sddp_times times;
 } cb_trainer;
@@ -57,10 +67,10 @@ static inline cb_start *cb_trainer_chain(cb_trainer *trainer, size_t trajectory,
 /* Trajectory m's LP of `node`, started where m left it this iteration, else where the iteration starts. */
 cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage);
 
-/* The parts of an iteration. Only the first two are collective, and end on all ranks if they end with a failure; *own: a
- * failure of this rank's that the others have not heard of yet. */
-cobre_status cb_forward(cb_trainer *trainer, uint64_t iteration, cobre_status *own);
-cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration, cobre_status *own);
+/* The parts of an iteration. The backward pass is collective and fails on all ranks alike; the others may fail on this
+ * rank alone. */
+cobre_status cb_forward(cb_trainer *trainer, uint64_t iteration);
+cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration);
 cobre_status cb_lower_bound(cb_trainer *trainer); /* on rank 0 */
 
 /* Mean and deviation of values spread over the ranks, by exact sums. Collective. */
@@ -71,7 +81,7 @@ cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t cou
 cobre_status cb_simulate_costs(cobre_sddp_policy *policy, cb_stages *stages, uint64_t seed, cb_rng_purpose purpose,
                                uint32_t a, size_t first, size_t last, double *cost);
 
-/* rules.c: after an iteration. asked, late: on any rank. Collective when the simulation rule is due. */
-cobre_status cb_rules_check(cb_trainer *trainer, bool asked, bool late, cobre_sddp_stop *stop);
+/* rules.c: after an iteration. Collective when the simulation rule is due. */
+cobre_status cb_rules_check(cb_trainer *trainer, cobre_sddp_stop *stop);
 
 #endif

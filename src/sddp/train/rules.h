@@ -1,0 +1,16 @@
+/* rules.h: the stopping rules, as those see them who do not train. */
+#ifndef COBRE_SDDP_TRAIN_RULES_H
+#define COBRE_SDDP_TRAIN_RULES_H
+
+#include "cobre/sddp.h"
+#include "options/options.h"
+
+extern const struct cb_option cb_rule_rows[]; /* cobre_sddp_train_options */
+
+/* Sets what the rules need and was not given. Without any rule: 100 iterations. */
+void cb_rules_default(cobre_sddp_train_options *options);
+
+/* A rule is set that compares simulated costs with the bound. */
+bool cb_rules_statistical(const cobre_sddp_train_options *options);
+
+#endif
