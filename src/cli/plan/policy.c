@@ -189,7 +189,7 @@ static bool find_case(struct request *request) {
 
 static int read_options(int argc, char **argv, struct request *request) {
     int code = cb_line_read(&cb_line_policy, argc, argv, request, &request->base.given);
-    if (code != CB_LINE_GO_ON)
+    if (code != CB_GO_ON)
         return code;
     if (request->out && request->format == SUMMARY)
         return cb_usage_error("policy", "--out needs --export");
@@ -202,22 +202,22 @@ static int read_options(int argc, char **argv, struct request *request) {
     if (!request->base.case_path && !find_case(request))
         return cb_usage_error("policy", "%s: no summary.csv beside it says which case it belongs to; name the case",
                               request->file);
-    return CB_LINE_GO_ON;
+    return CB_GO_ON;
 }
 
 int cb_command_policy(int argc, char **argv) {
     static struct request request = {.base.self.command = "policy"};
     int code = read_options(argc, argv, &request);
-    if (code >= 0)
+    if (code != CB_GO_ON)
         return code;
     struct session *base = &request.base;
     cobre_sddp_policy *policy = NULL;
     code = cb_session_alone(base);
-    if (code == 0)
+    if (code == CB_GO_ON)
         code = cb_session_load(base);
-    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, request.file, &policy) != COBRE_OK)
+    if (code == CB_GO_ON && cobre_sddp_policy_load(base->comm, base->problem, request.file, &policy) != COBRE_OK)
         code = cb_session_failed(base);
-    if (code == 0)
+    if (code == CB_GO_ON)
         code = answer(&request, policy);
     cobre_sddp_policy_free(&policy);
     cb_session_close(base);

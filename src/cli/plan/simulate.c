@@ -79,14 +79,14 @@ static int settle(struct simulate *simulate) {
         cb_folder_of(simulate->policy, simulate->folder);
     simulate->base.load.solver = simulate->options.solver;
     simulate->options.lp_folder = simulate->folder;
-    return CB_LINE_GO_ON;
+    return CB_GO_ON;
 }
 
 static int read_options(int argc, char **argv, struct simulate *simulate) {
     *simulate = (struct simulate){
         .base.self.command = "simulate", .options.struct_size = sizeof simulate->options, .tables = ALL_TABLES};
     int code = cb_line_read(&cb_line_simulate, argc, argv, simulate, &simulate->base.given);
-    return code == CB_LINE_GO_ON ? settle(simulate) : code;
+    return code == CB_GO_ON ? settle(simulate) : code;
 }
 
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,
@@ -180,21 +180,21 @@ static void say_train_first(const char *case_path) {
 int cb_command_simulate(int argc, char **argv) {
     static struct simulate simulate;
     int code = read_options(argc, argv, &simulate);
-    if (code < 0)
+    if (code == CB_GO_ON)
         code = cb_session_open(&simulate.base, argc, argv);
-    if (code >= 0)
+    if (code != CB_GO_ON)
         return code;
     struct session *base = &simulate.base;
     cobre_sddp_policy *policy = NULL;
     code = cb_session_load(base);
-    if (code == 0 && !cb_session_folder(base, simulate.folder, false))
-        code = CB_EXIT_FAILED;
-    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_OK) {
+    if (code == CB_GO_ON)
+        code = cb_session_folder(base, simulate.folder, false);
+    if (code == CB_GO_ON && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
             say_train_first(base->case_path);
     }
-    if (code == 0)
+    if (code == CB_GO_ON)
         code = simulate_policy(&simulate, policy);
     cobre_sddp_policy_free(&policy);
     cb_spool_close(&simulate.spool);

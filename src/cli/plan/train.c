@@ -55,14 +55,14 @@ static int train_case(struct train *train) {
 int cb_command_train(int argc, char **argv) {
     static struct train train;
     int code = cb_train_read_line(argc, argv, &train);
-    if (code < 0)
+    if (code == CB_GO_ON)
         code = cb_session_open(&train.base, argc, argv);
-    if (code >= 0)
+    if (code != CB_GO_ON)
         return code;
     code = cb_session_load(&train.base);
-    if (code == 0 && !cb_session_folder(&train.base, train.folder, true))
-        code = CB_EXIT_FAILED;
-    if (code == 0)
+    if (code == CB_GO_ON)
+        code = cb_session_folder(&train.base, train.folder, true);
+    if (code == CB_GO_ON)
         code = train_case(&train);
     cb_session_close(&train.base);
     return code;

@@ -24,7 +24,7 @@ struct train {
     int code; /* of what failed while it trained; 0: nothing */
 };
 
-/* train_options.c: CB_LINE_GO_ON when training should start, otherwise the exit code. */
+/* train_options.c */
 int cb_train_read_line(int argc, char **argv, struct train *train);
 
 /* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */

@@ -49,11 +49,11 @@ static int settle(struct train *train) {
     train->base.load.solver = options->solver;
     options->checkpoint = train->policy;
     options->lp_folder = train->folder;
-    return CB_LINE_GO_ON;
+    return CB_GO_ON;
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
     *train = (struct train){.base.self.command = "train", .options.struct_size = sizeof train->options};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
-    return code == CB_LINE_GO_ON ? settle(train) : code;
+    return code == CB_GO_ON ? settle(train) : code;
 }

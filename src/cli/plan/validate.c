@@ -83,7 +83,7 @@ static void print_end(const struct session *session, const struct count *count, 
 static int validate(struct session *session) {
     struct count count = {.list = NULL};
     int code = cb_session_alone(session);
-    if (code)
+    if (code != CB_GO_ON)
         return code;
     if (session->json)
         count.list = json_array();
@@ -98,7 +98,7 @@ static int validate(struct session *session) {
 int cb_command_validate(int argc, char **argv) {
     struct session session = {.self.command = "validate"};
     int code = cb_line_read(&cb_line_validate, argc, argv, &session, &session.given);
-    if (code != CB_LINE_GO_ON)
+    if (code != CB_GO_ON)
         return code;
     session.case_path = session.given.words[0];
     return validate(&session);
