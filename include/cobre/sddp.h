@@ -40,9 +40,6 @@ typedef struct {
 
 typedef struct {
     size_t struct_size;
-    bool has_value_bound; /* value_bound bounds every node's future cost; else it is found from the nodes' own LPs */
-    double value_bound;
-    const char *solver;                                      /* the LP solver that finds it; NULL: the default */
     void (*issue)(void *arg, const cobre_sddp_issue *issue); /* called for every error found; may be NULL */
     void *issue_arg;
     const char *scenarios; /* a table of scenarios to simulate, instead of the case's own; NULL: none */
@@ -124,6 +121,8 @@ typedef struct {
     bool multi_cut;        /* * a cut for each outcome instead of one for their weighted mean */
     bool has_risk;         /* * replaces the problem's own: beta * mean + (1 - beta) * worst alpha share */
     double risk_beta, risk_alpha;
+    bool has_value_bound; /* * value_bound bounds every node's future cost; else it is found from the nodes' own LPs */
+    double value_bound;   /* * a resumed training has the bounds of its file */
 
     uint64_t iterations;     /* rule: this many in all, those before a resume included */
     double seconds;          /* rule: time since this call */
@@ -156,10 +155,23 @@ typedef struct {
 } cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
- * *policy is NULL; a checkpoint that was written stays. */
+ * *policy is NULL; a checkpoint that was written stays. COBRE_INVALID_CASE: a node has no bound of its future cost;
+ * cobre_sddp_validate says so for every node. */
 COBRE_API cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem,
                                         const cobre_sddp_train_options *options, cobre_sddp_policy **policy,
                                         cobre_sddp_training *result);
+
+typedef struct {
+    size_t struct_size;
+    const char *solver; /* these three as in cobre_sddp_train_options */
+    bool has_value_bound;
+    double value_bound;
+    void *arg;
+    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* on rank 0, for every error found; may be NULL */
+} cobre_sddp_validate_options;
+
+/* Would a training start? Looks for a bound of every node's future cost, as a training does first. Collective, blocks. */
+COBRE_API cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_validate_options *options);
 
 /* The policy file is also the checkpoint: cuts, where each LP starts from, the trace of bounds. It holds no time, host,
  * backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads; collective.

@@ -41,10 +41,8 @@ cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sdd
     *problem = NULL;
     *problem = read_case(path, &options);
     cobre_status status = cb_agree(comm, *problem ? COBRE_OK : cb_no_memory("the case", 0));
-    for (size_t n = 0; !status && options.has_value_bound && n < (*problem)->nodes; n++)
-        cb_set_value_bound(*problem, NULL, n, options.value_bound);
     if (!status)
-        status = cb_problem_finish(comm, *problem, options.solver);
+        status = cb_problem_finish(comm, *problem);
     if (status)
         cobre_sddp_problem_free(problem);
     return status;

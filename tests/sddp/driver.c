@@ -56,15 +56,14 @@ static void on_stage(void *arg, const cobre_sddp_stage *stage) {
                stage->node, (ssize_t)stage->outcome, stage->stage_cost, stage->future_cost);
 }
 
-static cobre_status load(cobre_comm *comm, const char *name, const char *solver, cobre_sddp_problem **problem) {
+static cobre_status load(cobre_comm *comm, const char *name, cobre_sddp_problem **problem) {
     const reference_case *reference = find_case(name);
     if (!reference)
-        return cobre_sddp_load(comm, name,
-                               &(cobre_sddp_load_options){
-                                   .struct_size = sizeof(cobre_sddp_load_options), .issue = on_issue, .solver = solver},
-                               problem);
+        return cobre_sddp_load(
+            comm, name, &(cobre_sddp_load_options){.struct_size = sizeof(cobre_sddp_load_options), .issue = on_issue},
+            problem);
     *problem = reference->build();
-    return cb_problem_finish(comm, *problem, solver);
+    return cb_problem_finish(comm, *problem);
 }
 
 static int simulate(teller *printer, cobre_sddp_policy *policy, size_t trajectories, bool given) {
@@ -111,7 +110,7 @@ static int run(cobre_comm *comm, int argc, char **argv) {
                                         .arg = &printer};
     if (option(argc, argv, "starve") && number(argc, argv, "starved", 0) == cobre_rank(comm))
         starve_after((long)number(argc, argv, "starve", 0));
-    if (load(comm, argv[1], options.solver, &problem))
+    if (load(comm, argv[1], &problem))
         return complain(comm, "load");
     int failed = 0;
     if (cobre_sddp_train(comm, problem, &options, &policy, &result))

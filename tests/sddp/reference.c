@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     CHECK_SAY(c, "there is a case %s", name);
     cobre_sddp_problem *problem = c->build();
     CHECK_OK(cobre_comm_open(NULL, &comm));
-    worked(cb_problem_finish(comm, problem, extensive ? NULL : solver));
+    worked(cb_problem_finish(comm, problem));
     if (extensive)
         compare(c, extensive_value(problem, SIZE_MAX));
     else

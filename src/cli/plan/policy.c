@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const char intro[] =
-    "usage: cobre policy FILE [CASE] [--export csv|json] [--out FILE] [--json] [--value-bound X]\n"
+    "usage: cobre policy FILE [CASE] [--export csv|json] [--out FILE] [--json]\n"
     "\n"
     "Shows what a policy file holds, or exports its cuts. CASE is the case that it was trained for (default: as\n"
     "summary.csv beside FILE says).\n"
@@ -45,9 +45,7 @@ static const struct cb_option own_rows[] = {
 const struct command_line cb_line_policy = {.command = "policy",
                                             .intro = intro,
                                             .end = end,
-                                            .table = {{own_rows, 0},
-                                                      {cb_json_rows, offsetof(struct request, base)},
-                                                      {cb_policy_load_rows, offsetof(struct request, base.load)}},
+                                            .table = {{own_rows, 0}, {cb_json_rows, offsetof(struct request, base)}},
                                             .question = "which policy file?",
                                             .words = 2};
 

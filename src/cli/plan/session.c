@@ -52,7 +52,11 @@ static void print_failure(const struct session *session, const cobre_error *erro
         fprintf(stderr, "rank %zu: ", cobre_rank(session->comm));
     bool named = error->file[0] && strstr(error->message, error->file);
     if (error->file[0] && !named)
-        fprintf(stderr, "%s: ", error->file);
+        fprintf(stderr, "%s:", error->file);
+    if (error->file[0] && !named && error->line)
+        fprintf(stderr, "%zu:", error->line);
+    if (error->file[0] && !named)
+        fprintf(stderr, " ");
     fprintf(stderr, "%s\n", error->message);
     if (error->suggestion[0])
         fprintf(stderr, "cobre %s:   %s\n", command, error->suggestion);

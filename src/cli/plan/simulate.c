@@ -51,7 +51,6 @@ const struct command_line cb_line_simulate = {.command = "simulate",
                                                         {cb_self_rows, offsetof(struct simulate, base.self)},
                                                         {cb_simulate_rows, offsetof(struct simulate, options)},
                                                         {cb_scenario_rows, offsetof(struct simulate, base.load)},
-                                                        {cb_policy_load_rows, offsetof(struct simulate, base.load)},
                                                         {table_rows, 0},
                                                         {cb_json_rows, offsetof(struct simulate, base)}},
                                               .question = "which case?",
@@ -77,7 +76,6 @@ static int settle(struct simulate *simulate) {
         snprintf(simulate->folder, sizeof simulate->folder, "%s", simulate->out);
     else
         cb_folder_of(simulate->policy, simulate->folder);
-    simulate->base.load.solver = simulate->options.solver;
     simulate->options.lp_folder = simulate->folder;
     return CB_GO_ON;
 }

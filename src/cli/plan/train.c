@@ -36,7 +36,6 @@ static int train_case(struct train *train) {
                                         .case_path = base->case_path,
                                         .comm = base->comm,
                                         .problem = base->problem,
-                                        .load = &base->load,
                                         .options = &train->options};
     cb_stop_catch(base, "the iteration is finished and saved");
     train->options.stop = cb_stop_asked;

@@ -30,8 +30,7 @@ const struct command_line cb_line_train = {.command = "train",
                                            .table = {{cb_self_rows, offsetof(struct train, base.self)},
                                                      {cb_json_rows, offsetof(struct train, base)},
                                                      {own_rows, 0},
-                                                     {cb_train_rows, offsetof(struct train, options)},
-                                                     {cb_train_load_rows, offsetof(struct train, base.load)}},
+                                                     {cb_train_rows, offsetof(struct train, options)}},
                                            .question = "which case?",
                                            .words = 1};
 
@@ -46,7 +45,6 @@ static int settle(struct train *train) {
         return cb_session_refused(&train->base);
     if (cb_folder_join(train->folder, CB_FILE_POLICY, train->policy) != COBRE_OK)
         return cb_session_refused(&train->base);
-    train->base.load.solver = options->solver;
     options->checkpoint = train->policy;
     options->lp_folder = train->folder;
     return CB_GO_ON;

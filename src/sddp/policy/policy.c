@@ -11,21 +11,14 @@ static cobre_status fill(cobre_sddp_policy *policy, const cb_policy_options *opt
     const cobre_sddp_problem *problem = policy->problem;
     size_t nodes = problem->nodes;
     policy->function = malloc((nodes + 1) * sizeof *policy->function);
-    policy->value_bound = malloc((nodes + 1) * sizeof *policy->value_bound);
-    policy->own_bound = malloc((nodes + 1) * sizeof *policy->own_bound);
+    policy->value_bound = calloc(nodes + 1, sizeof *policy->value_bound);
+    policy->own_bound = calloc(nodes + 1, sizeof *policy->own_bound);
     policy->start = calloc(nodes + 1, sizeof *policy->start);
     if (!policy->function || !policy->value_bound || !policy->own_bound || !policy->start)
         return cb_no_memory("a policy", nodes * sizeof(double) * 8);
     for (size_t n = 0; n < nodes; n++) {
         policy->function[n] = policy->functions;
         policy->functions += options->multi_cut ? problem->node[n].outcomes : 1;
-        policy->value_bound[n] = problem->node[n].value_bound;
-        policy->own_bound[n] = problem->node[n].own_bound;
-        if (options->multi_cut && !isfinite(policy->own_bound[n]))
-            return cb_fail(COBRE_INVALID_ARGUMENT, "bound its states, or use single cuts",
-                           "multi-cuts need a bound on the cost of node %s alone, and its "
-                           "LP has none",
-                           problem->node[n].name);
     }
     return cb_pool_init(&policy->pool, policy->comm, problem->states, policy->functions);
 }

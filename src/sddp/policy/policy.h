@@ -38,7 +38,7 @@ typedef struct {
     const char *lp_folder;
 } cb_policy_options;
 
-/* An empty policy. Collective. */
+/* A policy without cuts, starts and bounds of its nodes. Collective. */
 cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const cb_policy_options *options,
                            cobre_sddp_policy **policy);
 

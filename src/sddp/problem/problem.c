@@ -233,7 +233,6 @@ size_t cb_add_node(cobre_sddp_builder *problem, const cb_place *at, const char *
         .state_in = unset_columns(problem),
         .state_out = unset_columns(problem),
         .risk = {.beta = 1, .alpha = 1},
-        .value_bound = -INFINITY,
     };
     return problem->nodes++;
 }

@@ -163,8 +163,8 @@ static void real_row(FILE *file, const char *key, double value) {
 
 static void write_case_rows(FILE *file, const struct cb_training *training) {
     const cobre_sddp_problem *problem = training->problem;
-    const cobre_sddp_load_options *load = training->load;
-    size_t passes = training->options->forward_passes;
+    const cobre_sddp_train_options *options = training->options;
+    size_t passes = options->forward_passes;
     char absolute[PATH_MAX];
     text_row(file, "name", cobre_sddp_problem_name(problem));
     text_row(file, "case", realpath(training->case_path, absolute) ? absolute : training->case_path);
@@ -174,8 +174,8 @@ static void write_case_rows(FILE *file, const struct cb_training *training) {
     count_row(file, "ranks", cobre_size(training->comm));
     text_row(file, "backend", cobre_backend_name(cobre_comm_backend(training->comm)));
     count_row(file, "forward_passes", passes ? passes : 1);
-    if (load->has_value_bound)
-        real_row(file, "value_bound", load->value_bound);
+    if (options->has_value_bound)
+        real_row(file, "value_bound", options->value_bound);
 }
 
 cobre_status cb_training_summary(const struct cb_training *training, const cobre_sddp_training *result,

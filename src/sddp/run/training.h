@@ -15,7 +15,6 @@ struct cb_training {
     const char *folder, *case_path;
     cobre_comm *comm;
     const cobre_sddp_problem *problem;
-    const cobre_sddp_load_options *load;
     const cobre_sddp_train_options *options;
     FILE *trace; /* training.csv; NULL before the first row */
     char trace_path[PATH_MAX];

@@ -152,7 +152,7 @@ static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_tr
     if (options->forward_passes > UINT32_MAX)
         return cb_fail(COBRE_INVALID_ARGUMENT, "make more iterations instead", "%zu forward passes are too many",
                        options->forward_passes);
-    return COBRE_OK;
+    return cb_check_value_bound(options->has_value_bound, options->value_bound);
 }
 
 static cobre_sddp_train_options with_defaults(const cobre_sddp_train_options *options) {
@@ -196,13 +196,23 @@ static cobre_status resume(cobre_comm *comm, cobre_sddp_problem *problem, const 
                       "%s: the %s is not the one of that run", options->resume, differs);
 }
 
+/* The bounds of the nodes, before there are cuts. */
+static cobre_status bound_nodes(cobre_sddp_policy *policy, const cobre_sddp_train_options *options) {
+    const cobre_sddp_validate_options given = {.has_value_bound = options->has_value_bound,
+                                               .value_bound = options->value_bound};
+    CB_TRY(cb_find_bounds(policy->problem, policy->kind.solver, &given, policy->own_bound, policy->value_bound));
+    for (size_t n = 0; n < policy->problem->nodes && options->multi_cut; n++)
+        if (!isfinite(policy->own_bound[n]))
+            return cb_refuse("options.multi_cut", "bound its states, or use single cuts",
+                             "multi-cuts need a bound on the cost of node %s alone, and its LP has none",
+                             policy->problem->node[n].name);
+    return COBRE_OK;
+}
+
 static cobre_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                           cobre_sddp_policy **policy) {
     if (options->resume)
         return resume(comm, problem, options, policy);
-    size_t rows = 0;
-    for (size_t n = 0; n < problem->nodes; n++)
-        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
     cb_policy_options own = {.seed = options->seed,
                              .window = options->window,
                              .passes = options->forward_passes,
@@ -210,11 +220,12 @@ static cobre_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const c
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
                              .lp_folder = options->lp_folder};
-    cobre_status status = cb_lp_choose(options->solver, (int)rows, &own.solver);
+    cobre_status status = cb_choose_solver(problem, options->solver, &own.solver);
     if (!status)
         status = cb_policy_new(comm, problem, &own, policy);
-    status = cb_agree(comm, status);
-    return !status && options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : status;
+    CB_TRY(cb_agree(comm, status));
+    CB_TRY(bound_nodes(*policy, options));
+    return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : COBRE_OK;
 }
 
 cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *given,
