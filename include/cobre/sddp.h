@@ -30,6 +30,9 @@ extern "C" {
 typedef struct cobre_sddp_problem cobre_sddp_problem; /* a policy graph of linear programs */
 typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where each LP starts from */
 
+/* An index: none. */
+#define COBRE_SDDP_NONE SIZE_MAX
+
 /* One error of a case. `place` is what the file calls it: a JSON path, a column of a table. */
 typedef struct {
     const char *file;
@@ -173,37 +176,55 @@ typedef struct {
 /* Would a training start? Looks for a bound of every node's future cost, as a training does first. Collective, blocks. */
 COBRE_API cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_validate_options *options);
 
-/* The policy file is also the checkpoint: cuts, where each LP starts from, the trace of bounds. It holds no time, host,
- * backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads; collective.
- * The file must belong to the problem. */
+/* The policy file is also the checkpoint: names, cuts, where each LP starts from, the trace of bounds. It holds no time,
+ * host, backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads;
+ * collective. The file must belong to the problem. */
 COBRE_API cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
-COBRE_API cobre_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
+COBRE_API cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *path,
                                               cobre_sddp_policy **policy);
-COBRE_API void cobre_sddp_policy_free(cobre_sddp_policy **policy); /* collective; sets NULL; accepts NULL */
 
-/* What a policy holds. Cut c says: future cost of `node` (of `outcome` of `node`, for multi-cuts; else outcome is
- * SIZE_MAX) >= intercept + sum of slopes[s] * state[s]; <= for a problem that maximises. */
-typedef struct {
-    size_t node, outcome;
-    uint64_t iteration; /* that made it; 0: warm start */
-    double intercept;
-    const double *slopes; /* valid until the next call */
-} cobre_sddp_cut;
+/* Reads a policy file without its problem, in this process only: not collective. All below can be asked of it; it cannot
+ * be simulated or saved. */
+COBRE_API cobre_status cobre_sddp_policy_read(const char *path, cobre_sddp_policy **policy);
 
-COBRE_API uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy);
-COBRE_API cobre_sddp_cut cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t cut);
+/* Sets NULL; accepts NULL. Collective, except for a policy that was read. */
+COBRE_API void cobre_sddp_policy_free(cobre_sddp_policy **policy);
+
+/* What a policy holds. Names belong to the policy. */
+COBRE_API const char *cobre_sddp_policy_name(const cobre_sddp_policy *policy); /* of its problem */
+COBRE_API bool cobre_sddp_policy_maximises(const cobre_sddp_policy *policy);
+COBRE_API size_t cobre_sddp_policy_states(const cobre_sddp_policy *policy);
+COBRE_API const char *cobre_sddp_policy_state_name(const cobre_sddp_policy *policy, size_t state);
+COBRE_API size_t cobre_sddp_policy_nodes(const cobre_sddp_policy *policy);
+COBRE_API const char *cobre_sddp_policy_node_name(const cobre_sddp_policy *policy, size_t node);
+COBRE_API size_t cobre_sddp_policy_node_stage(const cobre_sddp_policy *policy, size_t node); /* from 1 */
 COBRE_API uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy);
-COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);
+COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy);       /* of the last iteration */
+COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy); /* that it was trained with */
 COBRE_API uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy);
-COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy); /* of the last iteration */
 
 /* Trained with a risk measure: then the mean of simulated costs is no bound, and its distance from `bound` no gap. */
 COBRE_API bool cobre_sddp_policy_averse(const cobre_sddp_policy *policy);
 
+/* A cut says: future cost of `node` (of `outcome` of `node`, for multi-cuts; else outcome is COBRE_SDDP_NONE) >= intercept
+ * + sum of slope * state, over all states; <= for a problem that maximises. */
+typedef struct {
+    size_t struct_size;
+    size_t node, outcome;
+    uint64_t iteration; /* that made it; 0: warm start */
+    double intercept;
+} cobre_sddp_cut;
+
+COBRE_API uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy);
+
+/* Cut `index`, from 0. slopes: room for cobre_sddp_policy_states values; may be NULL. */
+COBRE_API cobre_status cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t index, cobre_sddp_cut *cut,
+                                             double *slopes);
+
 /* One stage of one simulated trajectory. Arrays belong to the library and last for the call. */
 typedef struct {
     size_t trajectory, step;            /* from 0 */
-    size_t node, outcome;               /* outcome is SIZE_MAX for noise that is none of the node's outcomes */
+    size_t node, outcome;               /* outcome is COBRE_SDDP_NONE for noise that is none of the node's outcomes */
     double stage_cost;                  /* without future cost, not discounted */
     double future_cost;                 /* the policy's estimate */
     double discount;                    /* what a cost of this stage is worth at the start */

@@ -290,6 +290,9 @@ cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy, co
     cobre_sddp_simulation unwanted;
     if (given)
         memcpy(&options, given, given->struct_size < sizeof options ? given->struct_size : sizeof options);
+    if (!policy->problem)
+        return cb_refuse("policy", "load it by cobre_sddp_policy_load",
+                         "the policy was read without its problem, and cannot be simulated");
     size_t trajectories = options.sampling == COBRE_SDDP_GIVEN ? policy->problem->scenarios
                           : options.trajectories               ? options.trajectories
                                                                : 1000;

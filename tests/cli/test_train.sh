@@ -221,10 +221,10 @@ case_json_of_strange_names() {
     cobre simulate "$name" --policy "$name-out/policy.cobre" --trajectories 4 --json
     code_is 0
     json_holds out "docs[0]['out'] == $text-out\""
-    cobre policy "$name-out/policy.cobre" "$name" --json
+    cobre policy "$name-out/policy.cobre" --json
     code_is 0
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
-    cobre policy "$name-out/policy.cobre" "$name" --export json
+    cobre policy "$name-out/policy.cobre" --export json
     code_is 0
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
     cobre validate --json "$name"

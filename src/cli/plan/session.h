@@ -54,8 +54,9 @@ int cb_session_refused(const struct session *session);
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
 /* print.c: the size of a problem. */
-size_t cb_stages(const cobre_sddp_problem *problem);   /* how many stages its nodes have */
-void cb_print_size(const cobre_sddp_problem *problem); /* "3 stages, 3 nodes, 1 state" */
+size_t cb_stages(const cobre_sddp_problem *problem);            /* how many stages its nodes have */
+void cb_print_problem_size(const cobre_sddp_problem *problem);  /* "3 stages, 3 nodes, 1 state" */
+void cb_print_size(size_t stages, size_t nodes, size_t states); /* the same */
 
 /* stop.c: SIGINT, SIGTERM and SIGUSR1. The first one asks to stop, the second one ends the process. */
 void cb_stop_catch(const struct session *session, const char *promise);

@@ -187,7 +187,7 @@ int cb_command_simulate(int argc, char **argv) {
     code = cb_session_load(base);
     if (code == CB_GO_ON)
         code = cb_session_folder(base, simulate.folder, false);
-    if (code == CB_GO_ON && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_OK) {
+    if (code == CB_GO_ON && cobre_sddp_policy_load(base->problem, simulate.policy, &policy) != COBRE_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
             say_train_first(base->case_path);

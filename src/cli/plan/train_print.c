@@ -126,7 +126,7 @@ void cb_train_print_start(struct train *train) {
     }
     size_t ranks = cobre_size(base->comm);
     printf("%s: ", cobre_sddp_problem_name(base->problem));
-    cb_print_size(base->problem);
+    cb_print_problem_size(base->problem);
     printf("; %zu rank%s (%s)\n\n", ranks, plural(ranks), cobre_backend_name(cobre_comm_backend(base->comm)));
     print_header(print);
     fflush(stdout);

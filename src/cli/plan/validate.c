@@ -77,7 +77,7 @@ static void print_end(const struct session *session, const struct count *count, 
         print_json(session, count->list, valid);
     } else if (valid) {
         printf("%s: valid: ", cobre_sddp_problem_name(session->problem));
-        cb_print_size(session->problem);
+        cb_print_problem_size(session->problem);
         const char *contents = cobre_sddp_problem_contents(session->problem);
         printf("%s%s", *contents ? "; " : "", contents);
         printf("\n");

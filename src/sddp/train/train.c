@@ -168,9 +168,9 @@ static cobre_sddp_train_options with_defaults(const cobre_sddp_train_options *op
     return all;
 }
 
-static cobre_status resume(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                            cobre_sddp_policy **policy) {
-    CB_TRY(cb_policy_read(comm, problem, options->resume, options->lp_folder, true, policy));
+    CB_TRY(cb_policy_load(problem, options->resume, options->lp_folder, true, policy));
     const cobre_sddp_policy *old = *policy;
     const char *differs = NULL;
     if (options->solver && strcmp(options->solver, old->kind.solver->name) != 0)
@@ -201,18 +201,17 @@ static cobre_status bound_nodes(cobre_sddp_policy *policy, const cobre_sddp_trai
     const cobre_sddp_validate_options given = {.has_value_bound = options->has_value_bound,
                                                .value_bound = options->value_bound};
     CB_TRY(cb_find_bounds(policy->problem, policy->kind.solver, &given, policy->own_bound, policy->value_bound));
-    for (size_t n = 0; n < policy->problem->nodes && options->multi_cut; n++)
+    for (size_t n = 0; n < policy->names.nodes && options->multi_cut; n++)
         if (!isfinite(policy->own_bound[n]))
             return cb_refuse("options.multi_cut", "bound its states, or use single cuts",
                              "multi-cuts need a bound on the cost of node %s alone, and its LP has none",
-                             policy->problem->node[n].name);
+                             cobre_sddp_policy_node_name(policy, n));
     return COBRE_OK;
 }
 
-static cobre_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
-                          cobre_sddp_policy **policy) {
-    if (options->resume)
-        return resume(comm, problem, options, policy);
+static cobre_status make(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                         cobre_sddp_policy **policy) {
+    cb_policy_names names = {0};
     cb_policy_options own = {.seed = options->seed,
                              .window = options->window,
                              .passes = options->forward_passes,
@@ -220,10 +219,19 @@ static cobre_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const c
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
                              .lp_folder = options->lp_folder};
-    cobre_status status = cb_choose_solver(problem, options->solver, &own.solver);
+    CB_TRY(cb_choose_solver(problem, options->solver, &own.solver));
+    cobre_status status = cb_names_of(problem, is_averse(problem, options), &names);
     if (!status)
-        status = cb_policy_new(comm, problem, &own, policy);
-    CB_TRY(cb_agree(comm, status));
+        return cb_policy_new(problem->comm, problem, &names, &own, policy);
+    cb_names_free(&names);
+    return status;
+}
+
+static cobre_status begin(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                          cobre_sddp_policy **policy) {
+    if (options->resume)
+        return resume(problem, options, policy);
+    CB_TRY(cb_agree(problem->comm, make(problem, options, policy)));
     CB_TRY(bound_nodes(*policy, options));
     return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : COBRE_OK;
 }
@@ -236,7 +244,7 @@ cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem, con
     *policy = NULL;
     *all = (cobre_sddp_training){0};
     CB_TRY(check(problem, &options));
-    cobre_status status = begin(comm, problem, &options, policy);
+    cobre_status status = begin(problem, &options, policy);
     if (!status)
         status = cb_problem_share_tours(comm, problem);
     if (!status)
