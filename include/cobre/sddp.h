@@ -1,19 +1,26 @@
 /* cobre/sddp.h: multistage stochastic linear programs, solved by stochastic dual dynamic programming.
  *
- *     cobre_comm *comm; cobre_sddp_problem *problem; cobre_sddp_policy *policy; cobre_sddp_training result;
+ *     cobre_comm *comm; cobre_sddp_problem *problem; cobre_sddp_policy *policy;
  *     cobre_sddp_train_options options = {.struct_size = sizeof options, .iterations = 100};
  *     cobre_comm_open(NULL, &comm);
  *     cobre_sddp_load(comm, "case.sof.json", NULL, &problem);
- *     cobre_sddp_train(comm, problem, &options, &policy, &result);
- *     printf("bound %g\n", result.last.bound);
+ *     cobre_sddp_train(problem, &options, &policy, NULL);
+ *     printf("bound %g\n", cobre_sddp_policy_bound(policy));
  *     cobre_sddp_policy_save(policy, "policy.cobre");
  *     cobre_sddp_policy_free(&policy); cobre_sddp_problem_free(&problem); cobre_comm_free(&comm);
  *
  * Rules that hold for every call:
  *   - It returns a status, 0 is success; after a failure cobre_last_error() of the same thread says what, where and
- *     what to do. "Collective" means as in comm.h: every rank of the communicator calls it, with equal arguments. What
- *     fails on one rank fails on all of them, with the error of the first that failed; COBRE_COLLECTIVE_FAILED
- *     is as in comm.h.
+ *     what to do, also as JSON. "Collective" means as in comm.h: every rank of the communicator calls it, with equal
+ *     arguments. What fails on one rank fails on all of them, with the error of the first that failed: `culprit` is its
+ *     rank. COBRE_COLLECTIVE_FAILED is as in comm.h.
+ *   - A wrong argument (NULL, an index out of range, a value that an enum does not have) is COBRE_INVALID_ARGUMENT, found
+ *     before anything is sent. Functions that return a value instead of a status return 0, false, NULL or NaN for it.
+ *   - Structs begin with struct_size, so that they can grow. In structs of the caller, options and results, it is sizeof
+ *     the struct; 0 is that of version 1. A result is written up to there. In structs that callbacks get, the library
+ *     sets it. Options that are zero have their defaults; NULL instead of options means: all of them.
+ *   - A problem or policy belongs to a communicator, which must outlive it.
+ *   - Callbacks get `arg` of the same struct.
  *   - Bounds, cuts, policy bytes and simulated costs do not depend on the number of ranks or the backend. They depend on
  *     the problem, the options that say so, the solver and its version.
  *   - Values are in the problem's own sense: for a problem that maximises, `bound` is an upper bound.
@@ -35,6 +42,7 @@ typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where eac
 
 /* One error of a case. `place` is what the file calls it: a JSON path, a column of a table. */
 typedef struct {
+    size_t struct_size;
     const char *file;
     size_t line; /* 0 if not known */
     const char *place, *message;
@@ -43,9 +51,9 @@ typedef struct {
 
 typedef struct {
     size_t struct_size;
-    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* called for every error found; may be NULL */
-    void *issue_arg;
     const char *scenarios; /* a table of scenarios to simulate, instead of the case's own; NULL: none */
+    void *arg;
+    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* called for every error found; may be NULL */
 } cobre_sddp_load_options;
 
 /* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Every rank reads it; the
@@ -99,6 +107,7 @@ COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop);
 
 /* One iteration, as seen by every rank alike (but for times). */
 typedef struct {
+    size_t struct_size;
     uint64_t iteration;     /* from 1 */
     double bound;           /* deterministic */
     double mean, deviation; /* of the cost of this iteration's forward passes */
@@ -110,12 +119,7 @@ typedef struct {
     double seconds;         /* since training started, this rank's clock */
 } cobre_sddp_progress;
 
-/* Time spent by this rank, in seconds. */
-typedef struct {
-    double forward, backward, bound, communication, simulation, total;
-} cobre_sddp_times;
-
-/* Zero means: default. Options marked * change the bits; all others only say when to end and what to tell. */
+/* Options marked * change the bits; all others only say when to end and what to tell. */
 typedef struct {
     size_t struct_size;
     const char *solver;    /* * "glpk", "clp"; NULL: the default for the problem's size */
@@ -143,26 +147,29 @@ typedef struct {
     const char *warm_start;    /* policy file whose cuts to start with */
     const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
 
+    void *arg;
     /* Asked once an iteration, on every rank; non-zero on any of them ends training on all after the iteration. */
     int (*stop)(void *arg);
-    void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
-    void *arg;
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
+    void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
 } cobre_sddp_train_options;
 
 typedef struct {
+    size_t struct_size;
     cobre_sddp_stop stop;
-    cobre_sddp_progress last;
-    cobre_sddp_times times;
-    uint64_t iterations; /* done in all */
+    uint64_t iterations;             /* done in all */
+    double window_mean, window_half; /* as in cobre_sddp_progress, of the last iteration */
+    uint64_t window_passes;
+    uint64_t solves; /* LPs, of all ranks */
+    double seconds;  /* this took, by this rank's clock; and of them it spent on */
+    double forward_seconds, backward_seconds, bound_seconds, communication_seconds, simulation_seconds;
 } cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
  * *policy is NULL; a checkpoint that was written stays. COBRE_INVALID_CASE: a node has no bound of its future cost;
  * cobre_sddp_validate says so for every node. */
-COBRE_API cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem,
-                                        const cobre_sddp_train_options *options, cobre_sddp_policy **policy,
-                                        cobre_sddp_training *result);
+COBRE_API cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                                        cobre_sddp_policy **policy, cobre_sddp_training *result);
 
 typedef struct {
     size_t struct_size;
@@ -223,6 +230,7 @@ COBRE_API cobre_status cobre_sddp_policy_cut(const cobre_sddp_policy *policy, ui
 
 /* One stage of one simulated trajectory. Arrays belong to the library and last for the call. */
 typedef struct {
+    size_t struct_size;
     size_t trajectory, step;            /* from 0 */
     size_t node, outcome;               /* outcome is COBRE_SDDP_NONE for noise that is none of the node's outcomes */
     double stage_cost;                  /* without future cost, not discounted */
@@ -248,20 +256,21 @@ typedef struct {
     size_t max_steps;   /* a trajectory on a cyclic graph ends here at the latest; 0: when it ends by itself */
     const char *solver; /* NULL: the one it was trained with, if in this build */
     const char *lp_folder;
+    void *arg;
     int (*stop)(void *arg);                                  /* asked between trajectories */
     void (*stage)(void *arg, const cobre_sddp_stage *stage); /* on every rank, all stages in order; may be NULL */
-    void *arg;
 } cobre_sddp_simulate_options;
 
 typedef struct {
+    size_t struct_size;
     size_t trajectories;
     double mean, deviation, half; /* of the discounted cost; half the 95 % interval of the mean */
     double minimum, maximum;
 } cobre_sddp_simulation;
 
-/* Simulates the policy; trajectories are spread over the ranks. Collective, blocks. */
-COBRE_API cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy,
-                                           const cobre_sddp_simulate_options *options, cobre_sddp_simulation *result);
+/* Simulates the policy; trajectories are spread over the ranks. Collective, blocks. `result` may be NULL. */
+COBRE_API cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options,
+                                           cobre_sddp_simulation *result);
 
 #ifdef __cplusplus
 }

@@ -67,13 +67,13 @@ static cobre_status load(cobre_comm *comm, const char *name, cobre_sddp_problem 
 }
 
 static int simulate(teller *printer, cobre_sddp_policy *policy, size_t trajectories, bool given) {
-    cobre_sddp_simulation result;
+    cobre_sddp_simulation result = {.struct_size = sizeof result};
     cobre_sddp_simulate_options options = {.struct_size = sizeof options,
                                            .trajectories = trajectories,
                                            .arg = printer,
                                            .sampling = given ? COBRE_SDDP_GIVEN : COBRE_SDDP_IN_SAMPLE,
                                            .stage = given ? on_stage : NULL};
-    if (cobre_sddp_simulate(printer->comm, policy, &options, &result))
+    if (cobre_sddp_simulate(policy, &options, &result))
         return complain(printer->comm, "simulate");
     if (cobre_rank(printer->comm) == 0)
         printf("simulated %zu mean %a %.9g deviation %a half %.9g min %.9g max %.9g\n", result.trajectories,
@@ -85,7 +85,7 @@ static int run(cobre_comm *comm, int argc, char **argv) {
     teller printer = {.comm = comm, .quiet = option(argc, argv, "quiet") != NULL};
     cobre_sddp_problem *problem;
     cobre_sddp_policy *policy = NULL;
-    cobre_sddp_training result;
+    cobre_sddp_training result = {.struct_size = sizeof result};
     const char *beta = option(argc, argv, "beta"), *alpha = option(argc, argv, "alpha");
     const char *seconds = option(argc, argv, "seconds"), *save = option(argc, argv, "save");
     cobre_sddp_train_options options = {.struct_size = sizeof options,
@@ -113,7 +113,7 @@ static int run(cobre_comm *comm, int argc, char **argv) {
     if (load(comm, argv[1], &problem))
         return complain(comm, "load");
     int failed = 0;
-    if (cobre_sddp_train(comm, problem, &options, &policy, &result))
+    if (cobre_sddp_train(problem, &options, &policy, &result))
         failed = complain(comm, "train");
     if (!failed && cobre_rank(comm) == 0)
         printf("stop %s after %llu bound %a %.12g cuts %llu\n", cobre_sddp_stop_name(result.stop),
@@ -122,8 +122,8 @@ static int run(cobre_comm *comm, int argc, char **argv) {
     if (!failed && option(argc, argv, "times"))
         fprintf(stderr,
                 "rank %zu: forward %.3f backward %.3f bound %.3f communication %.3f simulation %.3f total %.3f\n",
-                cobre_rank(comm), result.times.forward, result.times.backward, result.times.bound,
-                result.times.communication, result.times.simulation, result.times.total);
+                cobre_rank(comm), result.forward_seconds, result.backward_seconds, result.bound_seconds,
+                result.communication_seconds, result.simulation_seconds, result.seconds);
     if (!failed && save && cobre_sddp_policy_save(policy, save))
         failed = complain(comm, "save");
     if (!failed && (option(argc, argv, "simulate") || option(argc, argv, "given")))

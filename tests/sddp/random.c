@@ -335,7 +335,7 @@ static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, c
                                             .progress = on_progress,
                                             .arg = &w};
         cobre_sddp_policy *policy;
-        if (cobre_sddp_train(comm, problem, &options, &policy, NULL))
+        if (cobre_sddp_train(problem, &options, &policy, NULL))
             return complain(solver);
         bound = cobre_sddp_policy_bound(policy);
         cobre_sddp_policy_free(&policy);

@@ -92,7 +92,7 @@ bool cb_session_read(struct session *session, void (*issue)(void *arg, const cob
     cobre_sddp_load_options options = session->load;
     options.struct_size = sizeof options;
     options.issue = issue;
-    options.issue_arg = arg;
+    options.arg = arg;
     return cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_OK;
 }
 

@@ -144,7 +144,7 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
 
 static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
     struct session *base = &simulate->base;
-    cobre_sddp_simulation result;
+    cobre_sddp_simulation result = {.struct_size = sizeof result};
     if (simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE && !cobre_sddp_problem_has_noise_model(base->problem) &&
         cb_session_speaks(base))
         fprintf(stderr,
@@ -154,7 +154,7 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     simulate->options.stop = cb_stop_asked;
     simulate->options.stage = cb_spool_stage;
     simulate->options.arg = &simulate->spool;
-    if (cobre_sddp_simulate(base->comm, policy, &simulate->options, &result) != COBRE_OK)
+    if (cobre_sddp_simulate(policy, &simulate->options, &result) != COBRE_OK)
         return cb_session_failed(base);
     if (cb_spool_write(&simulate->spool, base->comm, simulate->folder) != COBRE_OK)
         return cb_session_failed(base);

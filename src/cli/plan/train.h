@@ -30,6 +30,6 @@ int cb_train_read_line(int argc, char **argv, struct train *train);
 /* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */
 void cb_train_print_start(struct train *train);
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
-void cb_train_print_end(struct train *train, const cobre_sddp_training *result, uint64_t cuts);
+void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);
 
 #endif

@@ -100,10 +100,11 @@ static void window_of(const cobre_sddp_policy *policy, cobre_sddp_progress *prog
 
 cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t iteration) {
     if (iteration == 0 || iteration > policy->iterations)
-        return (cobre_sddp_progress){0};
+        return (cobre_sddp_progress){.struct_size = sizeof(cobre_sddp_progress)};
     const cb_trace *trace = &policy->trace[iteration - 1];
     double sign = policy->names.maximise ? -1 : 1;
-    cobre_sddp_progress progress = {.iteration = iteration,
+    cobre_sddp_progress progress = {.struct_size = sizeof progress,
+                                    .iteration = iteration,
                                     .bound = sign * trace->bound,
                                     .mean = sign * trace->mean,
                                     .deviation = trace->deviation,

@@ -153,6 +153,7 @@ __attribute__((format(printf, 4, 5))) static void report(struct search *search, 
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     cobre_sddp_issue issue = *at;
+    issue.struct_size = sizeof issue;
     issue.message = message;
     issue.suggestion = advice;
     if (search->errors++ == 0)

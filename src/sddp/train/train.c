@@ -111,7 +111,13 @@ static cobre_status checkpoint(cb_trainer *trainer, bool last) {
     return due || last ? cobre_sddp_policy_save(trainer->policy, options->checkpoint) : COBRE_OK;
 }
 
-static cobre_status loop(cb_trainer *trainer, cobre_sddp_training *result) {
+/* How it ended. */
+typedef struct {
+    cobre_sddp_stop stop;
+    cobre_sddp_progress last;
+} ending;
+
+static cobre_status loop(cb_trainer *trainer, ending *result) {
     const cobre_sddp_train_options *options = &trainer->options;
     cobre_sddp_policy *policy = trainer->policy;
     if (policy->iterations > 0)
@@ -140,32 +146,30 @@ static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_
 
 static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
     if ((options->gap_rule || options->simulate_every) && is_averse(problem, options))
-        return cb_fail(COBRE_INVALID_ARGUMENT, "stop by iterations, by time or when the bound stalls",
-                       "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
-                       "rules cannot hold");
+        return cb_refuse(options->gap_rule ? "options.gap_rule" : "options.simulate_every",
+                         "stop by iterations, by time or when the bound stalls",
+                         "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
+                         "rules cannot hold");
     if (options->resume && options->warm_start)
-        return cb_fail(COBRE_INVALID_ARGUMENT, "give one of them", "resume and warm_start exclude each other");
+        return cb_refuse("options.warm_start", "give one of them", "resume and warm_start exclude each other");
     if (options->has_risk &&
         !(options->risk_beta >= 0 && options->risk_beta <= 1 && options->risk_alpha > 0 && options->risk_alpha <= 1))
-        return cb_fail(COBRE_INVALID_ARGUMENT, NULL, "risk: beta %g must be in [0, 1], alpha %g in (0, 1]",
-                       options->risk_beta, options->risk_alpha);
+        return cb_refuse("options.risk_beta, options.risk_alpha", "correct them",
+                         "risk: beta %g must be in [0, 1], alpha %g in (0, 1]", options->risk_beta,
+                         options->risk_alpha);
     if (options->forward_passes > UINT32_MAX)
-        return cb_fail(COBRE_INVALID_ARGUMENT, "make more iterations instead", "%zu forward passes are too many",
-                       options->forward_passes);
+        return cb_refuse("options.forward_passes", "make more iterations instead", "%zu forward passes are too many",
+                         options->forward_passes);
     return cb_check_value_bound(options->has_value_bound, options->value_bound);
 }
 
-static cobre_sddp_train_options with_defaults(const cobre_sddp_train_options *options) {
-    cobre_sddp_train_options all = {0};
-    if (options)
-        memcpy(&all, options, options->struct_size < sizeof all ? options->struct_size : sizeof all);
-    all.forward_passes = all.forward_passes ? all.forward_passes : 1;
-    all.stall_tolerance = all.stall_tolerance > 0 ? all.stall_tolerance : 1e-6;
-    all.window = all.window ? all.window : 100;
-    all.simulate_passes = all.simulate_passes ? all.simulate_passes : 500;
-    bool any = all.iterations || all.seconds > 0 || all.stall_window || all.gap_rule || all.simulate_every;
-    all.iterations = any ? all.iterations : 100;
-    return all;
+static void set_defaults(cobre_sddp_train_options *all) {
+    all->forward_passes = all->forward_passes ? all->forward_passes : 1;
+    all->stall_tolerance = all->stall_tolerance > 0 ? all->stall_tolerance : 1e-6;
+    all->window = all->window ? all->window : 100;
+    all->simulate_passes = all->simulate_passes ? all->simulate_passes : 500;
+    bool any = all->iterations || all->seconds > 0 || all->stall_window || all->gap_rule || all->simulate_every;
+    all->iterations = any ? all->iterations : 100;
 }
 
 static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
@@ -236,25 +240,44 @@ static cobre_status begin(cobre_sddp_problem *problem, const cobre_sddp_train_op
     return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : COBRE_OK;
 }
 
-cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *given,
+static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_training *result) {
+    cobre_sddp_training all = {.stop = end->stop,
+                               .iterations = trainer->policy->iterations,
+                               .window_mean = end->last.window_mean,
+                               .window_half = end->last.window_half,
+                               .window_passes = end->last.window_passes,
+                               .solves = end->last.solves,
+                               .seconds = cb_clock() - trainer->start_time,
+                               .forward_seconds = trainer->times.forward,
+                               .backward_seconds = trainer->times.backward,
+                               .bound_seconds = trainer->times.bound,
+                               .communication_seconds = trainer->times.communication,
+                               .simulation_seconds = trainer->times.simulation};
+    if (result)
+        cb_versioned_give(result, CB_THROUGH(cobre_sddp_training, simulation_seconds), &all, sizeof all);
+}
+
+cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *given,
                               cobre_sddp_policy **policy, cobre_sddp_training *result) {
-    cobre_sddp_train_options options = with_defaults(given);
-    cobre_sddp_training none = {0}, *all = result ? result : &none;
+    cobre_sddp_train_options options = {0};
     cb_trainer trainer = {0};
+    ending end = {.stop = COBRE_SDDP_STOP_NOT_YET};
+    if (!problem || !policy)
+        return cb_refuse_null(problem ? "policy" : "problem");
     *policy = NULL;
-    *all = (cobre_sddp_training){0};
+    CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_train_options, progress));
+    CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_training, simulation_seconds));
+    set_defaults(&options);
     CB_TRY(check(problem, &options));
     cobre_status status = begin(problem, &options, policy);
     if (!status)
-        status = cb_problem_share_tours(comm, problem);
+        status = cb_problem_share_tours(problem->comm, problem);
     if (!status)
-        status = cb_agree(comm, cb_trainer_init(&trainer, *policy, &options));
-    if (!status) {
-        status = loop(&trainer, all);
-        all->iterations = (*policy)->iterations;
-        all->times = trainer.times;
-        all->times.total = cb_clock() - trainer.start_time;
-    }
+        status = cb_agree(problem->comm, cb_trainer_init(&trainer, *policy, &options));
+    if (!status)
+        status = loop(&trainer, &end);
+    if (!status)
+        tell(&trainer, &end, result);
     cb_trainer_free(&trainer);
     if (status)
         cobre_sddp_policy_free(policy);

@@ -42,7 +42,9 @@ typedef struct {
     size_t starts_room;                               /* the same on all ranks */
     double bound;                                     /* internal sense; on rank 0 */
     double start_time;
-    cobre_sddp_times times;
+    struct {
+        double forward, backward, bound, communication, simulation;
+    } times; /* seconds that this rank has spent */
 } cb_trainer;
 
 cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_train_options *options);
