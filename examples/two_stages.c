@@ -68,7 +68,7 @@ static int plan(cobre_comm *comm, const char *file) {
     if (cobre_sddp_finish(comm, &builder, &load, &problem))
         return complain();
     int failed = 0;
-    if (cobre_sddp_train(comm, problem, &train, &policy, NULL))
+    if (cobre_sddp_train(problem, &train, &policy, NULL))
         failed = complain();
     else if (cobre_rank(comm) == 0)
         printf("today and tomorrow cost %g on average\n", cobre_sddp_policy_bound(policy));

@@ -116,7 +116,7 @@ void kit_edit(const char *file, const char *old, const char *new) {
     free(text);
 }
 
-void kit_take(void *arg, const cobre_sddp_issue *issue) {
+void kit_on_issue(void *arg, const cobre_sddp_issue *issue) {
     kit_result *result = arg;
     if (result->count == MOST_ISSUES)
         return;
@@ -139,7 +139,7 @@ void kit_read(kit_result *result) {
     cb_builder_check(result->problem);
     result->count = 0;
     for (size_t i = 0; i < result->problem->errors; i++)
-        kit_take(result, &result->problem->issue[i]);
+        kit_on_issue(result, &result->problem->issue[i]);
 }
 
 void kit_free(kit_result *result) {

@@ -32,7 +32,7 @@ static uint64_t bits_of(const char *text) {
 static void train(cobre_sddp_problem *problem) {
     cobre_sddp_train_options options = {.struct_size = sizeof options, .iterations = 5, .forward_passes = 3};
     cobre_sddp_policy *policy;
-    CHECK_EQ(cobre_sddp_train(comm, problem, &options, &policy, NULL), COBRE_OK);
+    CHECK_EQ(cobre_sddp_train(problem, &options, &policy, NULL), COBRE_OK);
     double bound = cobre_sddp_policy_bound(policy);
     uint64_t bits;
     memcpy(&bits, &bound, sizeof bits);

@@ -32,7 +32,7 @@ static start new_start(void) {
 
 static cobre_status finish(start *s) {
     cobre_sddp_problem *problem;
-    cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = kit_take, .issue_arg = &told};
+    cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = kit_on_issue, .arg = &told};
     told.count = 0;
     cobre_status status = cobre_sddp_finish(comm, &s->b, &options, &problem);
     CHECK(!s->b);

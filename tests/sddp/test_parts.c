@@ -266,7 +266,7 @@ static void infeasible_stage(void) {
     cobre_sddp_policy *policy;
     cobre_sddp_train_options options = {.struct_size = sizeof options, .lp_folder = "/tmp"};
     CHECK_EQ(cobre_sddp_finish(comm, &p, NULL, &problem), 0);
-    CHECK_EQ(cobre_sddp_train(comm, problem, &options, &policy, NULL), COBRE_LP_FAILED);
+    CHECK_EQ(cobre_sddp_train(problem, &options, &policy, NULL), COBRE_LP_FAILED);
     const cobre_error *error = cobre_last_error();
     CHECK_HOLDS(error->message, "node only, outcome 1: w = 5: the LP is infeasible");
     CHECK_EQ(access(error->file, R_OK), 0);

@@ -1,7 +1,6 @@
 /* test_sof.c: each mistake in a StochOptFormat file is found at its line, all of them at once; and no bytes crash the
  * reader, or the bounds that are found from what it read. */
 #include "sddp/hydro_kit.h"
-#include "sddp/stage/stage.h"
 
 #define GAS "gas.sof.json", "gas.sof.json"
 #define WHOLE GAS, NULL
@@ -166,17 +165,12 @@ static void names_of_rows(void) {
 }
 
 /* What the LPs of the nodes show of a problem that was read well. */
-static cobre_status look_for_bounds(const cobre_sddp_problem *problem) {
-    double own[64], value[64];
-    CHECK(problem->nodes <= 64);
-    return cb_find_bounds(problem, cb_lp_solver_at(0), kit_take, &r, own, value);
-}
-
 static void find_bounds(void) {
+    cobre_sddp_validate_options options = {.struct_size = sizeof options, .issue = kit_on_issue, .arg = &r};
     cobre_sddp_problem *problem;
-    r.count = 0;
+    kit_read_well(&r);
     CHECK_EQ(cobre_sddp_finish(comm, &r.problem, NULL, &problem), 0);
-    CHECK_EQ(look_for_bounds(problem), COBRE_INVALID_CASE);
+    CHECK_EQ(cobre_sddp_validate(problem, &options), COBRE_INVALID_CASE);
     cobre_sddp_problem_free(&problem);
 }
 
@@ -184,10 +178,12 @@ static void without_bound(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"Interval\", \"lower\": 0, \"upper\": 10", "\"LessThan\", \"upper\": 10");
     kit_edit("gas.sof.json", "\"GreaterThan\", \"lower\": 0", "\"GreaterThan\", \"lower\": 5");
-    kit_read_well(&r);
     find_bounds();
     CHECK_EQ(r.count, 5);
     CHECK(r.issue[0].line == 9 && strstr(r.issue[0].message, "node 1, outcome 1: its own LP is infeasible"));
+    CHECK_HOLDS(cobre_last_error()->message,
+                "5 errors in the case; the first: /nodes/1: node 1, outcome 1: its own LP");
+    CHECK_EQ(cobre_last_error()->line, 9);
     CHECK(r.issue[2].line == 22 && strstr(r.issue[2].message, "node 2 tight, outcome 1: its own LP is unbounded"));
     kit_free(&r);
 }
@@ -196,7 +192,7 @@ static void without_bound(void) {
 static void finish(kit_result *result) {
     cobre_sddp_problem *problem;
     if (result->problem->errors == 0 && !cobre_sddp_finish(comm, &result->problem, NULL, &problem)) {
-        (void)look_for_bounds(problem);
+        (void)cobre_sddp_validate(problem, NULL);
         cobre_sddp_problem_free(&problem);
     }
 }
@@ -204,7 +200,6 @@ static void finish(kit_result *result) {
 static void ends_too_late(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"3 calm\": 0.8, \"3 tight\": 0.2", "\"2 calm\": 0.99999999");
-    kit_read_well(&r);
     find_bounds();
     CHECK_EQ(r.count, 1);
     CHECK_HOLDS(r.issue[0].message, "the process goes on for too long");

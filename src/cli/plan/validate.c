@@ -12,6 +12,7 @@ static const char end[] = "\nThe exit code is 0 when the case is valid and 1 whe
 
 struct validate {
     struct session base;
+    cobre_sddp_validate_options options;
     const char *write;
 };
 
@@ -27,7 +28,8 @@ const struct command_line cb_line_validate = {.command = "validate",
                                               .end = end,
                                               .table = {{write_rows, 0},
                                                         {cb_json_rows, offsetof(struct validate, base)},
-                                                        {cb_load_rows, offsetof(struct validate, base.load)}},
+                                                        {cb_load_rows, offsetof(struct validate, base.load)},
+                                                        {cb_validate_rows, offsetof(struct validate, options)}},
                                               .question = "which case?",
                                               .words = 1};
 
@@ -84,7 +86,7 @@ static void print_end(const struct session *session, const struct count *count, 
         print_json(session, count->list, valid);
     } else if (valid) {
         printf("%s: valid: ", cobre_sddp_problem_name(session->problem));
-        cb_print_size(session->problem);
+        cb_print_problem_size(session->problem);
         const char *contents = cobre_sddp_problem_contents(session->problem);
         printf("%s%s", *contents ? "; " : "", contents);
         printf("\n");
@@ -99,19 +101,23 @@ static int write_case(const struct validate *validate) {
     return cb_session_failed(&validate->base);
 }
 
-static int validate_case(struct validate *validate) {
+/* As a training would: reads the case, and looks for bounds of its nodes. */
+static bool is_valid(struct validate *validate, struct count *count) {
+    validate->options.struct_size = sizeof validate->options;
+    validate->options.arg = count;
+    validate->options.issue = on_issue;
+    return cb_session_read(&validate->base, on_issue, count) &&
+           cobre_sddp_validate(validate->base.problem, &validate->options) == COBRE_OK;
+}
+
+static int answer(struct validate *validate) {
     struct session *session = &validate->base;
-    struct count count = {.list = NULL};
-    int code = cb_session_alone(session);
-    if (code)
-        return code;
-    if (session->json)
-        count.list = json_array();
-    bool valid = cb_session_read(session, on_issue, &count);
+    struct count count = {.list = session->json ? json_array() : NULL};
+    bool valid = is_valid(validate, &count);
     if (!valid)
         print_other(&count);
     print_end(session, &count, valid);
-    code = valid ? write_case(validate) : CB_EXIT_FAILED;
+    int code = valid ? write_case(validate) : CB_EXIT_FAILED;
     cb_session_close(session);
     return code;
 }
@@ -119,8 +125,9 @@ static int validate_case(struct validate *validate) {
 int cb_command_validate(int argc, char **argv) {
     static struct validate validate = {.base.self.command = "validate"};
     int code = cb_line_read(&cb_line_validate, argc, argv, &validate, &validate.base.given);
-    if (code != CB_LINE_GO_ON)
+    if (code != CB_GO_ON)
         return code;
     validate.base.case_path = validate.base.given.words[0];
-    return validate_case(&validate);
+    code = cb_session_alone(&validate.base);
+    return code == CB_GO_ON ? answer(&validate) : code;
 }

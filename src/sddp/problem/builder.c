@@ -39,7 +39,7 @@ static const cb_place nowhere = {.file = "", .text = ""};
 
 cobre_status cobre_sddp_builder_new(const char *name, bool maximise, cobre_sddp_builder **pointer) {
     if (!pointer)
-        return cb_fail(COBRE_INVALID_ARGUMENT, "give the address of a pointer", "builder is NULL");
+        return cb_refuse_null("builder");
     cobre_sddp_builder *builder = *pointer = calloc(1, sizeof *builder);
     if (!builder)
         return cb_no_memory("a builder", sizeof *builder);
@@ -131,7 +131,8 @@ static void record(cobre_sddp_builder *builder, const cb_place *at, const char *
     vsnprintf(message, sizeof message, format, arguments);
     const char *text = place_text(at, pointer);
     builder->issue[builder->errors++] =
-        (cobre_sddp_issue){.file = keep(builder, at->file),
+        (cobre_sddp_issue){.struct_size = sizeof(cobre_sddp_issue),
+                           .file = keep(builder, at->file),
                            .line = at->line ? at->line : cb_json_line(builder->json, at->file, text),
                            .place = keep(builder, text),
                            .message = keep(builder, message),

@@ -166,7 +166,4 @@ void cb_json_forget(cobre_sddp_builder *builder); /* when there is nothing more 
 cobre_status cb_finish(cobre_comm *comm, cobre_status status, cobre_sddp_builder **builder,
                        const cobre_sddp_load_options *options, cobre_sddp_problem **problem);
 
-/* What the caller gave, or the defaults. */
-cobre_sddp_load_options cb_load_options(const cobre_sddp_load_options *given);
-
 #endif

@@ -1,23 +1,14 @@
 /* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks what was built and packs it into a region;
  * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sddp/problem/image.h"
-
-cobre_sddp_load_options cb_load_options(const cobre_sddp_load_options *given) {
-    cobre_sddp_load_options options = {.struct_size = sizeof options};
-    size_t size = given && given->struct_size ? given->struct_size : sizeof options;
-    if (given)
-        memcpy(&options, given, size < sizeof options ? size : sizeof options);
-    return options;
-}
 
 /* Tells all errors; the last error sums them up. */
 static cobre_status refuse(const cobre_sddp_builder *builder, const cobre_sddp_load_options *options) {
     const cobre_sddp_issue *first = &builder->issue[0];
     for (size_t i = 0; i < builder->errors && options->issue; i++)
-        options->issue(options->issue_arg, &builder->issue[i]);
+        options->issue(options->arg, &builder->issue[i]);
     return cb_fail_at(COBRE_INVALID_CASE, *first->file ? first->file : NULL, first->line, first->suggestion,
                       "%zu error%s in the case; the first: %s%s%s", builder->errors, builder->errors > 1 ? "s" : "",
                       first->place, *first->place ? ": " : "", first->message);
@@ -32,8 +23,6 @@ static void find_lines(cobre_sddp_builder *builder) {
 }
 
 static cobre_status check(cobre_sddp_builder *builder, const cobre_sddp_load_options *options, size_t *bytes) {
-    for (size_t n = 0; options->has_value_bound && n < builder->nodes; n++)
-        cb_set_value_bound(builder, NULL, n, options->value_bound);
     if (!builder->no_memory)
         cb_builder_check(builder);
     if (builder->no_memory)
@@ -87,6 +76,7 @@ static cobre_status make(cobre_comm *comm, const cobre_sddp_builder *builder, si
                          cobre_sddp_problem **pointer) {
     cobre_sddp_problem *problem = *pointer = calloc(1, sizeof *problem);
     CB_TRY(cb_agree(comm, problem ? COBRE_OK : cb_no_memory("the problem", sizeof *problem)));
+    problem->comm = comm;
     CB_TRY(share(comm, builder, bytes, &problem->image));
     bool viewed = cb_image_view(cobre_region_data(problem->image), problem);
     return cb_agree(comm, viewed ? COBRE_OK : cb_no_memory("the problem", problem->nodes * sizeof *problem->node));

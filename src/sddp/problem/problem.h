@@ -118,6 +118,7 @@ typedef struct {
 } cb_given_step;
 
 struct cobre_sddp_problem {
+    cobre_comm *comm;
     cobre_region *image;
     cobre_region *tours; /* the orders of outcomes, once per node of the machine, too */
     const char *name;

@@ -91,12 +91,14 @@ void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t no
 
 cobre_status cobre_sddp_finish(cobre_comm *comm, cobre_sddp_builder **builder, const cobre_sddp_load_options *given,
                                cobre_sddp_problem **problem) {
+    cobre_sddp_load_options options = {0};
     if (!comm || !problem)
-        return cb_fail(COBRE_INVALID_ARGUMENT, "give both", "%s is NULL", comm ? "problem" : "comm");
-    cobre_sddp_load_options options = cb_load_options(given);
+        return cb_refuse_null(comm ? "problem" : "comm");
+    *problem = NULL;
+    CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_load_options, issue));
     cobre_status status = COBRE_OK;
     if (cobre_rank(comm) == 0 && (!builder || !*builder))
-        status = cb_fail(COBRE_INVALID_ARGUMENT, "build the problem on rank 0", "rank 0 has no builder");
+        status = cb_refuse("builder", "build the problem on rank 0", "rank 0 has no builder");
     cobre_sddp_builder *none = NULL;
     return cb_finish(comm, status, builder ? builder : &none, &options, problem);
 }

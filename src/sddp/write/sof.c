@@ -400,23 +400,23 @@ static bool names_are_text(const cobre_sddp_problem *problem, const cb_node *nod
 static cobre_status check(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++) {
         if (problem->node[n].risk.beta < 1)
-            return cb_fail(COBRE_INVALID_ARGUMENT, "leave it out here, and train with one (--cvar)",
-                           "node %s has a risk measure, which StochOptFormat cannot say", problem->node[n].name);
+            return cb_refuse("problem", "leave it out here, and train with one (--cvar)",
+                             "node %s has a risk measure, which StochOptFormat cannot say", problem->node[n].name);
         if (!is_text(problem->name) || !names_are_text(problem, &problem->node[n]))
-            return cb_fail(COBRE_INVALID_ARGUMENT, "write names in UTF-8", "node %s: a name in it is not UTF-8",
-                           problem->node[n].name);
+            return cb_refuse("problem", "write names in UTF-8", "node %s: a name in it is not UTF-8",
+                             problem->node[n].name);
     }
     for (size_t e = 0; e < problem->root_edges; e++)
         if (problem->root_edge[e].discount < 1)
-            return cb_fail(COBRE_INVALID_ARGUMENT, "discount what follows the first nodes",
-                           "the edge from the root to node %s has a discount, which StochOptFormat cannot say",
-                           problem->node[problem->root_edge[e].to].name);
+            return cb_refuse("problem", "discount what follows the first nodes",
+                             "the edge from the root to node %s has a discount, which StochOptFormat cannot say",
+                             problem->node[problem->root_edge[e].to].name);
     return COBRE_OK;
 }
 
 cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path) {
     if (!problem || !path)
-        return cb_fail(COBRE_INVALID_ARGUMENT, "give both", "%s is NULL", problem ? "path" : "problem");
+        return cb_refuse_null(problem ? "path" : "problem");
     CB_TRY(check(problem));
     struct draft draft;
     writer w = {.problem = problem};
