@@ -241,6 +241,24 @@ case_policy() {
     code_is 2
 }
 
+# A case that needs a bound of its future value needs it for training only: then the policy has it.
+case_value_bound_of_the_policy() {
+    sed 's/"coefficient": -0.1/"coefficient": 0.1/; s/"Interval", "lower": 0, "upper": 10/"GreaterThan", "lower": 0/' \
+        "$cases/gas.sof.json" >open.sof.json
+    cobre train open.sof.json --iterations 5
+    code_is 1
+    err_has "no bound of the future value can be found"
+    cobre train open.sof.json --iterations 10 --value-bound 1000
+    code_is 0
+    cp -r open-out whole
+    cobre simulate open.sof.json --trajectories 5
+    code_is 0
+    cobre train open.sof.json --iterations 5 --value-bound 1000
+    cobre train open.sof.json --iterations 10 --resume open-out/policy.cobre
+    code_is 0
+    cmp open-out/policy.cobre whole/policy.cobre || fail "resumed to another policy"
+}
+
 # A policy file says all by itself: what is shown does not change when the case and the folder are gone.
 case_policy_alone() {
     local format
