@@ -165,12 +165,12 @@ static void must_meet(cobre_status status) {
 
 static void account_for_time(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
     cobre_sddp_policy *policy;
-    cobre_sddp_training result;
+    cobre_sddp_training result = {.struct_size = sizeof result};
     must_meet(__real_cobre_barrier(comm));
     spans = 0;
     note(now(), COBRE_OK); /* where the work begins */
     in_solver = 0;
-    must(cobre_sddp_train(comm, problem, options, &policy, &result));
+    must(cobre_sddp_train(problem, options, &policy, &result));
     cobre_sddp_policy_free(&policy);
     size_t ranks = cobre_size(comm), numbers = 2 * spans;
     size_t *counts = need(malloc(2 * ranks * sizeof *counts)), *displs = counts + ranks;

@@ -1,19 +1,26 @@
 /* cobre/sddp.h: multistage stochastic linear programs, solved by stochastic dual dynamic programming.
  *
- *     cobre_comm *comm; cobre_sddp_problem *problem; cobre_sddp_policy *policy; cobre_sddp_training result;
+ *     cobre_comm *comm; cobre_sddp_problem *problem; cobre_sddp_policy *policy;
  *     cobre_sddp_train_options options = {.struct_size = sizeof options, .iterations = 100};
  *     cobre_comm_open(NULL, &comm);
  *     cobre_sddp_load(comm, "case.sof.json", NULL, &problem);
- *     cobre_sddp_train(comm, problem, &options, &policy, &result);
- *     printf("bound %g\n", result.last.bound);
+ *     cobre_sddp_train(problem, &options, &policy, NULL);
+ *     printf("bound %g\n", cobre_sddp_policy_bound(policy));
  *     cobre_sddp_policy_save(policy, "policy.cobre");
  *     cobre_sddp_policy_free(&policy); cobre_sddp_problem_free(&problem); cobre_comm_free(&comm);
  *
  * Rules that hold for every call:
  *   - It returns a status, 0 is success; after a failure cobre_last_error() of the same thread says what, where and
- *     what to do. "Collective" means as in comm.h: every rank of the communicator calls it, with equal arguments. What
- *     fails on one rank fails on all of them, with the error of the first that failed; COBRE_COLLECTIVE_FAILED
- *     is as in comm.h.
+ *     what to do, also as JSON. "Collective" means as in comm.h: every rank of the communicator calls it, with equal
+ *     arguments. What fails on one rank fails on all of them, with the error of the first that failed: `culprit` is its
+ *     rank. COBRE_COLLECTIVE_FAILED is as in comm.h.
+ *   - A wrong argument (NULL, an index out of range, a value that an enum does not have) is COBRE_INVALID_ARGUMENT, found
+ *     before anything is sent. Functions that return a value instead of a status return 0, false, NULL or NaN for it.
+ *   - Structs begin with struct_size, so that they can grow. In structs of the caller, options and results, it is sizeof
+ *     the struct; 0 is that of version 1. A result is written up to there. In structs that callbacks get, the library
+ *     sets it. Options that are zero have their defaults; NULL instead of options means: all of them.
+ *   - A problem or policy belongs to a communicator, which must outlive it.
+ *   - Callbacks get `arg` of the same struct.
  *   - Bounds, cuts, policy bytes and simulated costs do not depend on the number of ranks or the backend. They depend on
  *     the problem, the options that say so, the solver and its version.
  *   - Values are in the problem's own sense: for a problem that maximises, `bound` is an upper bound.
@@ -30,8 +37,12 @@ extern "C" {
 typedef struct cobre_sddp_problem cobre_sddp_problem; /* a policy graph of linear programs */
 typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where each LP starts from */
 
+/* An index: none. */
+#define COBRE_SDDP_NONE SIZE_MAX
+
 /* One error of a case. `place` is what the file calls it: a JSON path, a column of a table. */
 typedef struct {
+    size_t struct_size;
     const char *file;
     size_t line; /* 0 if not known */
     const char *place, *message;
@@ -40,12 +51,9 @@ typedef struct {
 
 typedef struct {
     size_t struct_size;
-    bool has_value_bound; /* value_bound bounds every node's future cost; else it is found from the nodes' own LPs */
-    double value_bound;
-    const char *solver;                                      /* the LP solver that finds it; NULL: the default */
-    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* called for every error found; may be NULL */
-    void *issue_arg;
     const char *scenarios; /* a table of scenarios to simulate, instead of the case's own; NULL: none */
+    void *arg;
+    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* called for every error found; may be NULL */
 } cobre_sddp_load_options;
 
 /* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Every rank reads it; the
@@ -99,6 +107,7 @@ COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop);
 
 /* One iteration, as seen by every rank alike (but for times). */
 typedef struct {
+    size_t struct_size;
     uint64_t iteration;     /* from 1 */
     double bound;           /* deterministic */
     double mean, deviation; /* of the cost of this iteration's forward passes */
@@ -110,12 +119,7 @@ typedef struct {
     double seconds;         /* since training started, this rank's clock */
 } cobre_sddp_progress;
 
-/* Time spent by this rank, in seconds. */
-typedef struct {
-    double forward, backward, bound, communication, simulation, total;
-} cobre_sddp_times;
-
-/* Zero means: default. Options marked * change the bits; all others only say when to end and what to tell. */
+/* Options marked * change the bits; all others only say when to end and what to tell. */
 typedef struct {
     size_t struct_size;
     const char *solver;    /* * "glpk", "clp"; NULL: the default for the problem's size */
@@ -124,6 +128,8 @@ typedef struct {
     bool multi_cut;        /* * a cut for each outcome instead of one for their weighted mean */
     bool has_risk;         /* * replaces the problem's own: beta * mean + (1 - beta) * worst alpha share */
     double risk_beta, risk_alpha;
+    bool has_value_bound; /* * value_bound bounds every node's future cost; else it is found from the nodes' own LPs */
+    double value_bound;   /* * a resumed training has the bounds of its file */
 
     uint64_t iterations;     /* rule: this many in all, those before a resume included */
     double seconds;          /* rule: time since this call */
@@ -141,57 +147,92 @@ typedef struct {
     const char *warm_start;    /* policy file whose cuts to start with */
     const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
 
+    void *arg;
     /* Asked once an iteration, on every rank; non-zero on any of them ends training on all after the iteration. */
     int (*stop)(void *arg);
-    void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
-    void *arg;
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
+    void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
 } cobre_sddp_train_options;
 
 typedef struct {
+    size_t struct_size;
     cobre_sddp_stop stop;
-    cobre_sddp_progress last;
-    cobre_sddp_times times;
-    uint64_t iterations; /* done in all */
+    uint64_t iterations;             /* done in all */
+    double window_mean, window_half; /* as in cobre_sddp_progress, of the last iteration */
+    uint64_t window_passes;
+    uint64_t solves; /* LPs, of all ranks */
+    double seconds;  /* this took, by this rank's clock; and of them it spent on */
+    double forward_seconds, backward_seconds, bound_seconds, communication_seconds, simulation_seconds;
 } cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
- * *policy is NULL; a checkpoint that was written stays. */
-COBRE_API cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem,
-                                        const cobre_sddp_train_options *options, cobre_sddp_policy **policy,
-                                        cobre_sddp_training *result);
+ * *policy is NULL; a checkpoint that was written stays. COBRE_INVALID_CASE: a node has no bound of its future cost;
+ * cobre_sddp_validate says so for every node. */
+COBRE_API cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                                        cobre_sddp_policy **policy, cobre_sddp_training *result);
 
-/* The policy file is also the checkpoint: cuts, where each LP starts from, the trace of bounds. It holds no time, host,
- * backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads; collective.
- * The file must belong to the problem. */
-COBRE_API cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
-COBRE_API cobre_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
-                                              cobre_sddp_policy **policy);
-COBRE_API void cobre_sddp_policy_free(cobre_sddp_policy **policy); /* collective; sets NULL; accepts NULL */
-
-/* What a policy holds. Cut c says: future cost of `node` (of `outcome` of `node`, for multi-cuts; else outcome is
- * SIZE_MAX) >= intercept + sum of slopes[s] * state[s]; <= for a problem that maximises. */
 typedef struct {
-    size_t node, outcome;
-    uint64_t iteration; /* that made it; 0: warm start */
-    double intercept;
-    const double *slopes; /* valid until the next call */
-} cobre_sddp_cut;
+    size_t struct_size;
+    const char *solver; /* these three as in cobre_sddp_train_options */
+    bool has_value_bound;
+    double value_bound;
+    void *arg;
+    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* on rank 0, for every error found; may be NULL */
+} cobre_sddp_validate_options;
 
-COBRE_API uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy);
-COBRE_API cobre_sddp_cut cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t cut);
+/* Would a training start? Looks for a bound of every node's future cost, as a training does first. Collective, blocks. */
+COBRE_API cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_validate_options *options);
+
+/* The policy file is also the checkpoint: names, cuts, where each LP starts from, the trace of bounds. It holds no time,
+ * host, backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads;
+ * collective. The file must belong to the problem. */
+COBRE_API cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
+COBRE_API cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *path,
+                                              cobre_sddp_policy **policy);
+
+/* Reads a policy file without its problem, in this process only: not collective. All below can be asked of it; it cannot
+ * be simulated or saved. */
+COBRE_API cobre_status cobre_sddp_policy_read(const char *path, cobre_sddp_policy **policy);
+
+/* Sets NULL; accepts NULL. Collective, except for a policy that was read. */
+COBRE_API void cobre_sddp_policy_free(cobre_sddp_policy **policy);
+
+/* What a policy holds. Names belong to the policy. */
+COBRE_API const char *cobre_sddp_policy_name(const cobre_sddp_policy *policy); /* of its problem */
+COBRE_API bool cobre_sddp_policy_maximises(const cobre_sddp_policy *policy);
+COBRE_API size_t cobre_sddp_policy_states(const cobre_sddp_policy *policy);
+COBRE_API const char *cobre_sddp_policy_state_name(const cobre_sddp_policy *policy, size_t state);
+COBRE_API size_t cobre_sddp_policy_nodes(const cobre_sddp_policy *policy);
+COBRE_API const char *cobre_sddp_policy_node_name(const cobre_sddp_policy *policy, size_t node);
+COBRE_API size_t cobre_sddp_policy_node_stage(const cobre_sddp_policy *policy, size_t node); /* from 1 */
 COBRE_API uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy);
-COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);
+COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy);       /* of the last iteration */
+COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy); /* that it was trained with */
 COBRE_API uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy);
-COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy); /* of the last iteration */
 
 /* Trained with a risk measure: then the mean of simulated costs is no bound, and its distance from `bound` no gap. */
 COBRE_API bool cobre_sddp_policy_averse(const cobre_sddp_policy *policy);
 
+/* A cut says: future cost of `node` (of `outcome` of `node`, for multi-cuts; else outcome is COBRE_SDDP_NONE) >= intercept
+ * + sum of slope * state, over all states; <= for a problem that maximises. */
+typedef struct {
+    size_t struct_size;
+    size_t node, outcome;
+    uint64_t iteration; /* that made it; 0: warm start */
+    double intercept;
+} cobre_sddp_cut;
+
+COBRE_API uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy);
+
+/* Cut `index`, from 0. slopes: room for cobre_sddp_policy_states values; may be NULL. */
+COBRE_API cobre_status cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t index, cobre_sddp_cut *cut,
+                                             double *slopes);
+
 /* One stage of one simulated trajectory. Arrays belong to the library and last for the call. */
 typedef struct {
+    size_t struct_size;
     size_t trajectory, step;            /* from 0 */
-    size_t node, outcome;               /* outcome is SIZE_MAX for noise that is none of the node's outcomes */
+    size_t node, outcome;               /* outcome is COBRE_SDDP_NONE for noise that is none of the node's outcomes */
     double stage_cost;                  /* without future cost, not discounted */
     double future_cost;                 /* the policy's estimate */
     double discount;                    /* what a cost of this stage is worth at the start */
@@ -215,22 +256,23 @@ typedef struct {
     size_t max_steps;   /* a trajectory on a cyclic graph ends here at the latest; 0: when it ends by itself */
     const char *solver; /* NULL: the one it was trained with, if in this build */
     const char *lp_folder;
+    void *arg;
     int (*stop)(void *arg); /* asked between trajectories */
     /* Called on the rank that computed the trajectory, at once, in the order of its trajectories and their steps: every
      * stage of every trajectory exactly once over all ranks. May be NULL. */
     void (*stage)(void *arg, const cobre_sddp_stage *stage);
-    void *arg;
 } cobre_sddp_simulate_options;
 
 typedef struct {
+    size_t struct_size;
     size_t trajectories;
     double mean, deviation, half; /* of the discounted cost; half the 95 % interval of the mean */
     double minimum, maximum;
 } cobre_sddp_simulation;
 
-/* Simulates the policy; trajectories are spread over the ranks. Collective, blocks. */
-COBRE_API cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy,
-                                           const cobre_sddp_simulate_options *options, cobre_sddp_simulation *result);
+/* Simulates the policy; trajectories are spread over the ranks. Collective, blocks. `result` may be NULL. */
+COBRE_API cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options,
+                                           cobre_sddp_simulation *result);
 
 #ifdef __cplusplus
 }

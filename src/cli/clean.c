@@ -98,5 +98,5 @@ int cb_command_clean(int argc, char **argv) {
     struct options options = {.dry_run = false};
     struct cb_given given;
     int code = cb_line_read(&cb_line_clean, argc, argv, &options, &given);
-    return code == CB_LINE_GO_ON ? clean_directory(options.dry_run) : code;
+    return code == CB_GO_ON ? clean_directory(options.dry_run) : code;
 }

@@ -188,14 +188,14 @@ const char *cb_given_text(const struct cb_given *given, const char *name) {
     return NULL;
 }
 
-/* After the options; 0, or the exit code. */
+/* After the options. */
 static int take_words(const struct command_line *line, int argc, char **argv, struct cb_given *given) {
     given->words = argv + optind;
     if (line->question && optind == argc)
         return cb_usage_error(line->command, "%s", line->question);
     if (line->words != CB_LINE_PROGRAM && optind + line->words < argc)
         return cb_usage_error(line->command, "'%s' is one word too many", argv[optind + line->words]);
-    return 0;
+    return CB_GO_ON;
 }
 
 int cb_line_read(const struct command_line *line, int argc, char **argv, void *fields, struct cb_given *given) {
@@ -220,6 +220,5 @@ int cb_line_read(const struct command_line *line, int argc, char **argv, void *f
         if (!note(given, row, optarg))
             return cb_usage_error(line->command, "%s%s: give it once", dashes(row), row->name);
     }
-    int code = take_words(line, argc, argv, given);
-    return code ? code : CB_LINE_GO_ON;
+    return take_words(line, argc, argv, given);
 }

@@ -4,7 +4,11 @@
 
 #include "options/options.h"
 
-enum { CB_LINE_TABLES = 8, CB_LINE_OPTIONS = 64, CB_LINE_GO_ON = -1, CB_LINE_PROGRAM = -1 };
+enum { CB_LINE_TABLES = 8, CB_LINE_OPTIONS = 64, CB_LINE_PROGRAM = -1 };
+
+/* What a step of a command returns when the command goes on: reading options, opening, loading, starting. Any other value
+ * is the exit code: the command ends, and what there was to say has been said. */
+enum { CB_GO_ON = -1 };
 
 /* What several commands say alike. */
 #define CB_JSON_HELP "JSON on standard output, for programs"
@@ -31,7 +35,7 @@ struct cb_given {
     size_t count; /* of options; each is there once, with its last text */
 };
 
-/* Sets the fields of the command's struct. CB_LINE_GO_ON, or the exit code after help or a message. */
+/* Sets the fields of the command's struct. CB_GO_ON, or the exit code. */
 int cb_line_read(const struct command_line *line, int argc, char **argv, void *fields, struct cb_given *given);
 void cb_line_help(const struct command_line *line);
 

@@ -142,7 +142,7 @@ int cb_command_info(int argc, char **argv) {
     struct options options = {.json = false};
     struct cb_given given;
     int code = cb_line_read(&cb_line_info, argc, argv, &options, &given);
-    if (code != CB_LINE_GO_ON)
+    if (code != CB_GO_ON)
         return code;
     static struct facts facts;
     gather(&facts);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "comm/select.h"
+#include "comm/versioned.h"
 
 static _Thread_local cobre_error last = {.struct_size = sizeof last, .rank = COBRE_NO_RANK, .culprit = COBRE_NO_RANK};
 
@@ -109,13 +110,16 @@ cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_statu
     return status;
 }
 
-/* A program built against an older header passes a shorter struct. */
 static cobre_error whole(const cobre_error *error) {
-    size_t first_version = offsetof(cobre_error, suggestion) + sizeof error->suggestion;
-    size_t size = error->struct_size ? error->struct_size : first_version;
-    cobre_error copy = {0};
-    memcpy(&copy, error, size < sizeof copy ? size : sizeof copy);
-    copy.struct_size = sizeof copy;
+    cobre_error copy = {.struct_size = 0};
+    if (!cb_versioned_take(&copy, sizeof copy, CB_THROUGH(cobre_error, suggestion), error))
+        copy = (cobre_error){.struct_size = sizeof copy,
+                             .status = COBRE_INVALID_ARGUMENT,
+                             .rank = COBRE_NO_RANK,
+                             .culprit = COBRE_NO_RANK,
+                             .subject = "error.struct_size",
+                             .message = "error.struct_size is smaller than any version of cobre_error",
+                             .suggestion = "set it to sizeof(cobre_error)"};
     return copy;
 }
 

@@ -4,6 +4,7 @@
  * be N processes that each believe to be alone, so a choice that gives one rank is refused when anything in the
  * environment speaks of more. An explicit `local` is obeyed. */
 #include "comm/select.h"
+#include "comm/versioned.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -291,17 +292,14 @@ cobre_status cb_select(const cobre_config *config, cb_options *options) {
     *options = (cb_options){.size = 1, .join_timeout_secs = 60};
     if (!config)
         return from_environment(options);
-    /* A program built against an older header passes a shorter struct; 0 stands for the first version's. */
-    size_t first_version = offsetof(cobre_config, interrupted_arg) + sizeof config->interrupted_arg;
-    size_t size = config->struct_size ? config->struct_size : first_version;
-    if (size < first_version)
+    size_t first_version = CB_THROUGH(cobre_config, interrupted_arg);
+    cobre_config copy = {0};
+    if (!cb_versioned_take(&copy, sizeof copy, first_version, config))
         return cb_error(NULL, COBRE_AUTO, COBRE_INVALID_ARGUMENT,
                         &(struct cb_details){.operation = "open",
                                              .subject = "config.struct_size",
                                              .suggestion = "set it to sizeof(cobre_config)"},
-                        "config.struct_size is %zu, smaller than any version of cobre_config", size);
-    cobre_config copy = {0};
-    memcpy(&copy, config, size < sizeof copy ? size : sizeof copy);
+                        "config.struct_size is %zu, smaller than any version of cobre_config", config->struct_size);
     CB_TRY(check_seconds(&copy));
     if (!copy.environment)
         return from_config(&copy, options);

@@ -24,11 +24,12 @@ const char *cb_text(char text[sizeof((cobre_error *)0)->suggestion], const char 
 }
 
 /* The last error itself may be among the arguments: a new one is made first. */
-static cobre_status set(cobre_status status, const char *file, size_t line, const char *advice, const char *format,
-                        va_list arguments) {
+static cobre_status set(cobre_status status, const char *subject, const char *file, size_t line, const char *advice,
+                        const char *format, va_list arguments) {
     cobre_error error = {
         .struct_size = sizeof error, .status = status, .rank = COBRE_NO_RANK, .culprit = COBRE_NO_RANK, .line = line};
     vsnprintf(error.message, sizeof error.message, format, arguments);
+    snprintf(error.subject, sizeof error.subject, "%s", subject ? subject : "");
     snprintf(error.file, sizeof error.file, "%s", file ? file : "");
     snprintf(error.suggestion, sizeof error.suggestion, "%s", advice ? advice : "");
     return cobre_set_error(&error);
@@ -37,7 +38,7 @@ static cobre_status set(cobre_status status, const char *file, size_t line, cons
 cobre_status cb_fail(cobre_status status, const char *advice, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    set(status, NULL, 0, advice, format, arguments);
+    set(status, NULL, NULL, 0, advice, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -46,7 +47,7 @@ cobre_status cb_fail_at(cobre_status status, const char *file, size_t line, cons
                         ...) {
     va_list arguments;
     va_start(arguments, format);
-    set(status, file, line, advice, format, arguments);
+    set(status, NULL, file, line, advice, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -54,6 +55,35 @@ cobre_status cb_fail_at(cobre_status status, const char *file, size_t line, cons
 cobre_status cb_no_memory(const char *what, size_t bytes) {
     return cb_fail(COBRE_ALLOCATION_FAILED, "use fewer ranks or a larger machine", "no memory for %s (%zu bytes)", what,
                    bytes);
+}
+
+cobre_status cb_refuse(const char *subject, const char *advice, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    set(COBRE_INVALID_ARGUMENT, subject, NULL, 0, advice, format, arguments);
+    va_end(arguments);
+    return COBRE_INVALID_ARGUMENT;
+}
+
+cobre_status cb_refuse_null(const char *subject) {
+    return cb_refuse(subject, "pass a valid pointer", "%s is NULL", subject);
+}
+
+static cobre_status refuse_size(const char *struct_name, size_t size, const char *type) {
+    return cb_refuse(CB_TEXT("%s.struct_size", struct_name), CB_TEXT("set it to sizeof(%s)", type),
+                     "%s.struct_size is %zu, smaller than any version of %s", struct_name, size, type);
+}
+
+cobre_status cb_take_options(void *own, size_t size, size_t first_version, const void *given, const char *type) {
+    if (!given || cb_versioned_take(own, size, first_version, given))
+        return COBRE_OK;
+    return refuse_size("options", cb_versioned_size(given, first_version), type);
+}
+
+cobre_status cb_check_result(const void *result, size_t first_version, const char *type) {
+    if (!result || cb_versioned_size(result, first_version) >= first_version)
+        return COBRE_OK;
+    return refuse_size("result", cb_versioned_size(result, first_version), type);
 }
 
 cobre_status cb_agree(cobre_comm *comm, cobre_status status) {

@@ -5,6 +5,7 @@
 
 #include "cobre/sddp.h"
 #include "comm/try.h"
+#include "comm/versioned.h"
 
 /* Sets this thread's last error and returns `status`. advice: what to do about it; NULL: nothing. file: what it is
  * about; NULL: no file. */
@@ -14,6 +15,21 @@ cobre_status cb_fail_at(cobre_status status, const char *file, size_t line, cons
     __attribute__((format(printf, 5, 6)));
 
 cobre_status cb_no_memory(const char *what, size_t bytes);
+
+/* A wrong argument. subject: its name, "options.sampling". */
+cobre_status cb_refuse(const char *subject, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+cobre_status cb_refuse_null(const char *subject); /* it is NULL */
+
+/* Copies a caller's options, if there are any, into `own`, which is zero; refuses what is shorter than version 1. last:
+ * the last member of version 1. */
+#define CB_TAKE_OPTIONS(own, given, type, last)                                                                        \
+    cb_take_options((own), sizeof(type), CB_THROUGH(type, last), (given), #type)
+cobre_status cb_take_options(void *own, size_t size, size_t first_version, const void *given, const char *type);
+
+/* The same question for a struct that results go to; NULL: none is wanted. cb_versioned_give fills it. */
+#define CB_CHECK_RESULT(result, type, last) cb_check_result((result), CB_THROUGH(type, last), #type)
+cobre_status cb_check_result(const void *result, size_t first_version, const char *type);
 
 /* An advice with arguments: CB_TEXT("add \"%s\"", name). It lasts as long as the enclosing block. */
 #define CB_TEXT(...) cb_text((char[sizeof((cobre_error *)0)->suggestion]){0}, __VA_ARGS__)

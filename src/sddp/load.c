@@ -15,7 +15,7 @@ static cobre_sddp_problem *refuse_json(const char *path, const cobre_sddp_load_o
     if (!problem)
         return NULL;
     const char *slash = strrchr(path, '/');
-    cb_problem_on_issue(problem, options->issue, options->issue_arg);
+    cb_problem_on_issue(problem, options->issue, options->arg);
     cb_problem_at(problem, path, 0, "%s", "");
     cb_builder_error(problem, CB_TEXT("give the folder: %.*s", slash ? (int)(slash - path) : 1, slash ? path : "."),
                      "is a part of a case");
@@ -36,15 +36,14 @@ static cobre_sddp_problem *read_case(const char *path, const cobre_sddp_load_opt
 cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *given,
                              cobre_sddp_problem **problem) {
     cobre_sddp_load_options options = {0};
-    if (given)
-        memcpy(&options, given, given->struct_size < sizeof options ? given->struct_size : sizeof options);
+    if (!comm || !path || !problem)
+        return cb_refuse_null(!comm ? "comm" : !path ? "path" : "problem");
     *problem = NULL;
+    CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_load_options, issue));
     *problem = read_case(path, &options);
     cobre_status status = cb_agree(comm, *problem ? COBRE_OK : cb_no_memory("the case", 0));
-    for (size_t n = 0; !status && options.has_value_bound && n < (*problem)->nodes; n++)
-        cb_set_value_bound(*problem, NULL, n, options.value_bound);
     if (!status)
-        status = cb_problem_finish(comm, *problem, options.solver);
+        status = cb_problem_finish(comm, *problem);
     if (status)
         cobre_sddp_problem_free(problem);
     return status;

@@ -209,17 +209,31 @@ static cobre_status rounds(simulation *sim, cobre_comm *comm, const cobre_sddp_s
     return COBRE_OK;
 }
 
-cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given,
+static cobre_status check(const cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options) {
+    if (!policy->problem)
+        return cb_refuse("policy", "load it by cobre_sddp_policy_load",
+                         "the policy was read without its problem, and cannot be simulated");
+    if ((unsigned)options->sampling > COBRE_SDDP_GIVEN)
+        return cb_refuse("options.sampling", "use one of the cobre_sddp_sampling constants",
+                         "options.sampling is %d, which is no way of sampling", (int)options->sampling);
+    if (options->sampling == COBRE_SDDP_GIVEN && policy->problem->scenarios == 0)
+        return cb_refuse("options.sampling", "simulate in-sample", "the case gives no scenarios of its own");
+    return COBRE_OK;
+}
+
+cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given,
                                  cobre_sddp_simulation *result) {
     cobre_sddp_simulate_options options = {0};
-    cobre_sddp_simulation unwanted;
-    if (given)
-        memcpy(&options, given, given->struct_size < sizeof options ? given->struct_size : sizeof options);
+    cobre_sddp_simulation all = {0};
+    if (!policy)
+        return cb_refuse_null("policy");
+    CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_simulate_options, stage));
+    CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_simulation, maximum));
+    CB_TRY(check(policy, &options));
+    cobre_comm *comm = policy->comm;
     size_t trajectories = options.sampling == COBRE_SDDP_GIVEN ? policy->problem->scenarios
                           : options.trajectories               ? options.trajectories
                                                                : 1000;
-    if (trajectories == 0)
-        return cb_fail(COBRE_INVALID_ARGUMENT, "simulate in-sample", "the case gives no scenarios of its own");
     cb_stage_kind kind = policy->kind;
     if (options.solver)
         CB_TRY(cb_lp_choose(options.solver, 0, &kind.solver));
@@ -243,7 +257,9 @@ cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy, co
     if (!status)
         status = rounds(&sim, comm, &options, trajectories, cost, &count, &total);
     if (!status)
-        status = summarise(comm, policy->problem->maximise ? -1 : 1, cost, count, total, result ? result : &unwanted);
+        status = summarise(comm, policy->problem->maximise ? -1 : 1, cost, count, total, &all);
+    if (!status && result)
+        cb_versioned_give(result, CB_THROUGH(cobre_sddp_simulation, maximum), &all, sizeof all);
     free(cost);
     release(&sim);
     cb_stages_free(&stages);

@@ -64,7 +64,7 @@ case_mistakes() {
     refused report "which folder?"
     refused report "'b' is one word too many" a b
     refused policy "which policy file?"
-    refused policy "'c' is one word too many" a b c
+    refused policy "'b' is one word too many" a b
     refused policy "--export xml: csv or json" a --export xml
     refused run "which program?" -n 2
     refused run "the program's name is empty" ''

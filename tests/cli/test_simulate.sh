@@ -222,7 +222,7 @@ case_policy() {
     cobre policy brazil3-out/policy.cobre --json
     json_keys out 'docs[0]' policy name sense solver seed iterations bound cut_count states
     json_holds out 'docs[0]["cut_count"] == 20'
-    cobre policy brazil3-out/policy.cobre "$cases/brazil3" --export csv
+    cobre policy brazil3-out/policy.cobre --export csv
     code_is 0
     [ "$(lines out)" = 21 ] || fail "$(lines out) lines"
     head -1 out | grep -q '^node,outcome,iteration,intercept,storage\[SE\]' || fail "$(head -1 out)"
@@ -236,15 +236,69 @@ case_policy() {
         [float(field) for field in row.split(",")[3:]] for row in open("cuts.csv").readlines()[1:]]'
     cobre policy nowhere
     code_is 1
-    err_has "nowhere: No such file"
-    cp brazil3-out/policy.cobre alone.cobre
-    cobre policy alone.cobre
+    err_has "nowhere: cannot read: No such file"
+    cobre policy brazil3-out/policy.cobre --export xml
     code_is 2
-    err_has "name the case"
-    cobre policy alone.cobre "$cases/brazil3"
+}
+
+# A case that needs a bound of its future value needs it for training only: then the policy has it.
+case_value_bound_of_the_policy() {
+    sed 's/"coefficient": -0.1/"coefficient": 0.1/; s/"Interval", "lower": 0, "upper": 10/"GreaterThan", "lower": 0/' \
+        "$cases/gas.sof.json" >open.sof.json
+    cobre train open.sof.json --iterations 5
+    code_is 1
+    err_has "no bound of the future value can be found"
+    cobre train open.sof.json --iterations 10 --value-bound 1000
     code_is 0
-    cobre policy alone.cobre "$cases/brazil3" --export xml
-    code_is 2
+    cp -r open-out whole
+    cobre simulate open.sof.json --trajectories 5
+    code_is 0
+    cobre train open.sof.json --iterations 5 --value-bound 1000
+    cobre train open.sof.json --iterations 10 --resume open-out/policy.cobre
+    code_is 0
+    cmp open-out/policy.cobre whole/policy.cobre || fail "resumed to another policy"
+}
+
+# A policy file says all by itself: what is shown does not change when the case and the folder are gone.
+case_policy_alone() {
+    local format
+    cp "$cases/gas.sof.json" mine.sof.json
+    cobre train mine.sof.json --iterations 5 --multi-cut --cvar 0.2,0.5
+    code_is 0
+    for format in "" --json "--export csv" "--export json"; do
+        cobre policy mine-out/policy.cobre $format
+        code_is 0
+        sed 's|mine-out/policy|elsewhere|' out >"before$format"
+    done
+    grep -q "^case      Gas store.*: 3 stages, 5 nodes, 1 state$" before || fail "$(cat before)"
+    grep -q "(upper)" before || fail "$(cat before)"
+    mv mine-out/policy.cobre elsewhere.cobre
+    rm -r mine-out mine.sof.json
+    for format in "" --json "--export csv" "--export json"; do
+        cobre policy elsewhere.cobre $format
+        code_is 0
+        cmp "before$format" out || fail "policy $format"
+    done
+}
+
+# Whatever is in the file: refused, with its name.
+case_policy_damaged() {
+    local size at
+    trained
+    size=$(stat -c %s brazil3-out/policy.cobre)
+    for at in 0 7 8 100 191 192 200 300 1000 $((size / 2)) $((size - 8)) $((size - 1)); do
+        head -c "$at" brazil3-out/policy.cobre >cut.cobre
+        cobre policy cut.cobre
+        code_is 1
+        err_has "cut.cobre: "
+        cp brazil3-out/policy.cobre bent.cobre
+        printf '\377' | dd of=bent.cobre bs=1 seek="$at" conv=notrunc status=none
+        cobre policy bent.cobre
+        code_is 1
+        err_has "bent.cobre: "
+    done
+    cobre policy .
+    code_is 1
 }
 
 run_cases "${@:3}"

@@ -221,10 +221,10 @@ case_json_of_strange_names() {
     cobre simulate "$name" --policy "$name-out/policy.cobre" --trajectories 4 --json
     code_is 0
     json_holds out "docs[0]['out'] == $text-out\""
-    cobre policy "$name-out/policy.cobre" "$name" --json
+    cobre policy "$name-out/policy.cobre" --json
     code_is 0
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
-    cobre policy "$name-out/policy.cobre" "$name" --export json
+    cobre policy "$name-out/policy.cobre" --export json
     code_is 0
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
     cobre validate --json "$name"
@@ -285,7 +285,16 @@ case_no_way_out() {
     done
     cobre train wild.sof.json
     code_is 1
-    err_has "wild.sof.json:9: /nodes/1: node 1, outcome 1: its own LP is unbounded"
+    err_has "wild.sof.json:9: 5 errors in the case; the first: /nodes/1: node 1, outcome 1: its own LP is unbounded"
+    for solver in glpk clp; do
+        cobre validate wild.sof.json --solver $solver
+        code_is 1
+        out_has "wild.sof.json:9: /nodes/1: node 1, outcome 1: its own LP is unbounded"
+        out_has "/nodes/3 tight: node 3 tight, outcome 1: its own LP is unbounded"
+        out_has "5 errors"
+    done
+    cobre validate wild.sof.json --value-bound 1e6
+    code_is 0
 }
 
 case_rules() {

@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
     options.struct_size = sizeof options;
     options.iterations = 20;
     if (cobre_sddp_load(comm, argv[1], NULL, &problem) != COBRE_OK ||
-        cobre_sddp_train(comm, problem, &options, &policy, NULL) != COBRE_OK)
+        cobre_sddp_train(problem, &options, &policy, NULL) != COBRE_OK)
         return complain();
     if (cobre_rank(comm) == 0)
         printf("ranks %zu, bound %.6g\n", cobre_size(comm), cobre_sddp_policy_bound(policy));

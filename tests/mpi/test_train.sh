@@ -43,7 +43,7 @@ saved() { # CODE
     finish
     code_is "$1"
     out_count "stopped: asked to stop" 1
-    cobre policy long/policy.cobre "$cases/toy"
+    cobre policy long/policy.cobre
     code_is 0
 }
 

@@ -227,8 +227,8 @@ static cobre_sddp_problem *reservoir_20(void) {
 static cobre_sddp_problem *cvar_1d(double level) {
     char json[256];
     snprintf(json, sizeof json,
-             "{\"units\": \"energy\", \"time_unit\": \"month\", \"stages\": 4, \"subsystems\": [\"main\"],\n"
-             " \"risk\": {\"beta\": %g, \"alpha\": %g}}",
+             "{\"name\": \"cvar_1d\", \"units\": \"energy\", \"time_unit\": \"month\", \"stages\": 4,\n"
+             " \"subsystems\": [\"main\"], \"risk\": {\"beta\": %g, \"alpha\": %g}}",
              level, level);
     kit_make_folder();
     kit_copy("toy");

@@ -91,19 +91,18 @@ static bool print_stages(cobre_comm *comm, char *text, size_t length) {
     return true;
 }
 
-static cobre_status load(cobre_comm *comm, const char *name, const char *solver, cobre_sddp_problem **problem) {
+static cobre_status load(cobre_comm *comm, const char *name, cobre_sddp_problem **problem) {
     const reference_case *reference = find_case(name);
     if (!reference)
-        return cobre_sddp_load(comm, name,
-                               &(cobre_sddp_load_options){
-                                   .struct_size = sizeof(cobre_sddp_load_options), .issue = on_issue, .solver = solver},
-                               problem);
+        return cobre_sddp_load(
+            comm, name, &(cobre_sddp_load_options){.struct_size = sizeof(cobre_sddp_load_options), .issue = on_issue},
+            problem);
     *problem = reference->build();
-    return cb_problem_finish(comm, *problem, solver);
+    return cb_problem_finish(comm, *problem);
 }
 
 static int simulate(teller *printer, cobre_sddp_policy *policy, size_t trajectories, bool given, bool stages) {
-    cobre_sddp_simulation result;
+    cobre_sddp_simulation result = {.struct_size = sizeof result};
     char *text = NULL;
     size_t length = 0;
     cobre_sddp_simulate_options options = {.struct_size = sizeof options,
@@ -112,8 +111,8 @@ static int simulate(teller *printer, cobre_sddp_policy *policy, size_t trajector
                                            .sampling = given ? COBRE_SDDP_GIVEN : COBRE_SDDP_IN_SAMPLE,
                                            .stage = stages ? on_stage : NULL};
     printer->stages = open_memstream(&text, &length);
-    int failed = !printer->stages || cobre_sddp_simulate(printer->comm, policy, &options, &result) ||
-                 fflush(printer->stages) != 0 || !print_stages(printer->comm, text, length);
+    int failed = !printer->stages || cobre_sddp_simulate(policy, &options, &result) || fflush(printer->stages) != 0 ||
+                 !print_stages(printer->comm, text, length);
     if (failed)
         complain(printer->comm, "simulate");
     else if (cobre_rank(printer->comm) == 0)
@@ -129,7 +128,7 @@ static int run(cobre_comm *comm, int argc, char **argv) {
     teller printer = {.comm = comm, .quiet = option(argc, argv, "quiet") != NULL};
     cobre_sddp_problem *problem;
     cobre_sddp_policy *policy = NULL;
-    cobre_sddp_training result;
+    cobre_sddp_training result = {.struct_size = sizeof result};
     const char *beta = option(argc, argv, "beta"), *alpha = option(argc, argv, "alpha");
     const char *seconds = option(argc, argv, "seconds"), *save = option(argc, argv, "save");
     cobre_sddp_train_options options = {.struct_size = sizeof options,
@@ -154,11 +153,11 @@ static int run(cobre_comm *comm, int argc, char **argv) {
                                         .arg = &printer};
     if (option(argc, argv, "starve") && number(argc, argv, "starved", 0) == cobre_rank(comm))
         starve_after((long)number(argc, argv, "starve", 0));
-    if (load(comm, argv[1], options.solver, &problem))
+    if (load(comm, argv[1], &problem))
         return complain(comm, "load");
     printer.problem = problem;
     int failed = 0;
-    if (cobre_sddp_train(comm, problem, &options, &policy, &result))
+    if (cobre_sddp_train(problem, &options, &policy, &result))
         failed = complain(comm, "train");
     if (!failed && cobre_rank(comm) == 0)
         printf("stop %s after %llu bound %a %.12g cuts %llu\n", cobre_sddp_stop_name(result.stop),
@@ -167,8 +166,8 @@ static int run(cobre_comm *comm, int argc, char **argv) {
     if (!failed && option(argc, argv, "times"))
         fprintf(stderr,
                 "rank %zu: forward %.3f backward %.3f bound %.3f communication %.3f simulation %.3f total %.3f\n",
-                cobre_rank(comm), result.times.forward, result.times.backward, result.times.bound,
-                result.times.communication, result.times.simulation, result.times.total);
+                cobre_rank(comm), result.forward_seconds, result.backward_seconds, result.bound_seconds,
+                result.communication_seconds, result.simulation_seconds, result.seconds);
     if (!failed && save && cobre_sddp_policy_save(policy, save))
         failed = complain(comm, "save");
     if (!failed && (option(argc, argv, "simulate") || option(argc, argv, "given")))

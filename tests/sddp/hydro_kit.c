@@ -116,7 +116,7 @@ void kit_edit(const char *file, const char *old, const char *new) {
     free(text);
 }
 
-static void on_issue(void *arg, const cobre_sddp_issue *issue) {
+void kit_on_issue(void *arg, const cobre_sddp_issue *issue) {
     kit_result *result = arg;
     if (result->count == MOST_ISSUES)
         return;
@@ -130,7 +130,7 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
 }
 
 void kit_read(kit_result *result) {
-    cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = on_issue, .issue_arg = result};
+    cobre_sddp_load_options options = {.struct_size = sizeof options, .issue = kit_on_issue, .arg = result};
     result->count = 0;
     char path[512];
     in_folder(sof_file, path);

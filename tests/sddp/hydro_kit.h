@@ -42,7 +42,8 @@ void kit_copy(const char *name);               /* cases/NAME, a folder or a file
 /* Replaces the first `old` of a file; the test fails if there is none. */
 void kit_edit(const char *file, const char *old, const char *new);
 
-void kit_read(kit_result *result); /* reads and checks; result->problem is never NULL */
+void kit_on_issue(void *result, const cobre_sddp_issue *issue); /* keeps it */
+void kit_read(kit_result *result);                              /* reads and checks; result->problem is never NULL */
 void kit_free(kit_result *result);
 void kit_read_well(kit_result *result); /* and fails on any issue */
 

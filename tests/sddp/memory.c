@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
                                         .iterations = strtoull(argv[2], NULL, 10),
                                         .forward_passes = strtoull(argv[3], NULL, 10),
                                         .multi_cut = true};
-    if (cobre_sddp_load(comm, argv[1], NULL, &problem) || cobre_sddp_train(comm, problem, &options, &policy, NULL))
+    if (cobre_sddp_load(comm, argv[1], NULL, &problem) || cobre_sddp_train(problem, &options, &policy, NULL))
         return complain(cobre_last_error()->message);
     if (stay(comm, problem, policy))
         return complain(cobre_last_error()->message);

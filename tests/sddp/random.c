@@ -316,7 +316,8 @@ static bool complain(const char *what) {
     return false;
 }
 
-static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, cb_risk risk, double exact, bool cycle) {
+static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, cb_risk risk, double exact, bool cycle,
+                  const cobre_sddp_validate_options *bound_options) {
     double bound = NAN, allowed = cycle ? 1e-3 * fmax(100, fabs(exact)) : 1e-6 * fmax(1, fabs(exact));
     watch w = {.exact = exact, .maximise = problem->maximise};
     for (uint64_t iterations = 30; iterations <= 3000; iterations *= 10) {
@@ -328,11 +329,13 @@ static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, c
                                             .has_risk = risk.beta < 1,
                                             .risk_beta = risk.beta,
                                             .risk_alpha = risk.alpha,
+                                            .has_value_bound = bound_options->has_value_bound,
+                                            .value_bound = bound_options->value_bound,
                                             .lp_folder = "/tmp",
                                             .progress = on_progress,
                                             .arg = &w};
         cobre_sddp_policy *policy;
-        if (cobre_sddp_train(comm, problem, &options, &policy, NULL))
+        if (cobre_sddp_train(problem, &options, &policy, NULL))
             return complain(solver);
         bound = cobre_sddp_policy_bound(policy);
         cobre_sddp_policy_free(&policy);
@@ -350,15 +353,17 @@ static bool check(size_t kind, bool maximise) {
     enum { STEPS = 6 };
     static const cb_risk risks[] = {{1, 1}, {0.5, 0.4}, {0, 0.3}};
     cobre_sddp_problem *problem;
-    cobre_sddp_load_options options = {.struct_size = sizeof options};
-    cobre_status status = cobre_sddp_load(comm, path, &options, &problem);
+    cobre_sddp_validate_options options = {.struct_size = sizeof options};
+    if (cobre_sddp_load(comm, path, NULL, &problem))
+        return complain("load");
+    cobre_status status = cobre_sddp_validate(problem, &options);
     if (status == COBRE_INVALID_CASE && strstr(cobre_last_error()->message, "no bound of the future")) {
         options.has_value_bound = true;
         options.value_bound = maximise ? 1e4 : -1e4;
-        status = cobre_sddp_load(comm, path, &options, &problem);
+        status = cobre_sddp_validate(problem, &options);
     }
     if (status)
-        return complain("load");
+        return complain("validate");
     bool good = true;
     for (size_t r = 0; r < sizeof risks / sizeof *risks && good; r++) {
         for (size_t n = 0; n < problem->nodes; n++)
@@ -371,7 +376,7 @@ static bool check(size_t kind, bool maximise) {
         for (size_t s = 0; cobre_sddp_solver(s) && good; s++)
             for (int multi = 0; multi < 2 && good; multi++)
                 if (!multi || !options.has_value_bound) /* multi-cuts need bounds of the nodes' own LPs */
-                    good = train(problem, cobre_sddp_solver(s), multi, risks[r], exact, kind == CYCLE);
+                    good = train(problem, cobre_sddp_solver(s), multi, risks[r], exact, kind == CYCLE, &options);
     }
     cobre_sddp_problem_free(&problem);
     return good;

@@ -36,9 +36,9 @@ static void compare(const reference_case *c, double value) {
 
 /* A bound that has not converged stays below what the policy costs. */
 static void simulate(cobre_sddp_policy *policy) {
-    cobre_sddp_simulation simulation;
+    cobre_sddp_simulation simulation = {.struct_size = sizeof simulation};
     cobre_sddp_simulate_options options = {.struct_size = sizeof options, .trajectories = 1000};
-    worked(cobre_sddp_simulate(comm, policy, &options, &simulation));
+    worked(cobre_sddp_simulate(policy, &options, &simulation));
     CHECK_SAY(cobre_sddp_policy_bound(policy) <= simulation.mean + simulation.half,
               "the bound, %.10g, is below %.10g + %.10g", cobre_sddp_policy_bound(policy), simulation.mean,
               simulation.half);
@@ -48,7 +48,7 @@ static void train(const reference_case *c, cobre_sddp_problem *problem, const ch
     cobre_sddp_train_options options = {
         .struct_size = sizeof options, .solver = solver, .multi_cut = multi, .seed = 7, .iterations = c->iterations};
     cobre_sddp_policy *policy;
-    worked(cobre_sddp_train(comm, problem, &options, &policy, NULL));
+    worked(cobre_sddp_train(problem, &options, &policy, NULL));
     compare(c, cobre_sddp_policy_bound(policy));
     if (c->below > 0)
         simulate(policy);
@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     CHECK_SAY(c, "there is a case %s", name);
     cobre_sddp_problem *problem = c->build();
     CHECK_OK(cobre_comm_open(NULL, &comm));
-    worked(cb_problem_finish(comm, problem, extensive ? NULL : solver));
+    worked(cb_problem_finish(comm, problem));
     if (extensive)
         compare(c, extensive_value(problem, SIZE_MAX));
     else

@@ -8,6 +8,7 @@
 
 union fields {
     cobre_sddp_load_options load;
+    cobre_sddp_validate_options validate;
     cobre_sddp_train_options train;
     cobre_sddp_simulate_options simulate;
     unsigned char byte[sizeof(cobre_sddp_train_options) + sizeof(cobre_sddp_simulate_options)];
@@ -20,10 +21,8 @@ static const struct example {
     const char *name, *good, *bad, *why;
 } examples[] = {
     {cb_load_rows, "scenarios", "mine.csv", NULL, NULL},
-    {cb_load_rows, "value-bound", "-2.5", "inf", "inf: not a number"},
-    {cb_load_rows, "solver", "clp", NULL, NULL},
-    {cb_train_load_rows, "value-bound", "-2.5", "nan", "nan: not a number"},
-    {cb_policy_load_rows, "value-bound", "-2.5", "", ": not a number"},
+    {cb_validate_rows, "value-bound", "-2.5", "inf", "inf: not a number"},
+    {cb_validate_rows, "solver", "clp", NULL, NULL},
     {cb_scenario_rows, "scenarios", "mine.csv", NULL, NULL},
     {cb_rule_rows, "iterations", "7", "0", "0: must be at least 1"},
     {cb_rule_rows, "time", "15m", "soon", "soon: not a time; write seconds, or 90s, 15m, 2h, 1d"},
@@ -37,6 +36,7 @@ static const struct example {
     {cb_train_rows, "solver", "clp", NULL, NULL},
     {cb_train_rows, "multi-cut", NULL, "1", "1: takes no value"},
     {cb_train_rows, "cvar", "0.1,0.5", "0.1", "0.1: needs two values: ALPHA,BETA"},
+    {cb_train_rows, "value-bound", "-2.5", "nan", "nan: not a number"},
     {cb_train_rows, "checkpoint-every", "3", "3.5", "3.5: not a whole number"},
     {cb_train_rows, "resume", "policy.cobre", NULL, NULL},
     {cb_train_rows, "warm-start", "policy.cobre", NULL, NULL},
@@ -48,9 +48,8 @@ static const struct example {
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
-static const struct cb_option *const tables[] = {cb_load_rows,     cb_train_load_rows, cb_policy_load_rows,
-                                                 cb_scenario_rows, cb_rule_rows,       cb_train_rows,
-                                                 cb_simulate_rows};
+static const struct cb_option *const tables[] = {cb_load_rows, cb_validate_rows, cb_scenario_rows,
+                                                 cb_rule_rows, cb_train_rows,    cb_simulate_rows};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 static bool is_in(const struct cb_field *field, size_t byte) {

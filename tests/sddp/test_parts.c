@@ -147,7 +147,7 @@ static void start_forgets(const char *name) {
         return;
     }
     cobre_sddp_problem *problem = find_case("mccardle_farm")->build();
-    CHECK_EQ(cb_problem_finish(comm, problem, name), 0);
+    CHECK_EQ(cb_problem_finish(comm, problem), 0);
     cb_stage_kind kind = {.problem = problem, .solver = solver};
     cb_stage *used, *fresh;
     cb_start start = {0};
@@ -260,8 +260,8 @@ static void infeasible_stage(void) {
     cb_add_edge(p, NULL, CB_ROOT, n, 1, 1);
     cobre_sddp_policy *policy;
     cobre_sddp_train_options options = {.struct_size = sizeof options, .lp_folder = "/tmp"};
-    CHECK_EQ(cb_problem_finish(comm, p, NULL), 0);
-    CHECK_EQ(cobre_sddp_train(comm, p, &options, &policy, NULL), COBRE_LP_FAILED);
+    CHECK_EQ(cb_problem_finish(comm, p), 0);
+    CHECK_EQ(cobre_sddp_train(p, &options, &policy, NULL), COBRE_LP_FAILED);
     const cobre_error *error = cobre_last_error();
     CHECK_HOLDS(error->message, "node only, outcome 1: w = 5: the LP is infeasible");
     CHECK_EQ(access(error->file, R_OK), 0);

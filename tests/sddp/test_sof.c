@@ -164,37 +164,41 @@ static void names_of_rows(void) {
     kit_free(&r);
 }
 
-/* What the LPs of the nodes show of a problem that was read well. */
+/* What the LPs of the nodes show of a problem that can be read. */
 static void find_bounds(void) {
+    cobre_sddp_validate_options options = {.struct_size = sizeof options, .issue = kit_on_issue, .arg = &r};
+    char path[512];
     r.count = 0;
-    CHECK_EQ(cb_problem_share(comm, r.problem), 0);
-    CHECK_EQ(cb_problem_find_bounds(r.problem, NULL), 0);
+    snprintf(path, sizeof path, "%s/gas.sof.json", kit_folder);
+    CHECK_EQ(cobre_sddp_load(comm, path, NULL, &r.problem), 0);
+    CHECK_EQ(cobre_sddp_validate(r.problem, &options), COBRE_INVALID_CASE);
 }
 
 static void without_bound(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"Interval\", \"lower\": 0, \"upper\": 10", "\"LessThan\", \"upper\": 10");
     kit_edit("gas.sof.json", "\"GreaterThan\", \"lower\": 0", "\"GreaterThan\", \"lower\": 5");
-    kit_read_well(&r);
     find_bounds();
     CHECK_EQ(r.count, 5);
     CHECK(r.issue[0].line == 9 && strstr(r.issue[0].message, "node 1, outcome 1: its own LP is infeasible"));
+    CHECK_HOLDS(cobre_last_error()->message,
+                "5 errors in the case; the first: /nodes/1: node 1, outcome 1: its own LP");
+    CHECK_EQ(cobre_last_error()->line, 9);
     CHECK(r.issue[2].line == 22 && strstr(r.issue[2].message, "node 2 tight, outcome 1: its own LP is unbounded"));
     kit_free(&r);
 }
 
 /* What was read well must also be safe to bound and to solve. */
 static void finish(kit_result *result) {
-    if (result->problem->errors == 0)
-        (void)cb_problem_share(comm, result->problem);
-    if (result->problem->errors == 0)
-        (void)cb_problem_find_bounds(result->problem, NULL);
+    if (result->problem->errors > 0 || cb_problem_share(comm, result->problem))
+        return;
+    result->problem->comm = comm;
+    (void)cobre_sddp_validate(result->problem, NULL);
 }
 
 static void ends_too_late(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "\"3 calm\": 0.8, \"3 tight\": 0.2", "\"2 calm\": 0.99999999");
-    kit_read_well(&r);
     find_bounds();
     CHECK_EQ(r.count, 1);
     CHECK_HOLDS(r.issue[0].message, "the process goes on for too long");

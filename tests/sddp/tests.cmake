@@ -39,6 +39,10 @@ set(sddp_cases $<TARGET_OBJECTS:cases_parts> ${hydro_kit})
 add_sddp_program(sddp_parts sddp/test_parts.c ${sddp_cases})
 add_case(sddp_parts sddp_parts)
 
+add_sddp_program(sddp_api sddp/test_api.c kit/error_json.c ${hydro_kit})
+add_case(sddp_api sddp_api)
+add_case(sddp_api_ranks $<TARGET_FILE:cobre-cli> run -n 2 -- $<TARGET_FILE:sddp_api> failure_of_rank_1)
+
 add_sddp_program(sddp_options sddp/test_options.c kit/check.c)
 add_case(sddp_options sddp_options)
 

@@ -83,7 +83,7 @@ static int parse_size(const char *text, size_t *size) {
     *size = (size_t)value << shift;
     if (*size == 0 || *size % sizeof(double))
         return cb_usage_error("bench", "--sizes %s: the data are doubles: take a multiple of 8", text);
-    return 0;
+    return CB_GO_ON;
 }
 
 static int parse_sizes(const char *list, size_t *sizes, size_t *count) {
@@ -94,10 +94,10 @@ static int parse_sizes(const char *list, size_t *sizes, size_t *count) {
         if (*count == MOST_SIZES)
             return cb_usage_error("bench", "--sizes: more than %d", MOST_SIZES);
         int code = parse_size(word, &sizes[*count]);
-        if (code)
+        if (code != CB_GO_ON)
             return code;
     }
-    return 0;
+    return CB_GO_ON;
 }
 
 static int parse_operations(const char *list, bool wanted[BENCH_OPERATION_COUNT]) {
@@ -110,7 +110,7 @@ static int parse_operations(const char *list, bool wanted[BENCH_OPERATION_COUNT]
             return cb_usage_error("bench", "--operations %s: there is no such operation", word);
         wanted[operation] = true;
     }
-    return 0;
+    return CB_GO_ON;
 }
 
 static void add_work(struct plan *plan, enum bench_operation operation, size_t bytes, bool cold, double seconds) {
@@ -122,9 +122,9 @@ static int make_plan(const struct options *options, struct plan *plan) {
     size_t sizes[MOST_SIZES], size_count;
     bool wanted[BENCH_OPERATION_COUNT] = {false};
     int code = parse_operations(options->operations, wanted);
-    if (!code)
+    if (code == CB_GO_ON)
         code = parse_sizes(options->sizes, sizes, &size_count);
-    if (code)
+    if (code != CB_GO_ON)
         return code;
     if (wanted[BENCH_BARRIER])
         add_work(plan, BENCH_BARRIER, 0, false, options->seconds);
@@ -135,7 +135,7 @@ static int make_plan(const struct options *options, struct plan *plan) {
             if (options->buffers & COLD)
                 add_work(plan, operation, sizes[i], true, options->seconds);
         }
-    return 0;
+    return CB_GO_ON;
 }
 
 static int compare(const void *a, const void *b) {
@@ -231,11 +231,9 @@ int cb_command_bench(int argc, char **argv) {
     struct cb_given given;
     static struct plan plan;
     int code = cb_line_read(&cb_line_bench, argc, argv, &options, &given);
-    if (code != CB_LINE_GO_ON)
-        return code;
-    code = make_plan(&options, &plan);
-    if (code)
-        return code;
-    code = cb_self_start(&options.self, argc, argv);
-    return code < 0 ? measure_all(&plan, options.json) : code;
+    if (code == CB_GO_ON)
+        code = make_plan(&options, &plan);
+    if (code == CB_GO_ON)
+        code = cb_self_start(&options.self, argc, argv);
+    return code == CB_GO_ON ? measure_all(&plan, options.json) : code;
 }

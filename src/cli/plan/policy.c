@@ -2,20 +2,16 @@
 #include "cli/plan/session.h"
 
 #include "cli/json.h"
-#include "sddp/run/files.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static const char intro[] =
-    "usage: cobre policy FILE [CASE] [--export csv|json] [--out FILE] [--json] [--value-bound X]\n"
-    "\n"
-    "Shows what a policy file holds, or exports its cuts. CASE is the case that it was trained for (default: as\n"
-    "summary.csv beside FILE says).\n"
-    "\n";
+static const char intro[] = "usage: cobre policy FILE [--export csv|json] [--out FILE] [--json]\n"
+                            "\n"
+                            "Shows what a policy file holds, or exports its cuts. It needs nothing but the file.\n"
+                            "\n";
 
 static const char end[] =
     "\nA cut says: the cost from the node on is at least intercept + sum of slope * state. See cobre-policy(1).\n";
@@ -26,7 +22,6 @@ struct request {
     struct session base;
     const char *file, *out;
     enum format format;
-    char case_path[PATH_MAX];
 };
 
 static const struct cb_option own_rows[] = {
@@ -45,82 +40,85 @@ static const struct cb_option own_rows[] = {
 const struct command_line cb_line_policy = {.command = "policy",
                                             .intro = intro,
                                             .end = end,
-                                            .table = {{own_rows, 0},
-                                                      {cb_json_rows, offsetof(struct request, base)},
-                                                      {cb_policy_load_rows, offsetof(struct request, base.load)}},
+                                            .table = {{own_rows, 0}, {cb_json_rows, offsetof(struct request, base)}},
                                             .question = "which policy file?",
-                                            .words = 2};
+                                            .words = 1};
 
-static void export_csv(FILE *to, const cobre_sddp_problem *problem, const cobre_sddp_policy *policy) {
+static void write_cut(FILE *to, const cobre_sddp_policy *policy, uint64_t index, double *slopes) {
+    cobre_sddp_cut cut = {.struct_size = sizeof cut};
     char text[32];
-    size_t states = cobre_sddp_problem_states(problem);
-    fputs("node,outcome,iteration,intercept", to);
-    for (size_t s = 0; s < states; s++) {
-        putc(',', to);
-        cb_field_write(to, cobre_sddp_problem_state_name(problem, s));
-    }
+    cobre_sddp_policy_cut(policy, index, &cut, slopes);
+    cb_field_write(to, cobre_sddp_policy_node_name(policy, cut.node));
+    if (cut.outcome == COBRE_SDDP_NONE)
+        fprintf(to, ",,%" PRIu64, cut.iteration);
+    else
+        fprintf(to, ",%zu,%" PRIu64, cut.outcome + 1, cut.iteration);
+    fprintf(to, ",%s", cb_exact_text(cut.intercept, text));
+    for (size_t s = 0; s < cobre_sddp_policy_states(policy); s++)
+        fprintf(to, ",%s", cb_exact_text(slopes[s], text));
     putc('\n', to);
-    for (uint64_t c = 0; c < cobre_sddp_policy_cuts(policy); c++) {
-        cobre_sddp_cut cut = cobre_sddp_policy_cut(policy, c);
-        cb_field_write(to, cobre_sddp_problem_node_name(problem, cut.node));
-        if (cut.outcome == SIZE_MAX)
-            fprintf(to, ",,%" PRIu64, cut.iteration);
-        else
-            fprintf(to, ",%zu,%" PRIu64, cut.outcome + 1, cut.iteration);
-        fprintf(to, ",%s", cb_exact_text(cut.intercept, text));
-        for (size_t s = 0; s < states; s++)
-            fprintf(to, ",%s", cb_exact_text(cut.slopes[s], text));
-        putc('\n', to);
-    }
 }
 
-static json_t *cut_json(const cobre_sddp_problem *problem, cobre_sddp_cut cut) {
-    json_t *object = json_object(), *slopes = json_array();
-    cb_json_set(object, "node", cb_json_text(cobre_sddp_problem_node_name(problem, cut.node)));
-    cb_json_set(object, "outcome", cut.outcome == SIZE_MAX ? json_null() : cb_json_count(cut.outcome + 1));
+static void export_csv(FILE *to, const cobre_sddp_policy *policy, double *slopes) {
+    fputs("node,outcome,iteration,intercept", to);
+    for (size_t s = 0; s < cobre_sddp_policy_states(policy); s++) {
+        putc(',', to);
+        cb_field_write(to, cobre_sddp_policy_state_name(policy, s));
+    }
+    putc('\n', to);
+    for (uint64_t c = 0; c < cobre_sddp_policy_cuts(policy); c++)
+        write_cut(to, policy, c, slopes);
+}
+
+static json_t *cut_json(const cobre_sddp_policy *policy, uint64_t index, double *slopes) {
+    cobre_sddp_cut cut = {.struct_size = sizeof cut};
+    cobre_sddp_policy_cut(policy, index, &cut, slopes);
+    json_t *object = json_object(), *list = json_array();
+    cb_json_set(object, "node", cb_json_text(cobre_sddp_policy_node_name(policy, cut.node)));
+    cb_json_set(object, "outcome", cut.outcome == COBRE_SDDP_NONE ? json_null() : cb_json_count(cut.outcome + 1));
     cb_json_set(object, "iteration", cb_json_count(cut.iteration));
     cb_json_set(object, "intercept", cb_json_real(cut.intercept));
-    for (size_t s = 0; s < cobre_sddp_problem_states(problem); s++)
-        cb_json_append(slopes, cb_json_real(cut.slopes[s]));
-    cb_json_set(object, "slopes", slopes);
+    for (size_t s = 0; s < cobre_sddp_policy_states(policy); s++)
+        cb_json_append(list, cb_json_real(slopes[s]));
+    cb_json_set(object, "slopes", list);
     return object;
 }
 
 static json_t *summary_json(const struct request *request, const cobre_sddp_policy *policy) {
-    const cobre_sddp_problem *problem = request->base.problem;
     json_t *summary = json_object(), *states = json_array();
     cb_json_set(summary, "policy", cb_json_text(request->file));
-    cb_json_set(summary, "name", cb_json_text(cobre_sddp_problem_name(problem)));
-    cb_json_set(summary, "sense", cb_json_text(cobre_sddp_problem_maximises(problem) ? "max" : "min"));
+    cb_json_set(summary, "name", cb_json_text(cobre_sddp_policy_name(policy)));
+    cb_json_set(summary, "sense", cb_json_text(cobre_sddp_policy_maximises(policy) ? "max" : "min"));
     cb_json_set(summary, "solver", cb_json_text(cobre_sddp_policy_solver(policy)));
     cb_json_set(summary, "seed", cb_json_count(cobre_sddp_policy_seed(policy)));
     cb_json_set(summary, "iterations", cb_json_count(cobre_sddp_policy_iterations(policy)));
     cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
     cb_json_set(summary, "cut_count", cb_json_count(cobre_sddp_policy_cuts(policy)));
-    for (size_t s = 0; s < cobre_sddp_problem_states(problem); s++)
-        cb_json_append(states, cb_json_text(cobre_sddp_problem_state_name(problem, s)));
+    for (size_t s = 0; s < cobre_sddp_policy_states(policy); s++)
+        cb_json_append(states, cb_json_text(cobre_sddp_policy_state_name(policy, s)));
     cb_json_set(summary, "states", states);
     return summary;
 }
 
 /* The summary with the cuts as one more member. There can be millions: each is written before the next is made. */
-static void export_json(FILE *to, const struct request *request, const cobre_sddp_policy *policy) {
+static void export_json(FILE *to, const struct request *request, const cobre_sddp_policy *policy, double *slopes) {
     putc('{', to);
     cb_json_write(to, summary_json(request, policy), JSON_EMBED);
     fputs(", \"cuts\": [", to);
     for (uint64_t c = 0; c < cobre_sddp_policy_cuts(policy); c++) {
         fputs(c ? ",\n  " : "\n  ", to);
-        cb_json_write(to, cut_json(request->base.problem, cobre_sddp_policy_cut(policy, c)), 0);
+        cb_json_write(to, cut_json(policy, c, slopes), 0);
     }
     fputs("\n]}\n", to);
 }
 
-static void print_cut_counts(const cobre_sddp_problem *problem, const cobre_sddp_policy *policy) {
-    size_t nodes = cobre_sddp_problem_nodes(problem);
+static void print_cut_counts(const cobre_sddp_policy *policy) {
+    size_t nodes = cobre_sddp_policy_nodes(policy);
     uint64_t total = cobre_sddp_policy_cuts(policy), most = 0, with = 0, warm = 0;
     uint64_t *count = calloc(nodes + 1, sizeof *count);
     for (uint64_t c = 0; count && c < total; c++) {
-        cobre_sddp_cut cut = cobre_sddp_policy_cut(policy, c);
+        cobre_sddp_cut cut = {.struct_size = sizeof cut};
+        cobre_sddp_policy_cut(policy, c, &cut, NULL);
         count[cut.node]++;
         warm += cut.iteration == 0;
     }
@@ -136,90 +134,64 @@ static void print_cut_counts(const cobre_sddp_problem *problem, const cobre_sddp
 }
 
 static void print_summary(const struct request *request, const cobre_sddp_policy *policy) {
-    const cobre_sddp_problem *problem = request->base.problem;
+    size_t nodes = cobre_sddp_policy_nodes(policy), stages = 0;
     char bound[32];
-    printf("policy    %s\ncase      %s: ", request->file, cobre_sddp_problem_name(problem));
-    cb_print_size(problem);
+    for (size_t n = 0; n < nodes; n++)
+        if (cobre_sddp_policy_node_stage(policy, n) > stages)
+            stages = cobre_sddp_policy_node_stage(policy, n);
+    printf("policy    %s\ncase      %s: ", request->file, cobre_sddp_policy_name(policy));
+    cb_print_size(stages, nodes, cobre_sddp_policy_states(policy));
     printf("\ntrained   %" PRIu64 " iteration%s, solver %s, seed %" PRIu64 "\n", cobre_sddp_policy_iterations(policy),
            cobre_sddp_policy_iterations(policy) == 1 ? "" : "s", cobre_sddp_policy_solver(policy),
            cobre_sddp_policy_seed(policy));
     printf("bound     %s (%s)\n", cb_short_text(cobre_sddp_policy_bound(policy), 10, bound),
-           cobre_sddp_problem_maximises(problem) ? "upper" : "lower");
-    print_cut_counts(problem, policy);
+           cobre_sddp_policy_maximises(policy) ? "upper" : "lower");
+    print_cut_counts(policy);
 }
 
-static int answer(const struct request *request, const cobre_sddp_policy *policy) {
-    struct draft draft;
-    if (request->out && !cb_draft_open(&draft, request->out)) {
-        fprintf(stderr, "cobre policy: --out %s: %s\n", request->out, strerror(errno));
-        return CB_EXIT_FAILED;
-    }
-    FILE *to = request->out ? draft.file : stdout;
+static void write_answer(const struct request *request, const cobre_sddp_policy *policy, FILE *to, double *slopes) {
     if (request->format == CSV)
-        export_csv(to, request->base.problem, policy);
+        export_csv(to, policy, slopes);
     else if (request->format == JSON)
-        export_json(to, request, policy);
+        export_json(to, request, policy, slopes);
     else if (request->base.json)
         cb_json_print(summary_json(request, policy), 0);
     else
         print_summary(request, policy);
-    if (!request->out || cb_draft_close(&draft, true))
-        return 0;
-    fprintf(stderr, "cobre policy: --out %s: %s\n", request->out, strerror(errno));
-    return CB_EXIT_FAILED;
 }
 
-/* Training leaves the path of its case beside the policy. */
-static bool find_case(struct request *request) {
-    char folder[PATH_MAX];
-    struct sheet sheet;
-    cb_folder_of(request->file, folder);
-    if (!cb_sheet_open(&sheet, folder, CB_FILE_SUMMARY, (const char *[]){"key", "value", NULL}))
-        return false;
-    bool found = false;
-    while (!found && cb_sheet_next(&sheet)) {
-        found = strcmp(sheet.field[0], "case") == 0;
-        if (found)
-            snprintf(request->case_path, sizeof request->case_path, "%s", sheet.field[1]);
-    }
-    cb_sheet_close(&sheet);
-    request->base.case_path = request->case_path;
-    return found;
+static int answer(const struct request *request, const cobre_sddp_policy *policy) {
+    struct draft draft;
+    double *slopes = malloc((cobre_sddp_policy_states(policy) + 1) * sizeof *slopes);
+    bool good = slopes && (!request->out || cb_draft_open(&draft, request->out));
+    if (good)
+        write_answer(request, policy, request->out ? draft.file : stdout, slopes);
+    free(slopes);
+    if (good && (!request->out || cb_draft_close(&draft, true)))
+        return 0;
+    fprintf(stderr, "cobre policy: --out %s: %s\n", request->out ? request->out : "-", strerror(errno));
+    return CB_EXIT_FAILED;
 }
 
 static int read_options(int argc, char **argv, struct request *request) {
     int code = cb_line_read(&cb_line_policy, argc, argv, request, &request->base.given);
-    if (code != CB_LINE_GO_ON)
+    if (code != CB_GO_ON)
         return code;
     if (request->out && request->format == SUMMARY)
         return cb_usage_error("policy", "--out needs --export");
     request->file = request->base.given.words[0];
-    request->base.case_path = request->base.given.words[1];
-    if (access(request->file, R_OK) != 0) {
-        fprintf(stderr, "cobre policy: %s: %s\n", request->file, strerror(errno));
-        return CB_EXIT_FAILED;
-    }
-    if (!request->base.case_path && !find_case(request))
-        return cb_usage_error("policy", "%s: no summary.csv beside it says which case it belongs to; name the case",
-                              request->file);
-    return CB_LINE_GO_ON;
+    return CB_GO_ON;
 }
 
 int cb_command_policy(int argc, char **argv) {
     struct request request = {.base.self.command = "policy"};
-    int code = read_options(argc, argv, &request);
-    if (code >= 0)
-        return code;
-    struct session *base = &request.base;
     cobre_sddp_policy *policy = NULL;
-    code = cb_session_alone(base);
-    if (code == 0)
-        code = cb_session_load(base);
-    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, request.file, &policy) != COBRE_OK)
-        code = cb_session_failed(base);
-    if (code == 0)
-        code = answer(&request, policy);
+    int code = read_options(argc, argv, &request);
+    if (code != CB_GO_ON)
+        return code;
+    if (cobre_sddp_policy_read(request.file, &policy) != COBRE_OK)
+        return cb_session_failed(&request.base);
+    code = answer(&request, policy);
     cobre_sddp_policy_free(&policy);
-    cb_session_close(base);
     return code;
 }

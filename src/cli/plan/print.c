@@ -18,9 +18,11 @@ size_t cb_stages(const cobre_sddp_problem *problem) {
     return last;
 }
 
-void cb_print_size(const cobre_sddp_problem *problem) {
-    size_t stages = cb_stages(problem), nodes = cobre_sddp_problem_nodes(problem),
-           states = cobre_sddp_problem_states(problem);
+void cb_print_problem_size(const cobre_sddp_problem *problem) {
+    cb_print_size(cb_stages(problem), cobre_sddp_problem_nodes(problem), cobre_sddp_problem_states(problem));
+}
+
+void cb_print_size(size_t stages, size_t nodes, size_t states) {
     printf("%zu stage%s, %zu node%s, %zu state%s", stages, stages == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", states,
            states == 1 ? "" : "s");
 }

@@ -52,7 +52,7 @@ int cb_command_report(int argc, char **argv) {
     struct options options = {.out = NULL};
     struct cb_given given;
     int code = cb_line_read(&cb_line_report, argc, argv, &options, &given);
-    if (code != CB_LINE_GO_ON)
+    if (code != CB_GO_ON)
         return code;
     const char *folder = given.words[0];
     char path[PATH_MAX];

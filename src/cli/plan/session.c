@@ -12,7 +12,7 @@ const struct cb_option cb_json_rows[] = {
 
 static int open_job(struct session *session) {
     if (cobre_comm_open(NULL, &session->comm) == COBRE_OK)
-        return -1;
+        return CB_GO_ON;
     if (!session->self.started) /* else the launcher prints it */
         fprintf(stderr, "cobre %s: %s\ncobre %s:   %s\n", session->self.command, cobre_last_error()->message,
                 session->self.command, cobre_last_error()->suggestion);
@@ -21,13 +21,13 @@ static int open_job(struct session *session) {
 
 int cb_session_open(struct session *session, int argc, char **argv) {
     int code = cb_self_start(&session->self, argc, argv);
-    return code < 0 ? open_job(session) : code;
+    return code == CB_GO_ON ? open_job(session) : code;
 }
 
 int cb_session_alone(struct session *session) {
     cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
     if (cobre_comm_open(&alone, &session->comm) == COBRE_OK)
-        return 0;
+        return CB_GO_ON;
     fprintf(stderr, "cobre %s: %s\n", session->self.command, cobre_last_error()->message);
     return CB_EXIT_FAILED;
 }
@@ -52,7 +52,11 @@ static void print_failure(const struct session *session, const cobre_error *erro
         fprintf(stderr, "rank %zu: ", cobre_rank(session->comm));
     bool named = error->file[0] && strstr(error->message, error->file);
     if (error->file[0] && !named)
-        fprintf(stderr, "%s: ", error->file);
+        fprintf(stderr, "%s:", error->file);
+    if (error->file[0] && !named && error->line)
+        fprintf(stderr, "%zu:", error->line);
+    if (error->file[0] && !named)
+        fprintf(stderr, " ");
     fprintf(stderr, "%s\n", error->message);
     if (error->suggestion[0])
         fprintf(stderr, "cobre %s:   %s\n", command, error->suggestion);
@@ -88,26 +92,26 @@ bool cb_session_read(struct session *session, void (*issue)(void *arg, const cob
     cobre_sddp_load_options options = session->load;
     options.struct_size = sizeof options;
     options.issue = issue;
-    options.issue_arg = arg;
+    options.arg = arg;
     return cobre_sddp_load(session->comm, session->case_path, &options, &session->problem) == COBRE_OK;
 }
 
 int cb_session_load(struct session *session) {
     size_t errors = 0;
     if (cb_session_read(session, cb_session_speaks(session) ? on_issue : NULL, &errors))
-        return 0;
+        return CB_GO_ON;
     if (errors == 0 || session->json)
         return cb_session_failed(session);
     fprintf(stderr, "cobre %s: %zu error%s in the case\n", session->self.command, errors, errors == 1 ? "" : "s");
     return CB_EXIT_FAILED;
 }
 
-bool cb_session_folder(struct session *session, const char *path, bool lock) {
+int cb_session_folder(struct session *session, const char *path, bool lock) {
     bool good = !cb_session_speaks(session) || (cb_folder_open(&session->folder, path) == COBRE_OK &&
                                                 (!lock || cb_folder_lock(&session->folder) == COBRE_OK));
     if (!good)
         fprintf(stderr, "cobre %s: --out %s\n", session->self.command, cobre_last_error()->message);
-    return agree(session, good);
+    return agree(session, good) ? CB_GO_ON : CB_EXIT_FAILED;
 }
 
 void cb_session_close(struct session *session) {

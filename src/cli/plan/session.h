@@ -27,19 +27,20 @@ struct session {
 
 extern const struct cb_option cb_json_rows[]; /* session.c: --json */
 
-/* Becomes a rank: -1 and the communicator, or the exit code when this process has been the launcher of the ranks. */
+/* The steps of a command: CB_GO_ON, or the exit code. */
+
+/* Becomes a rank. The exit code may be that of the ranks, when this process has been their launcher. */
 int cb_session_open(struct session *session, int argc, char **argv);
 
-/* The communicator of a command that has no ranks; 0, or the exit code after a message. */
+/* The communicator of a command that has no ranks. */
 int cb_session_alone(struct session *session);
 
-/* Reads the case. load says what is wrong with it; 0, or the exit code. */
+/* Reads the case. load says what is wrong with it. */
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);
 
-/* Rank 0 makes the folder for results, and locks it for one that must be alone there. False on all ranks, after a
- * message. Collective. */
-bool cb_session_folder(struct session *session, const char *path, bool lock);
+/* Rank 0 makes the folder for results, and locks it for one that must be alone there. Collective. */
+int cb_session_folder(struct session *session, const char *path, bool lock);
 void cb_session_close(struct session *session);
 bool cb_session_speaks(const struct session *session); /* rank 0 */
 
@@ -53,8 +54,9 @@ int cb_session_refused(const struct session *session);
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
 /* print.c: the size of a problem. */
-size_t cb_stages(const cobre_sddp_problem *problem);   /* how many stages its nodes have */
-void cb_print_size(const cobre_sddp_problem *problem); /* "3 stages, 3 nodes, 1 state" */
+size_t cb_stages(const cobre_sddp_problem *problem);            /* how many stages its nodes have */
+void cb_print_problem_size(const cobre_sddp_problem *problem);  /* "3 stages, 3 nodes, 1 state" */
+void cb_print_size(size_t stages, size_t nodes, size_t states); /* the same */
 
 /* stop.c: SIGINT, SIGTERM and SIGUSR1. The first one asks to stop, the second one ends the process. */
 void cb_stop_catch(const struct session *session, const char *promise);

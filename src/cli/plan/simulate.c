@@ -51,7 +51,6 @@ const struct command_line cb_line_simulate = {.command = "simulate",
                                                         {cb_self_rows, offsetof(struct simulate, base.self)},
                                                         {cb_simulate_rows, offsetof(struct simulate, options)},
                                                         {cb_scenario_rows, offsetof(struct simulate, base.load)},
-                                                        {cb_policy_load_rows, offsetof(struct simulate, base.load)},
                                                         {table_rows, 0},
                                                         {cb_json_rows, offsetof(struct simulate, base)}},
                                               .question = "which case?",
@@ -77,16 +76,15 @@ static int settle(struct simulate *simulate) {
         snprintf(simulate->folder, sizeof simulate->folder, "%s", simulate->out);
     else
         cb_folder_of(simulate->policy, simulate->folder);
-    simulate->base.load.solver = simulate->options.solver;
     simulate->options.lp_folder = simulate->folder;
-    return CB_LINE_GO_ON;
+    return CB_GO_ON;
 }
 
 static int read_options(int argc, char **argv, struct simulate *simulate) {
     *simulate = (struct simulate){
         .base.self.command = "simulate", .options.struct_size = sizeof simulate->options, .tables = ALL_TABLES};
     int code = cb_line_read(&cb_line_simulate, argc, argv, simulate, &simulate->base.given);
-    return code == CB_LINE_GO_ON ? settle(simulate) : code;
+    return code == CB_GO_ON ? settle(simulate) : code;
 }
 
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,
@@ -146,7 +144,7 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
 
 static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
     struct session *base = &simulate->base;
-    cobre_sddp_simulation result;
+    cobre_sddp_simulation result = {.struct_size = sizeof result};
     if (simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE && !cobre_sddp_problem_has_noise_model(base->problem) &&
         cb_session_speaks(base))
         fprintf(stderr,
@@ -156,7 +154,7 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     simulate->options.stop = cb_stop_asked;
     simulate->options.stage = cb_spool_stage;
     simulate->options.arg = &simulate->spool;
-    if (cobre_sddp_simulate(base->comm, policy, &simulate->options, &result) != COBRE_OK)
+    if (cobre_sddp_simulate(policy, &simulate->options, &result) != COBRE_OK)
         return cb_session_failed(base);
     if (cb_spool_write(&simulate->spool, base->comm, simulate->folder) != COBRE_OK)
         return cb_session_failed(base);
@@ -180,21 +178,21 @@ static void say_train_first(const char *case_path) {
 int cb_command_simulate(int argc, char **argv) {
     struct simulate simulate;
     int code = read_options(argc, argv, &simulate);
-    if (code < 0)
+    if (code == CB_GO_ON)
         code = cb_session_open(&simulate.base, argc, argv);
-    if (code >= 0)
+    if (code != CB_GO_ON)
         return code;
     struct session *base = &simulate.base;
     cobre_sddp_policy *policy = NULL;
     code = cb_session_load(base);
-    if (code == 0 && !cb_session_folder(base, simulate.folder, false))
-        code = CB_EXIT_FAILED;
-    if (code == 0 && cobre_sddp_policy_load(base->comm, base->problem, simulate.policy, &policy) != COBRE_OK) {
+    if (code == CB_GO_ON)
+        code = cb_session_folder(base, simulate.folder, false);
+    if (code == CB_GO_ON && cobre_sddp_policy_load(base->problem, simulate.policy, &policy) != COBRE_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
             say_train_first(base->case_path);
     }
-    if (code == 0)
+    if (code == CB_GO_ON)
         code = simulate_policy(&simulate, policy);
     cobre_sddp_policy_free(&policy);
     cb_spool_close(&simulate.spool);

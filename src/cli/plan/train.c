@@ -18,7 +18,7 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
 
 /* Each file is tried, also after another one failed. */
 static void keep(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
-    if (cb_training_times(&train->files, &result->times) != COBRE_OK)
+    if (cb_training_times(&train->files, result) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
     if (!cb_session_speaks(&train->base))
         return;
@@ -30,24 +30,23 @@ static void keep(struct train *train, const cobre_sddp_training *result, const c
 
 static int train_case(struct train *train) {
     cobre_sddp_policy *policy = NULL;
-    cobre_sddp_training result = {.stop = COBRE_SDDP_STOP_NOT_YET};
+    cobre_sddp_training result = {.struct_size = sizeof result};
     struct session *base = &train->base;
     train->files = (struct cb_training){.folder = train->folder,
                                         .case_path = base->case_path,
                                         .comm = base->comm,
                                         .problem = base->problem,
-                                        .load = &base->load,
                                         .options = &train->options};
     cb_stop_catch(base, "the iteration is finished and saved");
     train->options.stop = cb_stop_asked;
     train->options.start = on_start;
     train->options.progress = on_progress;
     train->options.arg = train;
-    if (cobre_sddp_train(base->comm, base->problem, &train->options, &policy, &result) != COBRE_OK)
+    if (cobre_sddp_train(base->problem, &train->options, &policy, &result) != COBRE_OK)
         return cb_session_failed(base);
     keep(train, &result, policy);
     if (cb_session_speaks(base))
-        cb_train_print_end(train, &result, cobre_sddp_policy_cuts(policy));
+        cb_train_print_end(train, &result, policy);
     cobre_sddp_policy_free(&policy);
     return train->code;
 }
@@ -55,14 +54,14 @@ static int train_case(struct train *train) {
 int cb_command_train(int argc, char **argv) {
     struct train train;
     int code = cb_train_read_line(argc, argv, &train);
-    if (code < 0)
+    if (code == CB_GO_ON)
         code = cb_session_open(&train.base, argc, argv);
-    if (code >= 0)
+    if (code != CB_GO_ON)
         return code;
     code = cb_session_load(&train.base);
-    if (code == 0 && !cb_session_folder(&train.base, train.folder, true))
-        code = CB_EXIT_FAILED;
-    if (code == 0)
+    if (code == CB_GO_ON)
+        code = cb_session_folder(&train.base, train.folder, true);
+    if (code == CB_GO_ON)
         code = train_case(&train);
     cb_session_close(&train.base);
     return code;

@@ -24,12 +24,12 @@ struct train {
     int code; /* of what failed while it trained; 0: nothing */
 };
 
-/* train_options.c: CB_LINE_GO_ON when training should start, otherwise the exit code. */
+/* train_options.c */
 int cb_train_read_line(int argc, char **argv, struct train *train);
 
 /* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */
 void cb_train_print_start(struct train *train);
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
-void cb_train_print_end(struct train *train, const cobre_sddp_training *result, uint64_t cuts);
+void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);
 
 #endif

@@ -31,8 +31,7 @@ const struct command_line cb_line_train = {.command = "train",
                                                      {cb_json_rows, offsetof(struct train, base)},
                                                      {own_rows, 0},
                                                      {cb_rule_rows, offsetof(struct train, options)},
-                                                     {cb_train_rows, offsetof(struct train, options)},
-                                                     {cb_train_load_rows, offsetof(struct train, base.load)}},
+                                                     {cb_train_rows, offsetof(struct train, options)}},
                                            .question = "which case?",
                                            .words = 1};
 
@@ -47,14 +46,13 @@ static int settle(struct train *train) {
         return cb_session_refused(&train->base);
     if (cb_folder_join(train->folder, CB_FILE_POLICY, train->policy) != COBRE_OK)
         return cb_session_refused(&train->base);
-    train->base.load.solver = options->solver;
     options->checkpoint = train->policy;
     options->lp_folder = train->folder;
-    return CB_LINE_GO_ON;
+    return CB_GO_ON;
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
     *train = (struct train){.base.self.command = "train", .options.struct_size = sizeof train->options};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
-    return code == CB_LINE_GO_ON ? settle(train) : code;
+    return code == CB_GO_ON ? settle(train) : code;
 }

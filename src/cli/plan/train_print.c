@@ -126,7 +126,7 @@ void cb_train_print_start(struct train *train) {
     }
     size_t ranks = cobre_size(base->comm);
     printf("%s: ", cobre_sddp_problem_name(base->problem));
-    cb_print_size(base->problem);
+    cb_print_problem_size(base->problem);
     printf("; %zu rank%s (%s)\n\n", ranks, plural(ranks), cobre_backend_name(cobre_comm_backend(base->comm)));
     print_header(print);
     fflush(stdout);
@@ -149,17 +149,18 @@ void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *pr
     fflush(stdout);
 }
 
-static void print_json_end(const struct train *train, const cobre_sddp_training *result, uint64_t cuts) {
+static void print_json_end(const struct train *train, const cobre_sddp_training *result,
+                           const cobre_sddp_policy *policy) {
     json_t *end = json_object();
     cb_json_set(end, "event", cb_json_text("end"));
     cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
     cb_json_set(end, "iterations", cb_json_count(result->iterations));
-    cb_json_set(end, "bound", cb_json_real(result->last.bound));
-    cb_json_set(end, "window_mean", cb_json_real(result->last.window_mean));
-    cb_json_set(end, "window_half", cb_json_real(result->last.window_half));
-    cb_json_set(end, "cuts", cb_json_count(cuts));
-    cb_json_set(end, "solves", cb_json_count(result->last.solves));
-    cb_json_set(end, "seconds", cb_json_real(result->times.total));
+    cb_json_set(end, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(end, "window_mean", cb_json_real(result->window_mean));
+    cb_json_set(end, "window_half", cb_json_real(result->window_half));
+    cb_json_set(end, "cuts", cb_json_count(cobre_sddp_policy_cuts(policy)));
+    cb_json_set(end, "solves", cb_json_count(result->solves));
+    cb_json_set(end, "seconds", cb_json_real(result->seconds));
     cb_json_set(end, "policy", cb_json_text(train->policy));
     cb_json_print(end, 0);
 }
@@ -213,18 +214,21 @@ static void print_next(const struct train *train, const cobre_sddp_training *res
     printf("\n");
 }
 
-void cb_train_print_end(struct train *train, const cobre_sddp_training *result, uint64_t cuts) {
+void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
     struct train_print *print = &train->print;
     if (print->json) {
-        print_json_end(train, result, cuts);
+        print_json_end(train, result, policy);
         return;
     }
     if (print->open)
         keep_row(print);
     printf("\nstopped: %s, after %" PRIu64 " iteration%s and %.1f s\n", cobre_sddp_stop_name(result->stop),
-           result->iterations, plural((size_t)result->iterations), result->times.total);
-    print_bounds(print, &result->last);
-    printf("\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cuts);
+           result->iterations, plural((size_t)result->iterations), result->seconds);
+    print_bounds(print, &(cobre_sddp_progress){.bound = cobre_sddp_policy_bound(policy),
+                                               .window_mean = result->window_mean,
+                                               .window_half = result->window_half,
+                                               .window_passes = result->window_passes});
+    printf("\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
     printf("trace     %s/" CB_FILE_TRAINING "\n", train->folder);
     printf("times     %s/" CB_FILE_TIMES "\n", train->folder);
     print_next(train, result);

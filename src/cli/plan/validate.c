@@ -10,13 +10,19 @@ static const char intro[] =
 
 static const char end[] = "\nThe exit code is 0 when the case is valid and 1 when it is not. See cobre-validate(1).\n";
 
-const struct command_line cb_line_validate = {
-    .command = "validate",
-    .intro = intro,
-    .end = end,
-    .table = {{cb_json_rows, 0}, {cb_load_rows, offsetof(struct session, load)}},
-    .question = "which case?",
-    .words = 1};
+struct validate {
+    struct session base;
+    cobre_sddp_validate_options options;
+};
+
+const struct command_line cb_line_validate = {.command = "validate",
+                                              .intro = intro,
+                                              .end = end,
+                                              .table = {{cb_json_rows, offsetof(struct validate, base)},
+                                                        {cb_load_rows, offsetof(struct validate, base.load)},
+                                                        {cb_validate_rows, offsetof(struct validate, options)}},
+                                              .question = "which case?",
+                                              .words = 1};
 
 struct count {
     json_t *list; /* of the errors; NULL: they are printed as text */
@@ -71,7 +77,7 @@ static void print_end(const struct session *session, const struct count *count, 
         print_json(session, count->list, valid);
     } else if (valid) {
         printf("%s: valid: ", cobre_sddp_problem_name(session->problem));
-        cb_print_size(session->problem);
+        cb_print_problem_size(session->problem);
         const char *contents = cobre_sddp_problem_contents(session->problem);
         printf("%s%s", *contents ? "; " : "", contents);
         printf("\n");
@@ -80,14 +86,19 @@ static void print_end(const struct session *session, const struct count *count, 
     }
 }
 
-static int validate(struct session *session) {
-    struct count count = {.list = NULL};
-    int code = cb_session_alone(session);
-    if (code)
-        return code;
-    if (session->json)
-        count.list = json_array();
-    bool valid = cb_session_read(session, on_issue, &count);
+/* As a training would: reads the case, and looks for bounds of its nodes. */
+static bool is_valid(struct validate *validate, struct count *count) {
+    validate->options.struct_size = sizeof validate->options;
+    validate->options.arg = count;
+    validate->options.issue = on_issue;
+    return cb_session_read(&validate->base, on_issue, count) &&
+           cobre_sddp_validate(validate->base.problem, &validate->options) == COBRE_OK;
+}
+
+static int answer(struct validate *validate) {
+    struct session *session = &validate->base;
+    struct count count = {.list = session->json ? json_array() : NULL};
+    bool valid = is_valid(validate, &count);
     if (!valid)
         print_other(&count);
     print_end(session, &count, valid);
@@ -96,10 +107,11 @@ static int validate(struct session *session) {
 }
 
 int cb_command_validate(int argc, char **argv) {
-    struct session session = {.self.command = "validate"};
-    int code = cb_line_read(&cb_line_validate, argc, argv, &session, &session.given);
-    if (code != CB_LINE_GO_ON)
+    static struct validate validate = {.base.self.command = "validate"};
+    int code = cb_line_read(&cb_line_validate, argc, argv, &validate, &validate.base.given);
+    if (code != CB_GO_ON)
         return code;
-    session.case_path = session.given.words[0];
-    return validate(&session);
+    validate.base.case_path = validate.base.given.words[0];
+    code = cb_session_alone(&validate.base);
+    return code == CB_GO_ON ? answer(&validate) : code;
 }

@@ -57,7 +57,6 @@ static bool read_more(struct agent *agent) {
     return count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-/* 0, or the exit code. */
 static int read_order(struct agent *agent) {
     struct frame frame;
     size_t used;
@@ -70,7 +69,7 @@ static int read_order(struct agent *agent) {
     cb_text_append(&agent->job_frame, frame.bytes, frame.count);
     cb_text_drop(&agent->incoming, used);
     if (cb_order_get(agent->job_frame.data, agent->job_frame.length, &agent->order))
-        return 0;
+        return CB_GO_ON;
     fprintf(stderr, "cobre run: %s: there is another version of cobre here (%s)\n", agent->order.host, cobre_version());
     return CB_EXIT_LAUNCHER;
 }
@@ -134,13 +133,13 @@ static int start(struct agent *agent) {
     size_t index = agent->order.rank;
     int code = prepare(agent) ? cb_rank_start(job, index) : CB_EXIT_LAUNCHER;
     cb_close(&job->input_fd);
-    if (code)
+    if (code != CB_GO_ON)
         return code;
     agent->rank = &job->ranks[index];
     if (index)
         cb_close(&agent->feed);
     say(agent, FRAME_STARTED, (uint32_t)agent->rank->pid, index ? 0 : job->launch.port);
-    return 0;
+    return CB_GO_ON;
 }
 
 /* One read of a pipe of the rank, into a frame. False: nothing more for now. */
@@ -299,14 +298,15 @@ int cb_command_agent(int argc, char **argv) {
         return cb_usage_error("", "'agent' is not for you: cobre run --hosts starts it");
     int code = read_order(&agent);
     cb_unblocked(STDOUT_FILENO);
-    if (code == 0)
+    if (code == CB_GO_ON)
         code = start(&agent);
-    if (code) {
+    if (code != CB_GO_ON) {
         cb_frame_put_numbers(&agent.outgoing, FRAME_CANNOT, (uint32_t)code, 0);
         flush_all(&agent);
     } else {
         pass_on(&agent);
         bury(&agent);
+        code = 0;
     }
     forget(&agent);
     return code;

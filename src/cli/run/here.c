@@ -13,10 +13,10 @@ static size_t files(const struct job *job) {
 }
 
 static int start(struct job *job) {
-    int code = 0;
-    while (code == 0 && job->started < job->options.size) {
+    int code = CB_GO_ON;
+    while (code == CB_GO_ON && job->started < job->options.size) {
         code = cb_rank_start(job, job->started);
-        if (code == 0)
+        if (code == CB_GO_ON)
             job->running = ++job->started;
     }
     if (job->input_fd != STDIN_FILENO)

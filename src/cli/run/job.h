@@ -133,7 +133,7 @@ struct job {
     enum stage stage;
     int64_t deadline;  /* of the stage, in ms of the monotonic clock; INT64_MAX: none */
     int passed_signal; /* the first SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
-    int start_code;    /* of a rank that we could not start; 0: none */
+    int start_code;    /* of a rank that we could not start; CB_GO_ON: none */
     cb_launch launch;  /* port 0: not known yet */
     const char *agent; /* in an agent: its host, as the launcher calls it */
     pid_t guard;
@@ -149,7 +149,7 @@ const char *cb_host_of_rank(const struct host_list *list, size_t rank);
 const char *cb_host_address(const char *name); /* without "user@" */
 void cb_hosts_free(struct host_list *list);
 
-/* settle.c: fills in what the caller left open; 0, or the exit code after a message of cb_usage_error's kind. */
+/* settle.c: fills in what the caller left open. CB_GO_ON, or the exit code. */
 int cb_settle(struct run_options *options, cobre_backend *backend);
 
 /* environment.c: what a backend needs, before the first rank, in each, and at the end. */
@@ -164,7 +164,7 @@ bool cb_guard_start(struct job *job);
 bool cb_guard_tell(int guard_fd, pid_t pid); /* pid leads a group of the job; 0: all groups have been killed */
 void cb_guard_end(struct job *job);
 
-/* start.c: starts one rank. 0, or the exit code after a message. */
+/* start.c: starts one rank. CB_GO_ON, or the exit code. */
 int cb_rank_start(struct job *job, size_t index);
 int cb_remote_shell_start(struct job *job, size_t index, char **command, int in, int out);
 

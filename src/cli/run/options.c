@@ -69,7 +69,7 @@ int cb_command_run(int argc, char **argv) {
     struct line line = {.options.command = "run"};
     struct cb_given given;
     int code = cb_line_read(&cb_line_run, argc, argv, &line, &given);
-    if (code != CB_LINE_GO_ON)
+    if (code != CB_GO_ON)
         return code;
     line.options.program = given.words;
     if (line.hosts && line.hostfile)

@@ -140,11 +140,11 @@ static bool is_starting(const struct job *job) {
 }
 
 static int start(struct job *job) {
-    int code = 0;
-    while (code == 0 && job->started < job->options.size &&
+    int code = CB_GO_ON;
+    while (code == CB_GO_ON && job->started < job->options.size &&
            (job->started == 0 || (job->launch.port && connecting(job) < AT_ONCE))) {
         code = start_one(job, job->started);
-        if (code == 0) {
+        if (code == CB_GO_ON) {
             job->started++;
             job->running++;
         }

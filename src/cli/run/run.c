@@ -79,7 +79,7 @@ static void start_ranks(struct job *job) {
     if (job->stage != RUNNING || job->started == job->options.size)
         return;
     job->start_code = job->place->start(job);
-    if (job->start_code)
+    if (job->start_code != CB_GO_ON)
         cb_job_event(job, RANK_NOT_STARTED);
 }
 
@@ -279,9 +279,10 @@ int cb_run(const struct run_options *options) {
                       .guard_fd = -1,
                       .null_fd = -1,
                       .launch.listen_fd = -1,
+                      .start_code = CB_GO_ON,
                       .deadline = INT64_MAX};
     int code = cb_settle(&job.options, &job.backend);
-    if (code)
+    if (code != CB_GO_ON)
         return code;
     struct pollfd *fds = calloc(RANKS + job.place->files(&job), sizeof *fds);
     code = CB_EXIT_LAUNCHER;
@@ -291,7 +292,7 @@ int cb_run(const struct run_options *options) {
         bury(&job);
         write_what_is_left(fds);
         cb_signals_release(); /* nobody may read what we say next */
-        code = job.start_code ? job.start_code : cb_remote_explain(&job);
+        code = job.start_code != CB_GO_ON ? job.start_code : cb_remote_explain(&job);
         if (code == 0)
             code = cb_verdict(&job);
         if (code == 0 && cb_output_lost()) {

@@ -57,9 +57,9 @@ static int launch(const struct self *self, int argc, char **argv) {
 
 int cb_self_start(const struct self *self, int argc, char **argv) {
     if (self->started || (!self->size && !self->backend))
-        return -1;
+        return CB_GO_ON;
     if (is_in_a_job())
         return cb_usage_error(self->command, "this is a rank of a job already, whose launcher says how many there "
                                              "are: leave out -n and --backend");
-    return self->size == 1 && !self->backend ? -1 : launch(self, argc, argv);
+    return self->size == 1 && !self->backend ? CB_GO_ON : launch(self, argc, argv);
 }

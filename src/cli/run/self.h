@@ -14,7 +14,7 @@ struct self {
 /* -n, --backend, and --rank, which is not for users. */
 extern const struct cb_option cb_self_rows[];
 
-/* argv: the command's own, its name first. -1: go on as a rank, by the environment; otherwise this process has been the
+/* argv: the command's own, its name first. CB_GO_ON: as a rank, by the environment; otherwise this process has been the
  * launcher of the ranks, and that is the exit code. */
 int cb_self_start(const struct self *self, int argc, char **argv);
 

@@ -34,7 +34,7 @@ static int settle_backend(const struct run_options *options, cobre_backend *back
     if (over_hosts && !found->over_hosts)
         return cb_usage_error(options->command, "--backend %s: ranks on several hosts need %s", name,
                               cobre_backend_name(usual));
-    return 0;
+    return CB_GO_ON;
 }
 
 static int settle_size_over_hosts(struct run_options *options) {
@@ -46,7 +46,7 @@ static int settle_size_over_hosts(struct run_options *options) {
     if (options->size > CB_MAX_RANKS)
         return cb_usage_error(options->command, "the hosts have %zu slots, and a job has up to %d ranks: add -n",
                               options->hosts.slots, CB_MAX_RANKS);
-    return 0;
+    return CB_GO_ON;
 }
 
 static int settle_size_here(struct run_options *options, cobre_backend backend) {
@@ -56,12 +56,12 @@ static int settle_size_here(struct run_options *options, cobre_backend backend) 
     if (options->size > most)
         return cb_usage_error(options->command, "-n %zu: a job of %s has at most %zu ranks", options->size,
                               cobre_backend_name(backend), most);
-    return 0;
+    return CB_GO_ON;
 }
 
 int cb_settle(struct run_options *options, cobre_backend *backend) {
     int code = settle_backend(options, backend);
-    if (code)
+    if (code != CB_GO_ON)
         return code;
     if (options->hosts.count)
         return settle_size_over_hosts(options);

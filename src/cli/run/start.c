@@ -128,7 +128,7 @@ static int cannot_start(const struct job *job, size_t index, int error) {
     return CB_EXIT_LAUNCHER;
 }
 
-/* Sets the pid of the rank; 0, or the exit code after a message. */
+/* Sets the pid of the rank. */
 static int start(struct job *job, size_t index, char **program, struct ends *ends) {
     int failure_ends[2];
     if (!cb_pipe(failure_ends))
@@ -146,7 +146,7 @@ static int start(struct job *job, size_t index, char **program, struct ends *end
     struct failure failure;
     if (became_program(failure_ends[0], &failure)) {
         job->ranks[index].pid = pid;
-        return 0;
+        return CB_GO_ON;
     }
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;

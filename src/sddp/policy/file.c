@@ -1,7 +1,8 @@
 /* file.c: a policy as a file, which is also a checkpoint.
  *
  *     header        fixed size, below
- *     names         of states, then of nodes, each ended by a zero byte; padded to 8 bytes
+ *     names         of the problem, the states, the nodes, each ended by a zero byte; padded to 8 bytes
+ *     nodes         stage of each node, number of outcomes of each node
  *     bounds        value bound of each node, own bound of each node
  *     trace         of each iteration: bound, mean, deviation, cuts, solves
  *     starts        see starts.c; padded to 8 bytes
@@ -24,7 +25,7 @@
 #include "sddp/policy/policy.h"
 
 #define MAGIC "COBRESDP"
-#define VERSION 1
+#define VERSION 2
 #define ORDER 0x0102030405060708u
 #define PIECE 4096 /* cuts read at a time */
 
@@ -34,17 +35,19 @@ typedef struct {
     char solver[16];
     uint64_t seed, passes, multi_cut, has_risk;
     double beta, alpha;
-    uint64_t states, nodes, functions, iterations, cuts;
-    uint64_t name_bytes, start_bytes; /* padded */
+    uint64_t maximise, averse, states, nodes, functions, iterations, cuts;
+    uint64_t name_bytes;  /* padded */
+    uint64_t start_bytes; /* before they are padded */
 } header;
 
-static uint64_t padded(uint64_t bytes) {
-    return (bytes + 7) / 8 * 8;
+/* Of names and nodes. */
+static uint64_t named_bytes(const header *head) {
+    return head->name_bytes + 16 * head->nodes;
 }
 
 /* From the names to the starts. */
 static uint64_t middle_bytes(const header *head) {
-    return head->name_bytes + 16 * head->nodes + sizeof(cb_trace) * head->iterations + head->start_bytes;
+    return named_bytes(head) + 16 * head->nodes + sizeof(cb_trace) * head->iterations + cb_padded(head->start_bytes);
 }
 
 static uint64_t file_bytes(const header *head) {
@@ -67,24 +70,6 @@ static void put(writer *out, const void *bytes, uint64_t count) {
     cb_hash_words(&out->hash, bytes, count / 8);
 }
 
-/* All names of the problem in one padded block; NULL: no memory. */
-static char *pack_names(const cobre_sddp_problem *problem, uint64_t *bytes) {
-    uint64_t total = 0;
-    for (size_t s = 0; s < problem->states; s++)
-        total += strlen(problem->state[s].name) + 1;
-    for (size_t n = 0; n < problem->nodes; n++)
-        total += strlen(problem->node[n].name) + 1;
-    *bytes = padded(total);
-    char *names = calloc(*bytes + 1, 1), *at = names;
-    if (!names)
-        return NULL;
-    for (size_t s = 0; s < problem->states; s++)
-        at = stpcpy(at, problem->state[s].name) + 1;
-    for (size_t n = 0; n < problem->nodes; n++)
-        at = stpcpy(at, problem->node[n].name) + 1;
-    return names;
-}
-
 static header head_of(const cobre_sddp_policy *policy) {
     header head = {.version = VERSION,
                    .order = ORDER,
@@ -96,24 +81,29 @@ static header head_of(const cobre_sddp_policy *policy) {
                    .has_risk = policy->kind.has_risk,
                    .beta = policy->kind.risk.beta,
                    .alpha = policy->kind.risk.alpha,
-                   .states = policy->problem->states,
-                   .nodes = policy->problem->nodes,
+                   .maximise = policy->names.maximise,
+                   .averse = policy->names.averse,
+                   .states = policy->names.states,
+                   .nodes = policy->names.nodes,
                    .functions = policy->functions,
                    .iterations = policy->iterations,
-                   .cuts = policy->pool.cuts};
+                   .cuts = policy->pool.cuts,
+                   .name_bytes = policy->names.bytes};
     memcpy(head.magic, MAGIC, sizeof head.magic);
-    snprintf(head.solver, sizeof head.solver, "%s", policy->kind.solver->name);
+    snprintf(head.solver, sizeof head.solver, "%s", policy->solver);
     return head;
 }
 
-static void put_all(writer *out, const cobre_sddp_policy *policy, const header *head, const char *names,
-                    const unsigned char *starts) {
+/* starts: padded. */
+static void put_all(writer *out, const cobre_sddp_policy *policy, const header *head, const unsigned char *starts) {
     put(out, head, sizeof *head);
-    put(out, names, head->name_bytes);
+    put(out, policy->names.text, head->name_bytes);
+    put(out, policy->names.stage, 8 * head->nodes);
+    put(out, policy->names.outcomes, 8 * head->nodes);
     put(out, policy->value_bound, 8 * head->nodes);
     put(out, policy->own_bound, 8 * head->nodes);
     put(out, policy->trace, sizeof(cb_trace) * head->iterations);
-    put(out, starts, head->start_bytes);
+    put(out, starts, cb_padded(head->start_bytes));
     for (uint64_t id = 0; id < head->cuts; id++)
         put(out, cb_pool_cut(&policy->pool, id), 8 * policy->pool.stride);
     uint64_t checksum = out->hash;
@@ -131,8 +121,8 @@ static void sync_folder(const char *path) {
     close(fd);
 }
 
-static cobre_status write_file(const cobre_sddp_policy *policy, const header *head, const char *names,
-                               const unsigned char *starts, const char *path) {
+static cobre_status write_file(const cobre_sddp_policy *policy, const header *head, const unsigned char *starts,
+                               const char *path) {
     const char *remedy = "check that the folder exists, may be written and has room";
     char part[1024];
     if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
@@ -140,7 +130,7 @@ static cobre_status write_file(const cobre_sddp_policy *policy, const header *he
     writer out = {.file = fopen(part, "wbe"), .hash = CB_HASH_START};
     if (!out.file)
         return file_error(part, "write", remedy);
-    put_all(&out, policy, head, names, starts);
+    put_all(&out, policy, head, starts);
     out.failed |= fflush(out.file) != 0 || fsync(fileno(out.file)) != 0;
     int cause = errno;
     out.failed |= fclose(out.file) != 0;
@@ -156,24 +146,21 @@ static cobre_status write_file(const cobre_sddp_policy *policy, const header *he
 
 static cobre_status write_here(const cobre_sddp_policy *policy, const char *path) {
     header head = head_of(policy);
-    size_t start_bytes = 0;
-    char *names = pack_names(policy->problem, &head.name_bytes);
-    unsigned char *starts = cb_starts_pack(policy->start, policy->problem->nodes, &start_bytes);
-    head.start_bytes = padded(start_bytes);
-    unsigned char *whole = starts ? realloc(starts, head.start_bytes + 1) : NULL;
-    cobre_status status = COBRE_OK;
-    if (names && whole) {
-        memset(whole + start_bytes, 0, head.start_bytes - start_bytes);
-        status = write_file(policy, &head, names, whole, path);
-    } else {
-        status = cb_no_memory("a policy file", start_bytes);
-    }
-    free(names);
-    free(whole ? whole : starts);
+    size_t bytes = 0;
+    unsigned char *starts = cb_starts_pack(policy->start, policy->names.nodes, &bytes);
+    if (!starts)
+        return cb_no_memory("a policy file", bytes);
+    head.start_bytes = bytes;
+    cobre_status status = write_file(policy, &head, starts, path);
+    free(starts);
     return status;
 }
 
 cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
+    if (!policy || !path)
+        return cb_refuse_null(policy ? "path" : "policy");
+    if (!policy->problem)
+        return cb_refuse("policy", "copy the file", "the policy was read without its problem, and cannot be saved");
     cobre_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_OK;
     return cb_agree(policy->comm, status);
 }
@@ -192,21 +179,33 @@ static cobre_status check_sum(FILE *file, const header *head, const char *path) 
     return word == hash ? COBRE_OK : damaged(path, "the checksum is wrong");
 }
 
+/* How much is read and allocated depends on these. */
+static bool makes_sense(const header *head) {
+    bool small = head->states <= UINT32_MAX && head->nodes <= UINT32_MAX && head->functions <= UINT32_MAX &&
+                 head->iterations <= UINT32_MAX && head->cuts <= UINT32_MAX && head->name_bytes <= UINT32_MAX &&
+                 head->start_bytes <= (uint64_t)1 << 40;
+    return small && (double)head->cuts * (double)head->states < 1e15 && head->name_bytes % 8 == 0 && head->passes > 0 &&
+           memchr(head->solver, 0, sizeof head->solver);
+}
+
 static cobre_status check_head(const header *head, const cobre_sddp_problem *problem, const char *path, bool warm) {
     if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0)
         return damaged(path, "this is not a policy file");
-    if (head->order != ORDER || head->version != VERSION)
-        return damaged(path, head->order != ORDER ? "written by a machine of another byte order"
-                                                  : "written by another version of cobre");
-    if (!memchr(head->solver, 0, sizeof head->solver) || head->passes == 0 || head->cuts > UINT32_MAX ||
-        head->iterations > UINT32_MAX || head->name_bytes > UINT32_MAX || head->start_bytes > ((uint64_t)1 << 40))
+    if (head->order != ORDER)
+        return damaged(path, "written by a machine of another byte order");
+    if (head->version != VERSION)
+        return damaged(path, head->version < VERSION ? "written by an older version of cobre, in a format that is gone"
+                                                     : "written by a newer version of cobre");
+    if (!makes_sense(head))
         return damaged(path, "the header makes no sense");
+    if (!problem)
+        return COBRE_OK;
     if (warm ? head->shape != problem->shape : head->fingerprint != problem->fingerprint)
         return cb_fail_at(COBRE_INVALID_POLICY, path, 0,
                           warm ? "a warm start needs states, nodes and numbers of outcomes of the same names"
                                : "use it as a warm start, if only numbers have changed",
                           "%s: this policy belongs to another problem", path);
-    if (head->states != problem->states || head->nodes != problem->nodes) /* how much is read depends on them */
+    if (head->states != problem->states || head->nodes != problem->nodes)
         return damaged(path, "the header makes no sense");
     return COBRE_OK;
 }
@@ -248,8 +247,9 @@ static cobre_status read_piece(const cb_pool *pool, FILE *file, const char *path
     if (fread(piece, pool->stride * sizeof *piece, cuts, file) != cuts)
         return file_error(path, "read", "try again");
     for (size_t i = 0; i < cuts; i++) {
-        double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION];
-        if (isnan(cut[CB_CUT_INTERCEPT]) || !(function >= 0 && function < (double)pool->functions))
+        double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION], made = cut[CB_CUT_ITERATION];
+        if (isnan(cut[CB_CUT_INTERCEPT]) || !(function >= 0 && function < (double)pool->functions) ||
+            !(made >= 0 && made <= UINT32_MAX))
             return damaged(path, "a cut makes no sense");
         if (iteration)
             cut[CB_CUT_ITERATION] = *iteration;
@@ -276,10 +276,11 @@ static cobre_status read_cuts(cb_pool *pool, FILE *file, const char *path, uint6
     return status;
 }
 
+/* Bounds, trace and starts. */
 static cobre_status take_middle(cobre_sddp_policy *policy, const header *head, const unsigned char *middle,
                                 const char *path) {
-    size_t nodes = policy->problem->nodes;
-    middle += head->name_bytes;
+    size_t nodes = policy->names.nodes;
+    middle += named_bytes(head);
     memcpy(policy->value_bound, middle, 8 * nodes);
     memcpy(policy->own_bound, middle + 8 * nodes, 8 * nodes);
     middle += 16 * nodes;
@@ -290,15 +291,40 @@ static cobre_status take_middle(cobre_sddp_policy *policy, const header *head, c
             return cb_no_memory("the trace", (size_t)head->iterations * sizeof trace);
     }
     middle += head->iterations * sizeof(cb_trace);
-    cobre_status status = COBRE_INVALID_POLICY;
-    for (size_t slack = 0; slack < 8 && slack <= head->start_bytes && status == COBRE_INVALID_POLICY; slack++)
-        status = cb_starts_unpack(policy->start, nodes, middle, (size_t)head->start_bytes - slack);
+    cobre_status status = cb_starts_unpack(policy->start, nodes, middle, (size_t)head->start_bytes);
     return status == COBRE_INVALID_POLICY ? damaged(path, "the starts make no sense") : status;
 }
 
-static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head, const char *path,
-                          const char *lp_folder, bool same_solver, cobre_sddp_policy **policy) {
+/* Those of the problem, if there is one: the file's may be damaged. */
+static cobre_status take_names(const cobre_sddp_problem *problem, const header *head, const unsigned char *middle,
+                               const char *path, cb_policy_names *names) {
+    if (problem)
+        return cb_names_of(problem, head->averse != 0, names);
+    *names = (cb_policy_names){.states = (size_t)head->states,
+                               .nodes = (size_t)head->nodes,
+                               .maximise = head->maximise != 0,
+                               .averse = head->averse != 0,
+                               .bytes = (size_t)head->name_bytes};
+    cobre_status status = cb_names_unpack(names, middle);
+    return status == COBRE_INVALID_POLICY ? damaged(path, "the names make no sense") : status;
+}
+
+/* Is that how many functions there are? The outcomes of a damaged file may add up to anything. */
+static bool counts_functions(const header *head, const cb_policy_names *names) {
+    uint64_t functions = 0;
+    for (size_t n = 0; n < names->nodes && functions <= head->functions; n++) {
+        uint64_t more = head->multi_cut ? names->outcomes[n] : 1;
+        functions += more <= head->functions ? more : head->functions + 1;
+    }
+    return functions == head->functions;
+}
+
+static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head,
+                          const unsigned char *middle, const char *path, const char *lp_folder, bool same_solver,
+                          cobre_sddp_policy **policy) {
+    cb_policy_names names = {0};
     cb_policy_options options = {.solver = cb_lp_solver_by_name(head->solver),
+                                 .solver_name = head->solver,
                                  .seed = head->seed,
                                  .passes = (size_t)head->passes,
                                  .multi_cut = head->multi_cut != 0,
@@ -310,19 +336,24 @@ static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const h
                           "%s: trained with solver %s, which is not in this build", path, head->solver);
     if (!options.solver)
         options.solver = cb_lp_solver_at(0);
-    CB_TRY(cb_policy_new(comm, problem, &options, policy));
-    return (*policy)->functions == head->functions ? COBRE_OK : damaged(path, "the header makes no sense");
+    cobre_status status = take_names(problem, head, middle, path, &names);
+    if (!status && !counts_functions(head, &names))
+        status = damaged(path, "the header makes no sense");
+    if (!status)
+        return cb_policy_new(comm, problem, &names, &options, policy);
+    cb_names_free(&names);
+    return status;
 }
 
-cobre_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
-                            bool same_solver, cobre_sddp_policy **policy) {
+static cobre_status read_policy(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
+                                bool same_solver, cobre_sddp_policy **policy) {
     FILE *file = NULL;
     header head = {0};
     unsigned char *middle = NULL;
     *policy = NULL;
     cobre_status status = open_together(comm, problem, path, false, &file, &head, &middle);
     if (!status)
-        status = cb_agree(comm, build(comm, problem, &head, path, lp_folder, same_solver, policy));
+        status = cb_agree(comm, build(comm, problem, &head, middle, path, lp_folder, same_solver, policy));
     if (!status)
         status = cb_agree(comm, take_middle(*policy, &head, middle, path));
     if (!status)
@@ -335,9 +366,31 @@ cobre_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const
     return status;
 }
 
-cobre_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
-                                    cobre_sddp_policy **policy) {
-    return cb_policy_read(comm, problem, path, NULL, false, policy);
+cobre_status cb_policy_load(cobre_sddp_problem *problem, const char *path, const char *lp_folder, bool same_solver,
+                            cobre_sddp_policy **policy) {
+    return read_policy(problem->comm, problem, path, lp_folder, same_solver, policy);
+}
+
+cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *path, cobre_sddp_policy **policy) {
+    if (!problem || !path || !policy)
+        return cb_refuse_null(!problem ? "problem" : !path ? "path" : "policy");
+    return cb_policy_load(problem, path, NULL, false, policy);
+}
+
+/* The same as loading, by a communicator that has this process only. */
+cobre_status cobre_sddp_policy_read(const char *path, cobre_sddp_policy **policy) {
+    if (!path || !policy)
+        return cb_refuse_null(path ? "policy" : "path");
+    cobre_config config = {.struct_size = sizeof config, .backend = COBRE_LOCAL};
+    cobre_comm *alone;
+    *policy = NULL;
+    CB_TRY(cobre_comm_open(&config, &alone));
+    cobre_status status = read_policy(alone, NULL, path, NULL, false, policy);
+    if (status)
+        cobre_comm_free(&alone);
+    else
+        (*policy)->alone = alone;
+    return status;
 }
 
 /* Cuts of a run that was more averse to risk may lie above the costs of this one, and its bound would be none. */

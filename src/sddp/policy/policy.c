@@ -1,47 +1,46 @@
 /* policy.c: a policy in memory. */
 #include "sddp/policy/policy.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "sddp/grow.h"
 
-static cobre_status fill(cobre_sddp_policy *policy, const cb_policy_options *options) {
-    const cobre_sddp_problem *problem = policy->problem;
-    size_t nodes = problem->nodes;
+static cobre_status fill(cobre_sddp_policy *policy, bool multi_cut) {
+    size_t nodes = policy->names.nodes;
     policy->function = malloc((nodes + 1) * sizeof *policy->function);
-    policy->value_bound = malloc((nodes + 1) * sizeof *policy->value_bound);
-    policy->own_bound = malloc((nodes + 1) * sizeof *policy->own_bound);
+    policy->value_bound = calloc(nodes + 1, sizeof *policy->value_bound);
+    policy->own_bound = calloc(nodes + 1, sizeof *policy->own_bound);
     policy->start = calloc(nodes + 1, sizeof *policy->start);
     if (!policy->function || !policy->value_bound || !policy->own_bound || !policy->start)
         return cb_no_memory("a policy", nodes * sizeof(double) * 8);
     for (size_t n = 0; n < nodes; n++) {
         policy->function[n] = policy->functions;
-        policy->functions += options->multi_cut ? problem->node[n].outcomes : 1;
-        policy->value_bound[n] = problem->node[n].value_bound;
-        policy->own_bound[n] = problem->node[n].own_bound;
-        if (options->multi_cut && !isfinite(policy->own_bound[n]))
-            return cb_fail(COBRE_INVALID_ARGUMENT, "bound its states, or use single cuts",
-                           "multi-cuts need a bound on the cost of node %s alone, and its "
-                           "LP has none",
-                           problem->node[n].name);
+        policy->functions += multi_cut ? policy->names.outcomes[n] : 1;
     }
-    return cb_pool_init(&policy->pool, policy->comm, problem->states, policy->functions);
+    return cb_pool_init(&policy->pool, policy->comm, policy->names.states, policy->functions);
 }
 
-cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const cb_policy_options *options,
-                           cobre_sddp_policy **pointer) {
+cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, cb_policy_names *names,
+                           const cb_policy_options *options, cobre_sddp_policy **pointer) {
     cobre_sddp_policy *policy = *pointer = calloc(1, sizeof *policy);
-    if (!policy)
+    if (!policy) {
+        cb_names_free(names);
         return cb_no_memory("a policy", sizeof *policy);
+    }
     policy->comm = comm;
     policy->problem = problem;
+    policy->names = *names;
+    *names = (cb_policy_names){0};
     policy->seed = options->seed;
     policy->passes = options->passes;
     policy->window = options->window ? options->window : 100;
     snprintf(policy->lp_folder, sizeof policy->lp_folder, "%s", options->lp_folder ? options->lp_folder : ".");
-    cobre_status status = fill(policy, options);
+    snprintf(policy->solver, sizeof policy->solver, "%s",
+             options->solver_name ? options->solver_name : options->solver->name);
+    cobre_status status = fill(policy, options->multi_cut);
     policy->kind = (cb_stage_kind){.problem = problem,
                                    .solver = options->solver,
                                    .pool = &policy->pool,
@@ -63,8 +62,10 @@ void cobre_sddp_policy_free(cobre_sddp_policy **pointer) {
     cobre_sddp_policy *policy = *pointer;
     *pointer = NULL;
     cb_pool_free(&policy->pool);
-    for (size_t n = 0; policy->start && n < policy->problem->nodes; n++)
+    cobre_comm_free(&policy->alone);
+    for (size_t n = 0; policy->start && n < policy->names.nodes; n++)
         cb_start_free(&policy->start[n]);
+    cb_names_free(&policy->names);
     free(policy->start);
     free(policy->function);
     free(policy->value_bound);
@@ -99,10 +100,11 @@ static void window_of(const cobre_sddp_policy *policy, cobre_sddp_progress *prog
 
 cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t iteration) {
     if (iteration == 0 || iteration > policy->iterations)
-        return (cobre_sddp_progress){0};
+        return (cobre_sddp_progress){.struct_size = sizeof(cobre_sddp_progress)};
     const cb_trace *trace = &policy->trace[iteration - 1];
-    double sign = policy->problem->maximise ? -1 : 1;
-    cobre_sddp_progress progress = {.iteration = iteration,
+    double sign = policy->names.maximise ? -1 : 1;
+    cobre_sddp_progress progress = {.struct_size = sizeof progress,
+                                    .iteration = iteration,
                                     .bound = sign * trace->bound,
                                     .mean = sign * trace->mean,
                                     .deviation = trace->deviation,
@@ -114,48 +116,76 @@ cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t
 }
 
 uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy) {
-    return policy->pool.cuts;
+    return policy ? policy->pool.cuts : 0;
 }
 
-/* The slopes in the pool are internal; those of a problem that maximises are copied with the sign turned. */
-cobre_sddp_cut cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t id) {
-    static _Thread_local double *turned;
-    const double *record = cb_pool_cut(&policy->pool, id);
-    size_t function = (size_t)record[CB_CUT_FUNCTION], node = policy->problem->nodes - 1, states = policy->pool.states;
+cobre_status cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t index, cobre_sddp_cut *result,
+                                   double *slopes) {
+    if (!policy || !result)
+        return cb_refuse_null(policy ? "cut" : "policy");
+    CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_cut, intercept));
+    if (index >= policy->pool.cuts)
+        return cb_refuse("index", "use an index below cobre_sddp_policy_cuts", "cut %" PRIu64 " of %" PRIu64, index,
+                         policy->pool.cuts);
+    const double *record = cb_pool_cut(&policy->pool, index);
+    double sign = policy->names.maximise ? -1 : 1;
+    size_t function = (size_t)record[CB_CUT_FUNCTION], node = policy->names.nodes - 1;
     while (policy->function[node] > function)
         node--;
     cobre_sddp_cut cut = {.node = node,
-                          .outcome = policy->kind.multi_cut ? function - policy->function[node] : SIZE_MAX,
+                          .outcome = policy->kind.multi_cut ? function - policy->function[node] : COBRE_SDDP_NONE,
                           .iteration = (uint64_t)record[CB_CUT_ITERATION],
-                          .intercept = record[CB_CUT_INTERCEPT],
-                          .slopes = record + CB_CUT_SLOPES};
-    double *copy = policy->problem->maximise ? realloc(turned, (states + 1) * sizeof *copy) : NULL;
-    if (!copy)
-        return cut;
-    turned = copy;
-    for (size_t s = 0; s < states; s++)
-        copy[s] = -record[CB_CUT_SLOPES + s];
-    cut.intercept = -cut.intercept;
-    cut.slopes = copy;
-    return cut;
+                          .intercept = sign * record[CB_CUT_INTERCEPT]};
+    for (size_t s = 0; slopes && s < policy->names.states; s++)
+        slopes[s] = sign * record[CB_CUT_SLOPES + s];
+    cb_versioned_give(result, CB_THROUGH(cobre_sddp_cut, intercept), &cut, sizeof cut);
+    return COBRE_OK;
 }
 
-uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy) {
-    return policy->iterations;
+const char *cobre_sddp_policy_name(const cobre_sddp_policy *policy) {
+    return policy ? policy->names.name[0] : NULL;
 }
 
-const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy) {
-    return policy->kind.solver->name;
-}
-
-uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy) {
-    return policy->seed;
-}
-
-double cobre_sddp_policy_bound(const cobre_sddp_policy *policy) {
-    return cb_policy_progress(policy, policy->iterations).bound;
+bool cobre_sddp_policy_maximises(const cobre_sddp_policy *policy) {
+    return policy && policy->names.maximise;
 }
 
 bool cobre_sddp_policy_averse(const cobre_sddp_policy *policy) {
-    return policy->kind.has_risk ? policy->kind.risk.beta < 1 : cobre_sddp_problem_averse(policy->problem);
+    return policy && policy->names.averse;
+}
+
+size_t cobre_sddp_policy_states(const cobre_sddp_policy *policy) {
+    return policy ? policy->names.states : 0;
+}
+
+const char *cobre_sddp_policy_state_name(const cobre_sddp_policy *policy, size_t state) {
+    return policy && state < policy->names.states ? policy->names.name[1 + state] : NULL;
+}
+
+size_t cobre_sddp_policy_nodes(const cobre_sddp_policy *policy) {
+    return policy ? policy->names.nodes : 0;
+}
+
+const char *cobre_sddp_policy_node_name(const cobre_sddp_policy *policy, size_t node) {
+    return policy && node < policy->names.nodes ? policy->names.name[1 + policy->names.states + node] : NULL;
+}
+
+size_t cobre_sddp_policy_node_stage(const cobre_sddp_policy *policy, size_t node) {
+    return policy && node < policy->names.nodes ? (size_t)policy->names.stage[node] : 0;
+}
+
+uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy) {
+    return policy ? policy->iterations : 0;
+}
+
+const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy) {
+    return policy ? policy->solver : NULL;
+}
+
+uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy) {
+    return policy ? policy->seed : 0;
+}
+
+double cobre_sddp_policy_bound(const cobre_sddp_policy *policy) {
+    return policy && policy->iterations > 0 ? cb_policy_progress(policy, policy->iterations).bound : NAN;
 }

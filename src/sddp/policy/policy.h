@@ -9,9 +9,22 @@ typedef struct {
     uint64_t cuts, solves;
 } cb_trace;
 
+/* What a policy knows about its problem. It is in the file, so that a policy can be shown without its case. */
+typedef struct {
+    size_t states, nodes;
+    bool maximise, averse;      /* averse: trained with a risk measure */
+    size_t bytes;               /* of text: a multiple of 8 */
+    char *text;                 /* each name ended by a zero byte */
+    const char **name;          /* in `text`: of the problem, then of the states, then of the nodes */
+    uint64_t *stage, *outcomes; /* of each node; outcomes: how many */
+} cb_policy_names;
+
 struct cobre_sddp_policy {
     cobre_comm *comm;
-    cobre_sddp_problem *problem;
+    cobre_sddp_problem *problem; /* NULL: the file was read alone */
+    cobre_comm *alone;           /* then this is `comm`, and the policy's own; else NULL */
+    cb_policy_names names;
+    char solver[16];    /* that it was trained with; kind.solver may be another */
     cb_stage_kind kind; /* points to what follows */
     char lp_folder[512];
     uint64_t seed;
@@ -31,6 +44,7 @@ struct cobre_sddp_policy {
 /* What makes a policy what it is; all of it is in its file. */
 typedef struct {
     const cb_lp_solver *solver;
+    const char *solver_name; /* that it was trained with; NULL: of `solver` */
     uint64_t seed, window;
     size_t passes;
     bool multi_cut, has_risk;
@@ -38,24 +52,35 @@ typedef struct {
     const char *lp_folder;
 } cb_policy_options;
 
-/* An empty policy. Collective. */
-cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const cb_policy_options *options,
-                           cobre_sddp_policy **policy);
+static inline uint64_t cb_padded(uint64_t bytes) {
+    return (bytes + 7) / 8 * 8;
+}
+
+/* names.c: those of a problem; and those of a file: states, nodes and bytes are set, packed is text, stage, outcomes.
+ * INVALID_POLICY, without a message, when they make no sense. Also after a failure they are to be freed. */
+cobre_status cb_names_of(const cobre_sddp_problem *problem, bool averse, cb_policy_names *names);
+cobre_status cb_names_unpack(cb_policy_names *names, const unsigned char *packed);
+void cb_names_free(cb_policy_names *names);
+
+/* A policy without cuts, starts and bounds of its nodes. names becomes the policy's, or is freed. problem: may be NULL.
+ * Collective. */
+cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, cb_policy_names *names,
+                           const cb_policy_options *options, cobre_sddp_policy **policy);
 
 bool cb_policy_trace(cobre_sddp_policy *policy, cb_trace trace); /* appends; false: no memory */
 
 /* One iteration of the trace as its users see it. */
 cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t iteration);
 
-/* Starts as bytes, for a file and for the other ranks. Packing: NULL without memory. Unpacking: INVALID_POLICY, without a
+/* Starts as bytes, for a file and for the other ranks. Packing: NULL without memory; zeros follow, up to a multiple of 8. Unpacking: INVALID_POLICY, without a
  * message, when they make no sense. */
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
 cobre_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
 
 /* file.c, collective: rank 0 reads. The policy of this very problem. same_solver: without the solver it was
  * trained with this is an error; else the default takes its place. */
-cobre_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
-                            bool same_solver, cobre_sddp_policy **policy);
+cobre_status cb_policy_load(cobre_sddp_problem *problem, const char *path, const char *lp_folder, bool same_solver,
+                            cobre_sddp_policy **policy);
 
 /* The cuts of a problem whose states and nodes have the same names, for a warm start. */
 cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path);

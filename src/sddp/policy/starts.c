@@ -19,7 +19,7 @@ unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes
     size_t total = 0;
     for (size_t n = 0; n < nodes; n++)
         total += packed_size(&start[n]);
-    unsigned char *packed = malloc(total + 1), *at = packed;
+    unsigned char *packed = calloc(cb_padded(total) + 1, 1), *at = packed;
     if (!packed)
         return NULL;
     for (size_t n = 0; n < nodes; n++) {

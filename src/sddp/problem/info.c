@@ -3,75 +3,84 @@
 
 #include "sddp/problem/problem.h"
 
+static const cb_node none; /* for an index out of range: it has no name and nothing in it */
+
+static const cb_node *node_at(const cobre_sddp_problem *problem, size_t node) {
+    return problem && node < problem->nodes ? &problem->node[node] : &none;
+}
+
 const char *cobre_sddp_problem_name(const cobre_sddp_problem *problem) {
-    return problem->name;
+    return problem ? problem->name : NULL;
 }
 
 const char *cobre_sddp_problem_contents(const cobre_sddp_problem *problem) {
-    return problem->contents;
+    return problem ? problem->contents : NULL;
 }
 
 bool cobre_sddp_problem_maximises(const cobre_sddp_problem *problem) {
-    return problem->maximise;
+    return problem && problem->maximise;
 }
 
 size_t cobre_sddp_problem_states(const cobre_sddp_problem *problem) {
-    return problem->states;
+    return problem ? problem->states : 0;
 }
 
 const char *cobre_sddp_problem_state_name(const cobre_sddp_problem *problem, size_t state) {
-    return problem->state[state].name;
+    return problem && state < problem->states ? problem->state[state].name : NULL;
 }
 
 size_t cobre_sddp_problem_nodes(const cobre_sddp_problem *problem) {
-    return problem->nodes;
+    return problem ? problem->nodes : 0;
 }
 
 const char *cobre_sddp_problem_node_name(const cobre_sddp_problem *problem, size_t node) {
-    return problem->node[node].name;
+    return node_at(problem, node)->name;
 }
 
 size_t cobre_sddp_problem_node_stage(const cobre_sddp_problem *problem, size_t node) {
-    return problem->node[node].stage;
+    return node_at(problem, node)->stage;
 }
 
 size_t cobre_sddp_problem_columns(const cobre_sddp_problem *problem, size_t node) {
-    return problem->node[node].columns;
+    return node_at(problem, node)->columns;
 }
 
-const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, size_t node, size_t column) {
-    return problem->node[node].column[column].name;
+const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, size_t index, size_t column) {
+    const cb_node *node = node_at(problem, index);
+    return column < node->columns ? node->column[column].name : NULL;
 }
 
 size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node) {
-    return problem->node[node].rows;
+    return node_at(problem, node)->rows;
 }
 
-const char *cobre_sddp_problem_row_name(const cobre_sddp_problem *problem, size_t node, size_t row) {
-    return problem->node[node].row[row].name;
+const char *cobre_sddp_problem_row_name(const cobre_sddp_problem *problem, size_t index, size_t row) {
+    const cb_node *node = node_at(problem, index);
+    return row < node->rows ? node->row[row].name : NULL;
 }
 
 size_t cobre_sddp_problem_randoms(const cobre_sddp_problem *problem, size_t node) {
-    return problem->node[node].randoms;
+    return node_at(problem, node)->randoms;
 }
 
-const char *cobre_sddp_problem_random_name(const cobre_sddp_problem *problem, size_t node, size_t random) {
-    return problem->node[node].random_name[random];
+const char *cobre_sddp_problem_random_name(const cobre_sddp_problem *problem, size_t index, size_t random) {
+    const cb_node *node = node_at(problem, index);
+    return random < node->randoms ? node->random_name[random] : NULL;
 }
 
 size_t cobre_sddp_problem_outcomes(const cobre_sddp_problem *problem, size_t node) {
-    return problem->node[node].outcomes;
+    return node_at(problem, node)->outcomes;
 }
 
 bool cobre_sddp_problem_has_noise_model(const cobre_sddp_problem *problem) {
-    for (size_t n = 0; n < problem->nodes; n++)
+    for (size_t n = 0; n < cobre_sddp_problem_nodes(problem); n++)
         if (problem->node[n].draw)
             return true;
     return false;
 }
 
 bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem) {
-    for (size_t n = 0; n < problem->nodes; n++)
+    for (size_t n = 0; n < cobre_sddp_problem_nodes(problem); n++)
         if (problem->node[n].risk.beta < 1)
             return true;
     return false;

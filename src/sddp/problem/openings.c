@@ -196,18 +196,22 @@ static cobre_status compare(cobre_comm *comm, cobre_sddp_problem *problem) {
     return refuse(problem);
 }
 
-static cobre_status find_bounds(cobre_sddp_problem *problem, const char *solver) {
-    CB_TRY(cb_problem_find_bounds(problem, solver));
-    return problem->errors > 0 ? refuse(problem) : COBRE_OK;
+/* The lines of the nodes, for errors that a training finds. */
+static void keep_lines(cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++) {
+        cb_node *node = &problem->node[n];
+        node->line = node->line ? node->line : cb_json_line(problem->json, node->file, node->place);
+    }
 }
 
-cobre_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver) {
+cobre_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem) {
+    problem->comm = comm;
     CB_TRY(cb_agree(comm, check(problem)));
     CB_TRY(cb_problem_share(comm, problem));
     problem->fingerprint = fingerprint(problem);
     problem->shape = shape(problem);
     CB_TRY(compare(comm, problem));
-    CB_TRY(cb_agree(comm, find_bounds(problem, solver)));
+    keep_lines(problem);
     cb_json_forget(problem);
     return COBRE_OK;
 }

@@ -129,7 +129,8 @@ static void report(cobre_sddp_builder *problem, const cb_place *at, const char *
     char message[1024];
     vsnprintf(message, sizeof message, format, arguments);
     const char *text = at->text ? at->text : "";
-    cobre_sddp_issue issue = {.file = at->file,
+    cobre_sddp_issue issue = {.struct_size = sizeof issue,
+                              .file = at->file,
                               .line = at->line ? at->line : cb_json_line(problem->json, at->file, text),
                               .place = text,
                               .message = message,
@@ -233,7 +234,6 @@ size_t cb_add_node(cobre_sddp_builder *problem, const cb_place *at, const char *
         .state_in = unset_columns(problem),
         .state_out = unset_columns(problem),
         .risk = {.beta = 1, .alpha = 1},
-        .value_bound = -INFINITY,
     };
     return problem->nodes++;
 }

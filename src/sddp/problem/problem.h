@@ -117,8 +117,7 @@ typedef struct {
     double constant; /* of the objective */
     cb_risk risk;
     bool has_value_bound;
-    double value_bound; /* of the future cost, internal sense; -INFINITY until known */
-    double own_bound;   /* of the node's own cost over all states and outcomes, internal sense */
+    double value_bound; /* of the future cost, internal sense, if the case gives one */
 } cb_node;
 
 typedef struct {
@@ -136,6 +135,7 @@ typedef struct {
 typedef struct cb_json_lines cb_json_lines; /* sddp/read/json_file.c */
 
 struct cobre_sddp_problem {
+    cobre_comm *comm; /* after finish */
     char *name;
     char contents[160]; /* of a hydrothermal case: "4 subsystems, 4 hydros"; else empty */
     bool maximise;      /* costs are stored as they are minimised: negated if this is set, by the builder functions */
@@ -238,18 +238,16 @@ size_t cb_find_node(const cobre_sddp_problem *problem, const char *name);
 size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char *name);
 
 /* Checks what only the whole can show, sorts, draws, moves the outcomes into the opening tree, checks that all ranks
- * built the same, and finds the value bounds that were not given, with `solver` (NULL: the default). Collective: ranks
- * whose reader found errors call it too. On failure the problem can only be freed. */
-cobre_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver);
+ * built the same. Collective: ranks whose reader found errors call it too. On failure the problem can only be freed. */
+cobre_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem);
 
 /* sddp/read/json_file.c: the line of a place in the JSON file that was read; 0: not known. */
 size_t cb_json_line(cb_json_lines *lines, const char *file, const char *place);
 void cb_json_forget(cobre_sddp_problem *problem); /* when there is nothing more to report */
 
 /* The parts of finish, each in a file of its own. */
-void cb_problem_check(cobre_sddp_problem *problem);                                   /* check.c */
-cobre_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem);         /* openings.c */
-cobre_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *solver); /* sddp/stage/value_bound.c */
+void cb_problem_check(cobre_sddp_problem *problem);                           /* check.c */
+cobre_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem); /* openings.c */
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
 cobre_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);

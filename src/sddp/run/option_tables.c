@@ -9,6 +9,7 @@
 #define RESULT "These change the result:"
 #define TRAIN(member) CB_FIELD(cobre_sddp_train_options, member)
 #define LOAD(member) CB_FIELD(cobre_sddp_load_options, member)
+#define VALIDATE(member) CB_FIELD(cobre_sddp_validate_options, member)
 #define SIMULATE(member) CB_FIELD(cobre_sddp_simulate_options, member)
 
 const struct cb_option cb_train_rows[] = {
@@ -39,6 +40,12 @@ const struct cb_option cb_train_rows[] = {
      .value = {{.name = "ALPHA", .kind = CB_VALUE_REAL, .field = TRAIN(risk_alpha), .above = true, .most = 1},
                {.name = "BETA", .kind = CB_VALUE_REAL, .field = TRAIN(risk_beta), .most = 1}},
      .again = true},
+    {.name = "value-bound",
+     .help = "bounds the future cost of every node (default: found from the case)",
+     .group = RESULT,
+     .given = TRAIN(has_value_bound),
+     .value = {{.name = "X", .kind = CB_VALUE_REAL, .field = TRAIN(value_bound), .least = -INFINITY}},
+     .again = true},
     {.name = "checkpoint-every",
      .help = "save the policy every N iterations, too, and not only at the end",
      .group = "",
@@ -55,29 +62,22 @@ const struct cb_option cb_train_rows[] = {
     {.name = NULL},
 };
 
-/* The same options, said in the words of each command. */
-#define VALUE_BOUND                                                                                                    \
-    .name = "value-bound", .given = LOAD(has_value_bound),                                                             \
-    .value = {{.name = "X", .kind = CB_VALUE_REAL, .field = LOAD(value_bound), .least = -INFINITY}}
+/* The same option, said in the words of each command. */
 #define SCENARIOS .name = "scenarios", .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = LOAD(scenarios)}}
 
 const struct cb_option cb_load_rows[] = {
     {SCENARIOS, .help = "checks a table of scenarios for `cobre simulate`, too"},
-    {VALUE_BOUND, .help = "bounds the future cost of every node, as in `cobre train`"},
+    {.name = NULL},
+};
+
+const struct cb_option cb_validate_rows[] = {
+    {.name = "value-bound",
+     .help = "bounds the future cost of every node, as in `cobre train`",
+     .given = VALIDATE(has_value_bound),
+     .value = {{.name = "X", .kind = CB_VALUE_REAL, .field = VALIDATE(value_bound), .least = -INFINITY}}},
     {.name = "solver",
      .help = "LP solver that finds these bounds",
-     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = LOAD(solver)}}},
-    {.name = NULL},
-};
-
-const struct cb_option cb_train_load_rows[] = {
-    {VALUE_BOUND, .help = "bounds the future cost of every node (default: found from the case)", .group = RESULT,
-     .again = true},
-    {.name = NULL},
-};
-
-const struct cb_option cb_policy_load_rows[] = {
-    {VALUE_BOUND, .help = "as in the training, if it was given there"},
+     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = VALIDATE(solver)}}},
     {.name = NULL},
 };
 

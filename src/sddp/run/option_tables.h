@@ -8,11 +8,10 @@
 extern const struct cb_option cb_train_rows[];    /* cobre_sddp_train_options, but for the stopping rules */
 extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options */
 
-/* cobre_sddp_load_options: of a case that is only checked, that is trained, that a policy is for; and of one that is to
- * be simulated. */
+extern const struct cb_option cb_validate_rows[]; /* cobre_sddp_validate_options */
+
+/* cobre_sddp_load_options: of a case that is only checked, and of one that is to be simulated. */
 extern const struct cb_option cb_load_rows[];
-extern const struct cb_option cb_train_load_rows[];
-extern const struct cb_option cb_policy_load_rows[];
 extern const struct cb_option cb_scenario_rows[];
 
 #endif

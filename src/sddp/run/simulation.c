@@ -397,7 +397,7 @@ double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre
     bool known = cb_simulation_is_sample(options) && !cobre_sddp_policy_averse(policy) && !options->max_steps;
     if (!known || result->mean == 0)
         return NAN;
-    double distance = cobre_sddp_problem_maximises(policy->problem) ? bound - result->mean : result->mean - bound;
+    double distance = cobre_sddp_policy_maximises(policy) ? bound - result->mean : result->mean - bound;
     return 100 * distance / fabs(result->mean);
 }
 

@@ -122,14 +122,17 @@ static cobre_status write_times(const struct cb_training *training, const double
     return close_file(&draft);
 }
 
-cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_times *times) {
+cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_training *result) {
     cobre_comm *comm = training->comm;
     size_t ranks = cobre_size(comm);
-    double known = times->forward + times->backward + times->bound + times->communication + times->simulation;
     double mine[CB_PHASES] = {
-        [CB_PHASE_FORWARD] = times->forward,       [CB_PHASE_BACKWARD] = times->backward,
-        [CB_PHASE_BOUND] = times->bound,           [CB_PHASE_COMMUNICATION] = times->communication,
-        [CB_PHASE_SIMULATION] = times->simulation, [CB_PHASE_OTHER] = times->total > known ? times->total - known : 0};
+        [CB_PHASE_FORWARD] = result->forward_seconds,       [CB_PHASE_BACKWARD] = result->backward_seconds,
+        [CB_PHASE_BOUND] = result->bound_seconds,           [CB_PHASE_COMMUNICATION] = result->communication_seconds,
+        [CB_PHASE_SIMULATION] = result->simulation_seconds, [CB_PHASE_OTHER] = 0};
+    double known = 0;
+    for (size_t i = 0; i < CB_PHASES; i++)
+        known += mine[i];
+    mine[CB_PHASE_OTHER] = result->seconds > known ? result->seconds - known : 0;
     double *all = calloc(ranks * CB_PHASES, sizeof *all);
     size_t *counts = calloc(2 * ranks, sizeof *counts);
     cobre_status status = cb_agree(comm, all && counts ? COBRE_OK : cb_no_memory("times", 0));
@@ -163,8 +166,8 @@ static void real_row(FILE *file, const char *key, double value) {
 
 static void write_case_rows(FILE *file, const struct cb_training *training) {
     const cobre_sddp_problem *problem = training->problem;
-    const cobre_sddp_load_options *load = training->load;
-    size_t passes = training->options->forward_passes;
+    const cobre_sddp_train_options *options = training->options;
+    size_t passes = options->forward_passes;
     char absolute[PATH_MAX];
     text_row(file, "name", cobre_sddp_problem_name(problem));
     text_row(file, "case", realpath(training->case_path, absolute) ? absolute : training->case_path);
@@ -174,8 +177,8 @@ static void write_case_rows(FILE *file, const struct cb_training *training) {
     count_row(file, "ranks", cobre_size(training->comm));
     text_row(file, "backend", cobre_backend_name(cobre_comm_backend(training->comm)));
     count_row(file, "forward_passes", passes ? passes : 1);
-    if (load->has_value_bound)
-        real_row(file, "value_bound", load->value_bound);
+    if (options->has_value_bound)
+        real_row(file, "value_bound", options->value_bound);
 }
 
 cobre_status cb_training_summary(const struct cb_training *training, const cobre_sddp_training *result,
@@ -195,12 +198,12 @@ cobre_status cb_training_summary(const struct cb_training *training, const cobre
     count_row(file, "seed", cobre_sddp_policy_seed(policy));
     text_row(file, "stop", cobre_sddp_stop_name(result->stop));
     count_row(file, "iterations", result->iterations);
-    real_row(file, "bound", result->last.bound);
-    real_row(file, "window_mean", result->last.window_mean);
+    real_row(file, "bound", cobre_sddp_policy_bound(policy));
+    real_row(file, "window_mean", result->window_mean);
     /* With a risk measure the mean bounds nothing: without an interval readers show no gap. */
-    real_row(file, "window_half", cobre_sddp_policy_averse(policy) ? NAN : result->last.window_half);
+    real_row(file, "window_half", cobre_sddp_policy_averse(policy) ? NAN : result->window_half);
     count_row(file, "cuts", cobre_sddp_policy_cuts(policy));
-    count_row(file, "solves", result->last.solves);
-    real_row(file, "seconds", result->times.total);
+    count_row(file, "solves", result->solves);
+    real_row(file, "seconds", result->seconds);
     return close_file(&draft);
 }

@@ -15,7 +15,6 @@ struct cb_training {
     const char *folder, *case_path;
     cobre_comm *comm;
     const cobre_sddp_problem *problem;
-    const cobre_sddp_load_options *load;
     const cobre_sddp_train_options *options;
     FILE *trace; /* training.csv; NULL before the first row */
     char trace_path[PATH_MAX];
@@ -30,7 +29,7 @@ cobre_status cb_training_row(struct cb_training *training, const cobre_sddp_prog
 cobre_status cb_training_end(struct cb_training *training, uint64_t iterations);
 
 /* times.csv. Collective: rank 0 writes the times of all ranks. */
-cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_times *times);
+cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_training *result);
 
 /* For rank 0: summary.csv. */
 cobre_status cb_training_summary(const struct cb_training *training, const cobre_sddp_training *result,

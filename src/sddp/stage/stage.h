@@ -83,6 +83,16 @@ cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *value
 void cb_stage_state_out(const cb_stage *stage, double *state); /* projected onto its bounds */
 void cb_stage_slopes(const cb_stage *stage, double *slopes);   /* of the objective, over the incoming state */
 
+/* sddp/validate.c: what a training and its check have in common. The solver of this name, or of the problem's size. */
+cobre_status cb_choose_solver(const cobre_sddp_problem *problem, const char *name, const cb_lp_solver **solver);
+cobre_status cb_check_value_bound(bool given, double bound);
+
+/* value_bound.c: bounds of the own cost and of the future cost of each node, before there are cuts. Rank 0 finds them, by
+ * `solver` if there must be LPs; all ranks get them. Collective. options: a bound that is given instead, and what to do
+ * with each error; the solver in it is not used. */
+cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_solver *solver,
+                            const cobre_sddp_validate_options *options, double *own_bound, double *value_bound);
+
 /* build.c */
 cobre_status cb_stage_build(cb_stage *stage);
 

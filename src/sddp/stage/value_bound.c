@@ -10,6 +10,8 @@
  * Bounds from an LP get a margin, because an LP is solved to a tolerance. A looser bound costs iterations, never
  * correctness. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sddp/stage/stage.h"
@@ -133,92 +135,137 @@ static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index,
     return status;
 }
 
-/* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. *in: in_ranges, made
- * when first needed. */
-static cobre_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver, bool needed,
-                              range **in) {
-    cb_node *node = &problem->node[index];
+struct search {
+    const cobre_sddp_problem *problem;
+    const cb_lp_solver *solver;
+    const cobre_sddp_validate_options *options;
+    double *own_bound, *value_bound; /* of each node: the results */
+    range *in;                       /* in_ranges, made when first needed */
+    size_t errors;
+};
+
+/* An error of the case. The first is what the last error quotes. */
+__attribute__((format(printf, 4, 5))) static void report(struct search *search, const cobre_sddp_issue *at,
+                                                         const char *advice, const char *format, ...) {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    cobre_sddp_issue issue = *at;
+    issue.struct_size = sizeof issue;
+    issue.message = message;
+    issue.suggestion = advice;
+    if (search->errors++ == 0)
+        cb_fail_at(COBRE_INVALID_CASE, issue.file, issue.line, advice, "%s%s%s", issue.place, *issue.place ? ": " : "",
+                   message);
+    if (search->options->issue)
+        search->options->issue(search->options->arg, &issue);
+}
+
+/* A bound that need not be found: the option's, else the case's. */
+static bool is_given(const struct search *search, size_t node, double *bound) {
+    const cobre_sddp_validate_options *options = search->options;
+    *bound = !options->has_value_bound   ? search->problem->node[node].value_bound
+             : search->problem->maximise ? -options->value_bound
+                                         : options->value_bound;
+    return options->has_value_bound || search->problem->node[node].has_value_bound;
+}
+
+/* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. */
+static cobre_status find_own_bound(struct search *search, size_t index, bool needed) {
+    const cobre_sddp_problem *problem = search->problem;
+    const cb_node *node = &problem->node[index];
+    double *bound = &search->own_bound[index];
     size_t outcome = 0;
     cb_lp_outcome result = CB_LP_OPTIMAL;
-    node->own_bound = bound_by_columns(problem, node);
-    if (node->own_bound >= 0)
+    *bound = bound_by_columns(problem, node);
+    if (*bound >= 0)
         return COBRE_OK;
-    if (!*in && !(*in = in_ranges(problem)))
-        return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof **in);
-    CB_TRY(bound_by_lp(problem, index, solver, *in + index * problem->states, &node->own_bound, &outcome, &result));
+    if (!search->in && !(search->in = in_ranges(problem)))
+        return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof *search->in);
+    CB_TRY(bound_by_lp(problem, index, search->solver, search->in + index * problem->states, bound, &outcome, &result));
     if (result == CB_LP_OPTIMAL || !needed)
         return COBRE_OK;
-    cb_problem_at_node(problem, node);
-    cb_builder_error(problem,
-                     result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
-                                                : "give one (--value-bound), or bound the states",
-                     "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the "
-                     "future %s can be found",
-                     node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost");
+    report(search, &(cobre_sddp_issue){.file = node->file, .line = node->line, .place = node->place},
+           result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
+                                      : "give one (--value-bound), or bound the states",
+           "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the future %s "
+           "can be found",
+           node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost");
     return COBRE_OK;
 }
 
 /* One round of the fixed point, from the last node to the first; how much the bounds moved, relative. */
-static double improve(const cobre_sddp_problem *problem, double *bound) {
+static double improve(const struct search *search) {
     double moved = 0;
-    for (size_t n = problem->nodes; n-- > 0;) {
-        const cb_node *node = &problem->node[n];
-        double sum = 0;
+    for (size_t n = search->problem->nodes; n-- > 0;) {
+        const cb_node *node = &search->problem->node[n];
+        double sum = 0, *bound = &search->value_bound[n];
         for (size_t e = 0; e < node->edges; e++) {
             const cb_edge *edge = &node->edge[e];
-            double child =
-                problem->node[edge->to].has_value_bound ? problem->node[edge->to].value_bound : bound[edge->to];
-            sum += edge->probability * edge->discount * (problem->node[edge->to].own_bound + child);
+            double child;
+            if (!is_given(search, edge->to, &child))
+                child = search->value_bound[edge->to];
+            sum += edge->probability * edge->discount * (search->own_bound[edge->to] + child);
         }
-        moved = fmax(moved, fabs(sum - bound[n]) / fmax(1, fabs(sum)));
-        bound[n] = sum;
+        moved = fmax(moved, fabs(sum - *bound) / fmax(1, fabs(sum)));
+        *bound = sum;
     }
     return moved;
 }
 
-static void fixed_point(cobre_sddp_problem *problem, double *bound) {
+static void fixed_point(struct search *search) {
     enum { ROUNDS = 1000000 };
+    const cobre_sddp_problem *problem = search->problem;
     size_t rounds = problem->longest ? problem->longest : ROUNDS;
-    double moved = 1;
-    for (size_t i = 0; i < rounds && moved > STILL; i++)
-        moved = improve(problem, bound);
-    if (!problem->longest && moved > STILL) {
-        cb_problem_at(problem, problem->at_file, 0, "%s", "");
-        cb_builder_error(problem,
-                         "give one "
-                         "(--value-bound), or end its cycles with a larger probability",
-                         "no bound of the future %s can be found: the process goes on for too long",
-                         problem->maximise ? "value" : "cost");
-    }
+    double moved = 1, given;
     for (size_t n = 0; n < problem->nodes; n++)
-        if (!problem->node[n].has_value_bound)
-            problem->node[n].value_bound = bound[n] > 0 ? bound[n] * (1 - 1e-9) : margin(bound[n]);
+        search->value_bound[n] = 0;
+    for (size_t i = 0; i < rounds && moved > STILL; i++)
+        moved = improve(search);
+    if (!problem->longest && moved > STILL)
+        report(search, &(cobre_sddp_issue){.file = problem->node[0].file, .place = ""},
+               "give one (--value-bound), or end its cycles with a larger probability",
+               "no bound of the future %s can be found: the process goes on for too long",
+               problem->maximise ? "value" : "cost");
+    for (size_t n = 0; n < problem->nodes; n++) {
+        double *bound = &search->value_bound[n];
+        *bound = is_given(search, n, &given) ? given : *bound > 0 ? *bound * (1 - 1e-9) : margin(*bound);
+    }
 }
 
-static bool any_missing(const cobre_sddp_problem *problem) {
-    for (size_t n = 0; n < problem->nodes; n++)
-        if (problem->node[n].edges > 0 && !problem->node[n].has_value_bound)
+static bool any_missing(const struct search *search) {
+    double given;
+    for (size_t n = 0; n < search->problem->nodes; n++)
+        if (search->problem->node[n].edges > 0 && !is_given(search, n, &given))
             return true;
     return false;
 }
 
-cobre_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *name) {
-    const cb_lp_solver *solver;
-    size_t rows = 0;
-    for (size_t n = 0; n < problem->nodes; n++)
-        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
-    CB_TRY(cb_lp_choose(name, (int)rows, &solver));
-    bool needed = any_missing(problem);
-    range *in = NULL;
+static cobre_status find(struct search *search) {
+    bool needed = any_missing(search);
     cobre_status status = COBRE_OK;
-    for (size_t n = 0; n < problem->nodes && !status; n++)
-        status = own_bound(problem, n, solver, needed, &in);
-    free(in);
+    for (size_t n = 0; n < search->problem->nodes && !status; n++)
+        status = find_own_bound(search, n, needed);
+    free(search->in);
     CB_TRY(status);
-    double *bound = calloc(problem->nodes + 1, sizeof *bound);
-    if (!bound)
-        return cb_no_memory("value bounds", problem->nodes * sizeof *bound);
-    fixed_point(problem, bound);
-    free(bound);
-    return COBRE_OK;
+    fixed_point(search);
+    if (search->errors == 0)
+        return COBRE_OK;
+    const cobre_error first = *cobre_last_error();
+    if (search->errors == 1)
+        return first.status;
+    return cb_fail_at(COBRE_INVALID_CASE, first.file, first.line, first.suggestion,
+                      "%zu errors in the case; the first: %s", search->errors, first.message);
+}
+
+cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_solver *solver,
+                            const cobre_sddp_validate_options *options, double *own_bound, double *value_bound) {
+    cobre_comm *comm = problem->comm;
+    struct search search = {
+        .problem = problem, .solver = solver, .options = options, .own_bound = own_bound, .value_bound = value_bound};
+    CB_TRY(cb_agree(comm, cobre_rank(comm) == 0 ? find(&search) : COBRE_OK));
+    CB_TRY(cobre_broadcast(comm, own_bound, problem->nodes, COBRE_F64, 0));
+    return cobre_broadcast(comm, value_bound, problem->nodes, COBRE_F64, 0);
 }

@@ -119,7 +119,13 @@ static cobre_status checkpoint(cb_trainer *trainer, bool last) {
     return due || last ? cobre_sddp_policy_save(trainer->policy, options->checkpoint) : COBRE_OK;
 }
 
-static cobre_status loop(cb_trainer *trainer, cobre_sddp_training *result) {
+/* How it ended. */
+typedef struct {
+    cobre_sddp_stop stop;
+    cobre_sddp_progress last;
+} ending;
+
+static cobre_status loop(cb_trainer *trainer, ending *result) {
     const cobre_sddp_train_options *options = &trainer->options;
     cobre_sddp_policy *policy = trainer->policy;
     if (policy->iterations > 0)
@@ -147,33 +153,30 @@ static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_
 
 static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
     if (cb_rules_statistical(options) && is_averse(problem, options))
-        return cb_fail(COBRE_INVALID_ARGUMENT, "stop by iterations, by time or when the bound stalls",
-                       "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
-                       "rules cannot hold");
+        return cb_refuse("options", "stop by iterations, by time or when the bound stalls",
+                         "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
+                         "rules cannot hold");
     if (options->resume && options->warm_start)
-        return cb_fail(COBRE_INVALID_ARGUMENT, "give one of them", "resume and warm_start exclude each other");
+        return cb_refuse("options.warm_start", "give one of them", "resume and warm_start exclude each other");
     if (options->has_risk &&
         !(options->risk_beta >= 0 && options->risk_beta <= 1 && options->risk_alpha > 0 && options->risk_alpha <= 1))
-        return cb_fail(COBRE_INVALID_ARGUMENT, NULL, "risk: beta %g must be in [0, 1], alpha %g in (0, 1]",
-                       options->risk_beta, options->risk_alpha);
+        return cb_refuse("options.risk_beta, options.risk_alpha", "correct them",
+                         "risk: beta %g must be in [0, 1], alpha %g in (0, 1]", options->risk_beta,
+                         options->risk_alpha);
     if (options->forward_passes > UINT32_MAX)
-        return cb_fail(COBRE_INVALID_ARGUMENT, "make more iterations instead", "%zu forward passes are too many",
-                       options->forward_passes);
-    return COBRE_OK;
+        return cb_refuse("options.forward_passes", "make more iterations instead", "%zu forward passes are too many",
+                         options->forward_passes);
+    return cb_check_value_bound(options->has_value_bound, options->value_bound);
 }
 
-static cobre_sddp_train_options with_defaults(const cobre_sddp_train_options *options) {
-    cobre_sddp_train_options all = {0};
-    if (options)
-        memcpy(&all, options, options->struct_size < sizeof all ? options->struct_size : sizeof all);
-    all.forward_passes = all.forward_passes ? all.forward_passes : 1;
-    cb_rules_default(&all);
-    return all;
+static void set_defaults(cobre_sddp_train_options *all) {
+    all->forward_passes = all->forward_passes ? all->forward_passes : 1;
+    cb_rules_default(all);
 }
 
-static cobre_status resume(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                            cobre_sddp_policy **policy) {
-    CB_TRY(cb_policy_read(comm, problem, options->resume, options->lp_folder, true, policy));
+    CB_TRY(cb_policy_load(problem, options->resume, options->lp_folder, true, policy));
     const cobre_sddp_policy *old = *policy;
     const char *differs = NULL;
     if (options->solver && strcmp(options->solver, old->kind.solver->name) != 0)
@@ -199,13 +202,22 @@ static cobre_status resume(cobre_comm *comm, cobre_sddp_problem *problem, const 
                       "%s: the %s is not the one of that run", options->resume, differs);
 }
 
-static cobre_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
-                          cobre_sddp_policy **policy) {
-    if (options->resume)
-        return resume(comm, problem, options, policy);
-    size_t rows = 0;
-    for (size_t n = 0; n < problem->nodes; n++)
-        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
+/* The bounds of the nodes, before there are cuts. */
+static cobre_status bound_nodes(cobre_sddp_policy *policy, const cobre_sddp_train_options *options) {
+    const cobre_sddp_validate_options given = {.has_value_bound = options->has_value_bound,
+                                               .value_bound = options->value_bound};
+    CB_TRY(cb_find_bounds(policy->problem, policy->kind.solver, &given, policy->own_bound, policy->value_bound));
+    for (size_t n = 0; n < policy->names.nodes && options->multi_cut; n++)
+        if (!isfinite(policy->own_bound[n]))
+            return cb_refuse("options.multi_cut", "bound its states, or use single cuts",
+                             "multi-cuts need a bound on the cost of node %s alone, and its LP has none",
+                             cobre_sddp_policy_node_name(policy, n));
+    return COBRE_OK;
+}
+
+static cobre_status make(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                         cobre_sddp_policy **policy) {
+    cb_policy_names names = {0};
     cb_policy_options own = {.seed = options->seed,
                              .window = options->window,
                              .passes = options->forward_passes,
@@ -213,32 +225,61 @@ static cobre_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const c
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
                              .lp_folder = options->lp_folder};
-    cobre_status status = cb_lp_choose(options->solver, (int)rows, &own.solver);
+    CB_TRY(cb_choose_solver(problem, options->solver, &own.solver));
+    cobre_status status = cb_names_of(problem, is_averse(problem, options), &names);
     if (!status)
-        status = cb_policy_new(comm, problem, &own, policy);
-    status = cb_agree(comm, status);
-    return !status && options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : status;
+        return cb_policy_new(problem->comm, problem, &names, &own, policy);
+    cb_names_free(&names);
+    return status;
 }
 
-cobre_status cobre_sddp_train(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *given,
+static cobre_status begin(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                          cobre_sddp_policy **policy) {
+    if (options->resume)
+        return resume(problem, options, policy);
+    CB_TRY(cb_agree(problem->comm, make(problem, options, policy)));
+    CB_TRY(bound_nodes(*policy, options));
+    return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : COBRE_OK;
+}
+
+static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_training *result) {
+    cobre_sddp_training all = {.stop = end->stop,
+                               .iterations = trainer->policy->iterations,
+                               .window_mean = end->last.window_mean,
+                               .window_half = end->last.window_half,
+                               .window_passes = end->last.window_passes,
+                               .solves = end->last.solves,
+                               .seconds = cb_clock() - trainer->start_time,
+                               .forward_seconds = trainer->times.forward,
+                               .backward_seconds = trainer->times.backward,
+                               .bound_seconds = trainer->times.bound,
+                               .communication_seconds = trainer->times.communication,
+                               .simulation_seconds = trainer->times.simulation};
+    if (result)
+        cb_versioned_give(result, CB_THROUGH(cobre_sddp_training, simulation_seconds), &all, sizeof all);
+}
+
+cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *given,
                               cobre_sddp_policy **policy, cobre_sddp_training *result) {
-    cobre_sddp_train_options options = with_defaults(given);
-    cobre_sddp_training none = {0}, *all = result ? result : &none;
+    cobre_sddp_train_options options = {0};
     cb_trainer trainer = {0};
+    ending end = {.stop = COBRE_SDDP_STOP_NOT_YET};
+    if (!problem || !policy)
+        return cb_refuse_null(problem ? "policy" : "problem");
     *policy = NULL;
-    *all = (cobre_sddp_training){0};
+    CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_train_options, progress));
+    CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_training, simulation_seconds));
+    set_defaults(&options);
     CB_TRY(check(problem, &options));
-    cobre_status status = begin(comm, problem, &options, policy);
+    cobre_status status = begin(problem, &options, policy);
     if (!status)
-        status = cb_problem_share_tours(comm, problem);
+        status = cb_problem_share_tours(problem->comm, problem);
     if (!status)
-        status = cb_agree(comm, cb_trainer_init(&trainer, *policy, &options));
-    if (!status) {
-        status = loop(&trainer, all);
-        all->iterations = (*policy)->iterations;
-        all->times = trainer.times;
-        all->times.total = cb_clock() - trainer.start_time;
-    }
+        status = cb_agree(problem->comm, cb_trainer_init(&trainer, *policy, &options));
+    if (!status)
+        status = loop(&trainer, &end);
+    if (!status)
+        tell(&trainer, &end, result);
     cb_trainer_free(&trainer);
     if (status)
         cobre_sddp_policy_free(policy);

@@ -52,7 +52,9 @@ typedef struct {
     double bound;                                     /* internal sense; on rank 0 */
     cb_news news;                                     /* of the last iteration */
     double start_time;
-    cobre_sddp_times times;
+    struct {
+        double forward, backward, bound, communication, simulation;
+    } times; /* seconds that this rank has spent */
 } cb_trainer;
 
 cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_train_options *options);

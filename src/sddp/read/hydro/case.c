@@ -45,7 +45,7 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
     if (!c.builder)
         return NULL;
     if (options)
-        cb_problem_on_issue(c.builder, options->issue, options->issue_arg);
+        cb_problem_on_issue(c.builder, options->issue, options->arg);
     if (asprintf(&c.json_path, "%s/case.json", folder) < 0) {
         c.json_path = NULL;
         c.builder->no_memory = true;

@@ -324,7 +324,7 @@ cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options 
     if (!builder)
         return NULL;
     if (options)
-        cb_problem_on_issue(builder, options->issue, options->issue_arg);
+        cb_problem_on_issue(builder, options->issue, options->arg);
     json_t *top = cb_json_load(builder, path);
     if (!top)
         return builder;

@@ -1,0 +1,69 @@
+/* names.c: what a policy knows about its problem, so that it can be shown without it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/policy/policy.h"
+
+static cobre_status allocate(cb_policy_names *names) {
+    names->text = calloc(names->bytes + 1, 1);
+    names->name = calloc(1 + names->states + names->nodes, sizeof *names->name);
+    names->stage = calloc(names->nodes + 1, sizeof *names->stage);
+    names->outcomes = calloc(names->nodes + 1, sizeof *names->outcomes);
+    bool good = names->text && names->name && names->stage && names->outcomes;
+    return good ? COBRE_OK : cb_no_memory("names", names->bytes);
+}
+
+void cb_names_free(cb_policy_names *names) {
+    free(names->text);
+    free(names->name);
+    free(names->stage);
+    free(names->outcomes);
+    *names = (cb_policy_names){0};
+}
+
+/* Finds the names in `text`; false if there are too few. */
+static bool find_names(cb_policy_names *names) {
+    const char *at = names->text, *end = names->text + names->bytes;
+    for (size_t i = 0; i < 1 + names->states + names->nodes; i++) {
+        const char *last = at < end ? memchr(at, 0, (size_t)(end - at)) : NULL;
+        if (!last)
+            return false;
+        names->name[i] = at;
+        at = last + 1;
+    }
+    return true;
+}
+
+static const char *name_at(const cobre_sddp_problem *problem, size_t i) {
+    if (i == 0)
+        return problem->name;
+    return i <= problem->states ? problem->state[i - 1].name : problem->node[i - 1 - problem->states].name;
+}
+
+cobre_status cb_names_of(const cobre_sddp_problem *problem, bool averse, cb_policy_names *names) {
+    size_t count = 1 + problem->states + problem->nodes;
+    *names = (cb_policy_names){
+        .states = problem->states, .nodes = problem->nodes, .maximise = problem->maximise, .averse = averse};
+    for (size_t i = 0; i < count; i++)
+        names->bytes += strlen(name_at(problem, i)) + 1;
+    names->bytes = cb_padded(names->bytes);
+    CB_TRY(allocate(names));
+    char *at = names->text;
+    for (size_t i = 0; i < count; i++)
+        at = stpcpy(at, name_at(problem, i)) + 1;
+    for (size_t n = 0; n < problem->nodes; n++) {
+        names->stage[n] = problem->node[n].stage;
+        names->outcomes[n] = problem->node[n].outcomes;
+    }
+    find_names(names);
+    return COBRE_OK;
+}
+
+cobre_status cb_names_unpack(cb_policy_names *names, const unsigned char *packed) {
+    CB_TRY(allocate(names));
+    size_t each = names->nodes * sizeof *names->stage;
+    memcpy(names->text, packed, names->bytes);
+    memcpy(names->stage, packed + names->bytes, each);
+    memcpy(names->outcomes, packed + names->bytes + each, each);
+    return find_names(names) ? COBRE_OK : COBRE_INVALID_POLICY;
+}

@@ -1,0 +1,455 @@
+/* test_api.c: what sddp.h promises of every call: arguments, indices and struct sizes are checked, results are written
+ * where there is room, errors say who and what; a policy file can be read alone, and a damaged one is refused. */
+#include <math.h>
+#include <unistd.h>
+
+#include "kit/error_json.h"
+#include "sddp/hash.h"
+#include "sddp/hydro_kit.h"
+
+static cobre_comm *comm;
+static cobre_sddp_problem *problem; /* the gas store, which maximises */
+static cobre_sddp_policy *policy;
+
+static const char *file(const char *name) {
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", kit_folder, name);
+    return path;
+}
+
+static void train_gas(void) {
+    cobre_sddp_train_options options = {.struct_size = sizeof options, .iterations = 6, .forward_passes = 2};
+    kit_copy("gas.sof.json");
+    CHECK_OK(cobre_sddp_load(comm, file("gas.sof.json"), NULL, &problem));
+    CHECK_OK(cobre_sddp_train(problem, &options, &policy, NULL));
+}
+
+static void end_gas(void) {
+    cobre_sddp_policy_free(&policy);
+    cobre_sddp_problem_free(&problem);
+}
+
+/* A wrong argument: which, and what to do. */
+static void refused(cobre_status status, const char *subject) {
+    const cobre_error *error = cobre_last_error();
+    CHECK_STATUS(status, COBRE_INVALID_ARGUMENT);
+    CHECK_TEXT(error->subject, subject);
+    CHECK(*error->message && *error->suggestion);
+    check_error_json(error);
+}
+
+static void null_is_refused(void) {
+    cobre_sddp_problem *no_problem = NULL;
+    cobre_sddp_policy *no_policy = NULL;
+    cobre_sddp_cut cut = {.struct_size = sizeof cut};
+    train_gas();
+    refused(cobre_sddp_load(NULL, "x", NULL, &no_problem), "comm");
+    refused(cobre_sddp_load(comm, NULL, NULL, &no_problem), "path");
+    refused(cobre_sddp_load(comm, "x", NULL, NULL), "problem");
+    refused(cobre_sddp_train(NULL, NULL, &no_policy, NULL), "problem");
+    refused(cobre_sddp_train(problem, NULL, NULL, NULL), "policy");
+    refused(cobre_sddp_validate(NULL, NULL), "problem");
+    refused(cobre_sddp_policy_load(NULL, "x", &no_policy), "problem");
+    refused(cobre_sddp_policy_load(problem, NULL, &no_policy), "path");
+    refused(cobre_sddp_policy_load(problem, "x", NULL), "policy");
+    refused(cobre_sddp_policy_read(NULL, &no_policy), "path");
+    refused(cobre_sddp_policy_read("x", NULL), "policy");
+    refused(cobre_sddp_policy_save(NULL, "x"), "policy");
+    refused(cobre_sddp_policy_save(policy, NULL), "path");
+    refused(cobre_sddp_policy_cut(NULL, 0, &cut, NULL), "policy");
+    refused(cobre_sddp_policy_cut(policy, 0, NULL, NULL), "cut");
+    refused(cobre_sddp_simulate(NULL, NULL, NULL), "policy");
+    cobre_sddp_policy_free(NULL);
+    cobre_sddp_policy_free(&no_policy);
+    cobre_sddp_problem_free(NULL);
+    end_gas();
+}
+
+static void accessors_answer_to_anything(void) {
+    cobre_sddp_cut cut = {.struct_size = sizeof cut};
+    train_gas();
+    CHECK(!cobre_sddp_policy_name(NULL) && !cobre_sddp_policy_solver(NULL) && !cobre_sddp_policy_node_name(NULL, 0));
+    CHECK(!cobre_sddp_policy_maximises(NULL) && !cobre_sddp_policy_averse(NULL) &&
+          isnan(cobre_sddp_policy_bound(NULL)));
+    CHECK(!cobre_sddp_policy_states(NULL) && !cobre_sddp_policy_nodes(NULL) && !cobre_sddp_policy_cuts(NULL));
+    CHECK(!cobre_sddp_policy_iterations(NULL) && !cobre_sddp_policy_seed(NULL));
+    CHECK(!cobre_sddp_policy_state_name(NULL, 0) && !cobre_sddp_policy_node_stage(NULL, 0));
+    CHECK(!cobre_sddp_policy_state_name(policy, 1) && !cobre_sddp_policy_state_name(policy, COBRE_SDDP_NONE));
+    CHECK(!cobre_sddp_policy_node_name(policy, 5) && !cobre_sddp_policy_node_stage(policy, COBRE_SDDP_NONE));
+    refused(cobre_sddp_policy_cut(policy, cobre_sddp_policy_cuts(policy), &cut, NULL), "index");
+    CHECK_TEXT(cobre_sddp_policy_state_name(policy, 0), "store");
+    CHECK_TEXT(cobre_sddp_policy_node_name(policy, 4), "3 tight");
+    CHECK_EQ(cobre_sddp_policy_node_stage(policy, 4), 3);
+    CHECK(!cobre_sddp_problem_name(NULL) && !cobre_sddp_problem_contents(NULL) && !cobre_sddp_problem_maximises(NULL));
+    CHECK(!cobre_sddp_problem_states(NULL) && !cobre_sddp_problem_nodes(NULL) && !cobre_sddp_problem_averse(NULL));
+    CHECK(!cobre_sddp_problem_has_noise_model(NULL) && !cobre_sddp_problem_state_name(NULL, 0));
+    for (int i = 0; i < 2; i++) {
+        const cobre_sddp_problem *p = i ? problem : NULL;
+        CHECK(!cobre_sddp_problem_node_name(p, 5) && !cobre_sddp_problem_node_stage(p, 5));
+        CHECK(!cobre_sddp_problem_columns(p, 5) && !cobre_sddp_problem_column_name(p, 5, 0));
+        CHECK(!cobre_sddp_problem_rows(p, 5) && !cobre_sddp_problem_row_name(p, 5, 0));
+        CHECK(!cobre_sddp_problem_randoms(p, 5) && !cobre_sddp_problem_random_name(p, 5, 0));
+        CHECK(!cobre_sddp_problem_outcomes(p, 5));
+    }
+    CHECK(!cobre_sddp_problem_state_name(problem, 1));
+    CHECK(!cobre_sddp_problem_column_name(problem, 0, cobre_sddp_problem_columns(problem, 0)));
+    CHECK(!cobre_sddp_problem_row_name(problem, 0, cobre_sddp_problem_rows(problem, 0)));
+    CHECK(!cobre_sddp_problem_random_name(problem, 0, cobre_sddp_problem_randoms(problem, 0)));
+    end_gas();
+}
+
+static uint64_t iterations_of(const cobre_sddp_train_options *options) {
+    cobre_sddp_policy *made;
+    CHECK_OK(cobre_sddp_train(problem, options, &made, NULL));
+    uint64_t iterations = cobre_sddp_policy_iterations(made);
+    cobre_sddp_policy_free(&made);
+    return iterations;
+}
+
+static size_t trajectories_of(const cobre_sddp_simulate_options *options) {
+    cobre_sddp_simulation result = {.struct_size = sizeof result};
+    CHECK_OK(cobre_sddp_simulate(policy, options, &result));
+    return result.trajectories;
+}
+
+/* 0 is the first version; a newer program passes more than this library knows. */
+static void options_of_any_version(void) {
+    struct {
+        cobre_sddp_train_options known;
+        char unknown[40];
+    } newer = {.known = {.struct_size = sizeof newer, .iterations = 3}};
+    struct {
+        cobre_sddp_simulate_options known;
+        char unknown[40];
+    } newer_simulate = {.known = {.struct_size = sizeof newer_simulate, .trajectories = 4}};
+    memset(newer.unknown, 1, sizeof newer.unknown);
+    train_gas();
+    CHECK_EQ(iterations_of(&(cobre_sddp_train_options){.iterations = 3}), 3);
+    CHECK_EQ(iterations_of(&newer.known), 3);
+    CHECK_EQ(iterations_of(NULL), 100);
+    CHECK_EQ(trajectories_of(&(cobre_sddp_simulate_options){.trajectories = 5}), 5);
+    CHECK_EQ(trajectories_of(&newer_simulate.known), 4);
+    CHECK_OK(cobre_sddp_validate(problem, &(cobre_sddp_validate_options){.has_value_bound = true, .value_bound = 1e3}));
+    end_gas();
+}
+
+static void too_small_is_refused(void) {
+    cobre_sddp_problem *no_problem = NULL;
+    cobre_sddp_policy *no_policy = NULL;
+    train_gas();
+    for (size_t size = 1; size <= sizeof(size_t) + 1; size++) {
+        refused(cobre_sddp_load(comm, "x", &(cobre_sddp_load_options){.struct_size = size}, &no_problem),
+                "options.struct_size");
+        refused(cobre_sddp_train(problem, &(cobre_sddp_train_options){.struct_size = size}, &no_policy, NULL),
+                "options.struct_size");
+        refused(cobre_sddp_train(problem, NULL, &no_policy, &(cobre_sddp_training){.struct_size = size}),
+                "result.struct_size");
+        refused(cobre_sddp_validate(problem, &(cobre_sddp_validate_options){.struct_size = size}),
+                "options.struct_size");
+        refused(cobre_sddp_simulate(policy, &(cobre_sddp_simulate_options){.struct_size = size}, NULL),
+                "options.struct_size");
+        refused(cobre_sddp_simulate(policy, NULL, &(cobre_sddp_simulation){.struct_size = size}), "result.struct_size");
+        refused(cobre_sddp_policy_cut(policy, 0, &(cobre_sddp_cut){.struct_size = size}, NULL), "result.struct_size");
+        refused(cobre_set_error(&(cobre_error){.struct_size = size}), "error.struct_size");
+    }
+    refused(cobre_sddp_train(problem, &(cobre_sddp_train_options){.struct_size = sizeof(cobre_sddp_train_options) - 1},
+                             &no_policy, NULL),
+            "options.struct_size");
+    CHECK(!no_problem && !no_policy);
+    end_gas();
+}
+
+/* Results stay within the struct, and struct_size stays the program's. */
+static void results_have_their_room(void) {
+    struct {
+        cobre_sddp_training training;
+        cobre_sddp_simulation simulation;
+        cobre_sddp_cut cut;
+        unsigned char after[sizeof(cobre_sddp_cut)];
+    } own;
+    train_gas();
+    for (size_t more = 0; more <= 8; more += 8) { /* a newer program's structs are longer: what we do not know stays */
+        memset(&own, 0xa5, sizeof own);
+        own.training.struct_size = more ? sizeof own.training + more : 0;
+        cobre_sddp_policy *made;
+        CHECK_OK(cobre_sddp_train(problem, &(cobre_sddp_train_options){.iterations = 2}, &made, &own.training));
+        cobre_sddp_policy_free(&made);
+        CHECK_EQ(own.training.struct_size, more ? sizeof own.training + more : 0);
+        CHECK_EQ(own.training.iterations, 2);
+        CHECK_EQ(own.training.stop, COBRE_SDDP_STOP_ITERATIONS);
+        CHECK(own.training.seconds >= own.training.forward_seconds && own.training.simulation_seconds == 0);
+        CHECK_EQ(own.simulation.struct_size, 0xa5a5a5a5a5a5a5a5u);
+        own.simulation.struct_size = more ? sizeof own.simulation + more : 0;
+        CHECK_OK(cobre_sddp_simulate(policy, &(cobre_sddp_simulate_options){.trajectories = 3}, &own.simulation));
+        CHECK_EQ(own.simulation.trajectories, 3);
+        CHECK(own.simulation.minimum <= own.simulation.maximum);
+        CHECK_EQ(own.cut.struct_size, 0xa5a5a5a5a5a5a5a5u);
+        own.cut.struct_size = more ? sizeof own.cut + more : 0;
+        double slopes[2] = {7, 7};
+        CHECK_OK(cobre_sddp_policy_cut(policy, 0, &own.cut, slopes));
+        CHECK_EQ(own.cut.outcome, COBRE_SDDP_NONE);
+        CHECK(slopes[1] == 7); /* there is one state */
+        for (size_t i = 0; i < sizeof own.after; i++)
+            CHECK_EQ(own.after[i], 0xa5);
+    }
+    end_gas();
+}
+
+static void unknown_values_are_refused(void) {
+    cobre_sddp_policy *no_policy = NULL;
+    train_gas();
+    for (int sampling = -1; sampling < 80; sampling += 78)
+        refused(cobre_sddp_simulate(policy, &(cobre_sddp_simulate_options){.sampling = (cobre_sddp_sampling)sampling},
+                                    NULL),
+                "options.sampling");
+    refused(cobre_sddp_train(problem, &(cobre_sddp_train_options){.has_value_bound = true, .value_bound = NAN},
+                             &no_policy, NULL),
+            "options.value_bound");
+    refused(
+        cobre_sddp_validate(problem, &(cobre_sddp_validate_options){.has_value_bound = true, .value_bound = INFINITY}),
+        "options.value_bound");
+    CHECK_STATUS(cobre_sddp_validate(problem, &(cobre_sddp_validate_options){.solver = "pencil"}),
+                 COBRE_SOLVER_NOT_AVAILABLE);
+    end_gas();
+}
+
+/* The future value of a state is that of the lowest cut of its node, in a problem that maximises. */
+typedef struct {
+    const cobre_sddp_policy *policy;
+    size_t stages;
+} watch;
+
+static void on_stage(void *arg, const cobre_sddp_stage *stage) {
+    watch *seen = arg;
+    double lowest = INFINITY;
+    CHECK_EQ(stage->struct_size, sizeof *stage);
+    for (uint64_t c = 0; c < cobre_sddp_policy_cuts(seen->policy); c++) {
+        cobre_sddp_cut cut = {.struct_size = sizeof cut};
+        double slope;
+        CHECK_OK(cobre_sddp_policy_cut(seen->policy, c, &cut, &slope));
+        if (cut.node == stage->node)
+            lowest = fmin(lowest, cut.intercept + slope * stage->state_out[0]);
+    }
+    if (lowest < INFINITY)
+        CHECK_NEAR(stage->future_cost, lowest, 1e-6 * fmax(1, fabs(lowest)));
+    seen->stages += lowest < INFINITY;
+}
+
+static void on_progress(void *arg, const cobre_sddp_progress *progress) {
+    CHECK_EQ(progress->struct_size, sizeof *progress);
+    ++*(size_t *)arg;
+}
+
+static void cuts_of_a_problem_that_maximises(void) {
+    size_t rows = 0;
+    train_gas();
+    cobre_sddp_policy_free(&policy);
+    cobre_sddp_train_options options = {
+        .struct_size = sizeof options, .iterations = 30, .arg = &rows, .progress = on_progress};
+    CHECK_OK(cobre_sddp_train(problem, &options, &policy, NULL));
+    CHECK_EQ(rows, 30);
+    CHECK(cobre_sddp_policy_maximises(policy));
+    watch seen = {.policy = policy};
+    CHECK_OK(cobre_sddp_simulate(
+        policy, &(cobre_sddp_simulate_options){.trajectories = 20, .arg = &seen, .stage = on_stage}, NULL));
+    CHECK(seen.stages >= 40);
+    end_gas();
+}
+
+static void check_same(const cobre_sddp_policy *a, const cobre_sddp_policy *b) {
+    CHECK_TEXT(cobre_sddp_policy_name(a), cobre_sddp_policy_name(b));
+    CHECK_TEXT(cobre_sddp_policy_solver(a), cobre_sddp_policy_solver(b));
+    CHECK_EQ(cobre_sddp_policy_maximises(a), cobre_sddp_policy_maximises(b));
+    CHECK_EQ(cobre_sddp_policy_averse(a), cobre_sddp_policy_averse(b));
+    CHECK_EQ(cobre_sddp_policy_iterations(a), cobre_sddp_policy_iterations(b));
+    CHECK_EQ(cobre_sddp_policy_seed(a), cobre_sddp_policy_seed(b));
+    CHECK(cobre_sddp_policy_bound(a) == cobre_sddp_policy_bound(b));
+    CHECK_EQ(cobre_sddp_policy_states(a), cobre_sddp_policy_states(b));
+    for (size_t s = 0; s < cobre_sddp_policy_states(a); s++)
+        CHECK_TEXT(cobre_sddp_policy_state_name(a, s), cobre_sddp_policy_state_name(b, s));
+    CHECK_EQ(cobre_sddp_policy_nodes(a), cobre_sddp_policy_nodes(b));
+    for (size_t n = 0; n < cobre_sddp_policy_nodes(a); n++) {
+        CHECK_TEXT(cobre_sddp_policy_node_name(a, n), cobre_sddp_policy_node_name(b, n));
+        CHECK_EQ(cobre_sddp_policy_node_stage(a, n), cobre_sddp_policy_node_stage(b, n));
+    }
+    CHECK_EQ(cobre_sddp_policy_cuts(a), cobre_sddp_policy_cuts(b));
+    for (uint64_t c = 0; c < cobre_sddp_policy_cuts(a); c++) {
+        cobre_sddp_cut x = {.struct_size = sizeof x}, y = x;
+        double slope[2];
+        CHECK_OK(cobre_sddp_policy_cut(a, c, &x, &slope[0]));
+        CHECK_OK(cobre_sddp_policy_cut(b, c, &y, &slope[1]));
+        CHECK_BYTES(&x, &y, sizeof x);
+        CHECK(slope[0] == slope[1]);
+    }
+}
+
+static void a_policy_is_read_alone(void) {
+    cobre_sddp_policy *alone;
+    train_gas();
+    for (int multi = 0; multi < 2; multi++) {
+        cobre_sddp_train_options options = {.multi_cut = multi, .iterations = 4, .seed = 7, .has_risk = multi};
+        options.risk_alpha = options.risk_beta = 0.5;
+        cobre_sddp_policy_free(&policy);
+        CHECK_OK(cobre_sddp_train(problem, &options, &policy, NULL));
+        CHECK_OK(cobre_sddp_policy_save(policy, file("policy.cobre")));
+        CHECK_OK(cobre_sddp_policy_read(file("policy.cobre"), &alone));
+        check_same(alone, policy);
+        CHECK_EQ(cobre_sddp_policy_averse(alone), multi);
+        refused(cobre_sddp_simulate(alone, NULL, NULL), "policy");
+        refused(cobre_sddp_policy_save(alone, file("again.cobre")), "policy");
+        cobre_sddp_policy_free(&alone);
+    }
+    CHECK_STATUS(cobre_sddp_policy_read(file("nowhere"), &alone), COBRE_FILE_FAILED);
+    CHECK(!alone);
+    end_gas();
+}
+
+/* All that can be asked of a policy, whatever was in its file. */
+static void ask_all(const cobre_sddp_policy *p) {
+    double *slopes = calloc(cobre_sddp_policy_states(p) + 1, sizeof *slopes);
+    size_t length = strlen(cobre_sddp_policy_name(p)) + strlen(cobre_sddp_policy_solver(p));
+    for (size_t s = 0; s < cobre_sddp_policy_states(p); s++)
+        length += strlen(cobre_sddp_policy_state_name(p, s));
+    for (size_t n = 0; n < cobre_sddp_policy_nodes(p); n++)
+        length += strlen(cobre_sddp_policy_node_name(p, n));
+    CHECK(length > 0);
+    for (uint64_t c = 0; c < cobre_sddp_policy_cuts(p); c++) {
+        cobre_sddp_cut cut = {.struct_size = sizeof cut};
+        CHECK_OK(cobre_sddp_policy_cut(p, c, &cut, slopes));
+        CHECK(cut.node < cobre_sddp_policy_nodes(p));
+    }
+    (void)cobre_sddp_policy_bound(p);
+    free(slopes);
+}
+
+/* Reads it alone and for its problem. True: both refuse. */
+static bool is_refused(void) {
+    cobre_sddp_policy *got;
+    bool all = true;
+    for (int alone = 0; alone < 2; alone++) {
+        cobre_status status = alone ? cobre_sddp_policy_read(file("policy.cobre"), &got)
+                                    : cobre_sddp_policy_load(problem, file("policy.cobre"), &got);
+        CHECK_SAY(!status || status == COBRE_INVALID_POLICY, "%s", cobre_last_error()->message);
+        CHECK_EQ(got == NULL, status != COBRE_OK);
+        if (!status)
+            ask_all(got);
+        else
+            CHECK_HOLDS(cobre_last_error()->message, "policy.cobre: ");
+        cobre_sddp_policy_free(&got);
+        all &= status != COBRE_OK;
+    }
+    return all;
+}
+
+static void put_words(uint64_t *word, size_t words) {
+    word[words - 1] = CB_HASH_START;
+    cb_hash_words(&word[words - 1], word, words - 1);
+    kit_put_bytes("policy.cobre", word, words * sizeof *word);
+}
+
+/* With a checksum that is right: every word of the file is something else in turn. */
+static void bend_words(uint64_t *word, size_t words) {
+    static const uint64_t strange[] = {
+        0, 1, UINT32_MAX, (uint64_t)1 << 32, UINT64_MAX, 0x4141414141414141, 0x7ff8000000000000};
+    size_t refusals = 0;
+    for (size_t w = 0; w < words - 1; w++)
+        for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+            uint64_t kept = word[w];
+            word[w] = strange[i];
+            put_words(word, words);
+            refusals += is_refused();
+            word[w] = kept;
+        }
+    CHECK(refusals > 50);
+}
+
+static void damaged_files_are_refused(void) {
+    size_t size;
+    train_gas();
+    for (int multi = 0; multi < 2; multi++) {
+        cobre_sddp_policy_free(&policy);
+        cobre_sddp_train_options options = {.multi_cut = multi, .iterations = 1};
+        CHECK_OK(cobre_sddp_train(problem, &options, &policy, NULL));
+        CHECK_OK(cobre_sddp_policy_save(policy, file("policy.cobre")));
+        char *bytes = kit_get("policy.cobre", &size);
+        CHECK_EQ(size % 8, 0);
+        for (size_t length = 0; length < size; length += 1 + length / 9) {
+            kit_put_bytes("policy.cobre", bytes, length);
+            CHECK(is_refused());
+        }
+        for (size_t at = 0; at < size; at += 1 + at / 40) {
+            bytes[at] ^= 16;
+            kit_put_bytes("policy.cobre", bytes, size);
+            CHECK(is_refused());
+            bytes[at] ^= 16;
+        }
+        uint64_t *word = malloc(size);
+        CHECK(word);
+        memcpy(word, bytes, size);
+        bend_words(word, size / sizeof *word);
+        word[1]--; /* the version */
+        put_words(word, size / sizeof *word);
+        CHECK(is_refused());
+        CHECK_HOLDS(cobre_last_error()->message, "written by an older version of cobre");
+        free(word);
+        free(bytes);
+    }
+    end_gas();
+}
+
+/* All demand must be met, and a first pass leaves nothing for "2 tight": the LP fails on the rank that comes there. */
+static void failure_of_rank_1(void) {
+    if (cobre_size(comm) != 2) {
+        puts("skipped: this is about two ranks");
+        return;
+    }
+    kit_copy("gas.sof.json");
+    kit_edit("gas.sof.json", "\"LessThan\", \"upper\": 0", "\"EqualTo\", \"value\": 0");
+    kit_edit("gas.sof.json",
+             "\"3 tight\": {\n            \"subproblem\": \"trade\",\n            \"realizations\": [\n"
+             "                {\"probability\": 0.4, \"support\": {\"price\": 8, \"demand\": 5}},\n"
+             "                {\"probability\": 0.6, \"support\": {\"price\": 12, \"demand\": 6}}\n",
+             "\"3 tight\": {\n            \"subproblem\": \"trade\",\n            \"realizations\": [\n"
+             "                {\"probability\": 1, \"support\": {\"price\": 8, \"demand\": 4}}\n");
+    CHECK_OK(cobre_sddp_load(comm, file("gas.sof.json"), NULL, &problem));
+    const cobre_error *error = cobre_last_error();
+    bool found = false;
+    for (uint64_t seed = 0; seed < 200 && !found; seed++) {
+        cobre_sddp_train_options options = {
+            .iterations = 20, .forward_passes = 2, .seed = seed, .lp_folder = kit_folder};
+        CHECK_STATUS(cobre_sddp_train(problem, &options, &policy, NULL), COBRE_LP_FAILED);
+        CHECK(!policy);
+        CHECK_EQ(error->rank, cobre_rank(comm));
+        CHECK(error->culprit < 2);
+        found = error->culprit == 1;
+    }
+    CHECK(found);
+    char json[8192], expected[64];
+    CHECK(cobre_error_json(error, json, sizeof json) < sizeof json);
+    check_error_json(error);
+    snprintf(expected, sizeof expected, "\"rank\": %zu, \"culprit\": 1,", cobre_rank(comm));
+    CHECK_HOLDS(json, expected);
+    CHECK_HOLDS(error->message, "rank 1: node ");
+    CHECK_OK(cobre_barrier(comm)); /* the communicator is whole */
+    cobre_sddp_problem_free(&problem);
+}
+
+int main(int argc, char **argv) {
+    static const check_case cases[] = {
+        CHECK_CASE(null_is_refused),
+        CHECK_CASE(accessors_answer_to_anything),
+        CHECK_CASE(options_of_any_version),
+        CHECK_CASE(too_small_is_refused),
+        CHECK_CASE(results_have_their_room),
+        CHECK_CASE(unknown_values_are_refused),
+        CHECK_CASE(cuts_of_a_problem_that_maximises),
+        CHECK_CASE(a_policy_is_read_alone),
+        CHECK_CASE(damaged_files_are_refused),
+        CHECK_CASE(failure_of_rank_1),
+        CHECK_END,
+    };
+    CHECK_OK(cobre_comm_open(NULL, &comm));
+    int failed = kit_main(argc, argv, cases);
+    cobre_comm_free(&comm);
+    return failed;
+}
