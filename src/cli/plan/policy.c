@@ -184,7 +184,7 @@ static int read_options(int argc, char **argv, struct request *request) {
 }
 
 int cb_command_policy(int argc, char **argv) {
-    static struct request request = {.base.self.command = "policy"};
+    struct request request = {.base.self.command = "policy"};
     cobre_sddp_policy *policy = NULL;
     int code = read_options(argc, argv, &request);
     if (code != CB_GO_ON)

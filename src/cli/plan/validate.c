@@ -123,7 +123,7 @@ static int answer(struct validate *validate) {
 }
 
 int cb_command_validate(int argc, char **argv) {
-    static struct validate validate = {.base.self.command = "validate"};
+    struct validate validate = {.base.self.command = "validate"};
     int code = cb_line_read(&cb_line_validate, argc, argv, &validate, &validate.base.given);
     if (code != CB_GO_ON)
         return code;

@@ -153,8 +153,7 @@ static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_
 
 static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
     if (cb_rules_statistical(options) && is_averse(problem, options))
-        return cb_refuse(options->gap_rule ? "options.gap_rule" : "options.simulate_every",
-                         "stop by iterations, by time or when the bound stalls",
+        return cb_refuse("options", "stop by iterations, by time or when the bound stalls",
                          "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
                          "rules cannot hold");
     if (options->resume && options->warm_start)
