@@ -133,17 +133,17 @@ void kit_read(kit_result *result) {
     cobre_sddp_load_options options = {.struct_size = sizeof options};
     char path[512];
     in_folder(sof_file, path);
-    result->problem = *sof_file ? cb_read_sof(path, &options) : cb_read_hydrothermal(kit_folder, &options);
-    CHECK(result->problem);
-    CHECK(!result->problem->no_memory);
-    cb_builder_check(result->problem);
+    result->builder = *sof_file ? cb_read_sof(path, &options) : cb_read_hydrothermal(kit_folder, &options);
+    CHECK(result->builder);
+    CHECK(!result->builder->no_memory);
+    cb_builder_check(result->builder);
     result->count = 0;
-    for (size_t i = 0; i < result->problem->errors; i++)
-        kit_on_issue(result, &result->problem->issue[i]);
+    for (size_t i = 0; i < result->builder->errors; i++)
+        kit_on_issue(result, &result->builder->issue[i]);
 }
 
 void kit_free(kit_result *result) {
-    cobre_sddp_builder_free(&result->problem);
+    cobre_sddp_builder_free(&result->builder);
 }
 
 void kit_show(const kit_result *result) {
@@ -237,17 +237,17 @@ static size_t find_row(const cb_builder_node *node, const char *name) {
 }
 
 const cb_builder_column *kit_column(const kit_result *result, size_t node, const char *name) {
-    const cb_builder_node *n = &result->problem->node[node];
+    const cb_builder_node *n = &result->builder->node[node];
     return &n->column[find_column(n, name)];
 }
 
 const cb_builder_row *kit_row(const kit_result *result, size_t node, const char *name) {
-    const cb_builder_node *n = &result->problem->node[node];
+    const cb_builder_node *n = &result->builder->node[node];
     return &n->row[find_row(n, name)];
 }
 
 double kit_entry(const kit_result *result, size_t node, const char *row, const char *column) {
-    const cb_builder_node *n = &result->problem->node[node];
+    const cb_builder_node *n = &result->builder->node[node];
     size_t i = find_row(n, row), j = find_column(n, column);
     double sum = 0;
     for (size_t e = 0; e < n->entries; e++)

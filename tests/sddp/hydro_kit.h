@@ -20,7 +20,7 @@ typedef struct {
 } kit_issue;
 
 typedef struct {
-    cobre_sddp_builder *problem;
+    cobre_sddp_builder *builder;
     size_t count;
     kit_issue issue[MOST_ISSUES];
 } kit_result;
@@ -43,7 +43,7 @@ void kit_copy(const char *name);               /* cases/NAME, a folder or a file
 void kit_edit(const char *file, const char *old, const char *new);
 
 void kit_on_issue(void *result, const cobre_sddp_issue *issue); /* keeps it */
-void kit_read(kit_result *result);                              /* reads and checks; result->problem is never NULL */
+void kit_read(kit_result *result);                              /* reads and checks; result->builder is never NULL */
 void kit_free(kit_result *result);
 void kit_read_well(kit_result *result); /* and fails on any issue */
 

@@ -7,13 +7,13 @@ static kit_result r;
 
 static size_t noises(size_t node, cb_noise_target target) {
     size_t count = 0;
-    for (size_t i = 0; i < r.problem->node[node].noises; i++)
-        count += r.problem->node[node].noise[i].target == target;
+    for (size_t i = 0; i < r.builder->node[node].noises; i++)
+        count += r.builder->node[node].noise[i].target == target;
     return count;
 }
 
 static const cb_noise *noise_on(size_t node, cb_noise_target target, const char *name) {
-    const cb_builder_node *n = &r.problem->node[node];
+    const cb_builder_node *n = &r.builder->node[node];
     for (size_t i = 0; i < n->noises; i++) {
         const cb_noise *noise = &n->noise[i];
         bool row = target <= COBRE_SDDP_NOISE_ROW_UPPER || target == COBRE_SDDP_NOISE_ENTRY;
@@ -25,14 +25,14 @@ static const cb_noise *noise_on(size_t node, cb_noise_target target, const char 
 }
 
 static double outcome(size_t node, size_t k, size_t random) {
-    const cb_builder_node *n = &r.problem->node[node];
+    const cb_builder_node *n = &r.builder->node[node];
     return n->table[k * n->randoms + random];
 }
 
 static void toy(void) {
     kit_copy("toy");
     kit_read_well(&r);
-    const cobre_sddp_builder *p = r.problem;
+    const cobre_sddp_builder *p = r.builder;
     CHECK_EQ(p->nodes, 3);
     CHECK_EQ(p->states, 1);
     CHECK_TEXT(p->state[0].name, "storage[lake]");
@@ -74,7 +74,7 @@ static void toy(void) {
 static void reservoir(void) {
     kit_copy("reservoir");
     kit_read_well(&r);
-    const cb_builder_node *n = &r.problem->node[0];
+    const cb_builder_node *n = &r.builder->node[0];
     CHECK_EQ(n->randoms, 2);
     CHECK_EQ(n->outcomes, 3);
     kit_near(outcome(0, 0, 1), 7.5);
@@ -93,7 +93,7 @@ static void reservoir(void) {
 static void cascade(void) {
     kit_copy("cascade");
     kit_read_well(&r);
-    const cobre_sddp_builder *p = r.problem;
+    const cobre_sddp_builder *p = r.builder;
     const double volume = 0.0036 * 672;
     CHECK_EQ(p->nodes, 12);
     CHECK_EQ(p->states, 2 + 2 + 1 + 2); /* reservoirs; lags of head, gorge, mouth */
@@ -150,7 +150,7 @@ static void normal_model(void) {
     kit_near(kit_entry(&r, 1, "lag[head,2]", "inflow_in[head,1]"), -1);
     kit_near(kit_entry(&r, 1, "water[head]", "inflow[head]"), -0.0036 * 672);
     kit_near(noise_on(1, COBRE_SDDP_NOISE_ROW, "inflow[head]")->factor, 1);
-    CHECK_EQ(r.problem->node[1].outcomes, 20);
+    CHECK_EQ(r.builder->node[1].outcomes, 20);
     kit_free(&r);
 }
 
@@ -159,8 +159,8 @@ static void drawn_noise(void) {
     enum { DRAWS = 100000 };
     kit_copy("cascade");
     kit_read_well(&r);
-    const cb_builder_node *n = &r.problem->node[1];
-    cb_model model = {n->deviation, r.problem->factor[n->factor].value, n->lognormal};
+    const cb_builder_node *n = &r.builder->node[1];
+    cb_model model = {n->deviation, r.builder->factor[n->factor].value, n->lognormal};
     double sum[3] = {0}, product[3][3] = {{0}};
     for (uint32_t k = 0; k < DRAWS; k++) {
         cb_rng rng;
@@ -186,8 +186,8 @@ static void drawn_noise(void) {
 static void lognormal_model(void) {
     kit_copy("brazil_ar");
     kit_read_well(&r);
-    CHECK_EQ(r.problem->states, 8);
-    CHECK_EQ(r.problem->node[0].randoms, 0); /* its inflow is known */
+    CHECK_EQ(r.builder->states, 8);
+    CHECK_EQ(r.builder->node[0].randoms, 0); /* its inflow is known */
     kit_near(kit_row(&r, 0, "inflow[SE]")->lower, 39717.564);
     const double mean = 54330.00355710471, before = 39890.077283479965, gamma = 0.6453084819160032;
     kit_near(kit_row(&r, 12, "inflow[SE]")->lower, 0);
@@ -201,7 +201,7 @@ static void lognormal_model(void) {
 static void brazil(void) {
     kit_copy("brazil60");
     kit_read_well(&r);
-    const cobre_sddp_builder *p = r.problem;
+    const cobre_sddp_builder *p = r.builder;
     CHECK_EQ(p->nodes, 60);
     CHECK_EQ(p->states, 4);
     CHECK_EQ(p->node[59].columns, 4 * 4 + 95 + 16 + 10);
@@ -230,8 +230,8 @@ static void brazil(void) {
     kit_copy("brazil3");
     kit_edit("case.json", "\"stages\": 3", "\"stages\": 120");
     kit_read_well(&r);
-    CHECK_EQ(r.problem->nodes, 120);
-    kit_near(r.problem->node[0].edge[0].discount, 0.9906);
+    CHECK_EQ(r.builder->nodes, 120);
+    kit_near(r.builder->node[0].edge[0].discount, 0.9906);
     kit_near(outcome(1, 0, 0), 86488.31); /* stage 2: February */
     kit_near(kit_column(&r, 0, "deficit[S,4]")->cost, 5845.54);
     kit_near(kit_column(&r, 0, "spill[S]")->cost, 0.001);

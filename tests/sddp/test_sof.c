@@ -136,9 +136,9 @@ static void incoming_bounds(void) {
     kit_edit("gas.sof.json", "\"constraints\": [",
              "\"constraints\": [" SET("store_in", "\"Interval\", \"lower\": 1, \"upper\": 7") ",");
     kit_read_well(&r);
-    for (size_t n = 0; n < r.problem->nodes; n++) {
+    for (size_t n = 0; n < r.builder->nodes; n++) {
         const cb_builder_column *left = kit_column(&r, n, "store_out");
-        bool last = r.problem->node[n].edges == 0;
+        bool last = r.builder->node[n].edges == 0;
         CHECK(left->lower == (last ? 0 : 1) && left->upper == (last ? 10 : 7));
     }
     kit_free(&r);
@@ -149,7 +149,7 @@ static void empty_name(void) {
     kit_copy("gas.sof.json");
     kit_edit("gas.sof.json", "Gas store: buy, keep and sell while the market is calm or tight", "");
     kit_read_well(&r);
-    CHECK_HOLDS(r.problem->name, "gas.sof.json");
+    CHECK_HOLDS(r.builder->name, "gas.sof.json");
     kit_free(&r);
 }
 
@@ -169,7 +169,7 @@ static void find_bounds(void) {
     cobre_sddp_validate_options options = {.struct_size = sizeof options, .issue = kit_on_issue, .arg = &r};
     cobre_sddp_problem *problem;
     kit_read_well(&r);
-    CHECK_EQ(cobre_sddp_finish(comm, &r.problem, NULL, &problem), 0);
+    CHECK_EQ(cobre_sddp_finish(comm, &r.builder, NULL, &problem), 0);
     CHECK_EQ(cobre_sddp_validate(problem, &options), COBRE_INVALID_CASE);
     cobre_sddp_problem_free(&problem);
 }
@@ -191,7 +191,7 @@ static void without_bound(void) {
 /* What was read well must also be safe to bound and to solve. */
 static void finish(kit_result *result) {
     cobre_sddp_problem *problem;
-    if (result->problem->errors == 0 && !cobre_sddp_finish(comm, &result->problem, NULL, &problem)) {
+    if (result->builder->errors == 0 && !cobre_sddp_finish(comm, &result->builder, NULL, &problem)) {
         (void)cobre_sddp_validate(problem, NULL);
         cobre_sddp_problem_free(&problem);
     }
