@@ -99,10 +99,7 @@ static void check_noise(cobre_sddp_builder *builder, const cb_builder_node *node
     }
     for (size_t k = 0; node->table && k < node->outcomes; k++)
         if (!(fabs(noise->factor * node->table[k * node->randoms + noise->random]) <= CB_MOST)) {
-            cb_error_at(builder, &node->at,
-                        CB_TEXT("use units that keep it "
-                                "below %g",
-                                CB_MOST),
+            cb_error_at(builder, &node->at, CB_TEXT("use units that keep it below %g", CB_MOST),
                         "node %s: %g times random variable %s is out of range", node->name, noise->factor,
                         node->random_name[noise->random]);
             break;
@@ -283,9 +280,7 @@ static void check_cycles_end(cobre_sddp_builder *builder) {
     }
     for (size_t n = 0; ends && n < builder->nodes; n++)
         if (!ends[n]) {
-            cb_error_at(builder, &builder->node[n].at,
-                        "give an edge of the cycle a probability "
-                        "below 1",
+            cb_error_at(builder, &builder->node[n].at, "give an edge of the cycle a probability below 1",
                         "node %s: from here the process never ends", builder->node[n].name);
             break;
         }
