@@ -85,7 +85,7 @@ static size_t packed_stage(const cobre_sddp_problem *problem, size_t node) {
 }
 
 static void pack_stage(const simulation *sim, const cb_stage *stage, double *packed) {
-    const cb_lp_solver *solver = stage->kind->solver;
+    const cb_lp_solver *solver = stage->solver;
     double sign = sim->problem->maximise ? -1 : 1;
     size_t states = sim->problem->states;
     packed[0] = sign * (stage->objective - stage->future);
@@ -297,7 +297,10 @@ cobre_status cobre_sddp_simulate(cobre_comm *comm, cobre_sddp_policy *policy, co
         return cb_fail(COBRE_INVALID_ARGUMENT, "simulate in-sample", "the case gives no scenarios of its own");
     cb_stage_kind kind = policy->kind;
     if (options.solver)
-        CB_TRY(cb_lp_choose(options.solver, 0, &kind.solver));
+        CB_TRY(cb_lp_agree(comm, options.solver, (int)cb_most_rows(policy->problem), &kind.pair));
+    else if (!kind.pair.solver)
+        CB_TRY(cb_lp_take(comm, &policy->solvers, "the policy was trained with", ", or choose a solver (--solver)",
+                          &kind.pair));
     if (options.lp_folder)
         kind.lp_folder = options.lp_folder;
     cb_stages stages;

@@ -168,7 +168,7 @@ static void names_of_rows(void) {
 static void find_bounds(void) {
     r.count = 0;
     CHECK_EQ(cb_problem_share(comm, r.problem), 0);
-    CHECK_EQ(cb_problem_find_bounds(r.problem, NULL), 0);
+    CHECK_EQ(cb_problem_find_bounds(comm, r.problem, NULL), 0);
 }
 
 static void without_bound(void) {
@@ -188,7 +188,7 @@ static void finish(kit_result *result) {
     if (result->problem->errors == 0)
         (void)cb_problem_share(comm, result->problem);
     if (result->problem->errors == 0)
-        (void)cb_problem_find_bounds(result->problem, NULL);
+        (void)cb_problem_find_bounds(comm, result->problem, NULL);
 }
 
 static void ends_too_late(void) {

@@ -24,14 +24,14 @@
 #include "sddp/policy/policy.h"
 
 #define MAGIC "COBRESDP"
-#define VERSION 1
+#define VERSION 2
 #define ORDER 0x0102030405060708u
 #define PIECE 4096 /* cuts read at a time */
 
 typedef struct {
     char magic[8];
     uint64_t version, order, fingerprint, shape;
-    char solver[16];
+    cb_lp_names solvers;
     uint64_t seed, passes, multi_cut, has_risk;
     double beta, alpha;
     uint64_t states, nodes, functions, iterations, cuts;
@@ -90,6 +90,7 @@ static header head_of(const cobre_sddp_policy *policy) {
                    .order = ORDER,
                    .fingerprint = policy->problem->fingerprint,
                    .shape = policy->problem->shape,
+                   .solvers = policy->solvers,
                    .seed = policy->seed,
                    .passes = policy->passes,
                    .multi_cut = policy->kind.multi_cut,
@@ -102,7 +103,6 @@ static header head_of(const cobre_sddp_policy *policy) {
                    .iterations = policy->iterations,
                    .cuts = policy->pool.cuts};
     memcpy(head.magic, MAGIC, sizeof head.magic);
-    snprintf(head.solver, sizeof head.solver, "%s", policy->kind.solver->name);
     return head;
 }
 
@@ -192,14 +192,21 @@ static cobre_status check_sum(FILE *file, const header *head, const char *path) 
     return word == hash ? COBRE_OK : damaged(path, "the checksum is wrong");
 }
 
+static bool names_end(const cb_lp_names *names) {
+    return memchr(names->solver, 0, sizeof names->solver) &&
+           memchr(names->solver_version, 0, sizeof names->solver_version) &&
+           memchr(names->fallback, 0, sizeof names->fallback) &&
+           memchr(names->fallback_version, 0, sizeof names->fallback_version);
+}
+
 static cobre_status check_head(const header *head, const cobre_sddp_problem *problem, const char *path, bool warm) {
     if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0)
         return damaged(path, "this is not a policy file");
     if (head->order != ORDER || head->version != VERSION)
         return damaged(path, head->order != ORDER ? "written by a machine of another byte order"
                                                   : "written by another version of cobre");
-    if (!memchr(head->solver, 0, sizeof head->solver) || head->passes == 0 || head->cuts > UINT32_MAX ||
-        head->iterations > UINT32_MAX || head->name_bytes > UINT32_MAX || head->start_bytes > ((uint64_t)1 << 40))
+    if (!names_end(&head->solvers) || head->passes == 0 || head->cuts > UINT32_MAX || head->iterations > UINT32_MAX ||
+        head->name_bytes > UINT32_MAX || head->start_bytes > ((uint64_t)1 << 40))
         return damaged(path, "the header makes no sense");
     if (warm ? head->shape != problem->shape : head->fingerprint != problem->fingerprint)
         return cb_fail_at(COBRE_INVALID_POLICY, path, 0,
@@ -297,32 +304,27 @@ static cobre_status take_middle(cobre_sddp_policy *policy, const header *head, c
 }
 
 static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head, const char *path,
-                          const char *lp_folder, bool same_solver, cobre_sddp_policy **policy) {
-    cb_policy_options options = {.solver = cb_lp_solver_by_name(head->solver),
+                          const char *lp_folder, cobre_sddp_policy **policy) {
+    cb_policy_options options = {.solvers = head->solvers,
                                  .seed = head->seed,
                                  .passes = (size_t)head->passes,
                                  .multi_cut = head->multi_cut != 0,
                                  .has_risk = head->has_risk != 0,
                                  .risk = {.beta = head->beta, .alpha = head->alpha},
                                  .lp_folder = lp_folder};
-    if (!options.solver && same_solver)
-        return cb_fail_at(COBRE_SOLVER_NOT_AVAILABLE, path, 0, "build with it",
-                          "%s: trained with solver %s, which is not in this build", path, head->solver);
-    if (!options.solver)
-        options.solver = cb_lp_solver_at(0);
     CB_TRY(cb_policy_new(comm, problem, &options, policy));
     return (*policy)->functions == head->functions ? COBRE_OK : damaged(path, "the header makes no sense");
 }
 
 cobre_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
-                            bool same_solver, cobre_sddp_policy **policy) {
+                            cobre_sddp_policy **policy) {
     FILE *file = NULL;
     header head = {0};
     unsigned char *middle = NULL;
     *policy = NULL;
     cobre_status status = open_together(comm, problem, path, false, &file, &head, &middle);
     if (!status)
-        status = cb_agree(comm, build(comm, problem, &head, path, lp_folder, same_solver, policy));
+        status = cb_agree(comm, build(comm, problem, &head, path, lp_folder, policy));
     if (!status)
         status = cb_agree(comm, take_middle(*policy, &head, middle, path));
     if (!status)
@@ -337,7 +339,7 @@ cobre_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const
 
 cobre_status cobre_sddp_policy_load(cobre_comm *comm, cobre_sddp_problem *problem, const char *path,
                                     cobre_sddp_policy **policy) {
-    return cb_policy_read(comm, problem, path, NULL, false, policy);
+    return cb_policy_read(comm, problem, path, NULL, policy);
 }
 
 /* Cuts of a run that was more averse to risk may lie above the costs of this one, and its bound would be none. */

@@ -37,13 +37,13 @@ cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, const 
         return cb_no_memory("a policy", sizeof *policy);
     policy->comm = comm;
     policy->problem = problem;
+    policy->solvers = options->solvers;
     policy->seed = options->seed;
     policy->passes = options->passes;
     policy->window = options->window ? options->window : 100;
     snprintf(policy->lp_folder, sizeof policy->lp_folder, "%s", options->lp_folder ? options->lp_folder : ".");
     cobre_status status = fill(policy, options);
     policy->kind = (cb_stage_kind){.problem = problem,
-                                   .solver = options->solver,
                                    .pool = &policy->pool,
                                    .multi_cut = options->multi_cut,
                                    .has_risk = options->has_risk,
@@ -145,7 +145,19 @@ uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy) {
 }
 
 const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy) {
-    return policy->kind.solver->name;
+    return policy->solvers.solver;
+}
+
+const char *cobre_sddp_policy_solver_version(const cobre_sddp_policy *policy) {
+    return policy->solvers.solver_version;
+}
+
+const char *cobre_sddp_policy_fallback(const cobre_sddp_policy *policy) {
+    return policy->solvers.fallback;
+}
+
+const char *cobre_sddp_policy_fallback_version(const cobre_sddp_policy *policy) {
+    return policy->solvers.fallback_version;
 }
 
 uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy) {

@@ -12,7 +12,8 @@ typedef struct {
 struct cobre_sddp_policy {
     cobre_comm *comm;
     cobre_sddp_problem *problem;
-    cb_stage_kind kind; /* points to what follows */
+    cb_stage_kind kind;  /* points to what follows */
+    cb_lp_names solvers; /* that it was trained with; kind has none of a policy that was read, until they are needed */
     char lp_folder[512];
     uint64_t seed;
     size_t passes; /* forward, an iteration */
@@ -30,7 +31,7 @@ struct cobre_sddp_policy {
 
 /* What makes a policy what it is; all of it is in its file. */
 typedef struct {
-    const cb_lp_solver *solver;
+    cb_lp_names solvers;
     uint64_t seed, window;
     size_t passes;
     bool multi_cut, has_risk;
@@ -52,10 +53,9 @@ cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
 cobre_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
 
-/* file.c, collective: rank 0 reads. The policy of this very problem. same_solver: without the solver it was
- * trained with this is an error; else the default takes its place. */
+/* file.c, collective: rank 0 reads. The policy of this very problem, without LP solvers. */
 cobre_status cb_policy_read(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
-                            bool same_solver, cobre_sddp_policy **policy);
+                            cobre_sddp_policy **policy);
 
 /* The cuts of a problem whose states and nodes have the same names, for a warm start. */
 cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path);

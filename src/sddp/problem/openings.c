@@ -196,18 +196,14 @@ static cobre_status compare(cobre_comm *comm, cobre_sddp_problem *problem) {
     return refuse(problem);
 }
 
-static cobre_status find_bounds(cobre_sddp_problem *problem, const char *solver) {
-    CB_TRY(cb_problem_find_bounds(problem, solver));
-    return problem->errors > 0 ? refuse(problem) : COBRE_OK;
-}
-
 cobre_status cb_problem_finish(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver) {
     CB_TRY(cb_agree(comm, check(problem)));
     CB_TRY(cb_problem_share(comm, problem));
     problem->fingerprint = fingerprint(problem);
     problem->shape = shape(problem);
     CB_TRY(compare(comm, problem));
-    CB_TRY(cb_agree(comm, find_bounds(problem, solver)));
+    CB_TRY(cb_problem_find_bounds(comm, problem, solver));
+    CB_TRY(cb_agree(comm, problem->errors > 0 ? refuse(problem) : COBRE_OK));
     cb_json_forget(problem);
     return COBRE_OK;
 }

@@ -233,6 +233,7 @@ size_t cb_add_scenario(cobre_sddp_problem *problem);
 void cb_drop_scenarios(cobre_sddp_problem *problem);
 void cb_add_step(cobre_sddp_builder *problem, const cb_place *at, size_t scenario, size_t node, const double *values);
 
+size_t cb_most_rows(const cobre_sddp_problem *problem);                    /* of its nodes */
 size_t cb_find_state(const cobre_sddp_problem *problem, const char *name); /* CB_NONE if there is none */
 size_t cb_find_node(const cobre_sddp_problem *problem, const char *name);
 size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char *name);
@@ -247,9 +248,10 @@ size_t cb_json_line(cb_json_lines *lines, const char *file, const char *place);
 void cb_json_forget(cobre_sddp_problem *problem); /* when there is nothing more to report */
 
 /* The parts of finish, each in a file of its own. */
-void cb_problem_check(cobre_sddp_problem *problem);                                   /* check.c */
-cobre_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem);         /* openings.c */
-cobre_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *solver); /* sddp/stage/value_bound.c */
+void cb_problem_check(cobre_sddp_problem *problem);                           /* check.c */
+cobre_status cb_problem_share(cobre_comm *comm, cobre_sddp_problem *problem); /* openings.c */
+cobre_status cb_problem_find_bounds(cobre_comm *comm, cobre_sddp_problem *problem,
+                                    const char *solver); /* sddp/stage/value_bound.c */
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
 cobre_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);

@@ -163,7 +163,7 @@ cobre_status cb_stage_build(cb_stage *stage) {
                          .start = d.start,
                          .index = d.index,
                          .value = d.value};
-    stage->lp = stage->kind->solver->create(&model);
+    stage->lp = stage->solver->create(&model);
     free_draft(&d);
     return stage->lp ? COBRE_OK : cb_no_memory("an LP", extra * sizeof(double));
 }

@@ -57,7 +57,7 @@ void cb_stage_free(cb_stage *stage) {
     if (!stage)
         return;
     if (stage->lp)
-        stage->kind->solver->destroy(stage->lp);
+        stage->solver->destroy(stage->lp);
     cb_targets_free(stage);
     free(stage->function);
     free(stage->future_cost);
@@ -77,6 +77,7 @@ void cb_stage_free(cb_stage *stage) {
 static cobre_status fill(cb_stage *stage) {
     const cb_node *node = stage->node;
     size_t states = stage->kind->problem->states;
+    stage->solver = stage->kind->pair.solver;
     CB_TRY(cb_stage_build(stage));
     CB_TRY(cb_targets_create(stage));
     stage->lower = malloc((node->columns + 1) * sizeof *stage->lower);
@@ -142,23 +143,30 @@ static bool remember(cb_stage *stage, uint32_t id) {
     return true;
 }
 
-cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
-    size_t count = start && start->set ? start->cuts : 0, width = stage->kind->problem->states + 1;
-    cb_lp_row *rows = malloc((count + 1) * sizeof *rows);
-    int *index = malloc((count * width + 1) * sizeof *index);
-    double *value = malloc((count * width + 1) * sizeof *value);
+/* Starts the LP in use with the resident cuts. basis NULL: the slack basis. */
+static cobre_status start_lp(cb_stage *stage, const unsigned char *basis) {
+    size_t width = stage->kind->problem->states + 1;
+    cb_lp_row *rows = malloc((stage->cuts + 1) * sizeof *rows);
+    int *index = malloc((stage->cuts * width + 1) * sizeof *index);
+    double *value = malloc((stage->cuts * width + 1) * sizeof *value);
     bool room = rows && index && value;
-    stage->cuts = 0;
-    for (size_t i = 0; room && i < count; i++) {
-        rows[i] = cut_row(stage, start->cut[i], index + i * width, value + i * width);
-        room = remember(stage, start->cut[i]);
-    }
+    for (size_t i = 0; room && i < stage->cuts; i++)
+        rows[i] = cut_row(stage, stage->cut[i], index + i * width, value + i * width);
     if (room)
-        stage->kind->solver->start(stage->lp, rows, (int)count, start && start->set ? start->stand : NULL);
+        stage->solver->start(stage->lp, rows, (int)stage->cuts, basis);
     free(rows);
     free(index);
     free(value);
-    return room ? COBRE_OK : cb_no_memory("resident cuts", count * width * sizeof(double));
+    return room ? COBRE_OK : cb_no_memory("resident cuts", stage->cuts * width * sizeof(double));
+}
+
+cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
+    bool set = start && start->set;
+    stage->cuts = 0;
+    for (size_t i = 0; set && i < start->cuts; i++)
+        if (!remember(stage, start->cut[i]))
+            return cb_no_memory("resident cuts", start->cuts * sizeof *start->cut);
+    return start_lp(stage, set ? start->stand : NULL);
 }
 
 /* Insertion sort: the list is short and mostly sorted. Stands move with their cuts. */
@@ -181,7 +189,7 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start) {
     size_t own = (size_t)(stage->columns + stage->rows), kept = 0;
     if (!cb_start_room(start, stage->cuts, own))
         return cb_no_memory("a basis", own + stage->cuts);
-    stage->kind->solver->basis(stage->lp, start->stand);
+    stage->solver->basis(stage->lp, start->stand);
     for (size_t i = 0; i < stage->cuts; i++)
         if (stage->used[i] || start->stand[own + i] != CB_BASIC) {
             start->cut[kept] = stage->cut[i];
@@ -197,7 +205,7 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start) {
 void cb_stage_set_state(cb_stage *stage, const double *state) {
     for (size_t s = 0; s < stage->kind->problem->states; s++) {
         stage->state[s] = state[s];
-        stage->kind->solver->set_column(stage->lp, (int)stage->node->state_in[s], state[s], state[s]);
+        stage->solver->set_column(stage->lp, (int)stage->node->state_in[s], state[s], state[s]);
     }
 }
 
@@ -221,14 +229,14 @@ static size_t add_violated(cb_stage *stage, size_t f, double level) {
         if (!remember(stage, worst[i].id))
             return 0;
         cb_lp_row row = cut_row(stage, worst[i].id, stage->row_index, stage->row_value);
-        stage->kind->solver->add_row(stage->lp, &row);
+        stage->solver->add_row(stage->lp, &row);
         added++;
     }
     return added;
 }
 
 static void read_solution(cb_stage *stage) {
-    const cb_lp_solver *solver = stage->kind->solver;
+    const cb_lp_solver *solver = stage->solver;
     for (size_t s = 0; s < stage->kind->problem->states; s++)
         stage->out[s] = solver->column_value(stage->lp, (int)stage->node->state_out[s]);
     for (size_t i = 0; i < stage->cuts; i++)
@@ -240,13 +248,13 @@ static size_t refine(cb_stage *stage) {
     size_t added = 0;
     for (size_t f = 0; f < stage->futures; f++)
         added += add_violated(stage, f,
-                              stage->kind->solver->column_value(stage->lp, (int)(stage->node->columns + f)) /
+                              stage->solver->column_value(stage->lp, (int)(stage->node->columns + f)) /
                                   stage->kind->problem->scale);
     return added;
 }
 
 static void sum_up(cb_stage *stage) {
-    const cb_lp_solver *solver = stage->kind->solver;
+    const cb_lp_solver *solver = stage->solver;
     stage->future = 0;
     for (int j = (int)stage->node->columns; j < stage->columns; j++)
         stage->future += stage->future_cost[j - (int)stage->node->columns] * solver->column_value(stage->lp, j);
@@ -271,7 +279,7 @@ static int write_lp(cb_stage *stage, const char *path) {
         names[j] = (size_t)j < node->columns ? node->column[j].name : NULL;
     for (int i = 0; i < stage->rows; i++)
         names[stage->columns + i] = (size_t)i < node->rows ? node->row[i].name : NULL;
-    int failed = stage->kind->solver->write(stage->lp, path, names, names + stage->columns);
+    int failed = stage->solver->write(stage->lp, path, names, names + stage->columns);
     free(names);
     FILE *file = failed || stage->kind->problem->scale == 1 ? NULL : fopen(path, "ae");
     if (file) {
@@ -299,8 +307,8 @@ static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, 
         return cb_fail(COBRE_LP_FAILED,
                        "use fewer ranks or a machine with more memory, or try "
                        "another solver",
-                       "node %s, %s%s: %s gave up: %s", node->name, which, noise, stage->kind->solver->name,
-                       stage->kind->solver->trouble());
+                       "node %s, %s%s: %s gave up: %s", node->name, which, noise, stage->solver->name,
+                       stage->solver->trouble());
     bool written = write_lp(stage, path) == 0;
     return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0,
                       result == CB_LP_INFEASIBLE
@@ -318,7 +326,7 @@ static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, 
 cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {
     stage->solves++;
     do {
-        cb_lp_outcome result = cb_lp_solve(stage->kind->solver, stage->lp);
+        cb_lp_outcome result = cb_lp_solve(stage->solver, stage->lp);
         if (result != CB_LP_OPTIMAL)
             return fail(stage, result, outcome, values);
         read_solution(stage);

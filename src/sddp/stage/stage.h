@@ -5,7 +5,7 @@
 #ifndef COBRE_SDDP_STAGE_STAGE_H
 #define COBRE_SDDP_STAGE_STAGE_H
 
-#include "sddp/lp/lp.h"
+#include "sddp/lp/plugins.h"
 #include "sddp/problem/problem.h"
 #include "sddp/stage/pool.h"
 
@@ -26,7 +26,7 @@ bool cb_start_copy(cb_start *to, const cb_start *from); /* false: no memory */
 /* What the LPs of a policy have in common. */
 typedef struct {
     const cobre_sddp_problem *problem;
-    const cb_lp_solver *solver;
+    cb_lp_pair pair;
     const cb_pool *pool;
     bool multi_cut, has_risk;
     cb_risk risk;              /* instead of the node's, if has_risk */
@@ -43,6 +43,7 @@ typedef struct cb_target cb_target;
 typedef struct {
     const cb_stage_kind *kind;
     const cb_node *node;
+    const cb_lp_solver *solver;
     cb_lp *lp;
     int columns, rows;   /* of the LP without cuts; the node's own come first */
     size_t futures;      /* future-cost columns: columns [node->columns, + futures) */

@@ -107,7 +107,7 @@ static range *in_ranges(const cobre_sddp_problem *problem) {
 static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
                                 const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
     const cb_node *node = &problem->node[index];
-    cb_stage_kind kind = {.problem = problem, .solver = solver};
+    cb_stage_kind kind = {.problem = problem, .pair = {.solver = solver}};
     cb_stage *stage;
     CB_TRY(cb_stage_create(&kind, node, &stage));
     for (size_t s = 0; s < problem->states; s++)
@@ -202,12 +202,7 @@ static bool any_missing(const cobre_sddp_problem *problem) {
     return false;
 }
 
-cobre_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *name) {
-    const cb_lp_solver *solver;
-    size_t rows = 0;
-    for (size_t n = 0; n < problem->nodes; n++)
-        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
-    CB_TRY(cb_lp_choose(name, (int)rows, &solver));
+static cobre_status find_bounds(cobre_sddp_problem *problem, const cb_lp_solver *solver) {
     bool needed = any_missing(problem);
     range *in = NULL;
     cobre_status status = COBRE_OK;
@@ -221,4 +216,10 @@ cobre_status cb_problem_find_bounds(cobre_sddp_problem *problem, const char *nam
     fixed_point(problem, bound);
     free(bound);
     return COBRE_OK;
+}
+
+cobre_status cb_problem_find_bounds(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver) {
+    cb_lp_pair pair;
+    CB_TRY(cb_lp_agree(comm, solver, (int)cb_most_rows(problem), &pair));
+    return cb_agree(comm, find_bounds(problem, pair.solver));
 }

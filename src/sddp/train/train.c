@@ -170,10 +170,10 @@ static cobre_sddp_train_options with_defaults(const cobre_sddp_train_options *op
 
 static cobre_status resume(cobre_comm *comm, cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                            cobre_sddp_policy **policy) {
-    CB_TRY(cb_policy_read(comm, problem, options->resume, options->lp_folder, true, policy));
+    CB_TRY(cb_policy_read(comm, problem, options->resume, options->lp_folder, policy));
     const cobre_sddp_policy *old = *policy;
     const char *differs = NULL;
-    if (options->solver && strcmp(options->solver, old->kind.solver->name) != 0)
+    if (options->solver && strcmp(options->solver, old->solvers.solver) != 0)
         differs = "solver";
     else if (options->seed != old->seed)
         differs = "seed";
@@ -187,7 +187,8 @@ static cobre_status resume(cobre_comm *comm, cobre_sddp_problem *problem, const 
         differs = "risk measure";
     if (!differs) {
         (*policy)->window = options->window;
-        return COBRE_OK;
+        return cb_lp_take(comm, &old->solvers, CB_TEXT("%s was trained with", options->resume),
+                          ", or use the policy as a warm start (--warm-start)", &(*policy)->kind.pair);
     }
     bool same_cuts = options->multi_cut == old->kind.multi_cut && strcmp(differs, "risk measure") != 0;
     cobre_sddp_policy_free(policy);
@@ -200,20 +201,19 @@ static cobre_status begin(cobre_comm *comm, cobre_sddp_problem *problem, const c
                           cobre_sddp_policy **policy) {
     if (options->resume)
         return resume(comm, problem, options, policy);
-    size_t rows = 0;
-    for (size_t n = 0; n < problem->nodes; n++)
-        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
-    cb_policy_options own = {.seed = options->seed,
+    cb_lp_pair pair;
+    CB_TRY(cb_lp_agree(comm, options->solver, (int)cb_most_rows(problem), &pair));
+    cb_policy_options own = {.solvers = cb_lp_names_of(&pair),
+                             .seed = options->seed,
                              .window = options->window,
                              .passes = options->forward_passes,
                              .multi_cut = options->multi_cut,
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
                              .lp_folder = options->lp_folder};
-    cobre_status status = cb_lp_choose(options->solver, (int)rows, &own.solver);
+    cobre_status status = cb_agree(comm, cb_policy_new(comm, problem, &own, policy));
     if (!status)
-        status = cb_policy_new(comm, problem, &own, policy);
-    status = cb_agree(comm, status);
+        (*policy)->kind.pair = pair;
     return !status && options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : status;
 }
 
