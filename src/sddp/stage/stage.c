@@ -56,8 +56,10 @@ bool cb_start_copy(cb_start *to, const cb_start *from) {
 void cb_stage_free(cb_stage *stage) {
     if (!stage)
         return;
-    if (stage->lp)
-        stage->solver->destroy(stage->lp);
+    if (stage->own)
+        stage->kind->pair.solver->destroy(stage->own);
+    if (stage->spare)
+        stage->kind->pair.fallback->destroy(stage->spare);
     cb_targets_free(stage);
     free(stage->function);
     free(stage->future_cost);
@@ -74,11 +76,16 @@ void cb_stage_free(cb_stage *stage) {
     free(stage);
 }
 
+static void use(cb_stage *stage, const cb_lp_solver *solver, cb_lp *lp) {
+    stage->solver = solver;
+    stage->lp = lp;
+}
+
 static cobre_status fill(cb_stage *stage) {
     const cb_node *node = stage->node;
     size_t states = stage->kind->problem->states;
-    stage->solver = stage->kind->pair.solver;
-    CB_TRY(cb_stage_build(stage));
+    CB_TRY(cb_stage_build(stage, stage->kind->pair.solver, &stage->own));
+    use(stage, stage->kind->pair.solver, stage->own);
     CB_TRY(cb_targets_create(stage));
     stage->lower = malloc((node->columns + 1) * sizeof *stage->lower);
     stage->upper = malloc((node->columns + 1) * sizeof *stage->upper);
@@ -162,11 +169,29 @@ static cobre_status start_lp(cb_stage *stage, const unsigned char *basis) {
 
 cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
     bool set = start && start->set;
+    use(stage, stage->kind->pair.solver, stage->own);
     stage->cuts = 0;
     for (size_t i = 0; set && i < start->cuts; i++)
         if (!remember(stage, start->cut[i]))
             return cb_no_memory("resident cuts", start->cuts * sizeof *start->cut);
     return start_lp(stage, set ? start->stand : NULL);
+}
+
+static const cb_lp_solver *other_solver(const cb_stage *stage) {
+    return stage->solver == stage->kind->pair.solver ? stage->kind->pair.fallback : stage->kind->pair.solver;
+}
+
+/* The other solver takes over, with the state, the noise and the cuts as they are. It starts from the slack basis: the one at
+ * hand led to no optimum. All of this is the same whatever else this rank computes. */
+static cobre_status fall_back(cb_stage *stage, const double *values) {
+    const cb_lp_solver *other = other_solver(stage);
+    if (!stage->spare)
+        CB_TRY(cb_stage_build(stage, other, &stage->spare));
+    use(stage, other, stage->lp == stage->own ? stage->spare : stage->own);
+    CB_TRY(start_lp(stage, NULL));
+    cb_stage_set_state(stage, stage->state);
+    cb_stage_set_noise(stage, values);
+    return COBRE_OK;
 }
 
 /* Insertion sort: the list is short and mostly sorted. Stands move with their cuts. */
@@ -309,6 +334,7 @@ static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, 
                        "another solver",
                        "node %s, %s%s: %s gave up: %s", node->name, which, noise, stage->solver->name,
                        stage->solver->trouble());
+    const cb_lp_solver *other = other_solver(stage); /* it was asked, too */
     bool written = write_lp(stage, path) == 0;
     return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0,
                       result == CB_LP_INFEASIBLE
@@ -319,16 +345,32 @@ static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, 
                                   "penalty (a deficit)"
                       : result == CB_LP_UNBOUNDED ? "a cost without end: check signs of costs and bounds"
                                                   : "scale the data, or try another solver",
-                      "node %s, %s%s: the LP is %s after %d tries%s%s", node->name, which, noise,
-                      cb_lp_outcome_name(result), CB_LP_EFFORTS, written ? "; written to " : "", written ? path : "");
+                      "node %s, %s%s: the LP is %s after %d tries of %s%s%s%s%s", node->name, which, noise,
+                      cb_lp_outcome_name(result), CB_LP_EFFORTS, stage->solver->name, other ? " and as many of " : "",
+                      other ? other->name : "", written ? "; written to " : "", written ? path : "");
+}
+
+/* The LP in use, by its solver or else by the other one. If neither finds an optimum, what the first one found counts. Not
+ * when it gave up: it does so for want of memory, which depends on the machine, and bits must not. */
+static cobre_status solve_lp(cb_stage *stage, size_t outcome, const double *values) {
+    const cb_lp_solver *first = stage->solver;
+    cb_lp *lp = stage->lp;
+    cb_lp_outcome result = cb_lp_solve(first, lp);
+    if (result == CB_LP_OPTIMAL)
+        return COBRE_OK;
+    if (result != CB_LP_GAVE_UP && other_solver(stage)) {
+        CB_TRY(fall_back(stage, values));
+        if (cb_lp_solve(stage->solver, stage->lp) == CB_LP_OPTIMAL)
+            return COBRE_OK;
+        use(stage, first, lp);
+    }
+    return fail(stage, result, outcome, values);
 }
 
 cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {
     stage->solves++;
     do {
-        cb_lp_outcome result = cb_lp_solve(stage->solver, stage->lp);
-        if (result != CB_LP_OPTIMAL)
-            return fail(stage, result, outcome, values);
+        CB_TRY(solve_lp(stage, outcome, values));
         read_solution(stage);
     } while (stage->futures > 0 && refine(stage) > 0);
     if (stage->no_memory)

@@ -133,9 +133,26 @@ static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index,
     return status;
 }
 
+/* The other solver is asked, too, before a node has no bound; *worst and *result stay those of the first one. */
+static cobre_status bound_by_pair(const cobre_sddp_problem *problem, size_t index, const cb_lp_pair *pair,
+                                  const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
+    CB_TRY(bound_by_lp(problem, index, pair->solver, in, bound, worst, result));
+    if (*result == CB_LP_OPTIMAL || !pair->fallback)
+        return COBRE_OK;
+    double second;
+    size_t outcome;
+    cb_lp_outcome again;
+    CB_TRY(bound_by_lp(problem, index, pair->fallback, in, &second, &outcome, &again));
+    if (again == CB_LP_OPTIMAL) {
+        *bound = second;
+        *result = again;
+    }
+    return COBRE_OK;
+}
+
 /* needed: it is an error of the case when there is none; else only multi-cuts need it, and say so. *in: in_ranges, made
  * when first needed. */
-static cobre_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver, bool needed,
+static cobre_status own_bound(cobre_sddp_problem *problem, size_t index, const cb_lp_pair *pair, bool needed,
                               range **in) {
     cb_node *node = &problem->node[index];
     size_t outcome = 0;
@@ -145,7 +162,7 @@ static cobre_status own_bound(cobre_sddp_problem *problem, size_t index, const c
         return COBRE_OK;
     if (!*in && !(*in = in_ranges(problem)))
         return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof **in);
-    CB_TRY(bound_by_lp(problem, index, solver, *in + index * problem->states, &node->own_bound, &outcome, &result));
+    CB_TRY(bound_by_pair(problem, index, pair, *in + index * problem->states, &node->own_bound, &outcome, &result));
     if (result == CB_LP_OPTIMAL || !needed)
         return COBRE_OK;
     cb_problem_at_node(problem, node);
@@ -202,12 +219,12 @@ static bool any_missing(const cobre_sddp_problem *problem) {
     return false;
 }
 
-static cobre_status find_bounds(cobre_sddp_problem *problem, const cb_lp_solver *solver) {
+static cobre_status find_bounds(cobre_sddp_problem *problem, const cb_lp_pair *pair) {
     bool needed = any_missing(problem);
     range *in = NULL;
     cobre_status status = COBRE_OK;
     for (size_t n = 0; n < problem->nodes && !status; n++)
-        status = own_bound(problem, n, solver, needed, &in);
+        status = own_bound(problem, n, pair, needed, &in);
     free(in);
     CB_TRY(status);
     double *bound = calloc(problem->nodes + 1, sizeof *bound);
@@ -221,5 +238,5 @@ static cobre_status find_bounds(cobre_sddp_problem *problem, const cb_lp_solver 
 cobre_status cb_problem_find_bounds(cobre_comm *comm, cobre_sddp_problem *problem, const char *solver) {
     cb_lp_pair pair;
     CB_TRY(cb_lp_agree(comm, solver, (int)cb_most_rows(problem), &pair));
-    return cb_agree(comm, find_bounds(problem, pair.solver));
+    return cb_agree(comm, find_bounds(problem, &pair));
 }
