@@ -233,6 +233,7 @@ size_t cb_add_scenario(cobre_sddp_problem *problem);
 void cb_drop_scenarios(cobre_sddp_problem *problem);
 void cb_add_step(cobre_sddp_builder *problem, const cb_place *at, size_t scenario, size_t node, const double *values);
 
+size_t cb_most_rows(const cobre_sddp_problem *problem);                    /* of its nodes */
 size_t cb_find_state(const cobre_sddp_problem *problem, const char *name); /* CB_NONE if there is none */
 size_t cb_find_node(const cobre_sddp_problem *problem, const char *name);
 size_t cb_find_random(const cobre_sddp_problem *problem, size_t node, const char *name);
