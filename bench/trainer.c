@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "sddp/lp/lp.h"
+#include "sddp/lp/plugins.h"
 
 static void *need(void *memory) {
     if (!memory) {
@@ -129,13 +129,13 @@ static cb_lp_outcome timed_solve(cb_lp *lp, int effort) {
     return outcome;
 }
 
-cobre_status __real_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen);
-cobre_status __wrap_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen);
-cobre_status __wrap_cb_lp_choose(const char *name, int rows, const cb_lp_solver **chosen) {
-    cobre_status status = __real_cb_lp_choose(name, rows, chosen);
+cobre_status __real_cb_lp_agree(cobre_comm *comm, const char *name, int rows, cb_lp_pair *pair);
+cobre_status __wrap_cb_lp_agree(cobre_comm *comm, const char *name, int rows, cb_lp_pair *pair);
+cobre_status __wrap_cb_lp_agree(cobre_comm *comm, const char *name, int rows, cb_lp_pair *pair) {
+    cobre_status status = __real_cb_lp_agree(comm, name, rows, pair);
     if (status)
         return status;
-    solver = *chosen;
+    solver = pair->solver;
     timed = *solver;
     timed.create = timed_create;
     timed.set_column = timed_set_column;
@@ -145,7 +145,7 @@ cobre_status __wrap_cb_lp_choose(const char *name, int rows, const cb_lp_solver 
     timed.add_row = timed_add_row;
     timed.start = timed_start;
     timed.solve = timed_solve;
-    *chosen = &timed;
+    pair->solver = &timed;
     return COBRE_OK;
 }
 

@@ -86,7 +86,7 @@ def main():
     options.cobre = os.path.join(options.build, "cobre")
     options.program = os.path.join(options.build, "bench", "bench-trainer")
     if not os.path.exists(options.program):
-        print("the trainer has not been built: it needs GLPK or CLP, and jansson")
+        print("the trainer has not been built: it needs jansson and Random123")
         return
     print("\ntraining: the Brazilian case of 60 stages and 82 outcomes")
     found = {"solver": outside_solver(options), "ranks": by_ranks(options), "memory": by_memory(options)}

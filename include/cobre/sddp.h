@@ -22,7 +22,8 @@
  *   - A problem or policy belongs to a communicator, which must outlive it.
  *   - Callbacks get `arg` of the same struct.
  *   - Bounds, cuts, policy bytes and simulated costs do not depend on the number of ranks or the backend. They depend on
- *     the problem, the options that say so, the solver and its version.
+ *     the problem, the options that say so, and the pair of LP solvers with their versions: the one in use and the
+ *     one that takes over where it finds no optimum. Rank 0 chooses them; a rank that lacks one is an error on all.
  *   - Values are in the problem's own sense: for a problem that maximises, `bound` is an upper bound.
  */
 #ifndef COBRE_SDDP_H
@@ -178,8 +179,17 @@ COBRE_API bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem); /* 
  * a column becomes a row; a noise model becomes the outcomes drawn from it; value bounds and stages are left out. */
 COBRE_API cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path);
 
-/* LP solvers of this build, by name, best first; NULL after the last. */
-COBRE_API const char *cobre_sddp_solver(size_t index);
+/* An LP solver: a plugin, libcobre-lp-NAME.so, that was found. cobre(7) says where they are looked for. */
+typedef struct {
+    size_t struct_size;      /* sizeof(cobre_sddp_solver); 0 is that of version 1 */
+    const char *name, *file; /* all texts last as long as the process */
+    const char *version;     /* of the solver's library; NULL if it cannot be used */
+    const char *license;     /* of the plugin as a whole, an SPDX expression; NULL if it cannot be used */
+    const char *problem;     /* why it cannot be used; NULL if it can */
+} cobre_sddp_solver;
+
+COBRE_API size_t cobre_sddp_solvers(void); /* how many; in the order of names */
+COBRE_API cobre_status cobre_sddp_solver_at(size_t index, cobre_sddp_solver *solver);
 
 /* Why training ended. A rule that was not set never fires. */
 #define COBRE_SDDP_STOP_MAP(X)                                                                                         \
@@ -217,8 +227,8 @@ typedef struct {
 /* Options marked * change the bits; all others only say when to end and what to tell. */
 typedef struct {
     size_t struct_size;
-    const char *solver;    /* * "glpk", "clp"; NULL: the default for the problem's size */
-    uint64_t seed;         /* * */
+    const char *solver; /* * LP solver, "glpk" for instance; NULL: the one that is preferred for the problem's size */
+    uint64_t seed;      /* * */
     size_t forward_passes; /* * a constant, never the number of ranks; 1 */
     bool multi_cut;        /* * a cut for each outcome instead of one for their weighted mean */
     bool has_risk;         /* * replaces the problem's own: beta * mean + (1 - beta) * worst alpha share */
@@ -238,7 +248,7 @@ typedef struct {
 
     const char *checkpoint;    /* file to write, atomically, by rank 0 ... */
     uint64_t checkpoint_every; /* ... after so many iterations; 0: only at the end */
-    const char *resume;        /* policy file to go on from, to the same bits as without the break */
+    const char *resume;        /* policy file to go on from, with its solvers, to the same bits as without the break */
     const char *warm_start;    /* policy file whose cuts to start with */
     const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
 
@@ -301,8 +311,13 @@ COBRE_API size_t cobre_sddp_policy_nodes(const cobre_sddp_policy *policy);
 COBRE_API const char *cobre_sddp_policy_node_name(const cobre_sddp_policy *policy, size_t node);
 COBRE_API size_t cobre_sddp_policy_node_stage(const cobre_sddp_policy *policy, size_t node); /* from 1 */
 COBRE_API uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy);
-COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy);       /* of the last iteration */
-COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy); /* that it was trained with */
+COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy); /* of the last iteration */
+
+/* The LP solvers that it was trained with; the one to fall back to is "" if there was none. */
+COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);
+COBRE_API const char *cobre_sddp_policy_solver_version(const cobre_sddp_policy *policy);
+COBRE_API const char *cobre_sddp_policy_fallback(const cobre_sddp_policy *policy);
+COBRE_API const char *cobre_sddp_policy_fallback_version(const cobre_sddp_policy *policy);
 COBRE_API uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy);
 
 /* Trained with a risk measure: then the mean of simulated costs is no bound, and its distance from `bound` no gap. */
@@ -349,7 +364,7 @@ typedef struct {
     size_t trajectories; /* 1000; not for COBRE_SDDP_GIVEN */
     uint64_t seed;
     size_t max_steps;   /* a trajectory on a cyclic graph ends here at the latest; 0: when it ends by itself */
-    const char *solver; /* NULL: the one it was trained with, if in this build */
+    const char *solver; /* NULL: those that it was trained with, of the same versions */
     const char *lp_folder;
     void *arg;
     int (*stop)(void *arg); /* asked between trajectories */

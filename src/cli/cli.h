@@ -22,6 +22,8 @@ int cb_command_agent(int argc, char **argv); /* not listed: `cobre run` starts i
 extern const struct command_line cb_line_run, cb_line_info, cb_line_clean, cb_line_bench, cb_line_train,
     cb_line_simulate, cb_line_policy, cb_line_validate, cb_line_report;
 
+void cb_solvers_print(void); /* `cobre info`: the LP solvers, a line each */
+
 /* Writes a word of a command, in quotes where a POSIX shell needs them. */
 void cb_shell_write(FILE *file, const char *word);
 

@@ -12,7 +12,8 @@ static const char intro[] =
     "usage: cobre info [--json]\n"
     "\n"
     "Shows the version, the backends of this build, which one a program started here would use and\n"
-    "why, what the others lack, and the cores and memory there are. See cobre-info(1).\n"
+    "why, what the others lack, the cores and memory there are, and the planner's LP solvers. See\n"
+    "cobre-info(1).\n"
     "\n";
 
 struct options {
@@ -90,6 +91,7 @@ static void print_text(const struct facts *facts) {
         printf("%c %-5s %s\n", facts->chosen && b == facts->backend ? '*' : ' ', cobre_backend_name(b), facts->why[b]);
     printf("cores: %zu usable, %ld online\n", facts->usable_cores, facts->online_cores);
     print_memory(facts);
+    cb_solvers_print();
 }
 
 static json_t *backends_json(const struct facts *facts) {
@@ -132,6 +134,7 @@ static void print_json(const struct facts *facts) {
     cb_json_set(info, "chosen", facts->chosen ? cb_json_text(cobre_backend_name(facts->backend)) : json_null());
     cb_json_set(info, "error", facts->chosen ? json_null() : error_json());
     cb_json_set(info, "backends", backends_json(facts));
+    cb_json_set(info, "solvers", cb_solvers_json());
     cb_json_set(info, "cores", cores_json(facts));
     cb_json_set(info, "shm", facts->has_shm ? shm_json(facts) : json_null());
     cb_json_set(info, "reservable_bytes", cb_json_count(facts->reservable));

@@ -16,4 +16,6 @@ void cb_json_append(json_t *list, json_t *value);
 void cb_json_write(FILE *file, json_t *value, size_t flags); /* flags: of json_dumpf */
 void cb_json_print(json_t *value, size_t flags);             /* and an end of line, to standard output */
 
+json_t *cb_solvers_json(void); /* `cobre info`: the LP solvers; null without the planner */
+
 #endif

@@ -1,10 +1,18 @@
 /* without_sddp.c: the trainer's commands in a build that has no trainer. */
 #include "cli/cli.h"
+#include "cli/json.h"
 
 static int refuse(char **argv) {
-    fprintf(stderr, "cobre %s: this build has no trainer; it needs Random123, and GLPK or CLP when it is built\n",
-            argv[0]);
+    fprintf(stderr, "cobre %s: this build has no trainer; it needs Random123 when it is built\n", argv[0]);
     return CB_EXIT_USAGE;
+}
+
+void cb_solvers_print(void) {
+    printf("LP solvers: this build has no trainer\n");
+}
+
+json_t *cb_solvers_json(void) {
+    return json_null();
 }
 
 #define WITHOUT(name)                                                                                                  \

@@ -68,6 +68,7 @@ typedef struct {
     void *recv; /* broadcast: the buffer */
     const size_t *counts, *displs;
     cobre_region *region; /* calls on a region; region_create: to be filled in */
+    bool unable;          /* region_create: this rank has no memory for the handle, so that no rank gets a region */
     cobre_comm **made;    /* split_local: the result */
 } cb_call;
 

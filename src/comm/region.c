@@ -48,12 +48,7 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         status = check_create(comm, count, type, flags, region);
     if (status)
         return status;
-    cobre_region *made = calloc(1, sizeof *made);
-    if (!made)
-        return cb_error(
-            comm, cb_backend_of(comm), COBRE_ALLOCATION_FAILED,
-            &(struct cb_details){.operation = "region_create", .expected = sizeof *made, .suggestion = "free memory"},
-            "region_create: no memory for a handle");
+    cobre_region none, *handle = calloc(1, sizeof *handle), *made = handle ? handle : &none;
     *made = (cobre_region){
         .magic = CB_REGION_MAGIC,
         .comm = comm,
@@ -67,10 +62,11 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         .type = type,
         .count = count,
         .region = made,
+        .unable = !handle,
     };
     status = cb_region_create(comm, &call);
     if (status) {
-        free(made);
+        free(handle);
         return status;
     }
     comm->regions++;

@@ -83,7 +83,7 @@ static const double *noise_of(simulation *sim, size_t trajectory, size_t k) {
 
 /* Tells the callback what the LP of step k gave. */
 static void tell_stage(simulation *sim, size_t trajectory, size_t k, const double *noise, const cb_stage *stage) {
-    const cb_lp_solver *solver = stage->kind->solver;
+    const cb_lp_solver *solver = stage->solver;
     const struct cb_step *step = &sim->path.step[k];
     double sign = sim->problem->maximise ? -1 : 1;
     for (size_t j = 0; j < stage->node->columns; j++)
@@ -237,7 +237,10 @@ cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_sim
                                                                : 1000;
     cb_stage_kind kind = policy->kind;
     if (options.solver)
-        CB_TRY(cb_lp_choose(options.solver, 0, &kind.solver));
+        CB_TRY(cb_lp_agree(comm, options.solver, (int)cb_most_rows(policy->problem), &kind.pair));
+    else if (!kind.pair.solver)
+        CB_TRY(cb_lp_take(comm, &policy->solvers, "the policy was trained with", ", or choose a solver (--solver)",
+                          &kind.pair));
     if (options.lp_folder)
         kind.lp_folder = options.lp_folder;
     cb_stages stages;

@@ -4,13 +4,6 @@
 
 #include "sddp/stage/stage.h"
 
-cobre_status cb_choose_solver(const cobre_sddp_problem *problem, const char *name, const cb_lp_solver **solver) {
-    size_t rows = 0;
-    for (size_t n = 0; n < problem->nodes; n++)
-        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
-    return cb_lp_choose(name, (int)rows, solver);
-}
-
 cobre_status cb_check_value_bound(bool given, double bound) {
     if (!given || fabs(bound) <= CB_MOST)
         return COBRE_OK;
@@ -20,18 +13,18 @@ cobre_status cb_check_value_bound(bool given, double bound) {
 
 cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_validate_options *given) {
     cobre_sddp_validate_options options = {0};
-    const cb_lp_solver *solver;
+    cb_lp_pair pair;
     if (!problem)
         return cb_refuse_null("problem");
     CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_validate_options, issue));
     CB_TRY(cb_check_value_bound(options.has_value_bound, options.value_bound));
     double *bounds = calloc(2 * problem->nodes + 1, sizeof *bounds);
-    cobre_status status = cb_choose_solver(problem, options.solver, &solver);
-    if (!status && !bounds)
-        status = cb_no_memory("value bounds", 2 * problem->nodes * sizeof *bounds);
+    cobre_status status = bounds ? COBRE_OK : cb_no_memory("value bounds", 2 * problem->nodes * sizeof *bounds);
     status = cb_agree(problem->comm, status);
     if (!status)
-        status = cb_find_bounds(problem, solver, &options, bounds, bounds + problem->nodes);
+        status = cb_lp_agree(problem->comm, options.solver, (int)cb_most_rows(problem), &pair);
+    if (!status)
+        status = cb_find_bounds(problem, &pair, &options, bounds, bounds + problem->nodes);
     free(bounds);
     return status;
 }

@@ -24,7 +24,7 @@ case_info_json() {
     cobre info --json
     code_is 0
     json_holds "$scratch/out" 'docs[0]["chosen"] == "local" and docs[0]["error"] is None'
-    json_keys "$scratch/out" 'docs[0]' version chosen error backends cores shm reservable_bytes
+    json_keys "$scratch/out" 'docs[0]' version chosen error backends solvers cores shm reservable_bytes
     json_keys "$scratch/out" 'docs[0]["backends"][0]' name built_in chosen why
     json_keys "$scratch/out" 'docs[0]["cores"]' usable online
     json_keys "$scratch/out" 'docs[0]["shm"]' directory free_bytes total_bytes

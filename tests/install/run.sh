@@ -33,7 +33,7 @@ PKG_CONFIG_LIBDIR=/nowhere cmake -S "$source_dir" --preset release -B "$work/wit
 prefix=$work/stage/opt/cobre
 for file in bin/cobre include/cobre/comm.h lib/libcobre.a lib/libcobre.so lib/libcobre.so.0 lib/pkgconfig/cobre.pc \
     lib/cmake/cobre/cobre-config.cmake share/man/man1/cobre.1 share/man/man1/cobre-run.1 share/man/man1/cobre-info.1 \
-    share/man/man7/cobre.7 include/cobre/sddp.h lib/libcobre-sddp.so lib/libcobre-sddp.so.0 lib/pkgconfig/cobre-sddp.pc \
+    share/man/man7/cobre.7 share/doc/cobre/LICENSE share/doc/cobre/NOTICE lib/libcobre-lp-glpk.so lib/libcobre-lp-clp.so include/cobre/sddp.h lib/libcobre-sddp.so lib/libcobre-sddp.so.0 lib/pkgconfig/cobre-sddp.pc \
     share/man/man1/cobre-train.1 share/man/man1/cobre-simulate.1 share/man/man1/cobre-report.1 share/cobre/cases/toy/case.json \
     share/cobre/docs/case.schema.json share/cobre/docs/case-format.md share/cobre/docs/tutorial.md; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
@@ -152,6 +152,7 @@ for program in {pc-,}train-{c,cc}; do
     [ "$(cobre run -n 2 ./$program "$toy")" = "ranks 2, bound 2625" ] || fail "$program, as two ranks"
 done
 unset LD_LIBRARY_PATH
+[ "$(cobre info | grep -c "licence .*($prefix/lib/libcobre-lp-")" = 2 ] || { cobre info; fail "its LP solvers are not found"; }
 cobre train "$toy" --iterations 20 --out "$work/out" >"$work/log"
 grep -q "^bound *2625" "$work/log" || { cat "$work/log"; fail "cobre train"; }
 echo "installed libraries: all ways of use work"

@@ -23,6 +23,7 @@
 #define ENV_TCP_OPEN "COBRE_TCP_OPEN"
 
 #define ENV_MPI_PLUGIN "COBRE_MPI_PLUGIN"
+#define ENV_LP_PATH "COBRE_LP_PATH"
 
 /* What `cobre run` tells its ranks besides. */
 #define ENV_RUN_RANK "COBRE_RUN_RANK"

@@ -37,7 +37,7 @@ cmp isolated/*.whl wheel/*.whl || fail "two builds of the same sources differ"
 "$python" -m zipfile -e "$wheel" content
 cd content
 info=cobre-$version.dist-info
-for file in cobre/{__init__.py,__main__.py,_cobre.abi3.so} "cobre-$version.data/scripts/cobre" $info/{METADATA,WHEEL,RECORD,licenses/LICENSE}; do
+for file in cobre/{__init__.py,__main__.py,_cobre.abi3.so} "cobre-$version.data/scripts/cobre" $info/{METADATA,WHEEL,RECORD,licenses/LICENSE,licenses/NOTICE}; do
     [ -s "$file" ] || fail "$file is not in the wheel"
 done
 for module in "$source_dir"/python/cobre/*.*; do

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "sddp/grow.h"
-#include "sddp/lp/lp.h"
+#include "sddp/lp/plugins.h"
 
 typedef struct {
     const cobre_sddp_problem *problem;
@@ -139,8 +139,10 @@ static int by_place(const void *a, const void *b) {
 }
 
 static double solve(tree *t) {
-    const cb_lp_solver *solver = cb_lp_solver_by_name("clp");
-    solver = solver ? solver : cb_lp_solver_at(0);
+    cb_lp_pair pair;
+    if (cb_lp_choose(NULL, (int)t->rows, &pair) != COBRE_OK)
+        return NAN;
+    const cb_lp_solver *solver = pair.solver;
     int *start = calloc(t->columns + 1, sizeof *start), *index = malloc((t->entries + 1) * sizeof *index);
     double *entry = malloc((t->entries + 1) * sizeof *entry);
     size_t kept = 0;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sddp/extensive.h"
+#include "sddp/lp/plugins.h"
 
 enum { CHAIN, MARKOV, CYCLE, KINDS };
 
@@ -373,10 +374,11 @@ static bool check(size_t kind, bool maximise) {
             printf("%s: the extensive form has no solution\n", path);
             good = false;
         }
-        for (size_t s = 0; cobre_sddp_solver(s) && good; s++)
-            for (int multi = 0; multi < 2 && good; multi++)
+        const cb_lp_plugin *plugin;
+        for (size_t s = 0; (plugin = cb_lp_plugin_at(s)) && good; s++)
+            for (int multi = 0; multi < 2 && good && plugin->solver; multi++)
                 if (!multi || !options.has_value_bound) /* multi-cuts need bounds of the nodes' own LPs */
-                    good = train(problem, cobre_sddp_solver(s), multi, risks[r], exact, kind == CYCLE, &options);
+                    good = train(problem, plugin->name, multi, risks[r], exact, kind == CYCLE, &options);
     }
     cobre_sddp_problem_free(&problem);
     return good;

@@ -1,6 +1,6 @@
 /* reference.c: does a reference case reach its published value?
  *
- *     reference --list                          the tests of this build's solvers, as cmake/discover.cmake reads them
+ *     reference --list                          the tests of the solvers that are here, as cmake/discover.cmake reads them
  *     reference reference_CASE.SOLVER[.multi]   trains it, with single cuts or multi-cuts
  *     reference extensive_CASE                  the whole scenario tree as one LP agrees with the published value */
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "kit/check.h"
 #include "sddp/cases.h"
 #include "sddp/extensive.h"
+#include "sddp/lp/plugins.h"
 
 static cobre_comm *comm;
 
@@ -17,10 +18,13 @@ static void list(const reference_case *c) {
     case_effort multi = c->multi > c->effort ? c->multi : c->effort;
     if (c->small)
         printf("extensive_%s %s\n", c->name, marks[c->effort]);
-    for (size_t i = 0; cobre_sddp_solver(i); i++) {
-        printf("reference_%s.%s %s\n", c->name, cobre_sddp_solver(i), marks[c->effort]);
+    const cb_lp_plugin *plugin;
+    for (size_t i = 0; (plugin = cb_lp_plugin_at(i)); i++) {
+        if (!plugin->solver)
+            continue;
+        printf("reference_%s.%s %s\n", c->name, plugin->name, marks[c->effort]);
         if (multi != NEVER)
-            printf("reference_%s.%s.multi %s\n", c->name, cobre_sddp_solver(i), marks[multi]);
+            printf("reference_%s.%s.multi %s\n", c->name, plugin->name, marks[multi]);
     }
 }
 

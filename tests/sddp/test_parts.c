@@ -14,7 +14,7 @@
 #include "kit/check.h"
 #include "sddp/arena.h"
 #include "sddp/cases.h"
-#include "sddp/lp/lp.h"
+#include "sddp/lp/plugins.h"
 #include "sddp/problem/path.h"
 #include "sddp/read/reader.h"
 #include "sddp/stage/pool.h"
@@ -145,13 +145,13 @@ static void pool_finds_the_worst_cuts(void) {
 static void start_forgets(const char *name) {
     const cb_lp_solver *solver = cb_lp_solver_by_name(name);
     if (!solver) {
-        puts("skipped: the solver is not in this build");
+        puts("skipped: the solver is not here");
         return;
     }
     cobre_sddp_builder *builder = find_case("mccardle_farm")->build();
     cobre_sddp_problem *problem;
     CHECK_EQ(cobre_sddp_finish(comm, &builder, NULL, &problem), 0);
-    cb_stage_kind kind = {.problem = problem, .solver = solver};
+    cb_stage_kind kind = {.problem = problem, .pair = {.solver = solver}};
     cb_stage *used, *fresh;
     cb_start start = {0};
     CHECK_EQ(cb_stage_create(&kind, &problem->node[4], &used), 0);
@@ -188,18 +188,63 @@ static void clp_start_forgets(void) {
 }
 
 static void solver_by_size(void) {
-    const cb_lp_solver *solver;
+    cb_lp_pair pair;
     if (!cb_lp_solver_by_name("glpk") || !cb_lp_solver_by_name("clp")) {
-        puts("skipped: this build has one solver");
+        puts("skipped: one of the solvers is not here");
         return;
     }
-    CHECK_EQ(cb_lp_choose(NULL, 9, &solver), 0);
-    CHECK_TEXT(solver->name, "glpk");
-    CHECK_EQ(cb_lp_choose(NULL, 1000, &solver), 0);
-    CHECK_TEXT(solver->name, "clp");
-    CHECK_EQ(cb_lp_choose("glpk", 1000, &solver), 0);
-    CHECK_TEXT(solver->name, "glpk");
-    CHECK_EQ(cb_lp_choose("pencil", 9, &solver), COBRE_SOLVER_NOT_AVAILABLE);
+    CHECK_EQ(cb_lp_choose(NULL, 9, &pair), 0);
+    CHECK_TEXT(pair.solver->name, "glpk");
+    CHECK_TEXT(pair.fallback->name, "clp");
+    CHECK_EQ(cb_lp_choose(NULL, 49, &pair), 0);
+    CHECK_TEXT(pair.solver->name, "glpk");
+    CHECK_EQ(cb_lp_choose(NULL, 50, &pair), 0);
+    CHECK_TEXT(pair.solver->name, "clp");
+    CHECK_TEXT(pair.fallback->name, "glpk");
+    CHECK_EQ(cb_lp_choose("glpk", 1000, &pair), 0);
+    CHECK_TEXT(pair.solver->name, "glpk");
+    CHECK_TEXT(pair.fallback->name, "clp");
+    CHECK_EQ(cb_lp_choose("pencil", 9, &pair), COBRE_SOLVER_NOT_AVAILABLE);
+    CHECK_HOLDS(cobre_last_error()->message, "there is no libcobre-lp-pencil.so in ");
+    CHECK_HOLDS(cobre_last_error()->suggestion, "use clp or glpk");
+}
+
+/* All ranks must have the solver and the version that rank 0 uses, or that a policy names. */
+static void solvers_by_name_and_version(void) {
+    cb_lp_pair pair, again;
+    CHECK_EQ(cb_lp_choose(NULL, 9, &pair), 0);
+    cb_lp_names names = cb_lp_names_of(&pair), older = names, stranger = names;
+    CHECK_EQ(cb_lp_take(comm, &names, "it needs", "", &again), 0);
+    CHECK(again.solver == pair.solver && again.fallback == pair.fallback);
+    snprintf(older.solver_version, sizeof older.solver_version, "0.1");
+    CHECK_EQ(cb_lp_take(comm, &older, "it needs", ", or wait", &again), COBRE_SOLVER_NOT_AVAILABLE);
+    CHECK_HOLDS(cobre_last_error()->message, " 0.1, but the version here is ");
+    CHECK_HOLDS(cobre_last_error()->suggestion, ", or wait");
+    snprintf(stranger.fallback, sizeof stranger.fallback, "pencil");
+    CHECK_EQ(cb_lp_take(comm, &stranger, "it needs", "", &again), COBRE_SOLVER_NOT_AVAILABLE);
+    CHECK_HOLDS(cobre_last_error()->message, "it needs the LP solver pencil ");
+}
+
+static void list_of_solvers(void) {
+    size_t count = cobre_sddp_solvers();
+    CHECK(count > 0);
+    for (size_t i = 0; i < count; i++) {
+        cobre_sddp_solver solver = {.struct_size = sizeof solver};
+        CHECK_EQ(cobre_sddp_solver_at(i, &solver), 0);
+        CHECK(solver.name && solver.file && (solver.problem || (*solver.version && *solver.license)));
+    }
+    cobre_sddp_solver first = {.struct_size = 0}, none = {.struct_size = sizeof none};
+    CHECK_EQ(cobre_sddp_solver_at(0, &first), 0);
+    CHECK(first.file);
+    CHECK_EQ(cobre_sddp_solver_at(count, &none), COBRE_INVALID_ARGUMENT);
+    CHECK_EQ(cobre_sddp_solver_at(0, NULL), COBRE_INVALID_ARGUMENT);
+}
+
+/* A symbol of the library that the solver's plugin is linked with. */
+static void *symbol_of(const cb_lp_solver *solver, const char *name) {
+    Dl_info info;
+    void *plugin = dladdr((const void *)solver, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return plugin ? dlsym(plugin, name) : NULL;
 }
 
 /* GLPK that has no memory jumps back instead of ending the program. What it had is lost, new objects work. In a process of
@@ -207,7 +252,7 @@ static void solver_by_size(void) {
 static void glpk_gives_up(void) {
     const cb_lp_solver *solver = cb_lp_solver_by_name("glpk");
     if (!solver) {
-        puts("skipped: the solver is not in this build");
+        puts("skipped: the solver is not here");
         return;
     }
     pid_t child = fork();
@@ -221,7 +266,7 @@ static void glpk_gives_up(void) {
         solver->start(lp, NULL, 0, NULL);
         if (cb_lp_solve(solver, lp) != CB_LP_OPTIMAL)
             _exit(2);
-        void (*limit)(int) = (void (*)(int))(uintptr_t)dlsym(RTLD_DEFAULT, "glp_mem_limit");
+        void (*limit)(int) = (void (*)(int))(uintptr_t)symbol_of(solver, "glp_mem_limit");
         if (!limit)
             _exit(3);
         limit(1);
@@ -351,9 +396,12 @@ static void change_and_solve(const cb_lp_solver *solver, bool look, double objec
 
 static void looking_changes_nothing(void) {
     double blind[REPEATED_SOLVES], looked_at[REPEATED_SOLVES];
-    for (size_t i = 0; cb_lp_solver_at(i); i++) {
-        change_and_solve(cb_lp_solver_at(i), false, blind);
-        change_and_solve(cb_lp_solver_at(i), true, looked_at);
+    const cb_lp_plugin *plugin;
+    for (size_t i = 0; (plugin = cb_lp_plugin_at(i)); i++) {
+        if (!plugin->solver)
+            continue;
+        change_and_solve(plugin->solver, false, blind);
+        change_and_solve(plugin->solver, true, looked_at);
         CHECK_BYTES(blind, looked_at, sizeof blind);
     }
 }
@@ -397,6 +445,8 @@ int main(int argc, char **argv) {
         CHECK_CASE(glpk_start_forgets),
         CHECK_CASE(clp_start_forgets),
         CHECK_CASE(solver_by_size),
+        CHECK_CASE(solvers_by_name_and_version),
+        CHECK_CASE(list_of_solvers),
         CHECK_CASE(glpk_gives_up),
         CHECK_CASE(infeasible_stage),
         CHECK_CASE(scenarios_know_brackets),

@@ -8,6 +8,17 @@ foreach(solver glpk clp)
     endif()
 endforeach()
 
+# A solver that fails now and then, as a plugin that only the tests find, in two versions. tests/cli/test_solvers.sh has it.
+if(COBRE_GLPK)
+    add_lp_plugin(shaky sddp/shaky.c ${lp_glpk_libraries} m)
+    add_lp_plugin(shaky2 sddp/shaky.c ${lp_glpk_libraries} m)
+    target_compile_definitions(cobre-lp-shaky PRIVATE SHAKY_VERSION="1.0")
+    target_compile_definitions(cobre-lp-shaky2 PRIVATE SHAKY_VERSION="2.0")
+    set_target_properties(cobre-lp-shaky PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/lp)
+    set_target_properties(cobre-lp-shaky2 PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/lp/newer OUTPUT_NAME
+        cobre-lp-shaky)
+endif()
+
 function(look_inside_sddp name)
     target_compile_definitions(${name} PRIVATE COBRE_SOURCE="${PROJECT_SOURCE_DIR}")
     target_link_libraries(${name} PRIVATE cobre-sddp-static)

@@ -1,5 +1,6 @@
 /* local.c: one process. Gather and reduce are the identity and copy send to recv; broadcast and barrier do nothing.
  * Memory that a node shares is this process's own. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +65,8 @@ cobre_status cb_local_allgatherv_region(cobre_comm *comm, const cb_call *call) {
 }
 
 cobre_status cb_local_region_create(cobre_comm *comm, const cb_call *call) {
-    return cb_heap_region_create(comm, call->region);
+    return call->unable ? cb_heap_region_refuse(comm, call->region->bytes, 0, ENOMEM)
+                        : cb_heap_region_create(comm, call->region);
 }
 
 cobre_status cb_local_region_fence(cobre_comm *comm, const cb_call *call) {

@@ -32,7 +32,7 @@ static uint64_t shared_memory_free(void) {
 
 /* Is there room on every node? All ranks come to the same answer. */
 static cobre_status agree_on_room(struct cb_mpi_comm *comm, const cb_call *call, uint64_t bytes) {
-    uint64_t mine = comm->base.node_rank == 0 ? shared_memory_free() : UINT64_MAX;
+    uint64_t mine = call->unable ? 0 : comm->base.node_rank == 0 ? shared_memory_free() : UINT64_MAX;
     int code = cb_plugin_gather_equal(comm, &mine, sizeof mine, comm->scratch, comm->world);
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Allgather", code);

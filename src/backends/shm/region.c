@@ -98,13 +98,14 @@ static cobre_status find_place(struct cb_shm_comm *comm, const cb_call *call, st
 }
 
 /* Step 2. The header's page is there already. */
-static struct outcome reserve_slice(struct cb_shm_comm *comm, struct cb_extent *extent) {
+static struct outcome reserve_slice(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
     size_t page = cb_page_size(), pages = extent->bytes / page - 1, size = comm->base.size, rank = comm->base.rank;
     size_t first = page + pages * rank / size * page, last = page + pages * (rank + 1) / size * page;
     int fd = comm->job->fd, error;
     if (rank != 0)
         extent->base = cb_shm_map(fd, extent->offset, extent->bytes);
     error = extent->base ? cb_shm_reserve(fd, extent->offset + (off_t)first, last - first) : errno;
+    error = call->unable ? ENOMEM : error;
     return (struct outcome){.error = error, .there = error ? cb_memory_free(fd) : 0};
 }
 
@@ -118,7 +119,7 @@ static struct outcome first_failure(const struct cb_shm_comm *comm) {
 
 /* Steps 2 and 3. */
 static cobre_status reserve_together(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
-    struct outcome mine = reserve_slice(comm, extent);
+    struct outcome mine = reserve_slice(comm, call, extent);
     CB_TRY(tell(comm, call, extent, &mine, sizeof mine));
     struct outcome all = first_failure(comm);
     if (!all.error)

@@ -247,7 +247,8 @@ cobre_status cb_tcp_split_local(cobre_comm *base, const cb_call *call) {
 cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call) {
     cobre_region *region = call->region;
     const uint64_t enough = UINT64_MAX;
-    cobre_status made = cb_heap_region_create(base, region);
+    cobre_status made =
+        call->unable ? cb_heap_region_refuse(base, region->bytes, 0, ENOMEM) : cb_heap_region_create(base, region);
     uint64_t mine = made ? cobre_last_error()->actual : enough, least = enough;
     if (made && mine == enough) /* a machine that does not tell */
         mine--;

@@ -90,6 +90,11 @@ static json_t *summary_json(const struct request *request, const cobre_sddp_poli
     cb_json_set(summary, "name", cb_json_text(cobre_sddp_policy_name(policy)));
     cb_json_set(summary, "sense", cb_json_text(cobre_sddp_policy_maximises(policy) ? "max" : "min"));
     cb_json_set(summary, "solver", cb_json_text(cobre_sddp_policy_solver(policy)));
+    cb_json_set(summary, "solver_version", cb_json_text(cobre_sddp_policy_solver_version(policy)));
+    bool alone = cobre_sddp_policy_fallback(policy)[0] == 0;
+    cb_json_set(summary, "fallback", alone ? json_null() : cb_json_text(cobre_sddp_policy_fallback(policy)));
+    cb_json_set(summary, "fallback_version",
+                alone ? json_null() : cb_json_text(cobre_sddp_policy_fallback_version(policy)));
     cb_json_set(summary, "seed", cb_json_count(cobre_sddp_policy_seed(policy)));
     cb_json_set(summary, "iterations", cb_json_count(cobre_sddp_policy_iterations(policy)));
     cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
@@ -141,9 +146,13 @@ static void print_summary(const struct request *request, const cobre_sddp_policy
             stages = cobre_sddp_policy_node_stage(policy, n);
     printf("policy    %s\ncase      %s: ", request->file, cobre_sddp_policy_name(policy));
     cb_print_size(stages, nodes, cobre_sddp_policy_states(policy));
-    printf("\ntrained   %" PRIu64 " iteration%s, solver %s, seed %" PRIu64 "\n", cobre_sddp_policy_iterations(policy),
-           cobre_sddp_policy_iterations(policy) == 1 ? "" : "s", cobre_sddp_policy_solver(policy),
-           cobre_sddp_policy_seed(policy));
+    printf("\ntrained   %" PRIu64 " iteration%s, seed %" PRIu64 "\n", cobre_sddp_policy_iterations(policy),
+           cobre_sddp_policy_iterations(policy) == 1 ? "" : "s", cobre_sddp_policy_seed(policy));
+    printf("solver    %s %s", cobre_sddp_policy_solver(policy), cobre_sddp_policy_solver_version(policy));
+    if (cobre_sddp_policy_fallback(policy)[0])
+        printf(", and where it finds no optimum %s %s", cobre_sddp_policy_fallback(policy),
+               cobre_sddp_policy_fallback_version(policy));
+    printf("\n");
     printf("bound     %s (%s)\n", cb_short_text(cobre_sddp_policy_bound(policy), 10, bound),
            cobre_sddp_policy_maximises(policy) ? "upper" : "lower");
     print_cut_counts(policy);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sddp/lp/solvers.h"
+#include "sddp/lp/lp.h"
 
 #define ACCURACY 1e-6 /* relative; of the equations at an optimum */
 
@@ -148,8 +148,8 @@ static void load(void *arg) {
     lp->prob = glp_create_prob();
     glp_init_smcp(&lp->simplex);
     lp->simplex.msg_lev = GLP_MSG_OFF;
-    lp->simplex.tol_bnd = 1e-8;
-    lp->simplex.tol_dj = 1e-9;
+    lp->simplex.tol_bnd = CB_LP_PRIMAL_TOLERANCE;
+    lp->simplex.tol_dj = CB_LP_DUAL_TOLERANCE;
     glp_set_obj_dir(lp->prob, GLP_MIN);
     if (model->columns > 0)
         glp_add_cols(lp->prob, model->columns);
@@ -265,12 +265,6 @@ static void factorise(cb_lp *lp) {
     lp->fresh = lp->hollow = false;
 }
 
-/* GLPK can cycle for ever on degenerate LPs (seen: the dual simplex, once in 440,000 warm solves of 157 columns). A limit on
- * iterations, unlike one on time, gives every machine the same bits; what runs into it climbs the ladder. */
-static int iteration_limit(const cb_lp *lp) {
-    return 200 + 10 * (lp->rows + lp->extra) + lp->columns;
-}
-
 /* GLPK takes a basis for optimal even when its factors have lost all digits (seen: values that are 100 % off, once in 400
  * solves of multi-cuts with slopes of 1e6). Then the rows are not what the columns make of them. */
 static bool is_accurate(const cb_lp *lp) {
@@ -301,12 +295,12 @@ static void pivot_tolerance(cb_lp *lp, double tolerance) {
 }
 
 static cb_lp_outcome solve_with(cb_lp *lp, int effort) {
-    lp->simplex.it_lim = effort < 2 ? iteration_limit(lp) : 100 * iteration_limit(lp);
+    lp->simplex.it_lim = cb_lp_limit(lp->columns, lp->rows + lp->extra, effort);
     factorise(lp);
     if (effort == 0)
         return run(lp, GLP_DUAL);
     cb_lp_outcome outcome;
-    pivot_tolerance(lp, 0.5);
+    pivot_tolerance(lp, CB_LP_PIVOT_TIGHT);
     if (effort == 1) {
         glp_factorize(lp->prob);
         outcome = run(lp, GLP_DUALP);
@@ -317,7 +311,7 @@ static cb_lp_outcome solve_with(cb_lp *lp, int effort) {
         outcome = run(lp, effort == 2 ? GLP_DUALP : GLP_PRIMAL);
         glp_unscale_prob(lp->prob);
     }
-    pivot_tolerance(lp, 0.1);
+    pivot_tolerance(lp, CB_LP_PIVOT);
     return outcome;
 }
 
@@ -398,8 +392,12 @@ static int write_file(cb_lp *lp, const char *path, const char *const *column_nam
     return attempt(lp, do_write, &w) ? w.failed : 1;
 }
 
-const cb_lp_solver cb_lp_glpk = {
+const cb_lp_solver cobre_lp_plugin = {
+    .abi = CB_LP_ABI,
     .name = "glpk",
+    .license = "GPL-3.0-or-later",
+    .version = glp_version,
+    .from_rows = 0,
     .create = create,
     .destroy = destroy,
     .set_column = set_column,

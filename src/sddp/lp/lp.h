@@ -5,17 +5,14 @@
  * given: never on what it solved before. Between two starts the solver keeps its factorisation and goes on from its last
  * basis, which is what makes warm solves fast.
  *
+ * A solver is a plugin, libcobre-lp-NAME.so: a shared object that exports one symbol, cobre_lp_plugin, and imports nothing
+ * from cobre. It includes this file and nothing else of cobre; what the solvers share is inline here.
+ *
  * Infinite bounds are +-INFINITY. */
 #ifndef COBRE_SDDP_LP_LP_H
 #define COBRE_SDDP_LP_LP_H
 
-#include <stddef.h>
-
-#include "sddp/error.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "cobre/comm.h"
 
 typedef struct cb_lp cb_lp;
 
@@ -41,17 +38,45 @@ typedef enum { CB_BASIC, CB_AT_LOWER, CB_AT_UPPER } cb_lp_stand;
 /* GAVE_UP: the solver failed inside, for want of memory for instance. Its objects can then only be destroyed. */
 typedef enum { CB_LP_OPTIMAL, CB_LP_INFEASIBLE, CB_LP_UNBOUNDED, CB_LP_STUCK, CB_LP_GAVE_UP } cb_lp_outcome;
 
-/* The retry ladder. A solve that does not end optimal is tried again one step up, and the result is believed only when
- * the last step agrees:
- *   0  dual simplex from the current basis and factorisation
- *   1  the same basis, factorised anew, tighter pivots
- *   2  from the slack basis, dual simplex, the model scaled
- *   3  from the slack basis, primal simplex, the model as it is: scaling can make a badly conditioned LP look infeasible */
+/* The retry ladder. A solve that does not end optimal is tried again one step up. What each effort must do:
+ *
+ *   effort  starts from        method   model      pivots                 iterations
+ *   0       the last basis     dual     as it is   CB_LP_PIVOT            cb_lp_limit
+ *   1       the last basis     dual     as it is   CB_LP_PIVOT_TIGHT      cb_lp_limit
+ *   2       the slack basis    dual     scaled     CB_LP_PIVOT_TIGHT      100 times that
+ *   3       the slack basis    primal   as it is   CB_LP_PIVOT_TIGHT      100 times that
+ *
+ * Effort 0 goes on with the factorisation where the matrix is the same, the others factorise anew. The last one does not
+ * scale, because scaling can make a badly conditioned LP look infeasible. After any effort the model is unscaled again, pivots
+ * are CB_LP_PIVOT, and the next solve may be of any effort. */
 enum { CB_LP_EFFORTS = 4 };
+
+#define CB_LP_PRIMAL_TOLERANCE 1e-8 /* of bounds and rows */
+#define CB_LP_DUAL_TOLERANCE 1e-9   /* of reduced costs */
+#define CB_LP_PIVOT 0.1             /* how small a pivot may be beside the largest of its column */
+#define CB_LP_PIVOT_TIGHT 0.5
+
+/* Solvers can cycle for ever on degenerate LPs (seen: GLPK's dual simplex, once in 440,000 warm solves of 157 columns). A
+ * limit on iterations, unlike one on time, gives every machine the same bits; what runs into it climbs the ladder. */
+static inline int cb_lp_limit(int columns, int rows, int effort) {
+    int limit = 200 + 10 * rows + columns;
+    return effort < 2 ? limit : 100 * limit;
+}
+
+/* Plugins of another build have other structs. */
+#define CB_LP_TEXT_(number) #number
+#define CB_LP_ABI_(major, minor, patch) CB_LP_TEXT_(major) "." CB_LP_TEXT_(minor) "." CB_LP_TEXT_(patch) "/lp1"
+#define CB_LP_ABI CB_LP_ABI_(COBRE_VERSION_MAJOR, COBRE_VERSION_MINOR, COBRE_VERSION_PATCH)
+
+enum { CB_LP_NAME = 16, CB_LP_VERSION = 32 }; /* bytes for a solver's name and version, as policy files have them */
 
 /* One solver. Extra rows follow the model's in every array: basis[columns + rows + extra]. */
 typedef struct {
-    const char *name;
+    const char *abi;              /* CB_LP_ABI */
+    const char *name;             /* that of the file */
+    const char *license;          /* of the plugin with the solver it is linked with, as an SPDX expression */
+    const char *(*version)(void); /* of the solver's library, as it is at run time */
+    int from_rows;                /* it is preferred for models of this many rows and more, until another one is */
     cb_lp *(*create)(const cb_lp_model *model); /* NULL: out of memory */
     void (*destroy)(cb_lp *lp);
     void (*set_column)(cb_lp *lp, int column, double lower, double upper);
@@ -72,18 +97,10 @@ typedef struct {
     int (*write)(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names);
 } cb_lp_solver;
 
-/* NULL: no such name in this build. Index: in order of preference, NULL past the end. */
-const cb_lp_solver *cb_lp_solver_by_name(const char *name);
-const cb_lp_solver *cb_lp_solver_at(size_t index);
-
-/* The solver asked for, or the one that is fastest for a model of this size (name NULL). */
-cobre_status cb_lp_choose(const char *name, int rows, const cb_lp_solver **solver);
-
-/* Climbs the ladder. */
-cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp);
-
-const char *cb_lp_outcome_name(cb_lp_outcome outcome);
-
+#ifdef __cplusplus
+extern "C" {
+#endif
+COBRE_API extern const cb_lp_solver cobre_lp_plugin; /* in each plugin */
 #ifdef __cplusplus
 }
 #endif

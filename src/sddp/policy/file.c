@@ -32,7 +32,7 @@
 typedef struct {
     char magic[8];
     uint64_t version, order, fingerprint, shape;
-    char solver[16];
+    cb_lp_names solvers;
     uint64_t seed, passes, multi_cut, has_risk;
     double beta, alpha;
     uint64_t maximise, averse, states, nodes, functions, iterations, cuts;
@@ -75,6 +75,7 @@ static header head_of(const cobre_sddp_policy *policy) {
                    .order = ORDER,
                    .fingerprint = policy->problem->fingerprint,
                    .shape = policy->problem->shape,
+                   .solvers = policy->solvers,
                    .seed = policy->seed,
                    .passes = policy->passes,
                    .multi_cut = policy->kind.multi_cut,
@@ -90,7 +91,6 @@ static header head_of(const cobre_sddp_policy *policy) {
                    .cuts = policy->pool.cuts,
                    .name_bytes = policy->names.bytes};
     memcpy(head.magic, MAGIC, sizeof head.magic);
-    snprintf(head.solver, sizeof head.solver, "%s", policy->solver);
     return head;
 }
 
@@ -179,13 +179,20 @@ static cobre_status check_sum(FILE *file, const header *head, const char *path) 
     return word == hash ? COBRE_OK : damaged(path, "the checksum is wrong");
 }
 
+static bool names_end(const cb_lp_names *names) {
+    return memchr(names->solver, 0, sizeof names->solver) &&
+           memchr(names->solver_version, 0, sizeof names->solver_version) &&
+           memchr(names->fallback, 0, sizeof names->fallback) &&
+           memchr(names->fallback_version, 0, sizeof names->fallback_version);
+}
+
 /* How much is read and allocated depends on these. */
 static bool makes_sense(const header *head) {
     bool small = head->states <= UINT32_MAX && head->nodes <= UINT32_MAX && head->functions <= UINT32_MAX &&
                  head->iterations <= UINT32_MAX && head->cuts <= UINT32_MAX && head->name_bytes <= UINT32_MAX &&
                  head->start_bytes <= (uint64_t)1 << 40;
     return small && (double)head->cuts * (double)head->states < 1e15 && head->name_bytes % 8 == 0 && head->passes > 0 &&
-           memchr(head->solver, 0, sizeof head->solver);
+           names_end(&head->solvers);
 }
 
 static cobre_status check_head(const header *head, const cobre_sddp_problem *problem, const char *path, bool warm) {
@@ -320,22 +327,16 @@ static bool counts_functions(const header *head, const cb_policy_names *names) {
 }
 
 static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head,
-                          const unsigned char *middle, const char *path, const char *lp_folder, bool same_solver,
+                          const unsigned char *middle, const char *path, const char *lp_folder,
                           cobre_sddp_policy **policy) {
     cb_policy_names names = {0};
-    cb_policy_options options = {.solver = cb_lp_solver_by_name(head->solver),
-                                 .solver_name = head->solver,
+    cb_policy_options options = {.solvers = head->solvers,
                                  .seed = head->seed,
                                  .passes = (size_t)head->passes,
                                  .multi_cut = head->multi_cut != 0,
                                  .has_risk = head->has_risk != 0,
                                  .risk = {.beta = head->beta, .alpha = head->alpha},
                                  .lp_folder = lp_folder};
-    if (!options.solver && same_solver)
-        return cb_fail_at(COBRE_SOLVER_NOT_AVAILABLE, path, 0, "build with it",
-                          "%s: trained with solver %s, which is not in this build", path, head->solver);
-    if (!options.solver)
-        options.solver = cb_lp_solver_at(0);
     cobre_status status = take_names(problem, head, middle, path, &names);
     if (!status && !counts_functions(head, &names))
         status = damaged(path, "the header makes no sense");
@@ -346,14 +347,14 @@ static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const h
 }
 
 static cobre_status read_policy(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
-                                bool same_solver, cobre_sddp_policy **policy) {
+                                cobre_sddp_policy **policy) {
     FILE *file = NULL;
     header head = {0};
     unsigned char *middle = NULL;
     *policy = NULL;
     cobre_status status = open_together(comm, problem, path, false, &file, &head, &middle);
     if (!status)
-        status = cb_agree(comm, build(comm, problem, &head, middle, path, lp_folder, same_solver, policy));
+        status = cb_agree(comm, build(comm, problem, &head, middle, path, lp_folder, policy));
     if (!status)
         status = cb_agree(comm, take_middle(*policy, &head, middle, path));
     if (!status)
@@ -366,15 +367,15 @@ static cobre_status read_policy(cobre_comm *comm, cobre_sddp_problem *problem, c
     return status;
 }
 
-cobre_status cb_policy_load(cobre_sddp_problem *problem, const char *path, const char *lp_folder, bool same_solver,
+cobre_status cb_policy_load(cobre_sddp_problem *problem, const char *path, const char *lp_folder,
                             cobre_sddp_policy **policy) {
-    return read_policy(problem->comm, problem, path, lp_folder, same_solver, policy);
+    return read_policy(problem->comm, problem, path, lp_folder, policy);
 }
 
 cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *path, cobre_sddp_policy **policy) {
     if (!problem || !path || !policy)
         return cb_refuse_null(!problem ? "problem" : !path ? "path" : "policy");
-    return cb_policy_load(problem, path, NULL, false, policy);
+    return cb_policy_load(problem, path, NULL, policy);
 }
 
 /* The same as loading, by a communicator that has this process only. */
@@ -385,7 +386,7 @@ cobre_status cobre_sddp_policy_read(const char *path, cobre_sddp_policy **policy
     cobre_comm *alone;
     *policy = NULL;
     CB_TRY(cobre_comm_open(&config, &alone));
-    cobre_status status = read_policy(alone, NULL, path, NULL, false, policy);
+    cobre_status status = read_policy(alone, NULL, path, NULL, policy);
     if (status)
         cobre_comm_free(&alone);
     else

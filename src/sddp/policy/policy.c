@@ -34,15 +34,13 @@ cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, cb_pol
     policy->problem = problem;
     policy->names = *names;
     *names = (cb_policy_names){0};
+    policy->solvers = options->solvers;
     policy->seed = options->seed;
     policy->passes = options->passes;
     policy->window = options->window ? options->window : 100;
     snprintf(policy->lp_folder, sizeof policy->lp_folder, "%s", options->lp_folder ? options->lp_folder : ".");
-    snprintf(policy->solver, sizeof policy->solver, "%s",
-             options->solver_name ? options->solver_name : options->solver->name);
     cobre_status status = fill(policy, options->multi_cut);
     policy->kind = (cb_stage_kind){.problem = problem,
-                                   .solver = options->solver,
                                    .pool = &policy->pool,
                                    .multi_cut = options->multi_cut,
                                    .has_risk = options->has_risk,
@@ -179,7 +177,19 @@ uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy) {
 }
 
 const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy) {
-    return policy ? policy->solver : NULL;
+    return policy ? policy->solvers.solver : NULL;
+}
+
+const char *cobre_sddp_policy_solver_version(const cobre_sddp_policy *policy) {
+    return policy ? policy->solvers.solver_version : NULL;
+}
+
+const char *cobre_sddp_policy_fallback(const cobre_sddp_policy *policy) {
+    return policy ? policy->solvers.fallback : NULL;
+}
+
+const char *cobre_sddp_policy_fallback_version(const cobre_sddp_policy *policy) {
+    return policy ? policy->solvers.fallback_version : NULL;
 }
 
 uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy) {

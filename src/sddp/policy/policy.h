@@ -24,7 +24,8 @@ struct cobre_sddp_policy {
     cobre_sddp_problem *problem; /* NULL: the file was read alone */
     cobre_comm *alone;           /* then this is `comm`, and the policy's own; else NULL */
     cb_policy_names names;
-    char solver[16];    /* that it was trained with; kind.solver may be another */
+    cb_lp_names
+        solvers;        /* that it was trained with; kind has none of a policy that was loaded, until they are needed */
     cb_stage_kind kind; /* points to what follows */
     char lp_folder[512];
     uint64_t seed;
@@ -43,8 +44,7 @@ struct cobre_sddp_policy {
 
 /* What makes a policy what it is; all of it is in its file. */
 typedef struct {
-    const cb_lp_solver *solver;
-    const char *solver_name; /* that it was trained with; NULL: of `solver` */
+    cb_lp_names solvers;
     uint64_t seed, window;
     size_t passes;
     bool multi_cut, has_risk;
@@ -77,9 +77,8 @@ cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
 cobre_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
 
-/* file.c, collective: rank 0 reads. The policy of this very problem. same_solver: without the solver it was
- * trained with this is an error; else the default takes its place. */
-cobre_status cb_policy_load(cobre_sddp_problem *problem, const char *path, const char *lp_folder, bool same_solver,
+/* file.c, collective: rank 0 reads. The policy of this very problem, without LP solvers. */
+cobre_status cb_policy_load(cobre_sddp_problem *problem, const char *path, const char *lp_folder,
                             cobre_sddp_policy **policy);
 
 /* The cuts of a problem whose states and nodes have the same names, for a warm start. */

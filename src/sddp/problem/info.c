@@ -48,6 +48,13 @@ const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, si
     return column < node->columns ? cb_column_name(node, column) : NULL;
 }
 
+size_t cb_most_rows(const cobre_sddp_problem *problem) {
+    size_t rows = 0;
+    for (size_t n = 0; n < problem->nodes; n++)
+        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
+    return rows;
+}
+
 size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node) {
     return node_at(problem, node)->rows;
 }

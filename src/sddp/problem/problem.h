@@ -150,6 +150,8 @@ const double *cb_scenario_values(const cobre_sddp_problem *problem, size_t scena
 /* model.c: draws the values of random variables; all it uses is rng. */
 void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values);
 
+size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes: info.c */
+
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
 cobre_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);
 bool cb_find_tour(const cb_node *node, uint32_t *tour); /* false: no memory */

@@ -24,7 +24,7 @@ const struct cb_option cb_train_rows[] = {
      .value = {{.name = "S", .kind = CB_VALUE_COUNT, .field = TRAIN(seed), .fallback = "0"}},
      .again = true},
     {.name = "solver",
-     .help = "LP solver: glpk or clp (default: by the size of the problem)",
+     .help = "LP solver, one of `cobre info` (default: by the size of the problem)",
      .group = RESULT,
      .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = TRAIN(solver)}},
      .again = true},
@@ -107,7 +107,7 @@ const struct cb_option cb_simulate_rows[] = {
      .help = "cut trajectories on a graph with cycles",
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = SIMULATE(max_steps), .least = 1}}},
     {.name = "solver",
-     .help = "LP solver (default: the one of the training)",
+     .help = "LP solver (default: as in the training)",
      .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = SIMULATE(solver)}}},
     {.name = NULL},
 };

@@ -131,12 +131,14 @@ static size_t count_futures(const cb_stage *stage) {
     return count;
 }
 
-cobre_status cb_stage_build(cb_stage *stage) {
+cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp **lp) {
     const cb_node *node = stage->node;
     size_t futures = stage->futures = count_futures(stage), extra = node->columns + 2 * futures + 1;
     draft d = {0};
-    stage->function = malloc((futures + 1) * sizeof *stage->function);
-    stage->future_cost = malloc((2 * futures + 2) * sizeof *stage->future_cost);
+    if (!stage->function)
+        stage->function = malloc((futures + 1) * sizeof *stage->function);
+    if (!stage->future_cost)
+        stage->future_cost = malloc((2 * futures + 2) * sizeof *stage->future_cost);
     if (!stage->function || !stage->future_cost ||
         !alloc_draft(&d, extra, node->rows + futures, node->entries + 3 * futures)) {
         free_draft(&d);
@@ -163,7 +165,7 @@ cobre_status cb_stage_build(cb_stage *stage) {
                          .start = d.start,
                          .index = d.index,
                          .value = d.value};
-    stage->lp = stage->kind->solver->create(&model);
+    *lp = solver->create(&model);
     free_draft(&d);
-    return stage->lp ? COBRE_OK : cb_no_memory("an LP", extra * sizeof(double));
+    return *lp ? COBRE_OK : cb_no_memory("an LP", extra * sizeof(double));
 }

@@ -101,13 +101,13 @@ static void shift_row(cb_stage *stage, size_t i, double entry, double *shift) {
     *shift += target->change * stage->state[target->state];
     if (later_state(stage, i))
         return;
-    stage->kind->solver->set_row(stage->lp, target->index, stage->row_lower[target->index] - *shift,
-                                 stage->row_upper[target->index] - *shift);
+    stage->solver->set_row(stage->lp, target->index, stage->row_lower[target->index] - *shift,
+                           stage->row_upper[target->index] - *shift);
     *shift = 0;
 }
 
 void cb_stage_set_noise(cb_stage *stage, const double *values) {
-    const cb_lp_solver *solver = stage->kind->solver;
+    const cb_lp_solver *solver = stage->solver;
     double shift = 0;
     for (size_t i = 0; i < stage->targets; i++) {
         const cb_target *target = &stage->target[i];
@@ -138,7 +138,7 @@ void cb_stage_set_noise(cb_stage *stage, const double *values) {
 }
 
 void cb_stage_slopes(const cb_stage *stage, double *slopes) {
-    const cb_lp_solver *solver = stage->kind->solver;
+    const cb_lp_solver *solver = stage->solver;
     for (size_t s = 0; s < stage->kind->problem->states; s++)
         slopes[s] = solver->column_dual(stage->lp, (int)stage->node->state_in[s]);
     for (size_t i = 0; i < stage->targets; i++)

@@ -56,8 +56,10 @@ bool cb_start_copy(cb_start *to, const cb_start *from) {
 void cb_stage_free(cb_stage *stage) {
     if (!stage)
         return;
-    if (stage->lp)
-        stage->kind->solver->destroy(stage->lp);
+    if (stage->own)
+        stage->kind->pair.solver->destroy(stage->own);
+    if (stage->spare)
+        stage->kind->pair.fallback->destroy(stage->spare);
     cb_targets_free(stage);
     free(stage->function);
     free(stage->future_cost);
@@ -74,10 +76,16 @@ void cb_stage_free(cb_stage *stage) {
     free(stage);
 }
 
+static void use(cb_stage *stage, const cb_lp_solver *solver, cb_lp *lp) {
+    stage->solver = solver;
+    stage->lp = lp;
+}
+
 static cobre_status fill(cb_stage *stage) {
     const cb_node *node = stage->node;
     size_t states = stage->kind->problem->states;
-    CB_TRY(cb_stage_build(stage));
+    CB_TRY(cb_stage_build(stage, stage->kind->pair.solver, &stage->own));
+    use(stage, stage->kind->pair.solver, stage->own);
     CB_TRY(cb_targets_create(stage));
     stage->lower = malloc((node->columns + 1) * sizeof *stage->lower);
     stage->upper = malloc((node->columns + 1) * sizeof *stage->upper);
@@ -142,23 +150,48 @@ static bool remember(cb_stage *stage, uint32_t id) {
     return true;
 }
 
-cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
-    size_t count = start && start->set ? start->cuts : 0, width = stage->kind->problem->states + 1;
-    cb_lp_row *rows = malloc((count + 1) * sizeof *rows);
-    int *index = malloc((count * width + 1) * sizeof *index);
-    double *value = malloc((count * width + 1) * sizeof *value);
+/* Starts the LP in use with the resident cuts. basis NULL: the slack basis. */
+static cobre_status start_lp(cb_stage *stage, const unsigned char *basis) {
+    size_t width = stage->kind->problem->states + 1;
+    cb_lp_row *rows = malloc((stage->cuts + 1) * sizeof *rows);
+    int *index = malloc((stage->cuts * width + 1) * sizeof *index);
+    double *value = malloc((stage->cuts * width + 1) * sizeof *value);
     bool room = rows && index && value;
-    stage->cuts = 0;
-    for (size_t i = 0; room && i < count; i++) {
-        rows[i] = cut_row(stage, start->cut[i], index + i * width, value + i * width);
-        room = remember(stage, start->cut[i]);
-    }
+    for (size_t i = 0; room && i < stage->cuts; i++)
+        rows[i] = cut_row(stage, stage->cut[i], index + i * width, value + i * width);
     if (room)
-        stage->kind->solver->start(stage->lp, rows, (int)count, start && start->set ? start->stand : NULL);
+        stage->solver->start(stage->lp, rows, (int)stage->cuts, basis);
     free(rows);
     free(index);
     free(value);
-    return room ? COBRE_OK : cb_no_memory("resident cuts", count * width * sizeof(double));
+    return room ? COBRE_OK : cb_no_memory("resident cuts", stage->cuts * width * sizeof(double));
+}
+
+cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
+    bool set = start && start->set;
+    use(stage, stage->kind->pair.solver, stage->own);
+    stage->cuts = 0;
+    for (size_t i = 0; set && i < start->cuts; i++)
+        if (!remember(stage, start->cut[i]))
+            return cb_no_memory("resident cuts", start->cuts * sizeof *start->cut);
+    return start_lp(stage, set ? start->stand : NULL);
+}
+
+static const cb_lp_solver *other_solver(const cb_stage *stage) {
+    return stage->solver == stage->kind->pair.solver ? stage->kind->pair.fallback : stage->kind->pair.solver;
+}
+
+/* The other solver takes over, with the state, the noise and the cuts as they are. It starts from the slack basis: the one at
+ * hand led to no optimum. All of this is the same whatever else this rank computes. */
+static cobre_status fall_back(cb_stage *stage, const double *values) {
+    const cb_lp_solver *other = other_solver(stage);
+    if (!stage->spare)
+        CB_TRY(cb_stage_build(stage, other, &stage->spare));
+    use(stage, other, stage->lp == stage->own ? stage->spare : stage->own);
+    CB_TRY(start_lp(stage, NULL));
+    cb_stage_set_state(stage, stage->state);
+    cb_stage_set_noise(stage, values);
+    return COBRE_OK;
 }
 
 /* Insertion sort: the list is short and mostly sorted. Stands move with their cuts. */
@@ -181,7 +214,7 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start) {
     size_t own = (size_t)(stage->columns + stage->rows), kept = 0;
     if (!cb_start_room(start, stage->cuts, own))
         return cb_no_memory("a basis", own + stage->cuts);
-    stage->kind->solver->basis(stage->lp, start->stand);
+    stage->solver->basis(stage->lp, start->stand);
     for (size_t i = 0; i < stage->cuts; i++)
         if (stage->used[i] || start->stand[own + i] != CB_BASIC) {
             start->cut[kept] = stage->cut[i];
@@ -197,7 +230,7 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start) {
 void cb_stage_set_state(cb_stage *stage, const double *state) {
     for (size_t s = 0; s < stage->kind->problem->states; s++) {
         stage->state[s] = state[s];
-        stage->kind->solver->set_column(stage->lp, (int)stage->node->state_in[s], state[s], state[s]);
+        stage->solver->set_column(stage->lp, (int)stage->node->state_in[s], state[s], state[s]);
     }
 }
 
@@ -221,14 +254,14 @@ static size_t add_violated(cb_stage *stage, size_t f, double level) {
         if (!remember(stage, worst[i].id))
             return 0;
         cb_lp_row row = cut_row(stage, worst[i].id, stage->row_index, stage->row_value);
-        stage->kind->solver->add_row(stage->lp, &row);
+        stage->solver->add_row(stage->lp, &row);
         added++;
     }
     return added;
 }
 
 static void read_solution(cb_stage *stage) {
-    const cb_lp_solver *solver = stage->kind->solver;
+    const cb_lp_solver *solver = stage->solver;
     for (size_t s = 0; s < stage->kind->problem->states; s++)
         stage->out[s] = solver->column_value(stage->lp, (int)stage->node->state_out[s]);
     for (size_t i = 0; i < stage->cuts; i++)
@@ -240,13 +273,13 @@ static size_t refine(cb_stage *stage) {
     size_t added = 0;
     for (size_t f = 0; f < stage->futures; f++)
         added += add_violated(stage, f,
-                              stage->kind->solver->column_value(stage->lp, (int)(stage->node->columns + f)) /
+                              stage->solver->column_value(stage->lp, (int)(stage->node->columns + f)) /
                                   stage->kind->problem->scale);
     return added;
 }
 
 static void sum_up(cb_stage *stage) {
-    const cb_lp_solver *solver = stage->kind->solver;
+    const cb_lp_solver *solver = stage->solver;
     stage->future = 0;
     for (int j = (int)stage->node->columns; j < stage->columns; j++)
         stage->future += stage->future_cost[j - (int)stage->node->columns] * solver->column_value(stage->lp, j);
@@ -271,7 +304,7 @@ static int write_lp(cb_stage *stage, const char *path) {
         names[j] = (size_t)j < node->columns ? cb_column_name(node, (size_t)j) : NULL;
     for (int i = 0; i < stage->rows; i++)
         names[stage->columns + i] = (size_t)i < node->rows ? cb_row_name(node, (size_t)i) : NULL;
-    int failed = stage->kind->solver->write(stage->lp, path, names, names + stage->columns);
+    int failed = stage->solver->write(stage->lp, path, names, names + stage->columns);
     free(names);
     FILE *file = failed || stage->kind->problem->scale == 1 ? NULL : fopen(path, "ae");
     if (file) {
@@ -299,8 +332,9 @@ static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, 
         return cb_fail(COBRE_LP_FAILED,
                        "use fewer ranks or a machine with more memory, or try "
                        "another solver",
-                       "node %s, %s%s: %s gave up: %s", node->name, which, noise, stage->kind->solver->name,
-                       stage->kind->solver->trouble());
+                       "node %s, %s%s: %s gave up: %s", node->name, which, noise, stage->solver->name,
+                       stage->solver->trouble());
+    const cb_lp_solver *other = other_solver(stage); /* it was asked, too */
     bool written = write_lp(stage, path) == 0;
     return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0,
                       result == CB_LP_INFEASIBLE
@@ -311,16 +345,32 @@ static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, 
                                   "penalty (a deficit)"
                       : result == CB_LP_UNBOUNDED ? "a cost without end: check signs of costs and bounds"
                                                   : "scale the data, or try another solver",
-                      "node %s, %s%s: the LP is %s after %d tries%s%s", node->name, which, noise,
-                      cb_lp_outcome_name(result), CB_LP_EFFORTS, written ? "; written to " : "", written ? path : "");
+                      "node %s, %s%s: the LP is %s after %d tries of %s%s%s%s%s", node->name, which, noise,
+                      cb_lp_outcome_name(result), CB_LP_EFFORTS, stage->solver->name, other ? " and as many of " : "",
+                      other ? other->name : "", written ? "; written to " : "", written ? path : "");
+}
+
+/* The LP in use, by its solver or else by the other one. If neither finds an optimum, what the first one found counts. Not
+ * when it gave up: it does so for want of memory, which depends on the machine, and bits must not. */
+static cobre_status solve_lp(cb_stage *stage, size_t outcome, const double *values) {
+    const cb_lp_solver *first = stage->solver;
+    cb_lp *lp = stage->lp;
+    cb_lp_outcome result = cb_lp_solve(first, lp);
+    if (result == CB_LP_OPTIMAL)
+        return COBRE_OK;
+    if (result != CB_LP_GAVE_UP && other_solver(stage)) {
+        CB_TRY(fall_back(stage, values));
+        if (cb_lp_solve(stage->solver, stage->lp) == CB_LP_OPTIMAL)
+            return COBRE_OK;
+        use(stage, first, lp);
+    }
+    return fail(stage, result, outcome, values);
 }
 
 cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {
     stage->solves++;
     do {
-        cb_lp_outcome result = cb_lp_solve(stage->kind->solver, stage->lp);
-        if (result != CB_LP_OPTIMAL)
-            return fail(stage, result, outcome, values);
+        CB_TRY(solve_lp(stage, outcome, values));
         read_solution(stage);
     } while (stage->futures > 0 && refine(stage) > 0);
     if (stage->no_memory)

@@ -5,7 +5,7 @@
 #ifndef COBRE_SDDP_STAGE_STAGE_H
 #define COBRE_SDDP_STAGE_STAGE_H
 
-#include "sddp/lp/lp.h"
+#include "sddp/lp/plugins.h"
 #include "sddp/problem/problem.h"
 #include "sddp/stage/pool.h"
 
@@ -26,7 +26,7 @@ bool cb_start_copy(cb_start *to, const cb_start *from); /* false: no memory */
 /* What the LPs of a policy have in common. */
 typedef struct {
     const cobre_sddp_problem *problem;
-    const cb_lp_solver *solver;
+    cb_lp_pair pair;
     const cb_pool *pool;
     bool multi_cut, has_risk;
     cb_risk risk;              /* instead of the node's, if has_risk */
@@ -43,13 +43,15 @@ typedef struct cb_target cb_target;
 typedef struct {
     const cb_stage_kind *kind;
     const cb_node *node;
-    cb_lp *lp;
-    int columns, rows;   /* of the LP without cuts; the node's own come first */
-    size_t futures;      /* future-cost columns: columns [node->columns, + futures) */
-    size_t *function;    /* what each of them is bounded by */
-    double *future_cost; /* objective coefficients of all columns after the node's own */
-    uint32_t *cut;       /* resident, in the order of the LP's extra rows */
-    unsigned char *used; /* it was binding since the last start */
+    const cb_lp_solver *solver; /* in use: after a start the pair's solver, since it found no optimum the fallback */
+    cb_lp *lp;                  /* its LP: one of the next two */
+    cb_lp *own, *spare;         /* spare: the fallback's, made when first needed */
+    int columns, rows;          /* of the LP without cuts; the node's own come first */
+    size_t futures;             /* future-cost columns: columns [node->columns, + futures) */
+    size_t *function;           /* what each of them is bounded by */
+    double *future_cost;        /* objective coefficients of all columns after the node's own */
+    uint32_t *cut;              /* resident, in the order of the LP's extra rows */
+    unsigned char *used;        /* it was binding since the last start */
     size_t cuts, cuts_room, used_room;
     bool no_memory;
     double constant;               /* of the objective, with noise */
@@ -76,25 +78,25 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start); /* only the cuts u
 void cb_stage_set_state(cb_stage *stage, const double *state);
 void cb_stage_set_noise(cb_stage *stage, const double *values); /* after the state */
 
-/* Afterwards out, objective and future hold. A failure writes the LP to a file and names it; outcome is for the
- * message (CB_NONE: none of the node's). */
+/* Afterwards out, objective and future hold. An LP without an optimum goes to the solver to fall back to, which then stays
+ * until the next start. A failure writes the LP to a file and names it; outcome is for the message (CB_NONE: none of the
+ * node's). */
 cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values);
 
 void cb_stage_state_out(const cb_stage *stage, double *state); /* projected onto its bounds */
 void cb_stage_slopes(const cb_stage *stage, double *slopes);   /* of the objective, over the incoming state */
 
-/* sddp/validate.c: what a training and its check have in common. The solver of this name, or of the problem's size. */
-cobre_status cb_choose_solver(const cobre_sddp_problem *problem, const char *name, const cb_lp_solver **solver);
+/* sddp/validate.c: what a training and its check have in common. */
 cobre_status cb_check_value_bound(bool given, double bound);
 
 /* value_bound.c: bounds of the own cost and of the future cost of each node, before there are cuts. Rank 0 finds them, by
- * `solver` if there must be LPs; all ranks get them. Collective. options: a bound that is given instead, and what to do
+ * `pair` if there must be LPs; all ranks get them. Collective. options: a bound that is given instead, and what to do
  * with each error; the solver in it is not used. */
-cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_solver *solver,
+cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_pair *pair,
                             const cobre_sddp_validate_options *options, double *own_bound, double *value_bound);
 
-/* build.c */
-cobre_status cb_stage_build(cb_stage *stage);
+/* build.c: the LP without cuts, in the hands of `solver`; the same whenever it is made. */
+cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp **lp);
 
 /* noise.c */
 cobre_status cb_targets_create(cb_stage *stage);

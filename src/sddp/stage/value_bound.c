@@ -110,7 +110,7 @@ static range *in_ranges(const cobre_sddp_problem *problem) {
 static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
                                 const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
     const cb_node *node = &problem->node[index];
-    cb_stage_kind kind = {.problem = problem, .solver = solver};
+    cb_stage_kind kind = {.problem = problem, .pair = {.solver = solver}};
     cb_stage *stage;
     CB_TRY(cb_stage_create(&kind, node, &stage));
     for (size_t s = 0; s < problem->states; s++)
@@ -136,9 +136,26 @@ static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index,
     return status;
 }
 
+/* The other solver is asked, too, before a node has no bound; *worst and *result stay those of the first one. */
+static cobre_status bound_by_pair(const cobre_sddp_problem *problem, size_t index, const cb_lp_pair *pair,
+                                  const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
+    CB_TRY(bound_by_lp(problem, index, pair->solver, in, bound, worst, result));
+    if (*result == CB_LP_OPTIMAL || !pair->fallback)
+        return COBRE_OK;
+    double second;
+    size_t outcome;
+    cb_lp_outcome again;
+    CB_TRY(bound_by_lp(problem, index, pair->fallback, in, &second, &outcome, &again));
+    if (again == CB_LP_OPTIMAL) {
+        *bound = second;
+        *result = again;
+    }
+    return COBRE_OK;
+}
+
 struct search {
     const cobre_sddp_problem *problem;
-    const cb_lp_solver *solver;
+    const cb_lp_pair *pair;
     const cobre_sddp_validate_options *options;
     double *own_bound, *value_bound; /* of each node: the results */
     range *in;                       /* in_ranges, made when first needed */
@@ -185,7 +202,7 @@ static cobre_status find_own_bound(struct search *search, size_t index, bool nee
         return COBRE_OK;
     if (!search->in && !(search->in = in_ranges(problem)))
         return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof *search->in);
-    CB_TRY(bound_by_lp(problem, index, search->solver, search->in + index * problem->states, bound, &outcome, &result));
+    CB_TRY(bound_by_pair(problem, index, search->pair, search->in + index * problem->states, bound, &outcome, &result));
     if (result == CB_LP_OPTIMAL || !needed)
         return COBRE_OK;
     report(search, &(cobre_sddp_issue){.file = node->file, .line = node->line, .place = node->place},
@@ -261,11 +278,11 @@ static cobre_status find(struct search *search) {
                       "%zu errors in the case; the first: %s", search->errors, first.message);
 }
 
-cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_solver *solver,
+cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_pair *pair,
                             const cobre_sddp_validate_options *options, double *own_bound, double *value_bound) {
     cobre_comm *comm = problem->comm;
     struct search search = {
-        .problem = problem, .solver = solver, .options = options, .own_bound = own_bound, .value_bound = value_bound};
+        .problem = problem, .pair = pair, .options = options, .own_bound = own_bound, .value_bound = value_bound};
     CB_TRY(cb_agree(comm, cobre_rank(comm) == 0 ? find(&search) : COBRE_OK));
     CB_TRY(cobre_broadcast(comm, own_bound, problem->nodes, COBRE_F64, 0));
     return cobre_broadcast(comm, value_bound, problem->nodes, COBRE_F64, 0);

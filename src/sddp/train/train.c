@@ -176,10 +176,10 @@ static void set_defaults(cobre_sddp_train_options *all) {
 
 static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                            cobre_sddp_policy **policy) {
-    CB_TRY(cb_policy_load(problem, options->resume, options->lp_folder, true, policy));
+    CB_TRY(cb_policy_load(problem, options->resume, options->lp_folder, policy));
     const cobre_sddp_policy *old = *policy;
     const char *differs = NULL;
-    if (options->solver && strcmp(options->solver, old->kind.solver->name) != 0)
+    if (options->solver && strcmp(options->solver, old->solvers.solver) != 0)
         differs = "solver";
     else if (options->seed != old->seed)
         differs = "seed";
@@ -193,7 +193,8 @@ static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_o
         differs = "risk measure";
     if (!differs) {
         (*policy)->window = options->window;
-        return COBRE_OK;
+        return cb_lp_take(problem->comm, &old->solvers, CB_TEXT("%s was trained with", options->resume),
+                          ", or use the policy as a warm start (--warm-start)", &(*policy)->kind.pair);
     }
     bool same_cuts = options->multi_cut == old->kind.multi_cut && strcmp(differs, "risk measure") != 0;
     cobre_sddp_policy_free(policy);
@@ -206,7 +207,7 @@ static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_o
 static cobre_status bound_nodes(cobre_sddp_policy *policy, const cobre_sddp_train_options *options) {
     const cobre_sddp_validate_options given = {.has_value_bound = options->has_value_bound,
                                                .value_bound = options->value_bound};
-    CB_TRY(cb_find_bounds(policy->problem, policy->kind.solver, &given, policy->own_bound, policy->value_bound));
+    CB_TRY(cb_find_bounds(policy->problem, &policy->kind.pair, &given, policy->own_bound, policy->value_bound));
     for (size_t n = 0; n < policy->names.nodes && options->multi_cut; n++)
         if (!isfinite(policy->own_bound[n]))
             return cb_refuse("options.multi_cut", "bound its states, or use single cuts",
@@ -215,17 +216,17 @@ static cobre_status bound_nodes(cobre_sddp_policy *policy, const cobre_sddp_trai
     return COBRE_OK;
 }
 
-static cobre_status make(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+static cobre_status make(cobre_sddp_problem *problem, const cobre_sddp_train_options *options, const cb_lp_pair *pair,
                          cobre_sddp_policy **policy) {
     cb_policy_names names = {0};
-    cb_policy_options own = {.seed = options->seed,
+    cb_policy_options own = {.solvers = cb_lp_names_of(pair),
+                             .seed = options->seed,
                              .window = options->window,
                              .passes = options->forward_passes,
                              .multi_cut = options->multi_cut,
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
                              .lp_folder = options->lp_folder};
-    CB_TRY(cb_choose_solver(problem, options->solver, &own.solver));
     cobre_status status = cb_names_of(problem, is_averse(problem, options), &names);
     if (!status)
         return cb_policy_new(problem->comm, problem, &names, &own, policy);
@@ -237,7 +238,10 @@ static cobre_status begin(cobre_sddp_problem *problem, const cobre_sddp_train_op
                           cobre_sddp_policy **policy) {
     if (options->resume)
         return resume(problem, options, policy);
-    CB_TRY(cb_agree(problem->comm, make(problem, options, policy)));
+    cb_lp_pair pair;
+    CB_TRY(cb_lp_agree(problem->comm, options->solver, (int)cb_most_rows(problem), &pair));
+    CB_TRY(cb_agree(problem->comm, make(problem, options, &pair, policy)));
+    (*policy)->kind.pair = pair;
     CB_TRY(bound_nodes(*policy, options));
     return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : COBRE_OK;
 }

@@ -1,0 +1,53 @@
+# LP solvers are plugins, which libcobre-sddp finds at run time: it links none of them.
+
+# add_lp_plugin(NAME SOURCE LIBRARY...): libcobre-lp-NAME.so, which exports one symbol and needs the solver alone.
+function(add_lp_plugin name source)
+    set(map ${PROJECT_SOURCE_DIR}/src/sddp/lp/plugin.map)
+    add_library(cobre-lp-${name} MODULE ${source})
+    target_include_directories(cobre-lp-${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(cobre-lp-${name} PRIVATE _GNU_SOURCE)
+    target_link_libraries(cobre-lp-${name} PRIVATE cobre-flags ${ARGN})
+    target_link_options(cobre-lp-${name} PRIVATE -Wl,--version-script=${map})
+    set_target_properties(cobre-lp-${name} PROPERTIES
+        CXX_STANDARD 17
+        CXX_VISIBILITY_PRESET hidden
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+        LINK_DEPENDS ${map})
+endfunction()
+
+# lp_solver(NAME SOURCE HEADER LIBRARY...): builds the plugin if the solver's header and libraries are here, and says so if
+# not. Sets the option COBRE_NAME, lp_NAME_libraries, and appends to lp_plugins. A macro, because a language is enabled.
+macro(lp_solver name source header)
+    find_path(lp_${name}_include ${header})
+    set(lp_${name}_libraries "")
+    set(lp_${name}_missing "")
+    if(NOT lp_${name}_include)
+        list(APPEND lp_${name}_missing ${header})
+    endif()
+    foreach(library ${ARGN})
+        find_library(lp_${name}_${library} ${library})
+        list(APPEND lp_${name}_libraries ${lp_${name}_${library}})
+        if(NOT lp_${name}_${library})
+            list(APPEND lp_${name}_missing lib${library})
+        endif()
+    endforeach()
+    string(TOUPPER ${name} lp_option)
+    if(lp_${name}_missing)
+        option(COBRE_${lp_option} "the LP solver ${name}" OFF)
+        list(JOIN lp_${name}_missing ", " lp_${name}_missing)
+        if(COBRE_${lp_option})
+            message(FATAL_ERROR "COBRE_${lp_option}: not found: ${lp_${name}_missing}")
+        endif()
+        message(STATUS "The LP solver ${name} is left out; not found: ${lp_${name}_missing}")
+    else()
+        option(COBRE_${lp_option} "the LP solver ${name}" ON)
+    endif()
+    if(COBRE_${lp_option})
+        if("${source}" MATCHES "\\.cpp$")
+            enable_language(CXX)
+        endif()
+        add_lp_plugin(${name} ${source} ${lp_${name}_libraries})
+        target_include_directories(cobre-lp-${name} SYSTEM PRIVATE ${lp_${name}_include})
+        list(APPEND lp_plugins cobre-lp-${name})
+    endif()
+endmacro()
