@@ -80,16 +80,19 @@ static void scan(const char *folder) {
 /* Where the system's loader looks on behalf of the object that holds this function. */
 static void scan_loader_folders(const char *object) {
     void *handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD); /* NULL: the program itself */
-    Dl_serinfo size;
+    static union {
+        Dl_serinfo info;
+        char room[65536];
+    } list; /* not on the heap: a rank that is short of memory would miss its solvers */
+    Dl_serinfo *info = &list.info;
     if (!handle)
         handle = dlopen(NULL, RTLD_LAZY);
-    if (!handle || dlinfo(handle, RTLD_DI_SERINFOSIZE, &size) != 0)
+    if (!handle)
         return;
-    Dl_serinfo *info = malloc(size.dls_size);
-    if (info && dlinfo(handle, RTLD_DI_SERINFOSIZE, info) == 0 && dlinfo(handle, RTLD_DI_SERINFO, info) == 0)
+    if (dlinfo(handle, RTLD_DI_SERINFOSIZE, info) == 0 && info->dls_size <= sizeof list &&
+        dlinfo(handle, RTLD_DI_SERINFO, info) == 0)
         for (unsigned i = 0; i < info->dls_cnt; i++)
             scan(info->dls_serpath[i].dls_name);
-    free(info);
     dlclose(handle);
 }
 
