@@ -125,6 +125,13 @@ static void good_model(void) {
     CHECK_EQ(finish(&s), COBRE_OK);
 }
 
+static void model_out_of_range(void) {
+    start s = new_start();
+    cobre_sddp_set_model(s.b, s.n, 10, true, (double[]){1e9}, cobre_sddp_add_factor(s.b, 1, (double[]){1}));
+    CHECK_EQ(finish(&s), COBRE_INVALID_CASE);
+    CHECK_HOLDS(cobre_last_error()->message, "node one -- first: its noise model draws inf, which is out of range");
+}
+
 static void table_beside_model(void) {
     start s = new_start();
     cobre_sddp_set_model(s.b, s.n, 10, false, (double[]){2}, cobre_sddp_add_factor(s.b, 1, (double[]){1}));
@@ -223,12 +230,19 @@ static void fingerprints(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(wrong_indices),      CHECK_CASE(wrong_numbers),
-        CHECK_CASE(wrong_outcomes),     CHECK_CASE(good_model),
-        CHECK_CASE(table_beside_model), CHECK_CASE(wrong_models),
-        CHECK_CASE(wrong_names),        CHECK_CASE(one_error_leads_to_no_other),
-        CHECK_CASE(all_are_told),       CHECK_CASE(nothing_at_all),
-        CHECK_CASE(fingerprints),       CHECK_END,
+        CHECK_CASE(wrong_indices),
+        CHECK_CASE(wrong_numbers),
+        CHECK_CASE(wrong_outcomes),
+        CHECK_CASE(good_model),
+        CHECK_CASE(model_out_of_range),
+        CHECK_CASE(table_beside_model),
+        CHECK_CASE(wrong_models),
+        CHECK_CASE(wrong_names),
+        CHECK_CASE(one_error_leads_to_no_other),
+        CHECK_CASE(all_are_told),
+        CHECK_CASE(nothing_at_all),
+        CHECK_CASE(fingerprints),
+        CHECK_END,
     };
     CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));
     int failed = kit_main(argc, argv, tests);

@@ -1,5 +1,6 @@
 /* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks what was built and packs it into a region;
  * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "sddp/problem/image.h"
@@ -39,15 +40,29 @@ static void free_views(cobre_sddp_problem *problem) {
     free(problem->node);
 }
 
+/* Values of tables were checked when they were added; those of models come from draws. */
+static cobre_status check_draws(const cobre_sddp_problem *problem) {
+    for (size_t n = 0; n < problem->nodes; n++) {
+        const cb_node *node = &problem->node[n];
+        for (size_t i = 0; node->model.deviation && i < node->outcomes * node->randoms; i++)
+            if (!(fabs(node->outcome[i]) <= CB_MOST))
+                return cb_fail_at(COBRE_INVALID_CASE, node->file, node->line, "use smaller deviations",
+                                  "node %s: its noise model draws %g, which is out of range", node->name,
+                                  node->outcome[i]);
+    }
+    return COBRE_OK;
+}
+
 static cobre_status pack(const cobre_sddp_builder *builder, cobre_region *region) {
     void *image = cobre_region_data_mut(region);
     cobre_sddp_problem whole = {.name = NULL};
     cb_image_pack(builder, image);
     bool viewed = cb_image_view(image, &whole);
-    if (viewed)
+    cobre_status status = viewed ? check_draws(&whole) : cb_no_memory("the problem", 0);
+    if (!status)
         cb_image_sum_up(&whole, image);
     free_views(&whole);
-    return viewed ? COBRE_OK : cb_no_memory("the problem", 0);
+    return status;
 }
 
 /* From rank 0's node to the others. */
