@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The front door. CMake does the work (CMakeLists.txt, CMakePresets.json); everything it makes is under build/.
 
 PREFIX ?= /usr/local

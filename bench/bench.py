@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs cobre beside its peers on the same work, in turns, and says how they compare. `make bench` is the way in.
 
 For each setting (transport, number of ranks) the jobs of all contenders are started once and stay. For each work they

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """compare.py BEFORE AFTER: two builds of the command `cobre`, measured in turn with `cobre bench`.
 
 Every row is the median over the rounds of the ratio AFTER / BEFORE; above 1 is slower. A machine that other programs share

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The speed that cobre wants to have beside its peers, and whether this run shows it."""
 
 from typing import NamedTuple, Optional

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs of peers that stay alive and measure on command; see main.c for the other end."""
 
 import os

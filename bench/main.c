@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: a rank that measures what it is told to. `program DIRECTORY`, started by bench.py.
  *
  * Rank r reads its commands from the fifo DIRECTORY/r, "PEER OPERATION BYTES cold|warm SECONDS" (PEER: number in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peer_floor.c: what the machine itself takes, between two processes: the yardstick for a collective.
  *
  * Their barrier is a round trip: rank 0 gives a word, rank 1 sees it and gives one back. By cache lines (both spin), by

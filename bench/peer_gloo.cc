@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peer_gloo.cc: Gloo's collectives over its TCP transport. Rank and size come in BENCH_RANK and BENCH_SIZE; the ranks
  * find each other through the files of the directory BENCH_STORE. */
 #include "cli/bench/peer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peer_mpi.c: MPI's own collectives, as a program would call them; built once for each MPI. */
 #include "cli/bench/peer.h"
 

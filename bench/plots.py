@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SVG plots by gnuplot: time over size, one line a contender, both axes logarithmic; one file a setting."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """cobre in Python beside mpi4py and multiprocessing: calls, the start of interpreters and workers, memory.
 
     python.py [--build DIRECTORY] [--quick] [--json FILE]

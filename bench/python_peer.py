@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A rank of Python that measures what it is told to, as main.c does in C: `python_peer.py cobre|mpi4py DIRECTORY`, started by python.py.
 
 The functions below are for launch() and for multiprocessing; their workers import this file."""

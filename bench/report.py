@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures: kept by work and contender, printed as tables, written as CSV and JSON."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is measured: the works, the contenders of each setting and the floors under them."""
 
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trainer.c CASE ITERATIONS PASSES: trains on the ranks that there are, and says where the time went. trainer.py starts it.
  *
  * Rank 0 prints one line of JSON. The linker sends the trainer's calls of collectives and its choice of a solver through

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a training takes, on the 60-stage Brazilian case: time outside the LP solver, ranks, memory.
 
     trainer.py [--build DIRECTORY] [--quick] [--json FILE]

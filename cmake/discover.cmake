@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DPROGRAM=... [-DARGUMENT=...] [-DRANKS=...] [-DOPTIONS=...] [-DTIMED=OFF] [-DONLY=...] -DPREFIX=... -DTIMEOUT=...
 #     -DOUTPUT=... -P discover.cmake
 # Asks PROGRAM --list [ARGUMENT] for its cases and writes one test for each, for ctest to read. A line is the name and what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Flags for all our own code, as an interface target: link with cobre-flags. Not installed.
 
 set(CMAKE_C_STANDARD 11)

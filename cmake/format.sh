@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # format.sh --check | --in-place: clang-format over all our C.
 set -eu
 cd "$(dirname "$0")/.."

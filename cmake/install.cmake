@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `make install` puts where. All paths in the installed files are relative to the files themselves, so that the
 # tree can be moved, and staged with DESTDIR.
 include(CMakePackageConfigHelpers)

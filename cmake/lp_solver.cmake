@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # LP solvers are plugins, which libcobre-sddp finds at run time: it links none of them.
 
 # add_lp_plugin(NAME SOURCE LIBRARY...): libcobre-lp-NAME.so, which exports one symbol and needs the solver alone.

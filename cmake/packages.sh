@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # packages.sh build|test|bench: installs what packages.txt names for building, or for building and testing or measuring,
 # and is not there.
 # Calls apt-get only when something is missing.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # demo.sh BUILD_DIR: shows each command, then runs it.
 set -eu
 PATH=$1:$1/examples:$PATH

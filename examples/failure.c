@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the others see when a rank dies: its last rank is killed while the others wait for it.
  *
  *     cobre run -n 4 failure */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hello: who am I, and how many are we?
  *
  *     ./hello                      one rank

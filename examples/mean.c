@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mean: the mean and the largest of numbers that are spread over the ranks.
  *
  *     ./mean                       the same last line...

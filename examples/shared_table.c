@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shared_table: a table in memory that the ranks of a machine share, filled by all of them together.
  *
  *     cobre run -n 4 ./shared_table

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* two_stages: builds a problem of two stages, trains a policy, and writes the problem as a file.
  *
  *     ./two_stages                              the same bound...

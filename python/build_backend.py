@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pip calls to build the package (PEP 517 and 660): CMake's preset `wheel` builds, this file packs.
 
 A wheel has the modules of python/cobre, the extension, and the command `cobre` as a script. libcobre is linked into both, and so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cppcheck.h: macros of libraries, whose headers cppcheck does not read. */
 #define json_array_foreach(array, index, value)                                                                        \
     for (index = 0; index < json_array_size(array) && (value = json_array_get(array, index)); index++)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """launch: four processes for one function, from within a program.
 
     python3 launch.py

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cobre/comm.h: collective communication and node-shared memory.
  *
  * One program, unchanged, runs in one process (local), in N processes on one machine (shm), over sockets (tcp), and

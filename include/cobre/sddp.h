@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cobre/sddp.h: multistage stochastic linear programs, solved by stochastic dual dynamic programming.
  *
  *     cobre_comm *comm; cobre_sddp_problem *problem; cobre_sddp_policy *policy;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Collective communication and node-shared memory for numerical programs.
 
     import cobre, numpy

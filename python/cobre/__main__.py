@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python -m cobre: the command `cobre` of this package."""
 
 import os

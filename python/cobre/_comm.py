@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comm and Region: the C types, and what is easier in Python."""
 
 from __future__ import annotations

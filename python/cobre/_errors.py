@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exceptions of cobre. What they say comes from the library."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """launch(): a function in many new processes, one per rank.
 
 The parent starts the workers, waits for all of them and takes no part in the job. Three files connect it with them, which have no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Objects of any kind as buffers: pickle, with large buffers out of band.
 
 An object is some parts: its pickle, and then the buffers that the pickle refers to (protocol 5). The ranks learn the sizes of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker of launch(): one rank, in a process of its own. _launch.py says what its descriptors are for.
 
 All workers start at once and compete for the cores, so every import counts: `_pickle` and `_signal` are used here instead of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* call.c: how Python threads enter the library, and how they come back.
  *
  * A call that may block runs without the GIL. While it waits the library asks ask_signals at least every 100 ms; that takes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* comm.c: the type _cobre.Comm, base of cobre.Comm. */
 #include "python.h"
 

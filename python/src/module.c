@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* module.c: cobre._cobre. */
 #include "python.h"
 

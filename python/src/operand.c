@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* operand.c: from Python's arguments to what the library takes. */
 #include "python.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* python.h: the extension module cobre._cobre: CPython's stable ABI over comm.h.
  *
  * A communicator of C lives in a `struct handle`, which the Python objects share: the Comm, its Regions, and whatever shall

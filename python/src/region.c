@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region.c: the type _cobre.Region: shared memory with the buffer protocol.
  *
  * A view keeps the Region, and the Region keeps the mapping: what is mapped stays so until the last view is gone, whoever has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clean.c: `cobre clean`. */
 #include "cli/cli.h"
 #include "comm/select.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cli.h: the parts of the `cobre` command. Each command gets its own name as argv[0] and returns the exit code. */
 #ifndef COBRE_CLI_CLI_H
 #define COBRE_CLI_CLI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command_line.c: getopt_long and the help, made of tables of options. */
 #include "cli/command_line.h"
 

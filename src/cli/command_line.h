@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command_line.h: the command line of a command and its help, by tables of options (options/options.h). */
 #ifndef COBRE_CLI_COMMAND_LINE_H
 #define COBRE_CLI_COMMAND_LINE_H

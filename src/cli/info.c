@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* info.c: `cobre info`. */
 #include "cli/cli.h"
 #include "cli/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.c: the JSON that the command writes. */
 #include "cli/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.h: the JSON that the command writes. Without memory for it the process says so and exits. */
 #ifndef COBRE_CLI_JSON_H
 #define COBRE_CLI_JSON_H

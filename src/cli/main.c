@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: `cobre COMMAND ...`. */
 #include "cli/cli.h"
 #include "cobre/comm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shell.c: words for a shell. */
 #include "cli/cli.h"
 

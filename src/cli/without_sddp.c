@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* without_sddp.c: the trainer's commands in a build that has no trainer. */
 #include "cli/cli.h"
 #include "cli/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backend.h: what a backend sees of the core, and what the core needs of a backend.
  *
  * A backend is a folder and a line in COBRE_BACKEND_MAP (comm.h); backend.cmake in the folder says what it adds to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup.h: the parts of limits.c that a test looks at: the same questions, asked below another root directory. */
 #ifndef COBRE_COMM_CGROUP_H
 #define COBRE_COMM_CGROUP_H

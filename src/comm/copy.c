@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* copy.c: copies that go round the caches. */
 #include <string.h>
 #ifdef __SSE2__

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch.h: from a checked collective to its backend: a switch, no table of function pointers.
  *
  * With one backend in the build the switch folds to a direct call, and what that backend does not do leaves no

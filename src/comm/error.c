@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* error.c: this thread's last error, as a struct, as JSON, and as a line to the launcher. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exact_sum.c: sums of doubles without rounding.
  *
  * One fixed-point number spans the whole range of a double (Kulisch's accumulator), kept as overlapping 64-bit limbs so

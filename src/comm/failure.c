@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* failure.c: calls, and the first failure of a communicator, in words; the same words on every backend. */
 #include <inttypes.h>
 #include <stdio.h>

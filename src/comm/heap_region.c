@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* heap_region.c: regions of backends without shared memory: each rank has a block of its own.
  *
  * Anonymous pages are promised freely and missed later, by a kill. So we look at what there is first, and then have the

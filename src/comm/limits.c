@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limits.c: how many cores and how much memory this process may use.
  *
  * A container or a batch job gets less than the machine has: the affinity mask and the cgroup's quota say how many

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* os.c: small things of the operating system that several backends need. */
 #include <inttypes.h>
 #include <pthread.h>

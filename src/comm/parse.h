@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parse.h: a whole number from text, strictly. It is inline for src/options, which cannot call into libcobre. */
 #ifndef COBRE_COMM_PARSE_H
 #define COBRE_COMM_PARSE_H

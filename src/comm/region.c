@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region.c: memory that the ranks of a node share: checks, who may write what, and the way to the backend. */
 #include <errno.h>
 #include <stdlib.h>

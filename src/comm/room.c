@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* room.c: what is said when there is too little memory; the same words on every backend. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* select.c: which backend, from a config or from the environment, and whether that can be right.
  *
  * auto takes the last backend of the list that is in this build and whose signs are there. The worst mistake here would

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* select.h: which backend, and why; also for `cobre info`. What the backends' own configuration needs of it. */
 #ifndef COBRE_COMM_SELECT_H
 #define COBRE_COMM_SELECT_H

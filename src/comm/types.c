@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* types.c: element types, and the one fold that every backend uses.
  *
  * The order of operands is the caller's: acc holds the fold of ranks 0..r-1, x is rank r's. Compiled without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* versioned.h: structs of callers that can grow. Such a struct begins with `size_t struct_size`, the size that the program
  * was built with; 0 stands for the first version's. New members come at the end, so an older program passes a shorter
  * struct, and a newer one a longer struct. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.c: from the text of an option to the fields that it sets. */
 #include "options/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.h: options as rows of tables, set by name from text.
  *
  * A row says what an option is called, what its values can be, which fields of a struct it sets, and what it is good

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arena.c: one block for each allocation, in a list. */
 #include "sddp/arena.h"
 

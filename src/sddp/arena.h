@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h: memory that its owner frees all at once. */
 #ifndef COBRE_SDDP_ARENA_H
 #define COBRE_SDDP_ARENA_H

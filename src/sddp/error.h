@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* error.h: how the parts of the trainer report failure. There is one last error per thread, that of comm.h: a call of
  * comm.h that fails has set it, and its status is handed on as it is. */
 #ifndef COBRE_SDDP_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grow.h: arrays that grow by doubling. */
 #ifndef COBRE_SDDP_GROW_H
 #define COBRE_SDDP_GROW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hash.h: a 64-bit hash, one word at a time (FNV-1a with a shift that lets high bits reach low ones). For fingerprints and
  * checksums: it finds accidents, not forgeries. */
 #ifndef COBRE_SDDP_HASH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.c: from a path to a problem. Rank 0 reads. */
 #include <string.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rng.c: Philox 4x32-10 of Random123. Counter word 0 holds the purpose (8 bits) and the block within the stream (24). */
 #include "sddp/rng.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rng.h: counter-based random numbers (Random123, Philox 4x32-10).
  *
  * A number is a function of the seed and of what it is for, not of how many were drawn before: trajectory m of iteration

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulate.c: walking through the graph with a policy.
  *
  * Every LP of every trajectory starts from the policy's start of its node, so that a trajectory does not depend on the

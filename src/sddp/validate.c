@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* validate.c: would a training start? */
 #include <math.h>
 #include <stdlib.h>

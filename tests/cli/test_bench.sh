@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_bench.sh COBRE HELPERS: cobre bench. What it measures is not looked at, only that it measures.
 . "$(dirname "$0")/../kit/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_help.sh COBRE HELPERS: what all commands have alike: help, man pages, mistakes on the command line.
 . "$(dirname "$0")/../kit/lib.sh"
 man=$(dirname "$script")/../../man

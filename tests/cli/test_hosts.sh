@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_hosts.sh COBRE HELPERS: cobre run --hosts, with fake-ssh for the remote shell: the hosts are this one, by two names.
 . "$(dirname "$0")/../kit/lib.sh"
 set -m # background jobs with default signals

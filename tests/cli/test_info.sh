@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_info.sh COBRE HELPERS: cobre info and cobre clean.
 # They look at all of /dev/shm: where that can be done, this test has one of its own.
 if [ -z "${COBRE_TEST_OWN_SHM-}" ] && unshare -m true 2>/dev/null; then

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_jobs.sh COBRE HELPERS: cobre run with programs that use libcobre (HELPERS/rank), over shm.
 . "$(dirname "$0")/../kit/lib.sh"
 export scratch helpers

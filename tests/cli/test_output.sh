@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_output.sh COBRE HELPERS: --label and --log-dir.
 . "$(dirname "$0")/../kit/lib.sh"
 

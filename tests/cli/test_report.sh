@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_report.sh COBRE HELPERS: cobre report, looked at by a real browser.
 cases=$(realpath "$(dirname "$0")/../../cases")
 . "$(dirname "$0")/../kit/lib.sh"

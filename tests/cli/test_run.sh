@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_run.sh COBRE HELPERS: cobre run, from options to exit code.
 . "$(dirname "$0")/../kit/lib.sh"
 

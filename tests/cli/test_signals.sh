@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_signals.sh COBRE HELPERS: signals, kills, and that nothing is left.
 . "$(dirname "$0")/../kit/lib.sh"
 set -m # background jobs with default signals, each in a process group of its own

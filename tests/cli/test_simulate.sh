@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_simulate.sh COBRE HELPERS: cobre simulate and cobre policy.
 cases=$(realpath "$(dirname "$0")/../../cases")
 . "$(dirname "$0")/../kit/lib.sh"

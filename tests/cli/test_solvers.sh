@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_solvers.sh COBRE HELPERS: LP solvers as plugins: what links them, which are found, which pair a job takes, and what
 # happens where one is missing. `shaky` (tests/sddp/shaky.c) is GLPK that finds no optimum now and then.
 . "$(dirname "$0")/../kit/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_tcp.sh COBRE HELPERS: cobre run --backend tcp on this host.
 . "$(dirname "$0")/../kit/lib.sh"
 export scratch helpers

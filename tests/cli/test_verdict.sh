@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_verdict.sh COBRE HELPERS: who is named as the first to fail. The ranks are scripts that write the error lines that
 # libcobre would write, and order their ends by waiting for each other.
 . "$(dirname "$0")/../kit/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* barrier: seen through the board, memory that cobre knows nothing of. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* broadcast, and who the ranks are. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

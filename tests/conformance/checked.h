@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* checked.h: collectives that check everything the contract says about their result. The cases choose the arguments. */
 #ifndef COBRE_TEST_CHECKED_H
 #define COBRE_TEST_CHECKED_H

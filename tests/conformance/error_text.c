@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors as JSON, and errors of opening. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong arguments: each gives its own error, on the rank that made it, before anything is sent. All ranks make the same
  * mistake here; then the communicator must work as if nothing had happened. */
 #include "conformance/checked.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* allreduce of floats: the order of the fold, signed zeros and NaN, looked at bit by bit. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

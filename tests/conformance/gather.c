@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* allgatherv and allgatherv_region: each scenario is written once, for a target. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

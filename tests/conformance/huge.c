@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads over 4 GiB and more than 2^31 elements, in little memory.
  *
  * A buffer is one small file mapped again and again, one mapping behind the other: 4 GiB of addresses, a few MiB of

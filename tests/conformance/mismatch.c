@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks that make different calls, and a rank that makes a wrong one first.
  *
  * Different calls break a communicator, so each try has one of its own. Under MPI they are compared only with COBRE_CHECK=1,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* allreduce: sums, minima and maxima of every type and size, and exact sums. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

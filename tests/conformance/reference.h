@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reference.h: what the right answer is, written without a line of the library's.
  *
  * Data come from counters: element i of sequence s is a function of i and s alone, so every rank can make every other

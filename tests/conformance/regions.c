@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared regions. The same source must be right where memory is shared and where each rank has a block of its own. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

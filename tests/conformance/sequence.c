@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many collectives in a row, of all kinds and sizes, drawn from a seed that all ranks share. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* split_local: a second communicator that the first knows nothing of. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conformance/tables.h"
 
 #define LIST_TABLE(table) table,

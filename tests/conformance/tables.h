@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tables.h: the cases, one table a file. */
 #ifndef COBRE_TEST_TABLES_H
 #define COBRE_TEST_TABLES_H

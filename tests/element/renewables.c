@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* renewables.c: renewables.csv: wind and sun, which can be curtailed. */
 #include <math.h>
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh SOURCE_DIR: what does a new kind of hydrothermal elements cost? A copy of the tree gets one: its file and one line.
 # Then its table must be read, checked and changed, and its generation must be in the optimum.
 set -euo pipefail

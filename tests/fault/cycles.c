@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cycles.c: open and free, create and free, split and free, again and again: nothing may grow. */
 #include "fault/operations.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* deaths.c: a rank ends before, inside and between all operations, by SIGKILL, by _exit, by exit and by leaving in
  * order. Every survivor must name it, at once and from then on, and must be able to clean up. */
 #include "fault/operations.h"

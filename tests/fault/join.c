@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* join.c: deaths while a job forms. The survivors must say who is missing, and the name must not stay. */
 #include "kit/harness.h"
 #include "kit/sentinel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kills.c: SIGKILL at random moments, and of ranks that make it hard to see. */
 #include "fault/operations.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: one case per run, because cases change what their process is: its mounts, its plan.
  *
  *     fault <case> [shm|tcp]       exit code 0: passed, 1: failed, 77: cannot be tried here

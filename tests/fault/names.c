@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* names.c: what can already be in /dev/shm under the name that a job wants, and jobs that meet there. */
 #include "kit/harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* operations.h: every collective as one function of the same shape, to be interrupted in all ways. */
 #ifndef COBRE_TEST_FAULT_OPERATIONS_H
 #define COBRE_TEST_FAULT_OPERATIONS_H

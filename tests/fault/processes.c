@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* processes.c: what else programs do with processes: fork, exec, and ranks as threads that die together. */
 #include "kit/harness.h"
 #include "kit/variables.h"

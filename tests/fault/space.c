@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* space.c: a /dev/shm that is too small, full, or just large enough, and what the segment takes of it.
  *
  * Each case mounts a small tmpfs over /dev/shm, in a mount namespace of its own. A page that is not there when it is

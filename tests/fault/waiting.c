@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* waiting.c: what may end a wait and what may not: a frozen rank, the stall limit, the hook, an abort; and what it
  * costs. */
 #include "fault/operations.h"

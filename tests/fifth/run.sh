@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh SOURCE_DIR: what does a fifth backend cost? A copy of the tree gets one: its folder and one line. Then it must be
 # in the library, in the command, and in the conformance suite.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corpus.c: the inputs that the fuzzer begins with.
  *
  *     fuzz_corpus FOUND [DIRECTORY]    gives each input to the target and, for libFuzzer, writes it into DIRECTORY

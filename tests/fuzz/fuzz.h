@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.h: the fuzz target for what is read from the network, and how its inputs look.
  *
  * The first byte of an input says which message the others are. `make fuzz` links the target with libFuzzer; the tests

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh COBRE HELPERS [CASE...]: a tcp job over four hosts.
 #
 # A host is a network namespace with an address of its own (10.77.0.1 ... .4, fd77::1 ... ::4) and a cable (a veth pair)

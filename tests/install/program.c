@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program of a user of the installed library; valid C11 and C++17. Exit code 0: the ranks could talk. */
 #include <cobre/comm.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh SOURCE_DIR: installs into a temporary place and uses what is there as a stranger would: a C and a C++ program,
 # by pkg-config and by CMake, shared and static, alone and under `cobre run`; and one that trains.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* train.c CASE: a user's program that trains; valid C11 and C++17. Rank 0 prints the bound. */
 #include <cobre/sddp.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.h: the assertions of all tests in C. A check that fails says where and why, and ends the process with code 1. */
 #ifndef COBRE_TEST_CHECK_H
 #define COBRE_TEST_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* error_json.h: is the JSON of an error what comm.h promises? */
 #ifndef COBRE_TEST_ERROR_JSON_H
 #define COBRE_TEST_ERROR_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* harness.h: real processes, which may die, freeze and err on purpose, and a parent that watches them.
  *
  * A case is a function of the parent. It starts ranks, each a forked process that runs a body. A rank reports what it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kit/kit.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kit.h: what a test case sees.
  *
  * A case is `static void name(kit *k)`, written once and run on every rank of every backend. It is listed in the table

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034
 # lib.sh: what the tests in shell share. Sourced with: COBRE-BINARY HELPER-DIRECTORY.
 # Each case is a function; it fails by calling `fail`. Nothing waits by hope: `wait_for` asks until a deadline.

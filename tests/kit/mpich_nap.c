@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MPICH polls for as long as it waits and never lets another rank have its core: with more ranks than cores a barrier of
  * 8 ranks takes 30 ms on 2 cores. Debian's (4.0.2, ch4:ucx) has no call of sched_yield in it, so its one setting for this,
  * MPIR_CVAR_POLLS_BEFORE_YIELD, does nothing. Its polling ends in this function of UCX; the one here comes first in the

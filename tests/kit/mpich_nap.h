@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mpich_nap.h: see mpich_nap.c. */
 #ifndef COBRE_TEST_MPICH_NAP_H
 #define COBRE_TEST_MPICH_NAP_H

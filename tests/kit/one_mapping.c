@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* one_mapping.c: ranks that are threads of one process share a mapping of each part of their job's file. A race detector
  * knows memory by its address: with a mapping for each rank it would see no meeting at all, and pass every test for nothing.
  * Linked over the shm backend's functions by -Wl,--wrap. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank.c: the rank of every test in shell. `rank STEP...` joins the job, does the steps in order, and leaves the job.
  *
  * `2:STEP` is for rank 2 only, `!2:STEP` for all ranks but that one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank.h: what the files of the rank program share; rank.c says what it does. */
 #ifndef COBRE_TEST_RANK_H
 #define COBRE_TEST_RANK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank_data.c: collectives with contents that every rank can check. */
 #include "kit/rank.h"
 

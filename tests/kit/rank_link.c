@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank_link.c: the ring of the tcp backend against the link that it runs on. */
 #include "kit/rank.h"
 #include "kit/variables.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank_memory.c: does anything grow over many regions and communicators, and what if there is no room? */
 #include "kit/rank.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run.c: one run of a case, or under MPI of several: starts the ranks, waits, cleans up and says how it went. */
 #include "comm/select.h"
 #include "kit/runner.h"

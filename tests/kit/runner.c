@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* runner.c: runs cases on all ranks of one backend.
  *
  *     runner <case>[,<case>...] <ranks> <backend> [--threads] [--check] [--repeat N]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* runner.h: one run of a case or of several, between the side that starts the ranks (run.c) and the ranks (runner.c). */
 #ifndef COBRE_TEST_RUNNER_H
 #define COBRE_TEST_RUNNER_H

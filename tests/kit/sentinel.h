@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sentinel.h: how much time the machine gave.
  *
  * A promise such as "within 100 ms" holds for a process that runs when it wants to run. On a crowded machine a process can

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* variables.h: the variables of the contract, word for word. The only copy in the tests, those in shell included (lib.sh
  * reads these lines): a name that is changed in the code fails here. */
 #ifndef COBRE_TEST_VARIABLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that the local-only build must reduce to nothing; run.sh looks at the machine code of the call_ functions. */
 #include <cobre/comm.h>
 #include <stdio.h>

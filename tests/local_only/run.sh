@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh CALLER: runs caller.c of the local-only build, then reads its machine code: a barrier, and a broadcast from
 # root 0, must leave no instruction behind, and their status must be the constant 0.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154
 # lib.sh: what the tests of the mpi backend share. Sourced with: COBRE-BINARY HELPER-DIRECTORY MPI [CASE...], where MPI is
 # openmpi or mpich.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* own.c: a program that uses MPI itself, beside cobre. Built with each MPI and linked with libcobre.
  *
  *   own respected    both used in turn; MPI is still the program's after the last cobre_comm_free

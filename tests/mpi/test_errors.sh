@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_errors.sh COBRE HELPERS MPI: what MPI finds wrong. What COBRE_CHECK=1 finds before it: tests/conformance/mismatch.c.
 . "$(dirname "$0")/lib.sh"
 

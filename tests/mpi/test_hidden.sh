@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_hidden.sh COBRE HELPERS none: the same program on a machine that has no MPI any more.
 # In a mount namespace of its own the folder of libraries is replaced by one with links to all but those of the MPIs.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_links.sh COBRE HELPERS RUNNER: one program with no MPI in it runs plainly and under every MPI.
 . "$(dirname "$0")/lib.sh"
 runner=$3

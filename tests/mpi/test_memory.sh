@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_memory.sh COBRE HELPERS MPI: many regions and communicators, and a /dev/shm that is too small.
 . "$(dirname "$0")/lib.sh"
 own_shm 64m "$0" "$@"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_own.sh COBRE HELPERS MPI: a program that uses MPI itself, see own.c.
 . "$(dirname "$0")/lib.sh"
 own=$helpers/own_$mpi

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_select.sh COBRE HELPERS MPI: which plugin is taken, and never N silent jobs of one rank.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_train.sh COBRE HELPERS MPI: `mpirun -n 2 cobre train`, as docs/mpi.md has it.
 cases=$(realpath "$(dirname "$0")/../../cases")
 . "$(dirname "$0")/lib.sh"

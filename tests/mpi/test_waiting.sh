@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_waiting.sh COBRE HELPERS MPI: waits that end before all have come, and what a wait costs.
 . "$(dirname "$0")/lib.sh"
 

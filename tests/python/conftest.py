@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests share: programs of one or more ranks, each rank a process.
 
 Most checks are in the programs ranks_*.py, because they need several ranks and because starting interpreters takes time. A

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs.py BUILD_DIR DOCUMENT...: runs the code of the documents, in their order.
 
 A block of `python` that begins with a comment `# NAME.py` becomes that file. In a block of `console` each line after `$ ` is run, and the

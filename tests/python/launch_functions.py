@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the workers of test_launch.py run. This module imports little: each worker does so, too."""
 
 import atexit

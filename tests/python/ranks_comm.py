@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Communicators, with any number of ranks on any backend."""
 
 import array

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the other ranks see when one fails."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Regions, with any number of ranks on any backend."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls that no program should make. None of them may crash the interpreter, hang, or leave what cannot be explained."""
 
 import array

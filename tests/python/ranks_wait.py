@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opening, waiting, and what it costs. NumPy is not imported unless a program needs it."""
 
 import array

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Communicators: cobre.Comm and its collectives."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors: their classes, what they say, and what the others see of one."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cobre.launch: functions in new processes, their results, and every way in which they fail."""
 
 import errno

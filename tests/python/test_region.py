@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Regions: memory that the ranks of a node share."""
 
 import pytest

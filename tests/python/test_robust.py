@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No call, in any order, with any argument, may crash the interpreter."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Type stubs: mypy in strict mode, where it is there."""
 
 import os

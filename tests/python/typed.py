@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What mypy in strict mode must take, with the types that it must find. test_types.py gives it to mypy; nobody runs it."""
 
 from __future__ import annotations

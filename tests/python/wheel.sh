@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # wheel.sh SOURCE_DIR PYTHON [PLUGIN]: makes a source archive, builds the wheel from it with pip, twice, without network, and uses the
 # wheel as a stranger would, in a new virtual environment. PLUGIN: the mpi plugin of MPICH, which a wheel loads but does not have.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cases.c: the reference cases: built here, or read from tables. */
 #include "sddp/cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cases.h: reference cases with published optima. */
 #ifndef COBRE_TEST_SDDP_CASES_H
 #define COBRE_TEST_SDDP_CASES_H

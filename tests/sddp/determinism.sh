@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # determinism.sh COBRE DRIVER JOBS CASE [OPTION...]: the same bits (trace, policy file, simulation) from one process and
 # from each of JOBS, as "shm 2,openmpi 2": where, and how many ranks. In all: one process again (D2), shm with 2, 4 and 3
 # (D3 to D5), tcp with 2 and 4 (D6, D7), Open MPI with 2 (D8), MPICH with 4 (D9), Open MPI with 2 again (D10). Simulated

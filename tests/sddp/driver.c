@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* driver.c: trains a reference case, or a file, and prints every number of it with all its bits.
  *
  *     driver CASE|FILE [iterations=N] [passes=M] [seed=S] [solver=NAME] [multi=1] [checkpoint=F] [every=K] [resume=F]

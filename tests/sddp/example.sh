@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # example.sh COBRE TWO_STAGES: the example builds, trains and writes its problem, and the file trains to the same bound.
 cobre=$1 example=$2
 dir=$(mktemp -d) || exit 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* extensive.c: see extensive.h. Built depth first. */
 #include "sddp/extensive.h"
 

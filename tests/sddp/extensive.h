@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* extensive.h: the whole scenario tree as one LP. */
 #ifndef COBRE_TEST_SDDP_EXTENSIVE_H
 #define COBRE_TEST_SDDP_EXTENSIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hydro_kit.c: helpers of the tests that read cases. */
 #include "sddp/hydro_kit.h"
 

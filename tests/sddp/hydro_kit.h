@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hydro_kit.h: cases made up in a temporary folder, and what the readers say about them. */
 #ifndef COBRE_TEST_SDDP_HYDRO_KIT_H
 #define COBRE_TEST_SDDP_HYDRO_KIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c CASE ITERATIONS PASSES: trains with multi-cuts and stays, for memory.py to look at. Each rank says
  * "pid cuts bytes-of-cuts bytes-of-openings"; the job ends when its input does. */
 #include <cobre/sddp.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The memory of a training with 1, 2 and 4 ranks: cuts and openings are there once a host, whatever the number of ranks.
 
     memory.py COBRE PROGRAM        COBRE: the command; PROGRAM: memory.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* random.c COUNT [FIRST [write]]: random small problems, trained, against the whole scenario tree as one LP.
  *
  * Problem n is a StochOptFormat file made from (seed, n): stages in a row, Markov graphs and cycles; noise in right-hand

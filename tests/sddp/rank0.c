@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank0.c CASE: what rank 0 reads or builds counts, whatever the other ranks have. Run by three ranks or more. */
 #include <cobre/sddp.h>
 #include <math.h>

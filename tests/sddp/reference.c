@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reference.c: does a reference case reach its published value?
  *
  *     reference --list                          the tests of the solvers that are here, as cmake/discover.cmake reads them

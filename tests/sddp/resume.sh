@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # resume.sh COBRE DRIVER: a run that was interrupted goes on to the same bits, also on another number of ranks; damaged
 # and foreign files are refused, on all ranks; a warm start keeps what was learnt.
 cobre=$1 driver=$2

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shaky.c: an LP solver of the tests, as a plugin: GLPK that finds no optimum where the whole part of the objective is a
  * multiple of 3. Which LPs these are depends on the LPs alone. SHAKY_VERSION: what it says its version is. */
 #include <limits.h>

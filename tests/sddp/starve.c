@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* starve.c: see starve.h. The linker sends the program's own calls here (--wrap). */
 #include "sddp/starve.h"
 

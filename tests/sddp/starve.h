@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* starve.h: memory that runs out. */
 #ifndef COBRE_TEST_SDDP_STARVE_H
 #define COBRE_TEST_SDDP_STARVE_H

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # starve.sh COBRE DRIVER BACKEND CASE: of two ranks one runs out of memory, earlier or later. Both must end with its error.
 set -u
 cobre=$1 driver=$2 backend=$3 case=$4

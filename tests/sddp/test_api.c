@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_api.c: what sddp.h promises of every call: arguments, indices and struct sizes are checked, results are written
  * where there is room, errors say who and what; a policy file can be read alone, and a damaged one is refused. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_builder.c: the builder of sddp.h: what it refuses, and what it makes. */
 #include <math.h>
 #include <stdio.h>

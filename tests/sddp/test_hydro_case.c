@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hydro_case.c: the programs that the shipped cases become, against hand calculation. */
 #include "sddp/hydro_kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hydro_csv.c: tables as programs and people write them, and where a JSON value stands. */
 #include "sddp/hydro_kit.h"
 

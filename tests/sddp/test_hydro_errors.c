@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hydro_errors.c: each mistake in a case is found, once, at its file and line; and no bytes crash the reader.
  *
  * A mistake is an edit of a case that is right. */

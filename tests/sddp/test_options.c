@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_options.c: the tables of options: every row sets its fields, refuses what is wrong, and is complete. */
 #include "cobre/sddp.h"
 #include "kit/check.h"

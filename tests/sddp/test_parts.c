@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_parts.c: the parts of the trainer, one at a time. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sof.c: each mistake in a StochOptFormat file is found at its line, all of them at once; and no bytes crash the
  * reader, or the bounds that are found from what it read. */
 #include "sddp/hydro_kit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_write.c: every reference case and every shipped case as a StochOptFormat file, and what is read back from it. */
 #include <math.h>
 #include <stdio.h>

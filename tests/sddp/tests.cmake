@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The trainer: parts, reference cases with each solver, the same bits on any number of ranks, resume. Included by
 # tests/CMakeLists.txt.
 set(sddp_solvers "")

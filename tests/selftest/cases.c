@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cases that go wrong on purpose: a runner that reports nothing would pass everything. run.sh says what must come out.
  */
 #include "kit/kit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* promise.c: is a promise about time tested as it stands? A rank that naps for too long must be found, on a quiet machine
  * and beside busy processes; a rank that works but gets no CPU must be forgiven. */
 #include "kit/harness.h"

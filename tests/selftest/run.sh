@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run.sh RUNNER [MPI...]: does the runner see what goes wrong? RUNNER is built from the cases beside this file.
 runner=$1
 shift

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A model checker for the slot protocol of the shm backend (src/backends/shm/wait.c): it visits every state that a small
  * job can reach and inspects each. It needs nothing but C11 and takes a few seconds. With any argument it prints the trace

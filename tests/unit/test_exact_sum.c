@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_exact_sum.c: exact sums against MPFR's correctly rounded mpfr_sum, bit for bit. */
 #define _POSIX_C_SOURCE 200809L
 #include <float.h>

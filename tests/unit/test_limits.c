@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_limits.c: what limits.c reads from a cgroup tree, with trees made up below a temporary directory. */
 #include <stddef.h>
 #include <stdint.h>

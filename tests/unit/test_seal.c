@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_seal.c: cobre_region_seal when the system does not protect pages. The linker sends mprotect here (--wrap). */
 #include <errno.h>
 

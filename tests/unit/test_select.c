@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_select.c: which backend the environment or a config leads to, and what is said when it leads to none. */
 #include <math.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_shm_internal.c: what cannot be seen from outside the shm backend: the wrap of round numbers, lost wake-ups, and copies
  * between cores that are far apart. Ranks are threads of this process. */
 #include <pthread.h>

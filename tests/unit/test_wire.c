@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_wire.c: every message of docs/wire.md, byte for byte.
  *
  * The bytes are written by hand from the document, not taken from the code: where a test fails, one of the two is

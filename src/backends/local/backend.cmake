@@ -1,2 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
 set(COBRE_LOCAL ON) # always there
 list(APPEND library_sources ${folder}/local.c)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libcobre finds its plugin at run time; a plugin is built for each MPI that is here.
 if(PkgConfig_FOUND)
     pkg_check_modules(openmpi QUIET IMPORTED_TARGET ompi-c)

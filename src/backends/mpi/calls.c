@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* calls.c: MPI's collectives as this backend needs them: with counts of any size, and with a way to end.
  *
  * Counts: MPI's are ints, and libraries compute bytes in an int as well, so what is longer than 2^27 elements goes in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives.c: barrier, broadcast and allgatherv are MPI's own. allreduce is not: MPI fixes no order of the operands,
  * and promises neither wrapping sums nor our NaN and zero rules.
  *

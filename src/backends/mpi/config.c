@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config.c: the mpi backend as the core sees it: the variables of MPI launchers, and its own. */
 #include "backends/mpi/config.h"
 

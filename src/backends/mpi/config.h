@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config.h: functions of the mpi backend that its descriptor names. */
 #ifndef COBRE_BACKENDS_MPI_CONFIG_H
 #define COBRE_BACKENDS_MPI_CONFIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.c: the core's side of the mpi backend: which plugin, where it is, and the way into it.
  *
  * Which: COBRE_MPI_PLUGIN (a name or a path); else that of the MPI which the program itself is linked with; else that of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plugin.c: a communicator over one MPI: how it begins and ends, and what MPI says when something goes wrong.
  *
  * MPI is initialised here unless the program has done so. Then we finalise it, once, when the process exits in order with

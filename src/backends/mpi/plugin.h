@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plugin.h: inside a plugin: the communicator, and what its files use of each other. */
 #ifndef COBRE_BACKENDS_MPI_PLUGIN_H
 #define COBRE_BACKENDS_MPI_PLUGIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region.c: memory that the ranks of a node share: windows of MPI_Win_allocate_shared.
  *
  * A full /dev/shm is a SIGBUS under one MPI and a hang under another, so each node's leader looks at what is free before

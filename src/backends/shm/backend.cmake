@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     set(have_shm ON)
 else()

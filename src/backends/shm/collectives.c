@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives.c: the operations, as rounds of the slot protocol (shm.h).
  *
  * Let B be the bytes of a rank's part, C those of a bulk area, R the ranks. Costs are per rank.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config.c: the shm backend as the core sees it: its variables, its configuration, how a launcher starts its ranks. */
 #include <stdio.h>
 #include <stdlib.h>

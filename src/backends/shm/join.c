@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* join.c: how the ranks of a job find each other.
  *
  *   rank 0                                     the others

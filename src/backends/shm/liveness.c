@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* liveness.c: who is alive.
  *
  * Each rank has a helper thread that holds a robust mutex in the rank's header and sleeps. When the process ends,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mapping.c: pages of the job's file: mapped, reserved before use, given back. */
 #include <errno.h>
 #include <fcntl.h>

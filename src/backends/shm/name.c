@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* name.c: the one name that a forming job has: given, found, removed.
  *
  * On Linux the file is built without a name (O_TMPFILE) and linked when it is complete, so that it is complete or

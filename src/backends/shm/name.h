@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* name.h: what join.c needs of name.c. */
 #ifndef COBRE_BACKENDS_SHM_NAME_H
 #define COBRE_BACKENDS_SHM_NAME_H

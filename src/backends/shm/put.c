@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* put.c: the copy into a bulk area, whose lines other cores have read.
  *
  * To write such a line a core must take it back from them. Where the cores share a cache that costs about as much as a

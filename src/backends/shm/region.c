@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region.c: extents of the job's file: shared regions, and the arenas of further communicators.
  *
  * To make one:

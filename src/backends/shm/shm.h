@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shm.h: the memory that the ranks of a node share, and who may write what in it.
  *
  *   file:   [ job header | rank headers | arena of the first communicator | extents: regions, arenas of further ones ]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wait.c: publishing a round, waiting for the others, and what ends a wait.
  *
  * A wait goes through three phases: spin while the ranks fit on the cores; yield for a bounded time, which lets others run;

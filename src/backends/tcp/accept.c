@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* accept.c: the door: connections that come in, and which of them belong to the job.
  *
  * A connection is a stranger until it has said hello and proved that it knows the token. Many can be on their way at

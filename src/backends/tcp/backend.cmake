@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 if(PkgConfig_FOUND)
     pkg_check_modules(libsodium QUIET IMPORTED_TARGET libsodium)
 endif()

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config.c: the tcp backend as the core sees it: its variables, its configuration, how a launcher starts its ranks. */
 #include "backends/tcp/config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* control.c: failures, as each rank learns and tells them.
  *
  * Whoever finds one tells rank 0's watcher, which decides which was the first and tells everybody; a rank that reported

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* coordinator.c: rank 0 gathers the job: a data and a control connection of every other rank, then the table for all.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchange.c: frames that go out and come in at the same time, for pair.c and star.c. Heads are written, read and compared
  * here.
  *

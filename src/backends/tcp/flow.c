@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flow.c: the loop that moves bytes, and the only place where a collective waits.
  *
  * Each turn moves what can be moved, straight from and into the caller's memory, then lets the operation look at what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* net.c: sockets: listening, connecting, and the few options that matter.
  *
  * Two ranks of one host need no TCP: a Unix socket takes a third to a half of the time. Beside every listener there is one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pair.c: two ranks. Each sends its call with what it has to give, takes the other's, and does the work itself: nothing
  * goes to rank 0 and back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring.c: large payloads, streamed from neighbour to neighbour. All ranks have met before (star.c).
  *
  *   allgatherv   Rank r sends on part r, then what it receives: parts r-1, r-2, ...; what it may send is its own part and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* star.c: more than two ranks, small payloads: one frame to rank 0, one frame back.
  *
  * Every rank sends its call to rank 0, with what it has to give. Rank 0 takes each as it arrives, into that rank's stage,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp.c: the tcp backend's side of backend.h: opening, leaving, and which way an operation travels. */
 #include <errno.h>
 #include <sodium.h>

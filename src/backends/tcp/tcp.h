@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp.h: one rank's connections, and how a collective moves bytes over them.
  *
  *   data      star: every other rank has one to rank 0. Frames of small operations, and the fingerprints of large ones.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* watch.c: rank 0's watcher: one thread, asleep in poll, that owns the control connections.
  *
  * It is the one place where failures meet: the first that arrives is the job's, and goes out to every rank, its

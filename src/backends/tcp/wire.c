@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wire.c: packing and parsing, byte by byte; nothing here touches a socket.
  *
  * Each message is described once, by a function that walks over its fields. A codec goes along, and either writes each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wire.h: the bytes that travel. docs/wire.md describes them for others; the parsers are pure functions over bytes.
  *
  * Numbers are big-endian. Payloads are in the senders' own byte order, which the handshake has found to be the same. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker.c: how every rank but 0 joins: a data connection, a control connection, the table, and its links of the ring.
  */
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
 #include "cli/bench/measure.h"
 #include "cli/cli.h"

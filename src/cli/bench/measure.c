@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* measure.c: the measuring loop.
  *
  *  1. Fill the buffers, so that no page of them is new; call once and compare every element of the result.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* measure.h: the measuring loop that cobre and its peers share. */
 #ifndef COBRE_CLI_BENCH_MEASURE_H
 #define COBRE_CLI_BENCH_MEASURE_H

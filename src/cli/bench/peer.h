@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peer.h: one way of communicating, as the measuring loop sees it. All data are doubles. An operation that fails says
  * why and ends the process: there is nothing left to measure. */
 #ifndef COBRE_CLI_BENCH_PEER_H

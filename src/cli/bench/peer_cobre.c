@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peer_cobre.c: cobre, on the backend that the environment selects. */
 #include "cli/bench/peer.h"
 

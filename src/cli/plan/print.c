@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* print.c: what several commands print: errors of a case, its size. */
 #include "cli/plan/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.c: `cobre report`: one HTML page of what `cobre train` and `cobre simulate` left in a folder. */
 #include "sddp/report/report.h"
 #include "cli/plan/session.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* session.c: one run of a command of the trainer, from its options to its end. */
 #include "cli/plan/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* session.h: what the commands of the trainer share. */
 #ifndef COBRE_CLI_PLAN_SESSION_H
 #define COBRE_CLI_PLAN_SESSION_H

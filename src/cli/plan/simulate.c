@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulate.c: `cobre simulate`. */
 #include "cli/json.h"
 #include "cli/plan/session.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* solvers.c: what `cobre info` says about the LP solvers. */
 #include "cli/cli.h"
 #include "cli/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stop.c: a signal asks the trainer to stop, and so does a reader of its output that has gone. */
 #include "cli/plan/session.h"
 #include "cli/run/job.h"

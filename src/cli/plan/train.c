@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* train.c: `cobre train`. */
 #include "cli/plan/train.h"
 

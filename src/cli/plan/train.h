@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* train.h: the parts of `cobre train`. */
 #ifndef COBRE_CLI_PLAN_TRAIN_H
 #define COBRE_CLI_PLAN_TRAIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* train_options.c: the command line of `cobre train`. */
 #include "cli/plan/train.h"
 

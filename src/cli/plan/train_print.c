@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* train_print.c: training as it is seen: a table, lines or JSON.
  *
  * On a terminal the newest row is written over and over in its place, up to ten times a second, and stays when a second

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* validate.c: `cobre validate`. */
 #include "cli/json.h"
 #include "cli/plan/session.h"

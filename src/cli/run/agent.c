@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* agent.c: `cobre agent`, the launcher's hand on another host. Not for users: `cobre run --hosts` starts it.
  *
  *  1. Read the order from standard input: where, with what environment, which program, which rank of how many.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* environment.c: how a rank learns where it is. What it must know is for its backend to say. */
 #include "cli/run/job.h"
 

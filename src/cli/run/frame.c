@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* frame.c: frames as bytes, and back. Nothing here reads or writes anything.
  *
  * A frame is a byte for its type, 4 bytes for its length, most significant first, and as many bytes. Numbers in it are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* frame.h: what launcher and agent say to each other: a type, a length, bytes. */
 #ifndef COBRE_CLI_RUN_FRAME_H
 #define COBRE_CLI_RUN_FRAME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* guard.c: a process that outlives the launcher by a moment, to take the ranks with it.
  *
  * It reads the ids of the ranks' process groups from a pipe whose write end only the launcher has. EOF means that the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* here.c: ranks on this machine, as the launcher sees them: its children, with a pipe for errors and, with --label, one
  * for each output. */
 #include "cli/run/job.h"

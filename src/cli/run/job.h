@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job.h: the launcher's picture of its job. One thread; each struct is written by the file that its comment names. */
 #ifndef COBRE_CLI_RUN_JOB_H
 #define COBRE_CLI_RUN_JOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.c: the command line of `cobre run`. */
 #include "cli/run/job.h"
 

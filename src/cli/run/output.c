@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* output.c: the ranks' output, line by line.
  *
  * Each output of each rank has a pipe, or comes in frames from another host. Bytes collect in the stream until a line

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* remote.c: ranks on other hosts, as the launcher sees them.
  *
  * Each rank has an agent on its host (agent.c), which a remote shell starts; its standard input and output carry

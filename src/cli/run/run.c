@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run.c: the launcher, of `cobre run` and of the commands that start themselves as ranks.
  *
  *  1. Settle the options; nothing is started if they are wrong.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* self.c: from `cobre train -n 4` to a rank of a job.
  *
  * With -n or --backend the command is the launcher of ranks that are this command again, with --rank before its own

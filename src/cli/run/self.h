@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* self.h: commands whose ranks are the command itself: `cobre train -n 4`. */
 #ifndef COBRE_CLI_RUN_SELF_H
 #define COBRE_CLI_RUN_SELF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settle.c: what the options of a job mean together, and whether they can be met: for all commands that start ranks. */
 #include "cli/run/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signals.c: signals are blocked and come through a descriptor that the launcher's poll watches, so that none is lost
  * between a look and a sleep. */
 #include "cli/run/job.h"

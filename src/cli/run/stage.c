@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stage.c: how a job ends before its time. The stage of a job changes here and nowhere else.
  *
  * When a rank fails, the others get a moment to notice it and to report (FAILING), then SIGTERM (TERMINATING), then

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* start.c: from nothing to a running rank. */
 #include "cli/run/job.h"
 

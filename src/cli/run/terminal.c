@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* terminal.c: the keyboard of rank 0. Its process group is not the terminal's, so reading the terminal itself would
  * stop it (SIGTTIN); the launcher reads and passes on. */
 #include "cli/run/job.h"

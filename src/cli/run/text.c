@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text.c: small things that the launcher's files share. */
 #include "cli/run/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verdict.c: who failed first, and what to tell the user.
  *
  * The order in which ends are seen is not the order of cause and effect: a rank with much memory that is killed becomes

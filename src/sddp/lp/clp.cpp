@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clp.cpp: COIN-OR CLP behind lp.h, from C++ because only there a solve can keep its factorisation.
  *
  * A start copies the model that was never solved over the one in use: whatever CLP remembers (weights, random numbers,

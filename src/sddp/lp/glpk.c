@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* glpk.c: GLPK behind lp.h. Its rows and columns count from 1.
  *
  * A start removes the extra rows, adds the new ones in the order given and sets the basis. The first solve after it, when

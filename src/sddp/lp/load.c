@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.c: finds the plugins of LP solvers, libcobre-lp-NAME.so.
  *
  * Where: in COBRE_LP_PATH and nowhere else, if it is set. Otherwise beside libcobre-sddp (or the program that it is linked

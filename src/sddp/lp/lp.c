@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lp.c: the retry ladder. */
 #include "sddp/lp/plugins.h"
 

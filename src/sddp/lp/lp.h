@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lp.h: the seam to the LP solvers. Minimise cost x, row_lower <= A x <= row_upper, column_lower <= x <= column_upper.
  *
  * An LP is a fixed model and, below its rows, extra rows (cuts) that come and go. What makes bits repeatable: after

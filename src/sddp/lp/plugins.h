@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plugins.h: the LP solvers that are here, and the pair of them that a job uses. */
 #ifndef COBRE_SDDP_LP_PLUGINS_H
 #define COBRE_SDDP_LP_PLUGINS_H

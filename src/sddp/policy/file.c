@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file.c: a policy as a file, which is also a checkpoint.
  *
  *     header        fixed size, below

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* names.c: what a policy knows about its problem, so that it can be shown without it. */
 #include <stdlib.h>
 #include <string.h>

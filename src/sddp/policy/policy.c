@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* policy.c: a policy in memory. */
 #include "sddp/policy/policy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* policy.h: what training makes: cuts, where each LP starts from, and the trace. */
 #ifndef COBRE_SDDP_POLICY_POLICY_H
 #define COBRE_SDDP_POLICY_POLICY_H

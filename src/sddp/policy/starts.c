@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* starts.c: starts as bytes. For each node two 32-bit counts, own and cuts (own 0: not set), then the cuts' ids, then the
  * stands. Numbers are as this machine has them: the ranks of a job are alike, and a file says its byte order. */
 #include <stdlib.h>

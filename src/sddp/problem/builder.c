@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder.c: building a problem, one thing at a time. */
 #include "sddp/problem/builder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder.h: a problem while it is built, on one rank.
  *
  * The functions never fail visibly: an error is kept with its place, and the caller goes on, so that all errors of a case

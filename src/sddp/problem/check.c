@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.c: what only a whole problem can show, and the order that the trainer relies on.
  *
  * Entries are sorted by column, then row, duplicates summed in the order they were added.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks what was built and packs it into a region;
  * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. */
 #include <math.h>

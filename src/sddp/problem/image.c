@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* image.c: packing a problem and looking at the result. One function lays the image out: first without memory, which gives
  * its size, then into it. */
 #include "sddp/problem/image.h"

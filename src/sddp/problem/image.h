@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* image.h: a problem as one block of memory, with offsets from its beginning instead of pointers, so that it can be shared
  * and sent as it is. Arrays begin at multiples of 8 bytes. */
 #ifndef COBRE_SDDP_PROBLEM_IMAGE_H

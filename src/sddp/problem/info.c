@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* info.c: what a problem consists of, for its users. */
 #include "sddp/problem/problem.h"
 

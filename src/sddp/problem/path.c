@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* path.c: sampling a path. */
 #include "sddp/problem/path.h"
 

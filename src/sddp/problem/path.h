@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* path.h: which nodes and outcomes a trajectory meets. All of it is known before any LP is solved, so that every rank
  * knows every trajectory's path without a word. */
 #ifndef COBRE_SDDP_PROBLEM_PATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* problem.h: a finished problem, which never changes. Every input format becomes one, by way of the builder (builder.h).
  *
  * A policy graph: a root with the initial state, and nodes. Each node is a sparse LP. Every state has at each node an

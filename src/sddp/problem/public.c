@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* public.c: the builder of sddp.h: that of builder.h, without places. */
 #include "sddp/problem/builder.h"
 

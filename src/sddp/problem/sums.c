@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sums.c: what is computed once from a whole problem. */
 #include <math.h>
 

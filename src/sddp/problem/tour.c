@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tour.c: in which order the outcomes of a node are solved.
  *
  * Each LP of a chain starts from the basis of the one before, so that it takes fewer steps the more alike the two are:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* csv.c: reads tables. */
 #include "sddp/read/csv.h"
 

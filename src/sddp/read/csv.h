@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* csv.h: one table of a case: comma-separated, the first line names the columns, RFC 4180 quotes.
  *
  * Strict where leniency would hide a mistake: every line has as many fields as the header; a quoted field ends on its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_file.h: JSON files whose errors have a line; jansson keeps lines for syntax errors only. */
 #ifndef COBRE_SDDP_READ_JSON_FILE_H
 #define COBRE_SDDP_READ_JSON_FILE_H

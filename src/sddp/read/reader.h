@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reader.h: the input formats. A reader reports every error it finds through the builder (cb_error_at) and returns
  * the builder as far as it got; NULL only when there is no memory. Not collective. */
 #ifndef COBRE_SDDP_READ_READER_H

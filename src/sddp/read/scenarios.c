@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scenarios.c: scenarios to simulate, from a table: a line a step, in order, with a column for each random variable. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* axis.c: scales and ticks. */
 #include "sddp/report/chart.h"
 

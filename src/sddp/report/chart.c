@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chart.c: pictures as inline SVG. Colours and sizes of text are the page's (report.css); a picture is as wide as its
  * card, and its text is larger there on a narrow screen, so the margins hold more than they need to. */
 #include "sddp/report/chart.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chart.h: pictures as inline SVG. Their colours are those of the page they are in (report.css). */
 #ifndef COBRE_SDDP_REPORT_CHART_H
 #define COBRE_SDDP_REPORT_CHART_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* costs.c: what the trajectories cost, and what is generated at each step. */
 #include "sddp/report/parts.h"
 

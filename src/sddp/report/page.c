@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page.c: the HTML page around the charts: one file, no scripts, nothing from elsewhere. */
 #include "sddp/report/parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parts.h: what the sections of a report are made of. */
 #ifndef COBRE_SDDP_REPORT_PARTS_H
 #define COBRE_SDDP_REPORT_PARTS_H

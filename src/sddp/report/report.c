@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.c: the page: figures at the top, the sections, where it comes from at the bottom. */
 #include "sddp/report/report.h"
 

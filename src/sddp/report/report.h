@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.h: one HTML page, without scripts and without anything from elsewhere, of what a training and a simulation
  * left in a folder. */
 #ifndef COBRE_SDDP_REPORT_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* samples.c: tables of a run, read back for the report. */
 #include "sddp/report/parts.h"
 

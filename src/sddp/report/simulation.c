@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulation.c: what the policy does, as fans: storage, marginal cost, water values. */
 #include "sddp/report/parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* training.c: how the bounds came together, and where the time went. */
 #include "sddp/report/parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* files.h: what a run folder holds: its files, their columns, and the phases of times.csv. Writers and readers take the
  * names from here. */
 #ifndef COBRE_SDDP_RUN_FILES_H

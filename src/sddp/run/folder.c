@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* folder.c: where the results of a run go. */
 #include "sddp/run/folder.h"
 

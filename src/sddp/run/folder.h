@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* folder.h: where the results of a run go. After a failure cobre_last_error() says why. */
 #ifndef COBRE_SDDP_RUN_FOLDER_H
 #define COBRE_SDDP_RUN_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* numbers.c: how numbers look in tables and pages. */
 #include "sddp/run/numbers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* numbers.h: how numbers look in tables and pages. All functions return `text`. */
 #ifndef COBRE_SDDP_RUN_NUMBERS_H
 #define COBRE_SDDP_RUN_NUMBERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_tables.c: the options of the calls of sddp.h. A new option is a row here and a paragraph of the man page. Those
  * of the stopping rules are in train/rules.c. */
 #include "sddp/run/option_tables.h"

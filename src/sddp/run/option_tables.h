@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_tables.h: the options of the calls of sddp.h, as tables. */
 #ifndef COBRE_SDDP_RUN_OPTION_TABLES_H
 #define COBRE_SDDP_RUN_OPTION_TABLES_H

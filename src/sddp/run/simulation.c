@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulation.c: the stages of all trajectories on their way to CSV tables, and the summary of a simulation.
  *
  * While simulating, each rank appends the rows of its own trajectories to a spool. Then rank 0 writes each table in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulation.h: what a simulation leaves in its folder: its tables (files.h), and simulation.csv, one key and value per
  * row.
  *

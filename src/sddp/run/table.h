@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table.h: the CSV tables of a run folder, written and read back. */
 #ifndef COBRE_SDDP_RUN_TABLE_H
 #define COBRE_SDDP_RUN_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* training.c: training.csv, times.csv and summary.csv of a run folder. */
 #include "sddp/run/training.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* training.h: what a training leaves in its folder besides the policy: training.csv, one row per iteration, written as
  * it goes; times.csv, seconds by rank and phase; summary.csv, one key and value per row.
  *

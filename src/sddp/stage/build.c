@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* build.c: the LP of a node without cuts.
  *
  * Single cuts: one future-cost column, coefficient 1, bounded from below by the node's value bound. Multi-cuts: one for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* noise.c: puts an outcome into the LP. The noise terms of one row, column, cost or entry are next to each other
  * (src/sddp/problem/check.c sorts them) and make one target, which is computed and set as a whole.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c: adding cuts to the pool. */
 #include "sddp/stage/pool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pool.h: every cut, once a host.
  *
  * A cut is a record of doubles: the function it bounds, the iteration that made it, its intercept, its slopes. Records

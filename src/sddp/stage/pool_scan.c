@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pool_scan.c: which cuts of the pool a solution violates. One pass over the function's cuts, a product of `states`
  * terms each; this is the inner loop beside the LP solver. */
 #include "sddp/stage/pool.h"

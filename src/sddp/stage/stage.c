@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stage.c: solving a node's LP with the cuts it needs.
  *
  * What a solve does depends on the pool, on the start that the LP was given and on the solves since: never on anything

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stage.h: the LP of one node on one rank: the node's own LP, a column for its future cost, and the cuts that it needs.
  *
  * Cuts stay in the pool; the LP holds those that mattered lately (resident cuts). A solve is: solve the LP; look for cuts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* value_bound.c: a valid bound on each node's future cost, for the LPs before there are cuts.
  *
  *   1. own_bound of a node: its stage cost is never below this, whatever the state and the outcome. If the bounds of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backward.c: the backward pass of an iteration, and the lower bound.
  *
  * From the last step to the first: each rank solves, for each of its trajectories m that are at this step at a node with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* forward.c: the forward passes of an iteration.
  *
  * Every rank samples the paths of all trajectories and walks along its own block: at each step the node's LP starts where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* risk.c: see risk.h. Equal costs keep their order, because it decides the bits. */
 #include "sddp/train/risk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* risk.h: the weights of outcomes under rho = beta * E + (1 - beta) * AVaR_alpha. */
 #ifndef COBRE_SDDP_TRAIN_RISK_H
 #define COBRE_SDDP_TRAIN_RISK_H

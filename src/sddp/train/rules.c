@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rules.c: when training ends. Each rule that is set holds or does not; any of them, or all, end training. Being asked to
  * stop always does. All ranks decide alike: the rules see only what is in the policy, and the news of the iteration.
  *

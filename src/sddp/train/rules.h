@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rules.h: the stopping rules, as those see them who do not train. */
 #ifndef COBRE_SDDP_TRAIN_RULES_H
 #define COBRE_SDDP_TRAIN_RULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* train.c: the training loop.
  *
  * An iteration: forward passes, each rank its block; backward pass, one gather of cuts a step; the bound, by the owner of

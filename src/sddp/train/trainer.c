@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trainer.c: what a rank holds while it trains. */
 #include "sddp/train/trainer.h"
 

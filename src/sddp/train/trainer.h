@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trainer.h: one rank's share of a training run. */
 #ifndef COBRE_SDDP_TRAIN_TRAINER_H
 #define COBRE_SDDP_TRAIN_TRAINER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sof.c: writes a problem as a StochOptFormat 1.0 file, so that the reader makes the same problem of it. Each node has a
  * subproblem of its own.
  *

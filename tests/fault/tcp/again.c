@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* again.c: many jobs one after the other: nothing grows, and a port is free as soon as its job is over. */
 #include "fault/tcp/peers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dying.c: a rank that dies, or is interrupted, while the job forms: everyone who waits is told at once. */
 #include "fault/tcp/peers.h"
 

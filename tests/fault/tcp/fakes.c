@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fakes.c: what a worker meets where it looks for rank 0. The parent plays it. */
 #include "fault/tcp/peers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* join.c: who comes when, from where, and with what in mind. Each mistake has its own error, on both sides. */
 #include "fault/tcp/peers.h"
 #include "kit/variables.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peers.h: ranks that join over tcp, and raw connections that pretend to be one, beside the harness.
  *
  * `plan` says how each process of a job opens its communicator: slot r of the job uses plan[r], which may lie about its

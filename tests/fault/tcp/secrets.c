@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* secrets.c: tokens, the files that hold them, and who may connect where there is none. */
 #include "fault/tcp/peers.h"
 #include "kit/variables.h"

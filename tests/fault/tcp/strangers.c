@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* strangers.c: others at rank 0's door while the job forms. It forms nevertheless, and soon; what they can make rank 0
  * hold is bounded. */
 #include "fault/tcp/peers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* echo.c: a backend for a test: one process that hears itself. It is found by a variable, needs a word, and a launcher
  * can start its ranks; what it computes is as in local. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* build.c: the linear program of each stage.
  *
  *     load[s,b]   hours of b * (generation + deficit + imports - exports) = hours of b * load

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* build_inflow.c: random inflows and loads that come from a table or from history. */
 #include <math.h>
 

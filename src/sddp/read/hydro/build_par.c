@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* build_par.c: inflows by the autoregressive model of par.c, as rows of the stage's program:
  *
  *     inflow[h]   inflow - sum of coefficient * inflow_in[h,l] = constant + noise             (normal)

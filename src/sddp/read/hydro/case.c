@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* case.c: reads the folder of a hydrothermal case. */
 #include <stdio.h>
 

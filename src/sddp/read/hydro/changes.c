@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* changes.c: changes.csv, numbers of the other tables that differ in some stages or seasons. */
 #include "sddp/read/hydro/hydro.h"
 

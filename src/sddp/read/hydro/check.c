@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.c: what only the whole case shows: files that are no tables, loads that nothing can meet. */
 #include <ctype.h>
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* correlation.c: correlation.csv and its Cholesky factors. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* elements.c: reads the tables of the elements, as their kinds describe them. */
 #include <stdio.h>
 #include <string.h>

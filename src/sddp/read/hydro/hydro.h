@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hydro.h: a hydrothermal case while it is read. docs/case-format.md is the format; the names here are its names.
  *
  * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (elements.c, series.c, inflow.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inflow.c: inflows.csv, a table of outcomes, and history.csv, whose years are the outcomes. */
 #include <math.h>
 #include <stdio.h>

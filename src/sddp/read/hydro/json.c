@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.c: case.json. */
 #include <math.h>
 #include <stdio.h>

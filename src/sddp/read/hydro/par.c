@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* par.c: par.csv and past_inflows.csv, the periodic autoregressive model of the inflows.
  *
  * With m the mean, s the scale, phi the coefficients and w the noise of a season, the inflow of stage t is

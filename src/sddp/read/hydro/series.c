@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* series.c: stages.csv, blocks.csv and load.csv. */
 #include <math.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table.c: what all readers of tables share: names, numbers with limits, keys. */
 #include "sddp/read/hydro/hydro.h"
 

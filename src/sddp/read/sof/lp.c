@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lp.c: a subproblem of StochOptFormat, which is MathOptFormat with states and random variables, as the LP of a node.
  *
  * Taken: variables; objectives and constraints that are a Variable, a ScalarAffineFunction, or a ScalarQuadraticFunction

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sof.h: the two halves of the StochOptFormat reader. `at` is the place of the value beside it. */
 #ifndef COBRE_SDDP_READ_SOF_SOF_H
 #define COBRE_SDDP_READ_SOF_SOF_H

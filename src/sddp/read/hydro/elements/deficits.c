@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* deficits.c: deficits.csv: tiers of load that stays unserved. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchanges.c: exchanges.csv: directions of lines between subsystems. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hydros.c: hydros.csv: plants on rivers, with or without a reservoir.
  *
  *     water[h]         storage - storage_in + volume * (turbined + spill - what comes from upstream) = volume * inflow

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thermals.c: thermals.csv: plants that burn something. */
 #include <math.h>
 
