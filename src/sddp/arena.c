@@ -15,8 +15,10 @@ void *cb_arena_alloc(cb_arena *arena, size_t count, size_t size) {
     size_t bytes;
     struct cb_arena_block *block;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX - sizeof *block - 1 ||
-        !(block = calloc(1, sizeof *block + bytes + 1)))
+        !(block = calloc(1, sizeof *block + bytes + 1))) {
+        arena->failed = true;
         return NULL;
+    }
     block->before = arena->last;
     arena->last = block;
     return block->bytes;
@@ -38,5 +40,5 @@ void cb_arena_free(cb_arena *arena) {
         before = block->before;
         free(block);
     }
-    arena->last = NULL;
+    *arena = (cb_arena){0};
 }

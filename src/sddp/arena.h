@@ -4,11 +4,13 @@
 #define COBRE_SDDP_ARENA_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* All zero is an arena without memory. */
 typedef struct {
     struct cb_arena_block *last;
+    bool failed; /* there was no memory: it stays, so that many allocations can be checked at once */
 } cb_arena;
 
 void *cb_arena_alloc(cb_arena *arena, size_t count, size_t size); /* zeroed, also when count is 0; NULL: no memory */

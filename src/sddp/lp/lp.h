@@ -20,9 +20,9 @@ typedef struct cb_lp cb_lp;
 /* By column; indices from 0, ascending within a column. */
 typedef struct {
     int columns, rows;
-    const double *cost, *column_lower, *column_upper, *row_lower, *row_upper;
-    const int *start, *index; /* column j: index[start[j] .. start[j + 1]) */
-    const double *value;
+    double *cost, *column_lower, *column_upper, *row_lower, *row_upper;
+    int *start, *index; /* column j: index[start[j] .. start[j + 1]) */
+    double *value;
 } cb_lp_model;
 
 /* An extra row: value x >= lower. */

@@ -13,7 +13,6 @@
  *
  * All costs, Q, t and u among them, are scaled (problem.h): what is read from the LP must be scaled back. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sddp/stage/stage.h"
 
@@ -21,103 +20,96 @@ cb_risk cb_node_risk(const cb_stage_kind *kind, const cb_node *node) {
     return kind->has_risk ? kind->risk : node->risk;
 }
 
-/* A model under construction. */
-typedef struct {
-    int columns, rows, entries;
-    double *cost, *column_lower, *column_upper, *row_lower, *row_upper, *value;
-    int *start, *index;
-} draft;
-
-static void free_draft(draft *d) {
-    free(d->cost);
-    free(d->column_lower);
-    free(d->column_upper);
-    free(d->row_lower);
-    free(d->row_upper);
-    free(d->value);
-    free(d->start);
-    free(d->index);
+/* An empty model with room for so many. */
+static bool alloc_model(cb_arena *memory, cb_lp_model *model, size_t columns, size_t rows, size_t entries) {
+    *model = (cb_lp_model){.cost = cb_arena_alloc(memory, columns, sizeof *model->cost),
+                           .column_lower = cb_arena_alloc(memory, columns, sizeof *model->column_lower),
+                           .column_upper = cb_arena_alloc(memory, columns, sizeof *model->column_upper),
+                           .row_lower = cb_arena_alloc(memory, rows, sizeof *model->row_lower),
+                           .row_upper = cb_arena_alloc(memory, rows, sizeof *model->row_upper),
+                           .start = cb_arena_alloc(memory, columns + 1, sizeof *model->start),
+                           .index = cb_arena_alloc(memory, entries, sizeof *model->index),
+                           .value = cb_arena_alloc(memory, entries, sizeof *model->value)};
+    return !memory->failed;
 }
 
-static bool alloc_draft(draft *d, size_t columns, size_t rows, size_t entries) {
-    d->cost = malloc((columns + 1) * sizeof *d->cost);
-    d->column_lower = malloc((columns + 1) * sizeof *d->column_lower);
-    d->column_upper = malloc((columns + 1) * sizeof *d->column_upper);
-    d->row_lower = malloc((rows + 1) * sizeof *d->row_lower);
-    d->row_upper = malloc((rows + 1) * sizeof *d->row_upper);
-    d->value = malloc((entries + 1) * sizeof *d->value);
-    d->start = calloc(columns + 2, sizeof *d->start);
-    d->index = malloc((entries + 1) * sizeof *d->index);
-    return d->cost && d->column_lower && d->column_upper && d->row_lower && d->row_upper && d->value && d->start &&
-           d->index;
+static void put_row(cb_lp_model *model, double lower, double upper) {
+    model->row_lower[model->rows] = lower;
+    model->row_upper[model->rows++] = upper;
 }
 
-static void put_column(draft *d, double lower, double upper, double cost) {
-    d->column_lower[d->columns] = lower;
-    d->column_upper[d->columns] = upper;
-    d->cost[d->columns++] = cost;
-    d->start[d->columns] = d->entries;
+static void put_column(cb_lp_model *model, double lower, double upper, double cost) {
+    int j = model->columns++;
+    model->column_lower[j] = lower;
+    model->column_upper[j] = upper;
+    model->cost[j] = cost;
+    model->start[j + 1] = model->start[j];
 }
 
-/* An entry of the column that comes next. */
-static void put_entry(draft *d, int row, double value) {
-    d->index[d->entries] = row;
-    d->value[d->entries++] = value;
+/* An entry of the last column. */
+static void put_entry(cb_lp_model *model, int row, double value) {
+    int at = model->start[model->columns]++;
+    model->index[at] = row;
+    model->value[at] = value;
 }
 
-static void put_row(draft *d, double lower, double upper) {
-    d->row_lower[d->rows] = lower;
-    d->row_upper[d->rows++] = upper;
-}
-
-static void put_own(draft *d, const cb_node *node, double scale) {
+static void put_own(cb_lp_model *model, const cb_node *node, double scale) {
     for (size_t i = 0; i < node->rows; i++)
-        put_row(d, node->row[i].lower, node->row[i].upper);
+        put_row(model, node->row[i].lower, node->row[i].upper);
     for (size_t j = 0; j < node->columns; j++) {
+        put_column(model, node->column[j].lower, node->column[j].upper, scale * node->column[j].cost);
         for (int e = node->start[j]; e < node->start[j + 1]; e++)
-            put_entry(d, node->index[e], node->value[e]);
-        put_column(d, node->column[j].lower, node->column[j].upper, scale * node->column[j].cost);
+            put_entry(model, node->index[e], node->value[e]);
     }
 }
 
-static void put_multi(draft *d, cb_stage *stage) {
-    const cobre_sddp_problem *problem = stage->kind->problem;
+/* The rows and t, whose column has an entry in each of them, and the u. */
+static void put_risk(cb_lp_model *model, const cb_stage *stage, cb_risk risk) {
     const cb_node *node = stage->node;
-    cb_risk risk = cb_node_risk(stage->kind, node);
-    bool averse = risk.beta < 1;
-    int first = d->rows;
-    size_t k = 0;
-    for (size_t e = 0; e < node->edges; e++) {
-        const cb_edge *edge = &node->edge[e];
-        const cb_node *child = &problem->node[edge->to];
-        for (size_t o = 0; o < child->outcomes; o++, k++) {
-            stage->function[k] = stage->kind->function[edge->to] + o;
-            if (averse)
-                put_entry(d, first + (int)k, -edge->discount);
-            double weight = edge->probability * child->probability[o] * edge->discount * risk.beta;
-            double bound = stage->kind->own_bound[edge->to] + (child->edges ? stage->kind->value_bound[edge->to] : 0);
-            put_column(d, problem->scale * bound, INFINITY, weight);
-        }
-    }
-    if (!averse)
-        return;
+    int row = model->rows;
     double going_on = 0;
     for (size_t e = 0; e < node->edges; e++)
         going_on += node->edge[e].probability;
-    for (size_t i = 0; i < k; i++) {
-        put_row(d, 0, INFINITY);
-        put_entry(d, first + (int)i, 1);
+    put_column(model, -INFINITY, INFINITY, going_on * (1 - risk.beta));
+    for (size_t k = 0; k < stage->futures; k++) {
+        put_entry(model, model->rows, 1);
+        put_row(model, 0, INFINITY);
     }
-    put_column(d, -INFINITY, INFINITY, going_on * (1 - risk.beta));
-    k = 0;
     for (size_t e = 0; e < node->edges; e++) {
-        const cb_node *child = &problem->node[node->edge[e].to];
-        for (size_t o = 0; o < child->outcomes; o++, k++) {
-            put_entry(d, first + (int)k, 1);
+        const cb_node *child = &stage->kind->problem->node[node->edge[e].to];
+        for (size_t o = 0; o < child->outcomes; o++) {
             double weight = node->edge[e].probability * child->probability[o] / risk.alpha;
-            put_column(d, 0, INFINITY, weight * (1 - risk.beta));
+            put_column(model, 0, INFINITY, weight * (1 - risk.beta));
+            put_entry(model, row++, 1);
         }
     }
+}
+
+static void put_multi(cb_lp_model *model, cb_stage *stage) {
+    const cb_stage_kind *kind = stage->kind;
+    const cb_node *node = stage->node;
+    cb_risk risk = cb_node_risk(kind, node);
+    size_t k = 0;
+    for (size_t e = 0; e < node->edges; e++) {
+        const cb_edge *edge = &node->edge[e];
+        const cb_node *child = &kind->problem->node[edge->to];
+        for (size_t o = 0; o < child->outcomes; o++, k++) {
+            double weight = edge->probability * child->probability[o] * edge->discount * risk.beta;
+            double bound = kind->own_bound[edge->to] + (child->edges ? kind->value_bound[edge->to] : 0);
+            put_column(model, kind->problem->scale * bound, INFINITY, weight);
+            if (risk.beta < 1)
+                put_entry(model, model->rows + (int)k, -edge->discount);
+            stage->function[k] = kind->function[edge->to] + o;
+        }
+    }
+    if (risk.beta < 1)
+        put_risk(model, stage, risk);
+}
+
+static void put_single(cb_lp_model *model, cb_stage *stage) {
+    const cobre_sddp_problem *problem = stage->kind->problem;
+    stage->function[0] = (size_t)(stage->node - problem->node);
+    put_column(model, problem->scale * stage->kind->value_bound[stage->function[0]], INFINITY, 1);
 }
 
 static size_t count_futures(const cb_stage *stage) {
@@ -134,39 +126,24 @@ static size_t count_futures(const cb_stage *stage) {
 
 cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp **lp) {
     const cb_node *node = stage->node;
-    size_t futures = stage->futures = count_futures(stage), extra = node->columns + 2 * futures + 1;
-    draft d = {0};
-    if (!stage->function)
-        stage->function = malloc((futures + 1) * sizeof *stage->function);
-    if (!stage->future_cost)
-        stage->future_cost = malloc((2 * futures + 2) * sizeof *stage->future_cost);
-    if (!stage->function || !stage->future_cost ||
-        !alloc_draft(&d, extra, node->rows + futures, node->entries + 3 * futures)) {
-        free_draft(&d);
-        return cb_no_memory("a stage problem", extra * sizeof(double));
+    size_t futures = stage->futures = count_futures(stage), columns = node->columns + 2 * futures + 1;
+    cb_arena memory = {0};
+    cb_lp_model model;
+    if (!stage->function) {
+        stage->function = cb_arena_alloc(&stage->memory, futures, sizeof *stage->function);
+        stage->future_cost = cb_arena_alloc(&stage->memory, 2 * futures + 1, sizeof *stage->future_cost);
     }
-    put_own(&d, node, stage->kind->problem->scale);
-    if (futures > 0 && stage->kind->multi_cut) {
-        put_multi(&d, stage);
-    } else if (futures > 0) {
-        stage->function[0] = (size_t)(node - stage->kind->problem->node);
-        put_column(&d, stage->kind->problem->scale * stage->kind->value_bound[stage->function[0]], INFINITY, 1);
+    if (!stage->memory.failed &&
+        alloc_model(&memory, &model, columns, node->rows + futures, node->entries + 3 * futures)) {
+        put_own(&model, node, stage->kind->problem->scale);
+        if (futures > 0)
+            (stage->kind->multi_cut ? put_multi : put_single)(&model, stage);
+        stage->columns = model.columns;
+        stage->rows = model.rows;
+        for (int j = (int)node->columns; j < model.columns; j++)
+            stage->future_cost[j - (int)node->columns] = model.cost[j];
+        *lp = solver->create(&model);
     }
-    stage->columns = d.columns;
-    stage->rows = d.rows;
-    for (int j = (int)node->columns; j < d.columns; j++)
-        stage->future_cost[j - (int)node->columns] = d.cost[j];
-    cb_lp_model model = {.columns = d.columns,
-                         .rows = d.rows,
-                         .cost = d.cost,
-                         .column_lower = d.column_lower,
-                         .column_upper = d.column_upper,
-                         .row_lower = d.row_lower,
-                         .row_upper = d.row_upper,
-                         .start = d.start,
-                         .index = d.index,
-                         .value = d.value};
-    *lp = solver->create(&model);
-    free_draft(&d);
-    return *lp ? COBRE_OK : cb_no_memory("an LP", extra * sizeof(double));
+    cb_arena_free(&memory);
+    return *lp ? COBRE_OK : cb_no_memory("an LP", columns * sizeof(double));
 }

@@ -5,8 +5,6 @@
  * Noise in an entry of an incoming state's column needs no change of the matrix, which would cost a factorisation: that
  * column is fixed, so that noise times state goes to the row's right-hand side, and the state's slope gets minus the row's
  * dual times the noise. The state must be set before the noise. */
-#include <stdlib.h>
-
 #include "sddp/stage/stage.h"
 
 struct cb_target {
@@ -57,23 +55,16 @@ static bool same_target(const cb_noise *a, const cb_noise *b) {
     return cb_noise_family(a->target) == cb_noise_family(b->target) && a->index == b->index && a->column == b->column;
 }
 
-cobre_status cb_targets_create(cb_stage *stage) {
+void cb_targets_create(cb_stage *stage) {
     const cb_node *node = stage->node;
-    stage->target = malloc((node->noises + 1) * sizeof *stage->target);
-    if (!stage->target)
-        return cb_no_memory("noise", node->noises * sizeof *stage->target);
-    for (size_t i = 0; i < node->noises; i++) {
+    stage->target = cb_arena_alloc(&stage->memory, node->noises, sizeof *stage->target);
+    for (size_t i = 0; stage->target && i < node->noises; i++) {
         if (i == 0 || !same_target(&node->noise[i - 1], &node->noise[i])) {
             stage->target[stage->targets] = make(node, &node->noise[i]);
             stage->target[stage->targets++].state = incoming_state(stage, &node->noise[i]);
         }
         stage->target[stage->targets - 1].terms++;
     }
-    return COBRE_OK;
-}
-
-void cb_targets_free(cb_stage *stage) {
-    free(stage->target);
 }
 
 static void add_terms(const cb_target *target, const double *values, double *lower, double *upper) {

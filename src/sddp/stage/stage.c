@@ -61,19 +61,9 @@ void cb_stage_free(cb_stage *stage) {
         stage->kind->pair.solver->destroy(stage->own);
     if (stage->spare)
         stage->kind->pair.fallback->destroy(stage->spare);
-    cb_targets_free(stage);
-    free(stage->function);
-    free(stage->future_cost);
     free(stage->cut);
     free(stage->used);
-    free(stage->lower);
-    free(stage->upper);
-    free(stage->row_lower);
-    free(stage->row_upper);
-    free(stage->state);
-    free(stage->out);
-    free(stage->row_index);
-    free(stage->row_value);
+    cb_arena_free(&stage->memory);
     free(stage);
 }
 
@@ -87,17 +77,16 @@ static cobre_status fill(cb_stage *stage) {
     size_t states = stage->kind->problem->states;
     CB_TRY(cb_stage_build(stage, stage->kind->pair.solver, &stage->own));
     use(stage, stage->kind->pair.solver, stage->own);
-    CB_TRY(cb_targets_create(stage));
-    stage->lower = malloc((node->columns + 1) * sizeof *stage->lower);
-    stage->upper = malloc((node->columns + 1) * sizeof *stage->upper);
-    stage->row_lower = malloc((node->rows + 1) * sizeof *stage->row_lower);
-    stage->row_upper = malloc((node->rows + 1) * sizeof *stage->row_upper);
-    stage->state = calloc(states + 1, sizeof *stage->state);
-    stage->out = malloc((states + 1) * sizeof *stage->out);
-    stage->row_index = malloc((states + 1) * sizeof *stage->row_index);
-    stage->row_value = malloc((states + 1) * sizeof *stage->row_value);
-    if (!stage->lower || !stage->upper || !stage->row_lower || !stage->row_upper || !stage->state || !stage->out ||
-        !stage->row_index || !stage->row_value)
+    cb_targets_create(stage);
+    stage->lower = cb_arena_alloc(&stage->memory, node->columns, sizeof *stage->lower);
+    stage->upper = cb_arena_alloc(&stage->memory, node->columns, sizeof *stage->upper);
+    stage->row_lower = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->row_lower);
+    stage->row_upper = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->row_upper);
+    stage->state = cb_arena_alloc(&stage->memory, states, sizeof *stage->state);
+    stage->out = cb_arena_alloc(&stage->memory, states, sizeof *stage->out);
+    stage->row_index = cb_arena_alloc(&stage->memory, states + 1, sizeof *stage->row_index);
+    stage->row_value = cb_arena_alloc(&stage->memory, states + 1, sizeof *stage->row_value);
+    if (stage->memory.failed)
         return cb_no_memory("a stage problem", (2 * node->columns + 3 * states) * sizeof(double));
     for (size_t j = 0; j < node->columns; j++) {
         stage->lower[j] = node->column[j].lower;

@@ -6,6 +6,7 @@
 #ifndef COBRE_SDDP_STAGE_STAGE_H
 #define COBRE_SDDP_STAGE_STAGE_H
 
+#include "sddp/arena.h"
 #include "sddp/lp/plugins.h"
 #include "sddp/problem/problem.h"
 #include "sddp/stage/pool.h"
@@ -42,6 +43,7 @@ cb_risk cb_node_risk(const cb_stage_kind *kind, const cb_node *node);
 typedef struct cb_target cb_target;
 
 typedef struct {
+    cb_arena memory; /* of all arrays but those of cuts */
     const cb_stage_kind *kind;
     const cb_node *node;
     const cb_lp_solver *solver; /* in use: after a start the pair's solver, since it found no optimum the fallback */
@@ -96,11 +98,10 @@ cobre_status cb_check_value_bound(bool given, double bound);
 cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_pair *pair,
                             const cobre_sddp_validate_options *options, double *own_bound, double *value_bound);
 
-/* build.c: the LP without cuts, in the hands of `solver`; the same whenever it is made. */
+/* build.c: the LP without cuts, in the hands of `solver`; the same whenever it is made. *lp is NULL before. */
 cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp **lp);
 
 /* noise.c */
-cobre_status cb_targets_create(cb_stage *stage);
-void cb_targets_free(cb_stage *stage);
+void cb_targets_create(cb_stage *stage); /* no memory: stage->memory.failed */
 
 #endif
