@@ -10,30 +10,17 @@
 
 #include "sddp/grow.h"
 
-/* Texts live until the builder goes, in blocks. */
-struct cb_texts {
-    cb_texts *next;
-    size_t used, room;
-    char text[];
-};
+/* Memory that lives until the builder goes. NULL: there is none, noted. */
+static void *alloc(cobre_sddp_builder *builder, size_t count, size_t size) {
+    void *array = cb_arena_alloc(&builder->arena, count, size);
+    builder->no_memory |= !array;
+    return array;
+}
 
 static const char *keep(cobre_sddp_builder *builder, const char *text) {
-    enum { BLOCK = 16384 };
-    size_t length = strlen(text) + 1;
-    cb_texts *block = builder->texts;
-    if (!block || block->room - block->used < length) {
-        size_t room = length > BLOCK ? length : BLOCK;
-        block = malloc(sizeof *block + room);
-        if (!block) {
-            builder->no_memory = true;
-            return "";
-        }
-        *block = (cb_texts){.next = builder->texts, .room = room};
-        builder->texts = block;
-    }
-    char *copy = block->text + block->used;
-    block->used += length;
-    return memcpy(copy, text, length);
+    size_t bytes = strlen(text) + 1;
+    char *copy = alloc(builder, bytes, 1);
+    return copy ? memcpy(copy, text, bytes) : "";
 }
 
 static const cb_place nowhere = {.file = "", .text = ""};
@@ -54,26 +41,19 @@ static void free_node(cb_builder_node *node) {
     free(node->column);
     free(node->row);
     free(node->entry);
-    free(node->state_in);
-    free(node->state_out);
     free(node->random_name);
     free(node->noise);
     free(node->probability);
     free(node->table);
     free(node->edge);
-    free(node->deviation);
-}
-
-static void free_scenario(cb_scenario *scenario) {
-    for (size_t k = 0; k < scenario->steps; k++)
-        free(scenario->values[k]);
-    free(scenario->values);
-    free(scenario->node);
 }
 
 void cb_drop_scenarios(cobre_sddp_builder *builder) {
-    while (builder->scenarios > 0)
-        free_scenario(&builder->scenario[--builder->scenarios]);
+    while (builder->scenarios > 0) {
+        const cb_scenario *scenario = &builder->scenario[--builder->scenarios];
+        free(scenario->values);
+        free(scenario->node);
+    }
 }
 
 void cobre_sddp_builder_free(cobre_sddp_builder **pointer) {
@@ -84,13 +64,8 @@ void cobre_sddp_builder_free(cobre_sddp_builder **pointer) {
     for (size_t n = 0; n < builder->nodes; n++)
         free_node(&builder->node[n]);
     cb_drop_scenarios(builder);
-    for (size_t f = 0; f < builder->factors; f++)
-        free(builder->factor[f].value);
     cb_json_forget(builder);
-    for (cb_texts *block = builder->texts, *next; block; block = next) {
-        next = block->next;
-        free(block);
-    }
+    cb_arena_free(&builder->arena);
     free(builder->node);
     free(builder->state);
     free(builder->scenario);
@@ -238,8 +213,7 @@ size_t cb_add_state(cobre_sddp_builder *builder, const cb_place *at, const char 
 }
 
 static size_t *unset_columns(cobre_sddp_builder *builder) {
-    size_t *columns = malloc((builder->states + 1) * sizeof *columns);
-    builder->no_memory |= !columns;
+    size_t *columns = alloc(builder, builder->states, sizeof *columns);
     for (size_t s = 0; columns && s < builder->states; s++)
         columns[s] = CB_NONE;
     return columns;
@@ -440,8 +414,7 @@ void cb_add_outcome(cobre_sddp_builder *builder, const cb_place *at, size_t inde
 
 static double *copy_numbers(cobre_sddp_builder *builder, const subject *of, const double *values, size_t count,
                             const char *what) {
-    double *copy = values && count < SIZE_MAX / sizeof *copy - 1 ? malloc((count + 1) * sizeof *copy) : NULL;
-    builder->no_memory |= values && !copy;
+    double *copy = values ? alloc(builder, count, sizeof *copy) : NULL;
     if (!values)
         complain(builder, of, "give them", "the values are missing");
     for (size_t i = 0; copy && i < count; i++)
@@ -452,10 +425,8 @@ static double *copy_numbers(cobre_sddp_builder *builder, const subject *of, cons
 size_t cb_add_factor(cobre_sddp_builder *builder, const cb_place *at, size_t order, const double *values) {
     size_t count = order < 1u << 31 ? order * order : SIZE_MAX;
     double *copy = copy_numbers(builder, &(subject){.at = at}, values, count, "an entry of a factor");
-    if (!copy || !CB_GROW(builder, builder->factor, builder->factors, builder->factors_room)) {
-        free(copy);
+    if (!copy || !CB_GROW(builder, builder->factor, builder->factors, builder->factors_room))
         return CB_NONE;
-    }
     builder->factor[builder->factors] = (cb_factor){.order = order, .value = copy};
     return builder->factors++;
 }
@@ -541,20 +512,14 @@ void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t index, 
         !values_given(builder, at, its, values))
         return;
     cb_scenario *scenario = &builder->scenario[index];
-    size_t *nodes = realloc(scenario->node, (scenario->steps + 1) * sizeof *nodes);
-    scenario->node = nodes ? nodes : scenario->node;
-    double **all = realloc(scenario->values, (scenario->steps + 1) * sizeof *all);
-    scenario->values = all ? all : scenario->values;
-    double *copy = malloc((its->randoms + 1) * sizeof *copy);
-    if (!nodes || !all || !copy) {
-        free(copy);
-        builder->no_memory = true;
+    double *copy = alloc(builder, its->randoms, sizeof *copy);
+    if (!copy || !CB_GROW(builder, scenario->node, scenario->steps, scenario->nodes_room) ||
+        !CB_GROW(builder, scenario->values, scenario->steps, scenario->values_room))
         return;
-    }
     for (size_t i = 0; i < its->randoms; i++)
         copy[i] = values[i];
-    nodes[scenario->steps] = node;
-    all[scenario->steps++] = copy;
+    scenario->node[scenario->steps] = node;
+    scenario->values[scenario->steps++] = copy;
 }
 
 size_t cb_find_state(const cobre_sddp_builder *builder, const char *name) {

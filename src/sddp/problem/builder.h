@@ -7,6 +7,7 @@
 #ifndef COBRE_SDDP_PROBLEM_BUILDER_H
 #define COBRE_SDDP_PROBLEM_BUILDER_H
 
+#include "sddp/arena.h"
 #include "sddp/problem/problem.h"
 
 /* A value in a JSON file: member `key` of `up`, or, with key NULL, its item `index`. NULL is the whole file. Chains live
@@ -72,7 +73,7 @@ typedef struct {
 
 /* A trajectory given by the case: nodes and, for each, the values of its random variables. */
 typedef struct {
-    size_t steps;
+    size_t steps, nodes_room, values_room;
     size_t *node;
     double **values;
 } cb_scenario;
@@ -83,7 +84,6 @@ typedef struct {
 } cb_factor;
 
 typedef struct cb_json_lines cb_json_lines; /* sddp/read/json_file.c */
-typedef struct cb_texts cb_texts;           /* builder.c */
 
 struct cobre_sddp_builder {
     const char *name;
@@ -99,7 +99,7 @@ struct cobre_sddp_builder {
     uint64_t opening_seed;
     size_t longest; /* found by check */
 
-    cb_texts *texts;     /* all names and the texts of errors */
+    cb_arena arena;      /* names, texts of errors, and arrays that do not grow */
     cb_place whole;      /* where errors that concern the whole are reported */
     cb_json_lines *json; /* of the JSON file that was read, if any: lines of the places in it */
     cobre_sddp_issue *issue;
