@@ -14,6 +14,7 @@
 #define ROUND 4 /* trajectories per rank in a round */
 
 typedef struct {
+    cb_arena memory; /* of the arrays below */
     cobre_sddp_policy *policy;
     const cobre_sddp_problem *problem;
     cb_stages *stages;
@@ -144,27 +145,22 @@ static size_t larger(size_t a, size_t b) {
 }
 
 static cobre_status init(simulation *sim) {
-    size_t randoms = 1, columns = 1, rows = 1;
+    size_t randoms = 0, columns = 0, rows = 0;
     sim->problem = sim->policy->problem;
     for (size_t n = 0; n < sim->problem->nodes; n++) {
         randoms = larger(randoms, sim->problem->node[n].randoms);
         columns = larger(columns, sim->problem->node[n].columns);
         rows = larger(rows, sim->problem->node[n].rows);
     }
-    sim->noise = malloc(randoms * sizeof *sim->noise);
-    sim->state = malloc((2 * sim->problem->states + 1) * sizeof *sim->state);
-    sim->column = malloc(columns * sizeof *sim->column);
-    sim->dual = malloc(rows * sizeof *sim->dual);
-    return sim->noise && sim->state && sim->column && sim->dual
-               ? COBRE_OK
-               : cb_no_memory("a simulation", (randoms + columns + rows) * sizeof(double));
+    sim->noise = cb_arena_alloc(&sim->memory, randoms, sizeof *sim->noise);
+    sim->state = cb_arena_alloc(&sim->memory, 2 * sim->problem->states, sizeof *sim->state);
+    sim->column = cb_arena_alloc(&sim->memory, columns, sizeof *sim->column);
+    sim->dual = cb_arena_alloc(&sim->memory, rows, sizeof *sim->dual);
+    return sim->memory.failed ? cb_no_memory("a simulation", (randoms + columns + rows) * sizeof(double)) : COBRE_OK;
 }
 
 static void release(simulation *sim) {
-    free(sim->noise);
-    free(sim->state);
-    free(sim->column);
-    free(sim->dual);
+    cb_arena_free(&sim->memory);
     free(sim->path.step);
 }
 
@@ -223,6 +219,45 @@ static cobre_status check(const cobre_sddp_policy *policy, const cobre_sddp_simu
     return COBRE_OK;
 }
 
+static cobre_status choose_solvers(const cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options,
+                                   cb_lp_pair *pair) {
+    if (options->solver)
+        return cb_lp_agree(policy->comm, options->solver, (int)cb_most_rows(policy->problem), pair);
+    if (pair->solver)
+        return COBRE_OK;
+    return cb_lp_take(policy->comm, &policy->solvers, "the policy was trained with", ", or choose a solver (--solver)",
+                      pair);
+}
+
+static cobre_status simulate(cobre_sddp_policy *policy, const cb_stage_kind *kind,
+                             const cobre_sddp_simulate_options *options, cobre_sddp_simulation *result) {
+    size_t trajectories = options->sampling == COBRE_SDDP_GIVEN ? policy->problem->scenarios
+                          : options->trajectories               ? options->trajectories
+                                                                : 1000;
+    size_t count = 0, total = 0;
+    cb_stages stages;
+    simulation sim = {.policy = policy,
+                      .stages = &stages,
+                      .sampling = options->sampling,
+                      .seed = options->seed,
+                      .purpose = CB_RNG_SIMULATE,
+                      .max_steps = options->max_steps,
+                      .tell = options->stage,
+                      .arg = options->arg};
+    double *cost = cb_arena_alloc(&sim.memory, trajectories, sizeof *cost);
+    cobre_status status = cb_stages_init(&stages, kind);
+    if (!status)
+        status = init(&sim);
+    status = cb_agree(policy->comm, status);
+    if (!status)
+        status = rounds(&sim, policy->comm, options, trajectories, cost, &count, &total);
+    if (!status)
+        status = summarise(policy->comm, policy->problem->maximise ? -1 : 1, cost, count, total, result);
+    release(&sim);
+    cb_stages_free(&stages);
+    return status;
+}
+
 cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given,
                                  cobre_sddp_simulation *result) {
     cobre_sddp_simulate_options options = {0};
@@ -232,41 +267,12 @@ cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_sim
     CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_simulate_options, stage));
     CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_simulation, maximum));
     CB_TRY(check(policy, &options));
-    cobre_comm *comm = policy->comm;
-    size_t trajectories = options.sampling == COBRE_SDDP_GIVEN ? policy->problem->scenarios
-                          : options.trajectories               ? options.trajectories
-                                                               : 1000;
     cb_stage_kind kind = policy->kind;
-    if (options.solver)
-        CB_TRY(cb_lp_agree(comm, options.solver, (int)cb_most_rows(policy->problem), &kind.pair));
-    else if (!kind.pair.solver)
-        CB_TRY(cb_lp_take(comm, &policy->solvers, "the policy was trained with", ", or choose a solver (--solver)",
-                          &kind.pair));
+    CB_TRY(choose_solvers(policy, &options, &kind.pair));
     if (options.lp_folder)
         kind.lp_folder = options.lp_folder;
-    cb_stages stages;
-    cobre_status status = cb_stages_init(&stages, &kind);
-    simulation sim = {.policy = policy,
-                      .stages = &stages,
-                      .sampling = options.sampling,
-                      .seed = options.seed,
-                      .purpose = CB_RNG_SIMULATE,
-                      .max_steps = options.max_steps,
-                      .tell = options.stage,
-                      .arg = options.arg};
-    size_t count = 0, total = 0;
-    double *cost = malloc((trajectories + 1) * sizeof *cost);
-    if (!status)
-        status = cost ? init(&sim) : cb_no_memory("simulated costs", trajectories * sizeof *cost);
-    status = cb_agree(comm, status);
-    if (!status)
-        status = rounds(&sim, comm, &options, trajectories, cost, &count, &total);
-    if (!status)
-        status = summarise(comm, policy->problem->maximise ? -1 : 1, cost, count, total, &all);
+    cobre_status status = simulate(policy, &kind, &options, &all);
     if (!status && result)
         cb_versioned_give(result, CB_THROUGH(cobre_sddp_simulation, maximum), &all, sizeof all);
-    free(cost);
-    release(&sim);
-    cb_stages_free(&stages);
     return status;
 }

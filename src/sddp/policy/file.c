@@ -343,7 +343,7 @@ static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const h
         status = damaged(path, "the header makes no sense");
     if (!status)
         return cb_policy_new(comm, problem, &names, &options, policy);
-    cb_names_free(&names);
+    cb_arena_free(&names.memory);
     return status;
 }
 

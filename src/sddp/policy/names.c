@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names.c: what a policy knows about its problem, so that it can be shown without it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sddp/policy/policy.h"
 
 static cobre_status allocate(cb_policy_names *names) {
-    names->text = calloc(names->bytes + 1, 1);
-    names->name = calloc(1 + names->states + names->nodes, sizeof *names->name);
-    names->stage = calloc(names->nodes + 1, sizeof *names->stage);
-    names->outcomes = calloc(names->nodes + 1, sizeof *names->outcomes);
-    bool good = names->text && names->name && names->stage && names->outcomes;
-    return good ? COBRE_OK : cb_no_memory("names", names->bytes);
-}
-
-void cb_names_free(cb_policy_names *names) {
-    free(names->text);
-    free(names->name);
-    free(names->stage);
-    free(names->outcomes);
-    *names = (cb_policy_names){0};
+    cb_arena *memory = &names->memory;
+    names->text = cb_arena_alloc(memory, names->bytes, 1);
+    names->name = cb_arena_alloc(memory, 1 + names->states + names->nodes, sizeof *names->name);
+    names->stage = cb_arena_alloc(memory, names->nodes, sizeof *names->stage);
+    names->outcomes = cb_arena_alloc(memory, names->nodes, sizeof *names->outcomes);
+    return memory->failed ? cb_no_memory("names", names->bytes) : COBRE_OK;
 }
 
 /* Finds the names in `text`; false if there are too few. */

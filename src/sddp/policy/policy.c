@@ -11,11 +11,12 @@
 
 static cobre_status fill(cobre_sddp_policy *policy, bool multi_cut) {
     size_t nodes = policy->names.nodes;
-    policy->function = malloc((nodes + 1) * sizeof *policy->function);
-    policy->value_bound = calloc(nodes + 1, sizeof *policy->value_bound);
-    policy->own_bound = calloc(nodes + 1, sizeof *policy->own_bound);
-    policy->start = calloc(nodes + 1, sizeof *policy->start);
-    if (!policy->function || !policy->value_bound || !policy->own_bound || !policy->start)
+    cb_arena *memory = &policy->names.memory;
+    policy->function = cb_arena_alloc(memory, nodes, sizeof *policy->function);
+    policy->value_bound = cb_arena_alloc(memory, nodes, sizeof *policy->value_bound);
+    policy->own_bound = cb_arena_alloc(memory, nodes, sizeof *policy->own_bound);
+    policy->start = cb_arena_alloc(memory, nodes, sizeof *policy->start);
+    if (memory->failed)
         return cb_no_memory("a policy", nodes * sizeof(double) * 8);
     for (size_t n = 0; n < nodes; n++) {
         policy->function[n] = policy->functions;
@@ -28,7 +29,7 @@ cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, cb_pol
                            const cb_policy_options *options, cobre_sddp_policy **pointer) {
     cobre_sddp_policy *policy = *pointer = calloc(1, sizeof *policy);
     if (!policy) {
-        cb_names_free(names);
+        cb_arena_free(&names->memory);
         return cb_no_memory("a policy", sizeof *policy);
     }
     policy->comm = comm;
@@ -64,17 +65,13 @@ void cobre_sddp_policy_free(cobre_sddp_policy **pointer) {
     cobre_comm_free(&policy->alone);
     for (size_t n = 0; policy->start && n < policy->names.nodes; n++)
         cb_start_free(&policy->start[n]);
-    cb_names_free(&policy->names);
-    free(policy->start);
-    free(policy->function);
-    free(policy->value_bound);
-    free(policy->own_bound);
+    cb_arena_free(&policy->names.memory);
     free(policy->trace);
     free(policy);
 }
 
 bool cb_policy_trace(cobre_sddp_policy *policy, cb_trace trace) {
-    if (!CB_GROW(policy, policy->trace, policy->iterations, policy->trace_room))
+    if (!cb_grow(&policy->trace, sizeof trace, policy->iterations, &policy->trace_room))
         return false;
     policy->trace[policy->iterations++] = trace;
     return true;

@@ -12,6 +12,7 @@ typedef struct {
 
 /* What a policy knows about its problem. It is in the file, so that a policy can be shown without its case. */
 typedef struct {
+    cb_arena memory; /* of what is here, and of the policy that has these names */
     size_t states, nodes;
     bool maximise, averse;      /* averse: trained with a risk measure */
     size_t bytes;               /* of text: a multiple of 8 */
@@ -40,7 +41,6 @@ struct cobre_sddp_policy {
     uint64_t iterations;
     cb_trace *trace; /* of each iteration */
     size_t trace_room;
-    bool no_memory;
 };
 
 /* What makes a policy what it is; all of it is in its file. */
@@ -58,10 +58,9 @@ static inline uint64_t cb_padded(uint64_t bytes) {
 }
 
 /* names.c: those of a problem; and those of a file: states, nodes and bytes are set, packed is text, stage, outcomes.
- * INVALID_POLICY, without a message, when they make no sense. Also after a failure they are to be freed. */
+ * INVALID_POLICY, without a message, when they make no sense. Also after a failure names->memory is to be freed. */
 cobre_status cb_names_of(const cobre_sddp_problem *problem, bool averse, cb_policy_names *names);
 cobre_status cb_names_unpack(cb_policy_names *names, const unsigned char *packed);
-void cb_names_free(cb_policy_names *names);
 
 /* A policy without cuts, starts and bounds of its nodes. names becomes the policy's, or is freed. problem: may be NULL.
  * Collective. */

@@ -34,7 +34,7 @@ void cb_pool_free(cb_pool *pool) {
 
 static cobre_status add_chunk(cb_pool *pool) {
     size_t values = pool->stride << pool->chunk_bits;
-    bool room = CB_GROW(pool, pool->chunk, pool->chunks, pool->chunks_room);
+    bool room = cb_grow(&pool->chunk, sizeof *pool->chunk, pool->chunks, &pool->chunks_room);
     CB_TRY(cb_agree(pool->comm, room ? COBRE_OK : cb_no_memory("the list of chunks", pool->chunks)));
     struct cb_chunk *chunk = &pool->chunk[pool->chunks];
     CB_TRY(cobre_region_create(pool->comm, values, COBRE_F64, COBRE_REGION_INTERLEAVE, &chunk->region));
@@ -83,7 +83,7 @@ static cobre_status list_new(cb_pool *pool, uint64_t first) {
         cb_cut_list *list = &pool->list[(size_t)record[CB_CUT_FUNCTION]];
         if (is_listed(pool, list, record))
             continue;
-        if (!CB_GROW(pool, list->id, list->count, list->room))
+        if (!cb_grow(&list->id, sizeof *list->id, list->count, &list->room))
             return cb_no_memory("lists of cuts", list->count * sizeof *list->id);
         list->id[list->count++] = (uint32_t)first;
     }

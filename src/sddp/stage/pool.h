@@ -34,7 +34,6 @@ typedef struct {
     size_t functions;
     cb_cut_list *list;    /* of each function */
     size_t *part, *place; /* of each rank, in one gather */
-    bool no_memory;
 } cb_pool;
 
 cobre_status cb_pool_init(cb_pool *pool, cobre_comm *comm, size_t states, size_t functions);

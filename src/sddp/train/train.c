@@ -231,7 +231,7 @@ static cobre_status make(cobre_sddp_problem *problem, const cobre_sddp_train_opt
     cobre_status status = cb_names_of(problem, is_averse(problem, options), &names);
     if (!status)
         return cb_policy_new(problem->comm, problem, &names, &own, policy);
-    cb_names_free(&names);
+    cb_arena_free(&names.memory);
     return status;
 }
 

@@ -59,22 +59,21 @@ static size_t most_children(const cobre_sddp_problem *problem) {
 static bool allocate(cb_trainer *trainer) {
     size_t passes = trainer->policy->passes, own = trainer->last - trainer->first, nodes = trainer->problem->nodes;
     size_t outcomes = most_children(trainer->problem), states = trainer->problem->states;
-    trainer->path = calloc(passes, sizeof *trainer->path);
-    trainer->chain = calloc(own * nodes + 1, sizeof *trainer->chain);
-    trainer->state = calloc(own + 1, sizeof *trainer->state);
-    trainer->state_room = calloc(own + 1, sizeof *trainer->state_room);
-    trainer->cost = calloc(own + 1, sizeof *trainer->cost);
-    trainer->count = calloc(trainer->ranks, sizeof *trainer->count);
-    size_t cuts = (own + 1) * (trainer->policy->kind.multi_cut ? outcomes : 1);
-    trainer->record = malloc(cuts * trainer->policy->pool.stride * sizeof *trainer->record);
-    trainer->probability = malloc(outcomes * sizeof *trainer->probability);
-    trainer->objective = malloc(outcomes * sizeof *trainer->objective);
-    trainer->weight = malloc(outcomes * sizeof *trainer->weight);
-    trainer->slope = malloc((outcomes * states + 1) * sizeof *trainer->slope);
-    trainer->worst = malloc(outcomes * sizeof *trainer->worst);
-    return trainer->path && trainer->chain && trainer->state && trainer->state_room && trainer->cost &&
-           trainer->count && trainer->record && trainer->probability && trainer->objective && trainer->weight &&
-           trainer->slope && trainer->worst;
+    size_t cuts = own * (trainer->policy->kind.multi_cut ? outcomes : 1);
+    cb_arena *memory = &trainer->memory;
+    trainer->path = cb_arena_alloc(memory, passes, sizeof *trainer->path);
+    trainer->chain = cb_arena_alloc(memory, own * nodes, sizeof *trainer->chain);
+    trainer->state = cb_arena_alloc(memory, own, sizeof *trainer->state);
+    trainer->state_room = cb_arena_alloc(memory, own, sizeof *trainer->state_room);
+    trainer->cost = cb_arena_alloc(memory, own, sizeof *trainer->cost);
+    trainer->count = cb_arena_alloc(memory, trainer->ranks, sizeof *trainer->count);
+    trainer->record = cb_arena_alloc(memory, cuts, trainer->policy->pool.stride * sizeof *trainer->record);
+    trainer->probability = cb_arena_alloc(memory, outcomes, sizeof *trainer->probability);
+    trainer->objective = cb_arena_alloc(memory, outcomes, sizeof *trainer->objective);
+    trainer->weight = cb_arena_alloc(memory, outcomes, sizeof *trainer->weight);
+    trainer->slope = cb_arena_alloc(memory, outcomes, states * sizeof *trainer->slope);
+    trainer->worst = cb_arena_alloc(memory, outcomes, sizeof *trainer->worst);
+    return !memory->failed;
 }
 
 cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_train_options *options) {
@@ -99,18 +98,7 @@ void cb_trainer_free(cb_trainer *trainer) {
     for (size_t i = 0; trainer->state && i < own; i++)
         free(trainer->state[i]);
     cb_stages_free(&trainer->stages);
-    free(trainer->path);
-    free(trainer->chain);
-    free(trainer->state);
-    free(trainer->state_room);
-    free(trainer->cost);
-    free(trainer->count);
-    free(trainer->record);
-    free(trainer->probability);
-    free(trainer->objective);
-    free(trainer->weight);
-    free(trainer->slope);
-    free(trainer->worst);
+    cb_arena_free(&trainer->memory);
     free(trainer->starts);
 }
 

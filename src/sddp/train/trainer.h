@@ -30,6 +30,7 @@ typedef struct {
 } cb_news;
 
 typedef struct {
+    cb_arena memory; /* of all arrays here but `starts` */
     cobre_comm *comm;
     size_t rank, ranks;
     cobre_status status; /* of this rank, until the ranks meet: see cb_agree */
