@@ -171,7 +171,7 @@ static void write_answer(const struct request *request, const cobre_sddp_policy 
 }
 
 static int answer(const struct request *request, const cobre_sddp_policy *policy) {
-    struct draft draft;
+    struct cb_draft draft;
     double *slopes = malloc((cobre_sddp_policy_states(policy) + 1) * sizeof *slopes);
     bool good = slopes && (!request->out || cb_draft_open(&draft, request->out));
     if (good)

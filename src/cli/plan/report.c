@@ -32,7 +32,7 @@ const struct command_line cb_line_report = {.command = "report",
                                             .words = 1};
 
 static int report(const char *folder, const char *path) {
-    struct draft draft;
+    struct cb_draft draft;
     if (!cb_draft_open(&draft, path)) {
         fprintf(stderr, "cobre report: %s: %s\n", path, strerror(errno));
         return CB_EXIT_FAILED;

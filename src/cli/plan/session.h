@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/run/self.h"
 #include "cobre/sddp.h"
+#include "sddp/draft.h"
 #include "sddp/run/folder.h"
 #include "sddp/run/numbers.h"
 #include "sddp/run/option_tables.h"

@@ -11,17 +11,15 @@
  *     checksum      of all words before it
  *
  * All in words of 8 bytes, as the machine has them; the header tells the byte order. Nothing in it depends on who
- * computed it. Rank 0 writes FILE.part, flushes it to the disk and renames it: FILE is whole at any time. Rank 0 reads:
+ * computed it. Rank 0 writes it (draft.h): FILE is whole at any time. Rank 0 reads:
  * once to check the sum, then again; the cuts go to all ranks by gathers to which the others add nothing. */
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "sddp/draft.h"
 #include "sddp/hash.h"
 #include "sddp/policy/policy.h"
 
@@ -55,19 +53,18 @@ static uint64_t file_bytes(const header *head) {
     return sizeof *head + middle_bytes(head) + 8 * (CB_CUT_SLOPES + head->states) * head->cuts + 8;
 }
 
-static cobre_status file_error(const char *path, const char *doing, const char *remedy) {
-    return cb_fail_at(COBRE_FILE_FAILED, path, 0, remedy, "%s: cannot %s: %s", path, doing, strerror(errno));
+static cobre_status cannot_read(const char *path, const char *remedy) {
+    return cb_fail_at(COBRE_FILE_FAILED, path, 0, remedy, "%s: cannot read: %s", path, strerror(errno));
 }
 
 typedef struct {
-    FILE *file;
+    FILE *file; /* it remembers a failure */
     uint64_t hash;
-    bool failed;
 } writer;
 
 static void put(writer *out, const void *bytes, uint64_t count) {
-    if (count > 0 && fwrite(bytes, 1, count, out->file) != count)
-        out->failed = true;
+    if (count > 0)
+        fwrite(bytes, 1, count, out->file);
     cb_hash_words(&out->hash, bytes, count / 8);
 }
 
@@ -111,38 +108,13 @@ static void put_all(writer *out, const cobre_sddp_policy *policy, const header *
     put(out, &checksum, sizeof checksum);
 }
 
-/* The directory entry, too, must reach the disk. */
-static void sync_folder(const char *path) {
-    char folder[1024];
-    snprintf(folder, sizeof folder, "%s", path);
-    int fd = open(dirname(folder), O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    fsync(fd);
-    close(fd);
-}
-
 static cobre_status write_file(const cobre_sddp_policy *policy, const header *head, const unsigned char *starts,
                                const char *path) {
-    const char *remedy = "check that the folder exists, may be written and has room";
-    char part[1024];
-    if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
-        return cb_fail_at(COBRE_FILE_FAILED, path, 0, NULL, "%s: the name is too long", path);
-    writer out = {.file = fopen(part, "wbe"), .hash = CB_HASH_START};
-    if (!out.file)
-        return file_error(part, "write", remedy);
-    put_all(&out, policy, head, starts);
-    out.failed |= fflush(out.file) != 0 || fsync(fileno(out.file)) != 0;
-    int cause = errno;
-    out.failed |= fclose(out.file) != 0;
-    if (!out.failed && rename(part, path) == 0) {
-        sync_folder(path);
-        return COBRE_OK;
-    }
-    errno = out.failed ? cause : errno;
-    cobre_status status = file_error(path, "write", remedy);
-    remove(part);
-    return status;
+    struct cb_draft draft;
+    if (!cb_draft_open(&draft, path))
+        return cb_draft_failed(path);
+    put_all(&(writer){.file = draft.file, .hash = CB_HASH_START}, policy, head, starts);
+    return cb_draft_close(&draft, true) ? COBRE_OK : cb_draft_failed(path);
 }
 
 static cobre_status write_here(const cobre_sddp_policy *policy, const char *path) {
@@ -223,9 +195,9 @@ static cobre_status open_here(const cobre_sddp_problem *problem, const char *pat
                               unsigned char **middle) {
     *file = fopen(path, "rbe");
     if (!*file)
-        return file_error(path, "read", "check the name");
+        return cannot_read(path, "check the name");
     if (fread(head, sizeof *head, 1, *file) != 1)
-        return ferror(*file) ? file_error(path, "read", "check the name") : damaged(path, "the file is too short");
+        return ferror(*file) ? cannot_read(path, "check the name") : damaged(path, "the file is too short");
     CB_TRY(check_head(head, problem, path, warm));
     CB_TRY(check_sum(*file, head, path));
     size_t bytes = (size_t)middle_bytes(head);
@@ -233,7 +205,7 @@ static cobre_status open_here(const cobre_sddp_problem *problem, const char *pat
     if (!*middle)
         return cb_no_memory("a policy", bytes);
     if (fseek(*file, (long)sizeof *head, SEEK_SET) != 0 || (bytes > 0 && fread(*middle, bytes, 1, *file) != 1))
-        return file_error(path, "read", "try again");
+        return cannot_read(path, "try again");
     return COBRE_OK;
 }
 
@@ -253,7 +225,7 @@ static cobre_status open_together(cobre_comm *comm, const cobre_sddp_problem *pr
 static cobre_status read_piece(const cb_pool *pool, FILE *file, const char *path, size_t cuts, const double *iteration,
                                double *piece) {
     if (fread(piece, pool->stride * sizeof *piece, cuts, file) != cuts)
-        return file_error(path, "read", "try again");
+        return cannot_read(path, "try again");
     for (size_t i = 0; i < cuts; i++) {
         double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION], made = cut[CB_CUT_ITERATION];
         if (isnan(cut[CB_CUT_INTERCEPT]) || !(function >= 0 && function < (double)pool->functions) ||

@@ -7,6 +7,7 @@
  * All ranks know who has which trajectory and how long its rows are, so all know who sends next. */
 #include "sddp/run/simulation.h"
 
+#include "sddp/draft.h"
 #include "sddp/error.h"
 #include "sddp/policy/policy.h"
 #include "sddp/run/folder.h"
@@ -325,21 +326,21 @@ static cobre_status table_path(const char *folder, size_t table, char path[PATH_
     return cb_folder_join(folder, name, path);
 }
 
-static cobre_status open_tables(const struct cb_spool *spool, const char *folder, struct draft *to) {
+static cobre_status open_tables(const struct cb_spool *spool, const char *folder, struct cb_draft *to) {
     char path[PATH_MAX];
     for (size_t table = 0; table < CB_TABLES; table++) {
         if (!spool->wanted[table])
             continue;
         CB_TRY(table_path(folder, table, path));
         if (!cb_draft_open(&to[table], path))
-            return cb_file_failed(path);
+            return cb_draft_failed(path);
         fprintf(to[table].file, "%s\n", table_columns[table]);
     }
     return COBRE_OK;
 }
 
 /* All of them or none: tables of two simulations do not go together. */
-static cobre_status close_tables(const struct cb_spool *spool, const char *folder, struct draft *to,
+static cobre_status close_tables(const struct cb_spool *spool, const char *folder, struct cb_draft *to,
                                  cobre_status status) {
     char path[PATH_MAX];
     for (size_t table = 0; table < CB_TABLES && !status; table++)
@@ -348,7 +349,7 @@ static cobre_status close_tables(const struct cb_spool *spool, const char *folde
                                 strerror(errno));
     for (size_t table = 0; table < CB_TABLES; table++) {
         if (to[table].file && !cb_draft_close(&to[table], !status) && !status)
-            status = cb_file_failed(to[table].path);
+            status = cb_draft_failed(to[table].path);
         if (!status && !spool->wanted[table] && !table_path(folder, table, path))
             remove(path); /* of an older simulation */
     }
@@ -365,7 +366,7 @@ static cobre_status finish_spool(struct cb_spool *spool) {
     return cb_fail(COBRE_FILE_FAILED, NULL, "there is no room left for the tables (in " P_tmpdir ", or of memory)");
 }
 
-static cobre_status gather(struct cb_spool *spool, cobre_comm *comm, const struct draft *to) {
+static cobre_status gather(struct cb_spool *spool, cobre_comm *comm, const struct cb_draft *to) {
     struct gathering gathering = {.comm = comm};
     CB_TRY(share_pieces(spool, comm));
     cobre_status status = open_gathering(&gathering);
@@ -377,7 +378,7 @@ static cobre_status gather(struct cb_spool *spool, cobre_comm *comm, const struc
 }
 
 cobre_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char *folder) {
-    struct draft to[CB_TABLES] = {{.file = NULL}};
+    struct cb_draft to[CB_TABLES] = {{.file = NULL}};
     bool writes = cobre_rank(comm) == 0;
     CB_TRY(cb_agree(comm, finish_spool(spool)));
     cobre_status status = cb_agree(comm, writes ? open_tables(spool, folder, to) : COBRE_OK);
@@ -407,10 +408,10 @@ cobre_status cb_simulation_summary(const char *folder, const char *sampling, con
     char path[PATH_MAX], text[6][32];
     double gap = cb_simulation_gap(options, policy, result);
     double half = cb_simulation_is_sample(options) ? result->half : NAN;
-    struct draft draft;
+    struct cb_draft draft;
     CB_TRY(cb_folder_join(folder, CB_FILE_SIMULATION, path));
     if (!cb_draft_open(&draft, path))
-        return cb_file_failed(path);
+        return cb_draft_failed(path);
     fprintf(draft.file,
             CB_COLUMNS_FACTS "\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
                              "deviation,%.10g\nminimum,%s\nmaximum,%s\ngap,%s\n",
@@ -418,5 +419,5 @@ cobre_status cb_simulation_summary(const char *folder, const char *sampling, con
             cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
             cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
             isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
-    return cb_draft_close(&draft, true) ? COBRE_OK : cb_file_failed(path);
+    return cb_draft_close(&draft, true) ? COBRE_OK : cb_draft_failed(path);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sddp/run/table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 void cb_field_write(FILE *file, const char *text) {
     if (!strpbrk(text, ",\"\n\r")) {
@@ -18,36 +16,6 @@ void cb_field_write(FILE *file, const char *text) {
         putc((unsigned char)*at < 0x20 ? ' ' : *at, file);
     }
     putc('"', file);
-}
-
-bool cb_draft_open(struct draft *draft, const char *path) {
-    struct stat status;
-    bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-    draft->file = NULL;
-    if ((size_t)snprintf(draft->path, sizeof draft->path, "%s", path) >= sizeof draft->path ||
-        (size_t)snprintf(draft->part, sizeof draft->part, "%s%s", path, direct ? "" : ".part") >= sizeof draft->part)
-        errno = ENAMETOOLONG;
-    else
-        draft->file = fopen(draft->part, "w");
-    return draft->file != NULL;
-}
-
-bool cb_draft_close(struct draft *draft, bool good) {
-    bool whole = fflush(draft->file) == 0 && !ferror(draft->file);
-    int cause = errno;
-    if (fclose(draft->file) != 0 && whole) { /* a quota or a network may tell only now */
-        cause = errno;
-        whole = false;
-    }
-    good = good && whole;
-    draft->file = NULL;
-    errno = cause;
-    if (strcmp(draft->path, draft->part) == 0 || (good && rename(draft->part, draft->path) == 0))
-        return good;
-    cause = good ? errno : cause;
-    remove(draft->part);
-    errno = cause;
-    return false;
 }
 
 /* Cuts a field out of the line, in place; returns where the next one starts, NULL after the last. */

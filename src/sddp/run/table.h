@@ -11,15 +11,6 @@
 /* Writes a field, in quotes when it needs them; control characters become blanks, so that a row is a line. */
 void cb_field_write(FILE *file, const char *text);
 
-/* A file that takes its place only when it is whole, so that an older one survives a full disk. What is no regular
- * file (/dev/stdout) is written directly. False: errno says why. */
-struct draft {
-    FILE *file;
-    char path[PATH_MAX], part[PATH_MAX]; /* part: as it is written */
-};
-bool cb_draft_open(struct draft *draft, const char *path);
-bool cb_draft_close(struct draft *draft, bool good); /* not good: it is thrown away */
-
 /* Some columns of a table with a header, read row by row. */
 enum { CB_SHEET_FIELDS = 32 };
 struct sheet {

@@ -2,6 +2,7 @@
 /* training.c: training.csv, times.csv and summary.csv of a run folder. */
 #include "sddp/run/training.h"
 
+#include "sddp/draft.h"
 #include "sddp/error.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
@@ -101,21 +102,21 @@ cobre_status cb_training_end(struct cb_training *training, uint64_t iterations) 
     return good || training->lost ? COBRE_OK : cb_file_failed(training->trace_path);
 }
 
-static cobre_status open_file(const struct cb_training *training, const char *name, struct draft *draft) {
+static cobre_status open_file(const struct cb_training *training, const char *name, struct cb_draft *draft) {
     char path[PATH_MAX];
     CB_TRY(cb_folder_join(training->folder, name, path));
-    return cb_draft_open(draft, path) ? COBRE_OK : cb_file_failed(path);
+    return cb_draft_open(draft, path) ? COBRE_OK : cb_draft_failed(path);
 }
 
-static cobre_status close_file(struct draft *draft) {
-    return cb_draft_close(draft, true) ? COBRE_OK : cb_file_failed(draft->path);
+static cobre_status close_file(struct cb_draft *draft) {
+    return cb_draft_close(draft, true) ? COBRE_OK : cb_draft_failed(draft->path);
 }
 
 static cobre_status write_times(const struct cb_training *training, const double *seconds, size_t ranks) {
 #define PHASE_NAME(code, name, title) name,
     static const char *const phases[CB_PHASES] = {CB_PHASE_MAP(PHASE_NAME)};
 #undef PHASE_NAME
-    struct draft draft;
+    struct cb_draft draft;
     CB_TRY(open_file(training, CB_FILE_TIMES, &draft));
     fputs(CB_COLUMNS_TIMES "\n", draft.file);
     for (size_t i = 0; i < ranks * CB_PHASES; i++)
@@ -185,7 +186,7 @@ static void write_case_rows(FILE *file, const struct cb_training *training) {
 cobre_status cb_training_summary(const struct cb_training *training, const cobre_sddp_training *result,
                                  const cobre_sddp_policy *policy) {
     char date[32];
-    struct draft draft;
+    struct cb_draft draft;
     CB_TRY(open_file(training, CB_FILE_SUMMARY, &draft));
     FILE *file = draft.file;
     time_t now = time(NULL);

@@ -9,15 +9,14 @@
  *   - There is no discount: an edge gets probability times discount, which ends the process with what is missing. The
  *     optimum is the same. Outcomes of a noise model are written as they were drawn.
  *   - There are no risk measures: a node with one is refused. */
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sddp/draft.h"
 #include "sddp/problem/problem.h"
-#include "sddp/run/table.h"
 
 /* A node on its way. Names of random variables are new where a column has the same. */
 typedef struct {
@@ -419,17 +418,14 @@ cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const c
     if (!problem || !path)
         return cb_refuse_null(problem ? "path" : "problem");
     CB_TRY(check(problem));
-    struct draft draft;
+    struct cb_draft draft;
     writer w = {.problem = problem};
-    bool good = cb_draft_open(&draft, path);
-    if (good) {
-        dump_all(&w, draft.file);
-        good = cb_draft_close(&draft, !w.failed);
-    }
-    if (good)
+    if (!cb_draft_open(&draft, path))
+        return cb_draft_failed(path);
+    dump_all(&w, draft.file);
+    if (cb_draft_close(&draft, !w.failed))
         return COBRE_OK;
     if (w.failed)
         return cb_no_memory("the file of the problem", 0);
-    return cb_fail_at(COBRE_FILE_FAILED, path, 0, "check that the folder exists, may be written and has room",
-                      "%s: cannot write: %s", path, strerror(errno));
+    return cb_draft_failed(path);
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* draft.c: writes FILE.part, and renames it. */
+#include "sddp/draft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sddp/error.h"
+
+bool cb_draft_open(struct cb_draft *draft, const char *path) {
+    struct stat status;
+    bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    draft->file = NULL;
+    if ((size_t)snprintf(draft->path, sizeof draft->path, "%s", path) >= sizeof draft->path ||
+        (size_t)snprintf(draft->part, sizeof draft->part, "%s%s", path, direct ? "" : ".part") >= sizeof draft->part)
+        errno = ENAMETOOLONG;
+    else
+        draft->file = fopen(draft->part, "we");
+    return draft->file != NULL;
+}
+
+/* The directory entry, too, must reach the disk. */
+static void sync_folder(const char *path) {
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    int fd = open(dirname(folder), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd);
+    close(fd);
+}
+
+/* Closes the file. False: not all of it is written. */
+static bool finish(FILE *file, bool sync) {
+    bool whole = fflush(file) == 0 && !ferror(file) && (!sync || fsync(fileno(file)) == 0);
+    int cause = errno;
+    if (fclose(file) == 0 || !whole) /* a quota or a network may tell only when it is closed */
+        errno = cause;
+    else
+        whole = false;
+    return whole;
+}
+
+bool cb_draft_close(struct cb_draft *draft, bool good) {
+    bool direct = strcmp(draft->path, draft->part) == 0;
+    good = finish(draft->file, good && !direct) && good;
+    draft->file = NULL;
+    if (direct)
+        return good;
+    if (good && rename(draft->part, draft->path) == 0) {
+        sync_folder(draft->path);
+        return true;
+    }
+    int cause = errno;
+    remove(draft->part);
+    errno = cause;
+    return false;
+}
+
+cobre_status cb_draft_failed(const char *path) {
+    return cb_fail_at(COBRE_FILE_FAILED, path, 0, "check that the folder exists, may be written and has room",
+                      "%s: cannot write: %s", path, strerror(errno));
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* draft.h: a file that takes its place only when it is whole and on the disk, so that an older one survives a crash and a
+ * full disk. */
+#ifndef COBRE_SDDP_DRAFT_H
+#define COBRE_SDDP_DRAFT_H
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "cobre/sddp.h"
+
+struct cb_draft {
+    FILE *file;
+    char path[PATH_MAX],
+        part[PATH_MAX]; /* part: as it is written; path itself if that is no regular file (/dev/stdout) */
+};
+
+/* False: errno says why. */
+bool cb_draft_open(struct cb_draft *draft, const char *path);
+bool cb_draft_close(struct cb_draft *draft, bool good); /* not good: it is thrown away */
+
+/* Makes an error of it. */
+cobre_status cb_draft_failed(const char *path);
+
+#endif
