@@ -6,16 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *cobre_sddp_stop_name(cobre_sddp_stop stop) {
-    switch (stop) {
-#define STOP_NAME(code, name)                                                                                          \
-    case COBRE_SDDP_STOP_##code: return name;
-        COBRE_SDDP_STOP_MAP(STOP_NAME)
-#undef STOP_NAME
-    }
-    return "?";
-}
-
 const char *cb_text(char text[sizeof((cobre_error *)0)->suggestion], const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -151,6 +151,7 @@ static void too_small_is_refused(void) {
                 "options.struct_size");
         refused(cobre_sddp_simulate(policy, NULL, &(cobre_sddp_simulation){.struct_size = size}), "result.struct_size");
         refused(cobre_sddp_policy_cut(policy, 0, &(cobre_sddp_cut){.struct_size = size}, NULL), "result.struct_size");
+        refused(cobre_sddp_solver_at(0, &(cobre_sddp_solver){.struct_size = size}), "result.struct_size");
         refused(cobre_set_error(&(cobre_error){.struct_size = size}), "error.struct_size");
     }
     refused(cobre_sddp_train(problem, &(cobre_sddp_train_options){.struct_size = sizeof(cobre_sddp_train_options) - 1},

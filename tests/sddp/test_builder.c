@@ -173,6 +173,7 @@ static void one_error_leads_to_no_other(void) {
     cobre_sddp_set_model(s.b, s.n, 5, false, (double[]){1}, COBRE_SDDP_NONE);
     cobre_sddp_add_step(s.b, COBRE_SDDP_NONE, s.n, NULL);
     expect(&s, "", "there is no node 9");
+    CHECK_TEXT(cobre_last_error()->message, "there is no node 9: 1 of them exists"); /* one error is not counted */
 }
 
 /* All of them are told, and the last error counts them and quotes the first, whatever a node is called. */

@@ -163,7 +163,11 @@ void cb_json_pointer(const cb_json_at *at, char pointer[CB_POINTER_ROOM]);
 size_t cb_json_line(cb_json_lines *lines, const char *file, const char *pointer);
 void cb_json_forget(cobre_sddp_builder *builder); /* when there is nothing more to report */
 
-/* finish.c: as cobre_sddp_finish, with the status of what was done before; frees the builder. */
+/* finish.c: tells every error, if there is any, and makes an error that sums them up. */
+cobre_status cb_builder_tell(const cobre_sddp_builder *builder, void issue(void *arg, const cobre_sddp_issue *issue),
+                             void *arg);
+
+/* As cobre_sddp_finish, with the status of what was done before; frees the builder. */
 cobre_status cb_finish(cobre_comm *comm, cobre_status status, cobre_sddp_builder **builder,
                        const cobre_sddp_load_options *options, cobre_sddp_problem **problem);
 

@@ -6,13 +6,17 @@
 
 #include "sddp/problem/image.h"
 
-/* Tells all errors; the last error sums them up. */
-static cobre_status refuse(const cobre_sddp_builder *builder, const cobre_sddp_load_options *options) {
-    const cobre_sddp_issue *first = &builder->issue[0];
-    for (size_t i = 0; i < builder->errors && options->issue; i++)
-        options->issue(options->arg, &builder->issue[i]);
-    return cb_fail_at(COBRE_INVALID_CASE, *first->file ? first->file : NULL, first->line, first->suggestion,
-                      "%zu error%s in the case; the first: %s%s%s", builder->errors, builder->errors > 1 ? "s" : "",
+cobre_status cb_builder_tell(const cobre_sddp_builder *builder, void issue(void *, const cobre_sddp_issue *),
+                             void *arg) {
+    const cobre_sddp_issue *first = builder->issue;
+    if (builder->no_memory)
+        return cb_no_memory("the problem", 0);
+    if (builder->errors == 0)
+        return COBRE_OK;
+    for (size_t i = 0; i < builder->errors && issue; i++)
+        issue(arg, &builder->issue[i]);
+    return cb_fail_at(COBRE_INVALID_CASE, first->file, first->line, first->suggestion, "%s%s%s%s",
+                      builder->errors > 1 ? CB_TEXT("%zu errors in the case; the first: ", builder->errors) : "",
                       first->place, *first->place ? ": " : "", first->message);
 }
 
@@ -27,10 +31,7 @@ static void find_lines(cobre_sddp_builder *builder) {
 static cobre_status check(cobre_sddp_builder *builder, const cobre_sddp_load_options *options, size_t *bytes) {
     if (!builder->no_memory)
         cb_builder_check(builder);
-    if (builder->no_memory)
-        return cb_no_memory("the problem", 0);
-    if (builder->errors > 0)
-        return refuse(builder, options);
+    CB_TRY(cb_builder_tell(builder, options->issue, options->arg));
     find_lines(builder);
     *bytes = cb_image_size(builder);
     return *bytes ? COBRE_OK : cb_no_memory("the problem", SIZE_MAX);

@@ -205,7 +205,6 @@ static void lay_out(packer *p, const cobre_sddp_builder *builder) {
     for (size_t n = 0; n < builder->nodes; n++)
         put_node(p, builder, n, node ? &node[n] : &measured);
     put_scenarios(p, builder, &head);
-    head.bytes = p->at;
     if (first)
         *first = head;
 }

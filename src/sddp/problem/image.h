@@ -20,7 +20,6 @@ bool cb_image_view(const void *image, cobre_sddp_problem *problem);
 
 /* The beginning of an image: what is not a list of nodes. */
 typedef struct {
-    uint64_t bytes;
     uint64_t fingerprint, shape, longest, maximise;
     double scale;
     uint64_t states, nodes, root_edges, scenarios; /* how many */

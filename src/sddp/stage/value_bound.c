@@ -11,10 +11,9 @@
  * Bounds from an LP get a margin, because an LP is solved to a tolerance. A looser bound costs iterations, never
  * correctness. */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "sddp/problem/builder.h"
 #include "sddp/stage/stage.h"
 
 #define MARGIN 1e-6
@@ -160,27 +159,8 @@ struct search {
     const cobre_sddp_validate_options *options;
     double *own_bound, *value_bound; /* of each node: the results */
     range *in;                       /* in_ranges, made when first needed */
-    size_t errors;
+    cobre_sddp_builder *errors;      /* builds nothing, but keeps the errors of the case */
 };
-
-/* An error of the case. The first is what the last error quotes. */
-__attribute__((format(printf, 4, 5))) static void report(struct search *search, const cobre_sddp_issue *at,
-                                                         const char *advice, const char *format, ...) {
-    char message[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    cobre_sddp_issue issue = *at;
-    issue.struct_size = sizeof issue;
-    issue.message = message;
-    issue.suggestion = advice;
-    if (search->errors++ == 0)
-        cb_fail_at(COBRE_INVALID_CASE, issue.file, issue.line, advice, "%s%s%s", issue.place, *issue.place ? ": " : "",
-                   message);
-    if (search->options->issue)
-        search->options->issue(search->options->arg, &issue);
-}
 
 /* A bound that need not be found: the option's, else the case's. */
 static bool is_given(const struct search *search, size_t node, double *bound) {
@@ -206,12 +186,13 @@ static cobre_status find_own_bound(struct search *search, size_t index, bool nee
     CB_TRY(bound_by_pair(problem, index, search->pair, search->in + index * problem->states, bound, &outcome, &result));
     if (result == CB_LP_OPTIMAL || !needed)
         return COBRE_OK;
-    report(search, &(cobre_sddp_issue){.file = node->file, .line = node->line, .place = node->place},
-           result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
-                                      : "give one (--value-bound), or bound the states",
-           "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the future %s "
-           "can be found",
-           node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost");
+    cb_error_at(
+        search->errors, &(cb_place){.file = node->file, .line = node->line, .text = node->place},
+        result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
+                                   : "give one (--value-bound), or bound the states",
+        "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the future %s "
+        "can be found",
+        node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost");
     return COBRE_OK;
 }
 
@@ -244,10 +225,10 @@ static void fixed_point(struct search *search) {
     for (size_t i = 0; i < rounds && moved > STILL; i++)
         moved = improve(search);
     if (!problem->longest && moved > STILL)
-        report(search, &(cobre_sddp_issue){.file = problem->node[0].file, .place = ""},
-               "give one (--value-bound), or end its cycles with a larger probability",
-               "no bound of the future %s can be found: the process goes on for too long",
-               problem->maximise ? "value" : "cost");
+        cb_error_at(search->errors, &(cb_place){.file = problem->node[0].file},
+                    "give one (--value-bound), or end its cycles with a larger probability",
+                    "no bound of the future %s can be found: the process goes on for too long",
+                    problem->maximise ? "value" : "cost");
     for (size_t n = 0; n < problem->nodes; n++) {
         double *bound = &search->value_bound[n];
         *bound = is_given(search, n, &given) ? given : *bound > 0 ? *bound * (1 - 1e-9) : margin(*bound);
@@ -264,19 +245,16 @@ static bool any_missing(const struct search *search) {
 
 static cobre_status find(struct search *search) {
     bool needed = any_missing(search);
-    cobre_status status = COBRE_OK;
+    cobre_status status = cobre_sddp_builder_new(NULL, false, &search->errors);
     for (size_t n = 0; n < search->problem->nodes && !status; n++)
         status = find_own_bound(search, n, needed);
+    if (!status)
+        fixed_point(search);
+    if (!status)
+        status = cb_builder_tell(search->errors, search->options->issue, search->options->arg);
+    cobre_sddp_builder_free(&search->errors);
     free(search->in);
-    CB_TRY(status);
-    fixed_point(search);
-    if (search->errors == 0)
-        return COBRE_OK;
-    const cobre_error first = *cobre_last_error();
-    if (search->errors == 1)
-        return first.status;
-    return cb_fail_at(COBRE_INVALID_CASE, first.file, first.line, first.suggestion,
-                      "%zu errors in the case; the first: %s", search->errors, first.message);
+    return status;
 }
 
 cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_pair *pair,

@@ -11,6 +11,16 @@
 
 #include "sddp/train/trainer.h"
 
+const char *cobre_sddp_stop_name(cobre_sddp_stop stop) {
+    switch (stop) {
+#define STOP_NAME(code, name)                                                                                          \
+    case COBRE_SDDP_STOP_##code: return name;
+        COBRE_SDDP_STOP_MAP(STOP_NAME)
+#undef STOP_NAME
+    }
+    return "?";
+}
+
 #define GROUP "It stops when one of these holds (without any: after 100 iterations):"
 #define FIELD(member) CB_FIELD(cobre_sddp_train_options, member)
 
