@@ -26,7 +26,7 @@ static bool has_one_sided_noise(const cobre_sddp_problem *p) {
     for (size_t n = 0; n < p->nodes; n++)
         for (size_t i = 0; i < p->node[n].noises; i++) {
             const cb_noise *noise = &p->node[n].noise[i];
-            const cb_row *row = &p->node[n].row[noise->index];
+            const cb_range *row = &p->node[n].row[noise->index];
             if (cb_noise_family(noise->target) == COBRE_SDDP_NOISE_COLUMN_LOWER)
                 return true;
             if ((noise->target == COBRE_SDDP_NOISE_ROW_LOWER || noise->target == COBRE_SDDP_NOISE_ROW_UPPER) &&

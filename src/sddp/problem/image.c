@@ -74,9 +74,9 @@ static void put_columns(packer *p, const cb_builder_node *node, node_record *rec
     cb_column *column = reserve(p, &record->column, node->columns, sizeof *column);
     for (size_t j = 0; column && j < node->columns; j++)
         column[j] = (cb_column){node->column[j].lower, node->column[j].upper, node->column[j].cost};
-    cb_row *row = reserve(p, &record->row, node->rows, sizeof *row);
+    cb_range *row = reserve(p, &record->row, node->rows, sizeof *row);
     for (size_t i = 0; row && i < node->rows; i++)
-        row[i] = (cb_row){node->row[i].lower, node->row[i].upper};
+        row[i] = (cb_range){node->row[i].lower, node->row[i].upper};
     record->column_name = put_names(p, node->columns ? &node->column->name : NULL, sizeof *node->column, node->columns);
     record->row_name = put_names(p, node->rows ? &node->row->name : NULL, sizeof *node->row, node->rows);
     record->random_name = put_names(p, node->random_name, sizeof *node->random_name, node->randoms);

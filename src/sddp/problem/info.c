@@ -2,6 +2,8 @@
 /* info.c: what a problem consists of, for its users. */
 #include "sddp/problem/problem.h"
 
+#include <math.h>
+
 static const cb_node none; /* for an index out of range: it has no name and nothing in it */
 
 static const cb_node *node_at(const cobre_sddp_problem *problem, size_t node) {
@@ -54,6 +56,34 @@ size_t cb_most_rows(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++)
         rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
     return rows;
+}
+
+size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node, size_t column) {
+    for (size_t s = 0; s < problem->states; s++)
+        if (node->state_in[s] == column)
+            return s;
+    return CB_NONE;
+}
+
+cb_range cb_column_range(const cb_node *node, size_t column) {
+    cb_range widest = {node->column[column].lower, node->column[column].upper};
+    double lower = widest.lower, upper = widest.upper;
+    bool random = false;
+    for (size_t i = 0; i < node->noises; i++)
+        random |=
+            cb_noise_family(node->noise[i].target) == COBRE_SDDP_NOISE_COLUMN_LOWER && node->noise[i].index == column;
+    for (size_t k = 0; k < node->outcomes && random; k++) {
+        double low = lower, high = upper;
+        for (size_t i = 0; i < node->noises; i++) {
+            const cb_noise *noise = &node->noise[i];
+            double change =
+                noise->index == column ? noise->factor * node->outcome[k * node->randoms + noise->random] : 0;
+            low += noise->target == COBRE_SDDP_NOISE_COLUMN_LOWER ? change : 0;
+            high += noise->target == COBRE_SDDP_NOISE_COLUMN_UPPER ? change : 0;
+        }
+        widest = (cb_range){fmin(widest.lower, low), fmax(widest.upper, high)};
+    }
+    return widest;
 }
 
 size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node) {

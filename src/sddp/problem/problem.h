@@ -58,7 +58,7 @@ typedef struct {
 
 typedef struct {
     double lower, upper;
-} cb_row;
+} cb_range;
 
 /* Where a node's outcomes were drawn from: random variable i is d[i] * sum over j <= i of f[i][j] * z[j], with normal z,
  * or, lognormal, the exponential of that. */
@@ -76,7 +76,7 @@ typedef struct {
 
     size_t columns, rows, entries, randoms, noises, outcomes, edges;
     const cb_column *column;
-    const cb_row *row;
+    const cb_range *row;
     const int *start, *index; /* column j has entries start[j] .. start[j + 1], in rows index[], ascending */
     const double *value;
     const size_t *state_in, *state_out; /* column of each state */
@@ -151,7 +151,11 @@ const double *cb_scenario_values(const cobre_sddp_problem *problem, size_t scena
 /* model.c: draws the values of random variables; all it uses is rng. */
 void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values);
 
-size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes: info.c */
+/* info.c */
+size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes */
+size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
+                         size_t column);                      /* whose column this is; CB_NONE */
+cb_range cb_column_range(const cb_node *node, size_t column); /* holds its bounds, with and without noise */
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
 cobre_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);

@@ -44,11 +44,9 @@ static cb_target make(const cb_node *node, const cb_noise *noise) {
 
 /* CB_NONE while value_bound.c lets the incoming state free. */
 static size_t incoming_state(const cb_stage *stage, const cb_noise *noise) {
-    for (size_t s = 0; s < stage->kind->problem->states && stage->kind->pool && noise->target == COBRE_SDDP_NOISE_ENTRY;
-         s++)
-        if (stage->node->state_in[s] == noise->column)
-            return s;
-    return CB_NONE;
+    if (!stage->kind->pool || noise->target != COBRE_SDDP_NOISE_ENTRY)
+        return CB_NONE;
+    return cb_incoming_state(stage->kind->problem, stage->node, noise->column);
 }
 
 static bool same_target(const cb_noise *a, const cb_noise *b) {

@@ -31,17 +31,6 @@ static bool has_random_cost(const cb_node *node) {
     return false;
 }
 
-typedef struct {
-    double lower, upper;
-} range;
-
-static bool is_incoming(const cobre_sddp_problem *problem, const cb_node *node, size_t column) {
-    for (size_t s = 0; s < problem->states; s++)
-        if (node->state_in[s] == column)
-            return true;
-    return false;
-}
-
 /* From the bounds of the columns alone; -INFINITY when they do not say. */
 static double bound_by_columns(const cobre_sddp_problem *problem, const cb_node *node) {
     if (has_random_cost(node))
@@ -50,65 +39,44 @@ static double bound_by_columns(const cobre_sddp_problem *problem, const cb_node 
     for (size_t j = 0; j < node->columns; j++) {
         const cb_column *column = &node->column[j];
         if (column->cost != 0)
-            bound += is_incoming(problem, node, j) ? -INFINITY
-                                                   : column->cost * (column->cost > 0 ? column->lower : column->upper);
+            bound += cb_incoming_state(problem, node, j) != CB_NONE
+                         ? -INFINITY
+                         : column->cost * (column->cost > 0 ? column->lower : column->upper);
     }
     return bound;
 }
 
-/* What the outgoing state of a node may be, over all outcomes. */
-static range out_range(const cb_node *node, size_t column) {
-    range widest = {node->column[column].lower, node->column[column].upper};
-    double lower = widest.lower, upper = widest.upper;
-    bool random = false;
-    for (size_t i = 0; i < node->noises; i++)
-        random |=
-            cb_noise_family(node->noise[i].target) == COBRE_SDDP_NOISE_COLUMN_LOWER && node->noise[i].index == column;
-    for (size_t k = 0; k < node->outcomes && random; k++) {
-        double low = lower, high = upper;
-        for (size_t i = 0; i < node->noises; i++) {
-            const cb_noise *noise = &node->noise[i];
-            double change =
-                noise->index == column ? noise->factor * node->outcome[k * node->randoms + noise->random] : 0;
-            low += noise->target == COBRE_SDDP_NOISE_COLUMN_LOWER ? change : 0;
-            high += noise->target == COBRE_SDDP_NOISE_COLUMN_UPPER ? change : 0;
-        }
-        widest = (range){fmin(widest.lower, low), fmax(widest.upper, high)};
-    }
-    return widest;
-}
-
-static void widen(range *all, range one) {
-    *all = (range){fmin(all->lower, one.lower), fmax(all->upper, one.upper)};
+static void widen(cb_range *all, cb_range one) {
+    *all = (cb_range){fmin(all->lower, one.lower), fmax(all->upper, one.upper)};
 }
 
 /* What may come in at each node, from the root or from any parent: a range for each state. NULL: no memory. For all nodes
  * at once, because a node does not know its parents. */
-static range *in_ranges(const cobre_sddp_problem *problem) {
+static cb_range *in_ranges(const cobre_sddp_problem *problem) {
     size_t states = problem->states;
-    range *all = malloc((problem->nodes * states + 1) * sizeof *all);
+    cb_range *all = malloc((problem->nodes * states + 1) * sizeof *all);
     for (size_t i = 0; all && i < problem->nodes * states; i++)
-        all[i] = (range){INFINITY, -INFINITY};
+        all[i] = (cb_range){INFINITY, -INFINITY};
     for (size_t s = 0; all && s < states; s++) {
         double initial = problem->state[s].initial;
         for (size_t e = 0; e < problem->root_edges; e++)
-            widen(&all[problem->root_edge[e].to * states + s], (range){initial, initial});
+            widen(&all[problem->root_edge[e].to * states + s], (cb_range){initial, initial});
         for (size_t n = 0; n < problem->nodes; n++) {
             const cb_node *node = &problem->node[n];
-            range out = node->edges > 0 ? out_range(node, node->state_out[s]) : (range){0, 0};
+            cb_range out = node->edges > 0 ? cb_column_range(node, node->state_out[s]) : (cb_range){0, 0};
             for (size_t e = 0; e < node->edges; e++)
                 widen(&all[node->edge[e].to * states + s], out);
         }
         for (size_t n = 0; n < problem->nodes; n++)
             if (!(all[n * states + s].lower <= all[n * states + s].upper)) /* nobody leads here */
-                all[n * states + s] = (range){initial, initial};
+                all[n * states + s] = (cb_range){initial, initial};
     }
     return all;
 }
 
 /* *bound is -INFINITY when the LP of outcome *worst has no optimum. */
 static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
-                                const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
+                                const cb_range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
     const cb_node *node = &problem->node[index];
     cb_stage_kind kind = {.problem = problem, .pair = {.solver = solver}};
     cb_stage *stage;
@@ -138,7 +106,7 @@ static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index,
 
 /* The other solver is asked, too, before a node has no bound; *worst and *result stay those of the first one. */
 static cobre_status bound_by_pair(const cobre_sddp_problem *problem, size_t index, const cb_lp_pair *pair,
-                                  const range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
+                                  const cb_range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
     CB_TRY(bound_by_lp(problem, index, pair->solver, in, bound, worst, result));
     if (*result == CB_LP_OPTIMAL || !pair->fallback)
         return COBRE_OK;
@@ -158,7 +126,7 @@ struct search {
     const cb_lp_pair *pair;
     const cobre_sddp_validate_options *options;
     double *own_bound, *value_bound; /* of each node: the results */
-    range *in;                       /* in_ranges, made when first needed */
+    cb_range *in;                    /* in_ranges, made when first needed */
     cobre_sddp_builder *errors;      /* builds nothing, but keeps the errors of the case */
 };
 

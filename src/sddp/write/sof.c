@@ -3,8 +3,8 @@
  * subproblem of its own.
  *
  *   - A noise term in a right-hand side is a term with the random variable; in a cost or an entry, a product with it.
- *   - Noise in the bound of a column is a row, because sets of StochOptFormat have no random bounds; the column keeps the
- *     widest bound over all outcomes. A row with noise in one of two sides becomes two.
+ *   - Noise in the bound of a column is a row, because sets of StochOptFormat have no random bounds; the column keeps
+ *     bounds that hold for all outcomes. A row with noise in one of two sides becomes two.
  *   - Bounds of incoming columns mean nothing here and are left out; so are rows without bounds and given value bounds.
  *   - There is no discount: an edge gets probability times discount, which ends the process with what is missing. The
  *     optimum is the same. Outcomes of a noise model are written as they were drawn.
@@ -140,7 +140,7 @@ static void add_entries(writer *w, const function *row) {
 
 /* Takes the function of its entries over. */
 static void add_row(writer *w, size_t i, function *f) {
-    const cb_row *row = &w->node->row[i];
+    const cb_range *row = &w->node->row[i];
     bool lower = isfinite(row->lower), upper = isfinite(row->upper), apart = false;
     if (lower && upper)
         apart = has_noise(w->node, i, COBRE_SDDP_NOISE_ROW_LOWER) || has_noise(w->node, i, COBRE_SDDP_NOISE_ROW_UPPER);
@@ -174,22 +174,8 @@ static void add_rows(writer *w) {
     free(row);
 }
 
-/* The widest that a bound with noise becomes. */
-static double widest(const cb_node *node, size_t column, cb_noise_target side, double bound) {
-    bool lower = side == COBRE_SDDP_NOISE_COLUMN_LOWER;
-    double most = lower ? INFINITY : -INFINITY;
-    for (size_t k = 0; k < node->outcomes; k++) {
-        double now = bound;
-        for (size_t i = 0; i < node->noises; i++)
-            if (node->noise[i].target == side && node->noise[i].index == column)
-                now += node->noise[i].factor * node->outcome[k * node->randoms + node->noise[i].random];
-        most = lower ? fmin(most, now) : fmax(most, now);
-    }
-    return most;
-}
-
-/* Makes a row of a bound with noise, and the bound one that always holds. */
-static void free_bound(writer *w, size_t column, cb_noise_target side, double *bound) {
+/* A bound with noise becomes a row. */
+static void add_bound_row(writer *w, size_t column, cb_noise_target side) {
     const char *name = cb_column_name(w->node, column);
     bool lower = side == COBRE_SDDP_NOISE_COLUMN_LOWER;
     if (!has_noise(w->node, column, side))
@@ -198,24 +184,17 @@ static void free_bound(writer *w, size_t column, cb_noise_target side, double *b
     add_term(w, &f, name, 1);
     add_noise(w, &f, column, side);
     add_constraint(w, new_name(w, w->row_names, name, lower ? "_lower" : "_upper"), function_json(&f, 0),
-                   lower ? *bound : -INFINITY, lower ? INFINITY : *bound);
-    *bound = widest(w->node, column, side, *bound);
-}
-
-static bool is_incoming(const writer *w, size_t column) {
-    for (size_t s = 0; s < w->problem->states; s++)
-        if (w->node->state_in[s] == column)
-            return true;
-    return false;
+                   lower ? w->node->column[column].lower : -INFINITY, lower ? INFINITY : w->node->column[column].upper);
 }
 
 static void add_bounds(writer *w, size_t j) {
-    double lower = w->node->column[j].lower, upper = w->node->column[j].upper;
-    free_bound(w, j, COBRE_SDDP_NOISE_COLUMN_LOWER, &lower);
-    free_bound(w, j, COBRE_SDDP_NOISE_COLUMN_UPPER, &upper);
-    if (is_incoming(w, j) || (isinf(lower) && isinf(upper)))
+    cb_range range = cb_column_range(w->node, j);
+    add_bound_row(w, j, COBRE_SDDP_NOISE_COLUMN_LOWER);
+    add_bound_row(w, j, COBRE_SDDP_NOISE_COLUMN_UPPER);
+    if (cb_incoming_state(w->problem, w->node, j) != CB_NONE || (isinf(range.lower) && isinf(range.upper)))
         return;
-    add_constraint(w, NULL, json_pack("{ssss}", "type", "Variable", "name", cb_column_name(w->node, j)), lower, upper);
+    add_constraint(w, NULL, json_pack("{ssss}", "type", "Variable", "name", cb_column_name(w->node, j)), range.lower,
+                   range.upper);
 }
 
 static json_t *objective_json(writer *w) {
