@@ -354,7 +354,7 @@ typedef struct {
 } cobre_sddp_stage;
 
 typedef enum {
-    COBRE_SDDP_IN_SAMPLE,     /* sampled from the opening tree */
+    COBRE_SDDP_IN_SAMPLE,     /* sampled from the outcomes of the nodes */
     COBRE_SDDP_OUT_OF_SAMPLE, /* sampled from the noise model of nodes that have one, else in-sample */
     COBRE_SDDP_GIVEN          /* the scenarios of the case, or of the table it was loaded with, each once */
 } cobre_sddp_sampling;

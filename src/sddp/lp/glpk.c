@@ -267,7 +267,7 @@ static void factorise(cb_lp *lp) {
 }
 
 /* GLPK takes a basis for optimal even when its factors have lost all digits (seen: values that are 100 % off, once in 400
- * solves of multi-cuts with slopes of 1e6). Then the rows are not what the columns make of them. */
+ * solves of multi-cuts with slopes of 1e6). Then A x does not match the row activities. */
 static bool is_accurate(const cb_lp *lp) {
     double absolute, relative;
     int at;

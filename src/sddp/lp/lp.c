@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lp.c: the retry ladder. */
+/* lp.c: the retry ladder, and what it led to. */
 #include "sddp/lp/plugins.h"
 
 cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp) {
@@ -18,4 +18,9 @@ const char *cb_lp_outcome_name(cb_lp_outcome outcome) {
     case CB_LP_GAVE_UP: return "given up by the solver";
     }
     return "?";
+}
+
+cobre_status cb_lp_gave_up(const cb_lp_solver *solver, const char *at) {
+    return cb_fail(COBRE_LP_FAILED, "use fewer ranks or a machine with more memory, or try another solver",
+                   "%s: %s gave up: %s", at, solver->name, solver->trouble());
 }

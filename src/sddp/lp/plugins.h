@@ -54,5 +54,6 @@ cobre_status cb_lp_take(cobre_comm *comm, const cb_lp_names *names, const char *
 cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp);
 
 const char *cb_lp_outcome_name(cb_lp_outcome outcome);
+cobre_status cb_lp_gave_up(const cb_lp_solver *solver, const char *at); /* the error; at: "node 1, outcome 2" */
 
 #endif

@@ -367,7 +367,7 @@ cobre_status cobre_sddp_policy_read(const char *path, cobre_sddp_policy **policy
     return status;
 }
 
-/* Cuts of a run that was more averse to risk may lie above the costs of this one, and its bound would be none. */
+/* Cuts of a run that was more averse to risk may lie above the costs of this one: then its bound is not valid. */
 static bool more_averse(const header *head, const cobre_sddp_policy *policy) {
     for (size_t n = 0; n < policy->problem->nodes; n++) {
         const cb_node *node = &policy->problem->node[n];
@@ -386,15 +386,11 @@ cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path) {
     double before = 0;
     cobre_status status = open_together(policy->comm, policy->problem, path, true, &file, &head, &middle);
     if (!status && (head.multi_cut != 0) != policy->kind.multi_cut)
-        status = cb_fail_at(COBRE_INVALID_POLICY, path, 0,
-                            "use "
-                            "the same kind of cuts",
+        status = cb_fail_at(COBRE_INVALID_POLICY, path, 0, "use the same kind of cuts",
                             "%s: it holds %s, this run makes the other kind", path,
                             head.multi_cut ? "multi-cuts" : "single cuts");
     if (!status && more_averse(&head, policy))
-        status = cb_fail_at(COBRE_INVALID_POLICY, path, 0,
-                            ""
-                            "start with a policy that is as averse, or less",
+        status = cb_fail_at(COBRE_INVALID_POLICY, path, 0, "start with a policy that is as averse, or less",
                             "%s: that run was more averse to risk, and its cuts are no bounds for this one", path);
     if (!status)
         status = read_cuts(&policy->pool, file, path, head.cuts, &before);

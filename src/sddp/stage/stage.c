@@ -305,39 +305,37 @@ static int write_lp(cb_stage *stage, const char *path) {
     return failed;
 }
 
+static const char *advice_for(const cb_stage *stage, cb_lp_outcome result) {
+    if (result == CB_LP_UNBOUNDED)
+        return "the cost is unbounded: check signs of costs and bounds";
+    if (result != CB_LP_INFEASIBLE)
+        return "scale the data, or try another solver";
+    return *stage->kind->problem->contents
+               ? "every state and outcome must be feasible: give deficits.csv tiers whose depths add up to 1, and a "
+                 "storage_min that can always be reached"
+               : "every state and outcome must be feasible: add a slack with a penalty (a deficit)";
+}
+
 static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values) {
     const cb_node *node = stage->node;
-    char name[128], path[512], noise[512] = "", which[32] = "given noise";
-    snprintf(name, sizeof name, "%s", node->name);
-    tame(name);
+    char name[192], path[512], at[1024], which[32] = "given noise";
     if (outcome != CB_NONE)
         snprintf(which, sizeof which, "outcome %zu", outcome + 1);
-    snprintf(path, sizeof path, "%s/cobre-%s-%s.lp", stage->kind->lp_folder ? stage->kind->lp_folder : ".", name,
-             which);
-    tame(path + strlen(path) - strlen(which) - 3);
-    for (size_t i = 0, at = 0; i < node->randoms && at < sizeof noise; i++)
-        at += (size_t)snprintf(noise + at, sizeof noise - at, "%s%s = %.9g", i ? ", " : ": ", cb_random_name(node, i),
-                               values[i]);
+    size_t length = (size_t)snprintf(at, sizeof at, "node %.400s, %s", node->name, which);
+    for (size_t i = 0; i < node->randoms && length < sizeof at; i++)
+        length += (size_t)snprintf(at + length, sizeof at - length, "%s%s = %.9g", i ? ", " : ": ",
+                                   cb_random_name(node, i), values[i]);
     if (result == CB_LP_GAVE_UP)
-        return cb_fail(COBRE_LP_FAILED,
-                       "use fewer ranks or a machine with more memory, or try "
-                       "another solver",
-                       "node %s, %s%s: %s gave up: %s", node->name, which, noise, stage->solver->name,
-                       stage->solver->trouble());
+        return cb_lp_gave_up(stage->solver, at);
+    snprintf(name, sizeof name, "cobre-%.127s-%s.lp", node->name, which);
+    tame(name);
+    snprintf(path, sizeof path, "%s/%s", stage->kind->lp_folder ? stage->kind->lp_folder : ".", name);
     const cb_lp_solver *other = other_solver(stage); /* it was asked, too */
     bool written = write_lp(stage, path) == 0;
-    return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0,
-                      result == CB_LP_INFEASIBLE
-                          ? *stage->kind->problem->contents
-                                ? "every state and outcome must leave a way out, like tiers in deficits.csv "
-                                  "whose depths add up to 1 and a storage_min that can always be reached"
-                                : "every state and outcome must leave a way out: add a slack with a "
-                                  "penalty (a deficit)"
-                      : result == CB_LP_UNBOUNDED ? "a cost without end: check signs of costs and bounds"
-                                                  : "scale the data, or try another solver",
-                      "node %s, %s%s: the LP is %s after %d tries of %s%s%s%s%s", node->name, which, noise,
-                      cb_lp_outcome_name(result), CB_LP_EFFORTS, stage->solver->name, other ? " and as many of " : "",
-                      other ? other->name : "", written ? "; written to " : "", written ? path : "");
+    return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0, advice_for(stage, result),
+                      "%s: the LP is %s after %d tries of %s%s%s%s%s", at, cb_lp_outcome_name(result), CB_LP_EFFORTS,
+                      stage->solver->name, other ? " and as many of " : "", other ? other->name : "",
+                      written ? "; written to " : "", written ? path : "");
 }
 
 /* The LP in use, by its solver or else by the other one. If neither finds an optimum, what the first one found counts. Not

@@ -90,11 +90,7 @@ static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index,
         *worst = k;
         *result = cb_lp_solve(solver, stage->lp);
         if (*result == CB_LP_GAVE_UP) /* says nothing about the case */
-            status = cb_fail(COBRE_LP_FAILED,
-                             "use fewer ranks or a "
-                             "machine with more memory, or try another solver",
-                             "node %s, outcome %zu: %s gave up when it bounded the cost: %s", node->name, k + 1,
-                             solver->name, solver->trouble());
+            status = cb_lp_gave_up(solver, CB_TEXT("node %s, outcome %zu", node->name, k + 1));
         *bound = *result == CB_LP_OPTIMAL
                      ? fmin(*bound, solver->objective(stage->lp) / problem->scale + stage->constant)
                      : -INFINITY;

@@ -123,8 +123,8 @@ static cobre_status make_cuts(cb_trainer *trainer, size_t m, size_t k, uint64_t 
 }
 
 static cobre_status not_finite(const cb_trainer *trainer, size_t m, size_t k) {
-    return cb_fail(COBRE_LP_FAILED, "look for inflows or costs that are far too large",
-                   "node %s: a cut is beyond all numbers", trainer->problem->node[trainer->path[m].step[k].node].name);
+    return cb_fail(COBRE_LP_FAILED, "look for inflows or costs that are far too large", "node %s: a cut overflowed",
+                   trainer->problem->node[trainer->path[m].step[k].node].name);
 }
 
 /* This rank's cuts of step k. */
