@@ -29,13 +29,13 @@ static const kit_mistake mistakes[] = {
     {GAS, "\"store\": 2", "\"store\": NaN", NULL, 5, "is not JSON"},
     {GAS, "\"store\": 2", "\"store\": 1e999", NULL, 5, "real number overflow"},
     {GAS, "{", "\xef\xbb\xbf{", NULL, 0, NULL},
-    {GAS, "{\n    \"name\": \"Gas", "\xef\xbb\xbf{\n    \"nome\": \"Gas", NULL, 2, "\"nome\" is not known here"},
+    {GAS, "{\n    \"name\": \"Gas", "\xef\xbb\xbf{\n    \"nome\": \"Gas", NULL, 2, "unknown key \"nome\""},
     /* sections, types, keys */
     {GAS, "\"major\": 1, \"minor\": 0", "\"major\": 2, \"minor\": 1", NULL, 3, "StochOptFormat 2.1"},
     {GAS, "\"major\": 1, \"minor\": 0", "\"major\": \"1\", \"minor\": 0", NULL, 3, "/version/major"},
-    {GAS, "\"name\": \"Gas", "\"title\": \"Gas", NULL, 2, "\"title\" is not known here"},
+    {GAS, "\"name\": \"Gas", "\"title\": \"Gas", NULL, 2, "unknown key \"title\""},
     {GAS, "\"root\"", "\"rot\"", NULL, 4, "correct it to one of: version, name,"},
-    {GAS, "\"nodes\"", "\"node\"", NULL, 8, "\"node\" is not known here"},
+    {GAS, "\"nodes\"", "\"node\"", NULL, 8, "unknown key \"node\""},
     {WHOLE,
      "{\"version\": {\"major\": 1, \"minor\": 0},\n\"root\": {\"state_variables\": {}, \"successors\": {}},\n" REST,
      NULL, 2, "the problem has no nodes"},
@@ -65,7 +65,7 @@ static const kit_mistake mistakes[] = {
     {GAS, "{\"price\": 5, \"demand\": 3}", "{\"price\": 5, \"demand\": null}", NULL, 11, "this is null"},
     {GAS, "\"probability\": 1,", "\"probability\": 0.9,", NULL, 9, "outcomes add up to 0.9 -- make it 1"},
     {GAS, "\"probability\": 1,", "\"probability\": true,", NULL, 11, "this is true or false"},
-    {GAS, "\"realizations\": [{", "\"realization\": [{", NULL, 11, "\"realization\" is not known here"},
+    {GAS, "\"realizations\": [{", "\"realization\": [{", NULL, 11, "unknown key \"realization\""},
     /* subproblems */
     {GAS, "\"store_in\", \"out\"", "\"stor_in\", \"out\"", NULL, 47, "there is no variable \"stor_in\""},
     {GAS, "{\"in\": \"store_in\", \"out\": \"store_out\"}", "[]", NULL, 47, "this is an array"},
@@ -113,7 +113,7 @@ static void all_at_once(void) {
     static const struct {
         size_t line;
         const char *expected;
-    } expected[] = {{2, "\"nome\" is not known"},  {47, "no variable \"y\""},      {65, "no variable \"prize\""},
+    } expected[] = {{2, "unknown key \"nome\""},  {47, "no variable \"y\""},      {65, "no variable \"prize\""},
                     {84, "no integer variables"},  {98, "\"lower\" is missing"},   {98, "\"upper\" is missing"},
                     {11, "\"demand\" is missing"}, {11, "\"d\" is not a random"},  {12, "no node \"nowhere\""},
                     {108, "no node \"2\""},        {22, "outcomes add up to 0.9"}, {22, "no path leads here"}};

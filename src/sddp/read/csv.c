@@ -3,7 +3,6 @@
 #include "sddp/read/csv.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "sddp/grow.h"
+#include "sddp/read/json_file.h"
 
 static char *read_all(cobre_sddp_builder *builder, FILE *file, size_t *size) {
     char *text = NULL;
@@ -58,12 +58,6 @@ char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional,
         text = NULL;
     }
     return text;
-}
-
-static bool is_utf8(const char *text) {
-    json_t *copy = json_string(text); /* refuses anything else */
-    json_decref(copy);
-    return copy != NULL;
 }
 
 typedef struct {
@@ -130,7 +124,7 @@ static bool clean(scanner *s, const char *field) {
             return false;
         }
     }
-    if (!ascii && !is_utf8(field)) {
+    if (!ascii && !cb_is_utf8(field)) {
         cb_error_at(s->builder, &s->place, "save it with the encoding UTF-8", "is not UTF-8 text");
         return false;
     }

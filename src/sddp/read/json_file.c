@@ -198,3 +198,23 @@ json_t *cb_json_load(cobre_sddp_builder *builder, const char *path) {
     free(text);
     return NULL;
 }
+
+void cb_json_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *const *keys) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+        char all[512] = "";
+        size_t i = 0;
+        for (; keys[i] && strcmp(keys[i], key) != 0; i++)
+            snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", keys[i]);
+        if (!keys[i])
+            cb_error_at(builder, CB_MEMBER(at, key), CB_TEXT("remove it, or correct it to one of: %s", all),
+                        "unknown key \"%s\"", key);
+    }
+}
+
+bool cb_is_utf8(const char *text) {
+    json_t *copy = json_string(text); /* refuses anything else */
+    json_decref(copy);
+    return copy != NULL;
+}

@@ -7,8 +7,13 @@
 
 #include "sddp/problem/builder.h"
 
-/* Reads a file that holds an object; NULL: reported. Errors at places in this file
- * (CB_MEMBER, CB_ITEM; or a text that is a JSON pointer) are reported with the line. */
+/* Reads a file that holds an object; NULL: reported. Errors at places in this file (CB_MEMBER, CB_ITEM; or a text that
+ * is a JSON pointer) are reported with the line. */
 json_t *cb_json_load(cobre_sddp_builder *builder, const char *path);
+
+/* Reports the members of an object that are none of these. keys: NULL ends them. */
+void cb_json_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *const *keys);
+
+bool cb_is_utf8(const char *text);
 
 #endif

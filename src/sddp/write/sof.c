@@ -9,7 +9,6 @@
  *   - There is no discount: an edge gets probability times discount, which ends the process with what is missing. The
  *     optimum is the same. Outcomes of a noise model are written as they were drawn.
  *   - There are no risk measures: a node with one is refused. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "sddp/draft.h"
 #include "sddp/problem/problem.h"
+#include "sddp/read/json_file.h"
 
 /* A node on its way. Names of random variables are new where a column has the same. */
 typedef struct {
@@ -357,22 +357,16 @@ static void dump_all(writer *w, FILE *file) {
     fputs("]\n}\n", file);
 }
 
-static bool is_text(const char *name) {
-    json_t *text = json_string(name); /* NULL: it is not UTF-8 */
-    json_decref(text);
-    return text != NULL;
-}
-
-static bool names_are_text(const cobre_sddp_problem *problem, const cb_node *node) {
-    bool good = is_text(node->name);
+static bool names_are_utf8(const cobre_sddp_problem *problem, const cb_node *node) {
+    bool good = cb_is_utf8(node->name);
     for (size_t j = 0; j < node->columns; j++)
-        good = good && is_text(cb_column_name(node, j));
+        good = good && cb_is_utf8(cb_column_name(node, j));
     for (size_t i = 0; i < node->rows; i++)
-        good = good && is_text(cb_row_name(node, i));
+        good = good && cb_is_utf8(cb_row_name(node, i));
     for (size_t i = 0; i < node->randoms; i++)
-        good = good && is_text(cb_random_name(node, i));
+        good = good && cb_is_utf8(cb_random_name(node, i));
     for (size_t s = 0; s < problem->states; s++)
-        good = good && is_text(problem->state[s].name);
+        good = good && cb_is_utf8(problem->state[s].name);
     return good;
 }
 
@@ -381,7 +375,7 @@ static cobre_status check(const cobre_sddp_problem *problem) {
         if (problem->node[n].risk.beta < 1)
             return cb_refuse("problem", "leave it out here, and train with one (--cvar)",
                              "node %s has a risk measure, which StochOptFormat cannot say", problem->node[n].name);
-        if (!is_text(problem->name) || !names_are_text(problem, &problem->node[n]))
+        if (!cb_is_utf8(problem->name) || !names_are_utf8(problem, &problem->node[n]))
             return cb_refuse("problem", "write names in UTF-8", "node %s: a name in it is not UTF-8",
                              problem->node[n].name);
     }

@@ -79,28 +79,13 @@ static size_t word(const section *s, const char *key, const char *const *words) 
     return 0;
 }
 
-static void unknown_keys(const section *s, const char *known) {
-    const char *key;
-    json_t *value;
-    json_object_foreach(s->json, key, value) {
-        char quoted[80];
-        snprintf(quoted, sizeof quoted, " %.70s ", key);
-        if (strstr(known, quoted) && !strchr(key, ' '))
-            continue;
-        char list[512] = "";
-        for (const char *at = known + 1; *at; at += strcspn(at, " ") + 1)
-            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.*s", *list ? ", " : "",
-                     (int)strcspn(at, " "), at);
-        cb_error_at(s->c->builder, CB_MEMBER(s->at, key), CB_TEXT("remove it, or correct it to one of: %s", list),
-                    "unknown key \"%s\"", key);
-    }
-}
+#define KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The member at `at`, if it is an object; else its json is NULL. */
-static section inside(const section *s, const cb_place *at, const char *known) {
+static section inside(const section *s, const cb_place *at, const char *const *known) {
     section inner = {.c = s->c, .at = at, .json = member(s, at->json->key, is_object, "an object", false)};
     if (inner.json)
-        unknown_keys(&inner, known);
+        cb_json_known(s->c->builder, at, inner.json, known);
     return inner;
 }
 
@@ -150,12 +135,12 @@ static void read_time(const section *s) {
 static void read_risk_and_cycle(const section *s) {
     cb_hydro_case *c = s->c;
     c->beta = c->alpha = 1;
-    section risk = inside(s, CB_MEMBER(s->at, "risk"), " beta alpha ");
+    section risk = inside(s, CB_MEMBER(s->at, "risk"), KEYS("beta", "alpha"));
     if (risk.json) {
         c->beta = number(&risk, "beta", NAN, 0, 1, "the weight of the expectation, from 0 to 1");
         c->alpha = number(&risk, "alpha", NAN, 1e-9, 1, "the share of worst outcomes, above 0, at most 1");
     }
-    section cycle = inside(s, CB_MEMBER(s->at, "cycle"), " to probability ");
+    section cycle = inside(s, CB_MEMBER(s->at, "cycle"), KEYS("to", "probability"));
     if (cycle.json) {
         c->has_cycle = true;
         c->cycle_to = whole(&cycle, "to", 1, 1, c->stages ? (double)c->stages : 1e5, "a stage to go back to");
@@ -185,7 +170,8 @@ static void read_inflow(const section *s) {
     static const char *const sources[] = {"table", "history", "par", NULL}, *const noises[] = {"normal", "lognormal",
                                                                                                NULL};
     cb_hydro_case *c = s->c;
-    section inner = inside(s, CB_MEMBER(s->at, "inflow"), " source openings seed noise years lack_cost ");
+    section inner =
+        inside(s, CB_MEMBER(s->at, "inflow"), KEYS("source", "openings", "seed", "noise", "years", "lack_cost"));
     c->openings = 20;
     c->lack_cost = -1;
     if (!inner.json)
@@ -208,8 +194,10 @@ static void read_inflow(const section *s) {
 static void read_case(const section *s) {
     static const char *const units[] = {"water", "energy", NULL};
     cb_hydro_case *c = s->c;
-    unknown_keys(s, " name units time_unit stages duration seasons first_season subsystems transshipment discount "
-                    "annual_rate cost_scale risk cycle inflow value_bound $schema ");
+    cb_json_known(c->builder, s->at, s->json,
+                  KEYS("name", "units", "time_unit", "stages", "duration", "seasons", "first_season", "subsystems",
+                       "transshipment", "discount", "annual_rate", "cost_scale", "risk", "cycle", "inflow",
+                       "value_bound", "$schema"));
     json_t *name = member(s, "name", is_text, "a text", false);
     c->name = cb_hydro_text(c, "%s", name ? json_string_value(name) : "");
     c->water = word(s, "units", units) == 0;

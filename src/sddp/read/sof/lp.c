@@ -80,7 +80,7 @@ static void add_term(subproblem *lp, const cb_place *at, const target *to, const
                                                                                                  "variable_2", NULL};
     json_int_t a, b;
     double value;
-    cb_sof_known(lp->builder, at, term, product ? quadratic : linear);
+    cb_json_known(lp->builder, at, term, product ? quadratic : linear);
     bool good = cb_sof_number(lp->builder, at, term, "coefficient", &value);
     if (!lookup(lp, at, term, product ? "variable_1" : "variable", &a) ||
         (product && !lookup(lp, at, term, "variable_2", &b)))
@@ -261,7 +261,7 @@ static void add_state(subproblem *lp, const cb_place *at, const char *name, cons
     static const char *const keys[] = {"in", "out", NULL};
     json_int_t in, out;
     size_t state = cb_find_state(lp->builder, name);
-    cb_sof_known(lp->builder, at, pair, keys);
+    cb_json_known(lp->builder, at, pair, keys);
     bool has_in = lookup(lp, at, pair, "in", &in), has_out = lookup(lp, at, pair, "out", &out);
     if (state == CB_NONE)
         cb_error_at(lp->builder, at, "correct the name, or add it to the root", "the root has no state variable \"%s\"",
@@ -288,7 +288,7 @@ void cb_sof_subproblem(cobre_sddp_builder *builder, const cb_place *at, size_t n
     static const char *const keys[] = {"state_variables", "random_variables", "subproblem", NULL};
     subproblem lp = {.builder = builder, .node = node, .name = json_object(), .row_name = json_object()};
     builder->no_memory |= !lp.name || !lp.row_name;
-    cb_sof_known(builder, at, entry, keys);
+    cb_json_known(builder, at, entry, keys);
     const json_t *mof = cb_sof_member(builder, at, entry, "subproblem", JSON_OBJECT, true);
     if (mof && lp.name && lp.row_name) {
         size_t i;

@@ -43,20 +43,6 @@ bool cb_sof_number(cobre_sddp_builder *builder, const cb_place *at, const json_t
     return member != NULL;
 }
 
-void cb_sof_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *const *keys) {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
-        char all[256] = "";
-        size_t i = 0;
-        for (; keys[i] && strcmp(keys[i], key) != 0; i++)
-            snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", keys[i]);
-        if (!keys[i])
-            cb_error_at(builder, CB_MEMBER(at, key), CB_TEXT("remove it, or correct it to one of: %s", all),
-                        "\"%s\" is not known here", key);
-    }
-}
-
 static void read_root(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
     static const char *const keys[] = {"state_variables", "successors", NULL};
     const char *name;
@@ -65,7 +51,7 @@ static void read_root(cobre_sddp_builder *builder, const cb_place *at, const jso
     if (!root)
         return;
     const cb_place *here = CB_MEMBER(at, "root"), *list = CB_MEMBER(here, "state_variables");
-    cb_sof_known(builder, here, root, keys);
+    cb_json_known(builder, here, root, keys);
     json_t *states = cb_sof_member(builder, here, root, "state_variables", JSON_OBJECT, true);
     json_object_foreach(states, name, value) {
         double initial = 0;
@@ -102,7 +88,7 @@ static void read_realizations(cobre_sddp_builder *builder, const cb_place *at, s
     json_array_foreach(list, k, one) {
         double probability;
         const cb_place *item = CB_ITEM(at, k);
-        cb_sof_known(builder, item, one, keys);
+        cb_json_known(builder, item, one, keys);
         cb_sof_number(builder, item, one, "probability", &probability);
         if (values && json_is_object(one)) {
             read_support(builder, item, node, one, values);
@@ -133,7 +119,7 @@ static void read_node(cobre_sddp_builder *builder, const cb_place *at, const jso
                       const json_t *value, json_t *used) {
     static const char *const keys[] = {"subproblem", "realizations", "successors", NULL};
     size_t node = cb_add_node(builder, at, name, 0);
-    cb_sof_known(builder, at, value, keys);
+    cb_json_known(builder, at, value, keys);
     const char *subproblem = cb_sof_text(builder, at, value, "subproblem");
     if (node == CB_NONE)
         return;
@@ -214,7 +200,7 @@ static void bound_incoming(cobre_sddp_builder *builder, const cb_place *at) {
 
 static void read_step(cobre_sddp_builder *builder, const cb_place *at, size_t scenario, const json_t *step) {
     static const char *const keys[] = {"node", "support", NULL};
-    cb_sof_known(builder, at, step, keys);
+    cb_json_known(builder, at, step, keys);
     const char *name = cb_sof_text(builder, at, step, "node");
     size_t node = name ? cb_find_node(builder, name) : CB_NONE;
     if (node == CB_NONE) {
@@ -250,7 +236,7 @@ static void check_version(cobre_sddp_builder *builder, const cb_place *at, const
     static const char *const keys[] = {
         "version", "name", "author", "date", "description", "root", "nodes", "subproblems", "validation_scenarios",
         NULL};
-    cb_sof_known(builder, at, top, keys);
+    cb_json_known(builder, at, top, keys);
     cb_sof_member(builder, at, top, "name", JSON_STRING, false);
     const json_t *version = cb_sof_member(builder, at, top, "version", JSON_OBJECT, true);
     const cb_place *here = CB_MEMBER(at, "version");

@@ -12,8 +12,6 @@ const char *cb_sof_text(cobre_sddp_builder *builder, const cb_place *at, const j
                         const char *key); /* needed; NULL: reported */
 bool cb_sof_number(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *key,
                    double *value); /* needed */
-void cb_sof_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object,
-                  const char *const *keys); /* NULL ends them */
 
 /* Builds the LP of node `node` from an entry of the subproblems. */
 void cb_sof_subproblem(cobre_sddp_builder *builder, const cb_place *at, size_t node, const json_t *entry);
