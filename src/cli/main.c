@@ -2,6 +2,7 @@
 /* main.c: `cobre COMMAND ...`. */
 #include "cli/cli.h"
 #include "cobre/comm.h"
+#include "options/distance.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,37 +49,12 @@ static const struct command *find_command(const char *name) {
     return NULL;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c) {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* Levenshtein's distance, one row at a time. Command names are short; a longer word is far from all of them. */
-static size_t distance(const char *word, const char *name) {
-    enum { LONGEST = 15 };
-    size_t row[LONGEST + 1], length = strlen(name);
-    if (strlen(word) > LONGEST || length > LONGEST)
-        return LONGEST;
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 0; word[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            size_t best = smallest(row[j] + 1, row[j + 1] + 1, diagonal + (word[i] != name[j]));
-            diagonal = row[j + 1];
-            row[j + 1] = best;
-        }
-    }
-    return row[length];
-}
-
 static int unknown_command(const char *word) {
     size_t best = 0;
     for (size_t i = 1; i < COMMANDS; i++)
-        if (distance(word, commands[i].line->command) < distance(word, commands[best].line->command))
+        if (cb_distance(word, commands[i].line->command) < cb_distance(word, commands[best].line->command))
             best = i;
-    if (distance(word, commands[best].line->command) <= 2)
+    if (cb_distance(word, commands[best].line->command) <= 2)
         return cb_usage_error("", "there is no command '%s'; did you mean 'cobre %s'?", word,
                               commands[best].line->command);
     return cb_usage_error("", "there is no command '%s'", word);

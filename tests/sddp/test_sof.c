@@ -113,7 +113,7 @@ static void all_at_once(void) {
     static const struct {
         size_t line;
         const char *expected;
-    } expected[] = {{2, "unknown key \"nome\""},  {47, "no variable \"y\""},      {65, "no variable \"prize\""},
+    } expected[] = {{2, "unknown key \"nome\""},   {47, "no variable \"y\""},      {65, "no variable \"prize\""},
                     {84, "no integer variables"},  {98, "\"lower\" is missing"},   {98, "\"upper\" is missing"},
                     {11, "\"demand\" is missing"}, {11, "\"d\" is not a random"},  {12, "no node \"nowhere\""},
                     {108, "no node \"2\""},        {22, "outcomes add up to 0.9"}, {22, "no path leads here"}};

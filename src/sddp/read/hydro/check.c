@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check.c: what only the whole case shows: files that are no tables, loads that nothing can meet. */
-#include <ctype.h>
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "options/distance.h"
 #include "sddp/read/hydro/hydro.h"
 
 /* A file of the case, or a line of it. */
@@ -17,25 +17,6 @@ static cb_place at_file(cb_hydro_case *c, const char *file, size_t line) {
 
 #define AT_FILE(...) ((const cb_place[]){at_file(__VA_ARGS__)})
 
-enum { NAME_ROOM = 32 };
-
-/* How many letters to add, drop or change, whatever their case, to get from a to b, which is shorter than NAME_ROOM. */
-static size_t distance(const char *a, const char *b) {
-    size_t row[NAME_ROOM], length = strlen(b);
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0]++;
-        for (size_t j = 0; j < length; j++) {
-            size_t change = diagonal + (tolower((unsigned char)a[i]) != b[j]);
-            diagonal = row[j + 1];
-            size_t step = 1 + (row[j] < diagonal ? row[j] : diagonal);
-            row[j + 1] = change < step ? change : step;
-        }
-    }
-    return row[length];
-}
-
 typedef struct {
     const char *name, *nearest;
     bool found;
@@ -43,7 +24,7 @@ typedef struct {
 
 static void compare(file_search *search, const char *table) {
     search->found |= strcmp(search->name, table) == 0;
-    if (!search->nearest || distance(search->name, table) < distance(search->name, search->nearest))
+    if (!search->nearest || cb_distance(search->name, table) < cb_distance(search->name, search->nearest))
         search->nearest = table;
 }
 
@@ -51,10 +32,10 @@ static void check_file(cb_hydro_case *c, const char *name) {
     static const char *const others[] = {"load.csv",    "blocks.csv",       "stages.csv",
                                          "changes.csv", "inflows.csv",      "history.csv",
                                          "par.csv",     "past_inflows.csv", "correlation.csv"};
-    char files[CB_KINDS][NAME_ROOM];
+    char files[CB_KINDS][CB_DISTANCE_ROOM];
     file_search search = {.name = name};
     for (size_t k = 0; k < CB_KINDS; k++) {
-        snprintf(files[k], NAME_ROOM, "%s.csv", cb_hydro_kinds[k]->table);
+        snprintf(files[k], CB_DISTANCE_ROOM, "%s.csv", cb_hydro_kinds[k]->table);
         compare(&search, files[k]);
     }
     for (size_t i = 0; i < CB_COUNT(others); i++)
