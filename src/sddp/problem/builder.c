@@ -10,8 +10,7 @@
 
 #include "sddp/grow.h"
 
-/* Memory that lives until the builder goes. NULL: there is none, noted. */
-static void *alloc(cobre_sddp_builder *builder, size_t count, size_t size) {
+void *cb_builder_alloc(cobre_sddp_builder *builder, size_t count, size_t size) {
     void *array = cb_arena_alloc(&builder->arena, count, size);
     builder->no_memory |= !array;
     return array;
@@ -19,7 +18,7 @@ static void *alloc(cobre_sddp_builder *builder, size_t count, size_t size) {
 
 static const char *keep(cobre_sddp_builder *builder, const char *text) {
     size_t bytes = strlen(text) + 1;
-    char *copy = alloc(builder, bytes, 1);
+    char *copy = cb_builder_alloc(builder, bytes, 1);
     return copy ? memcpy(copy, text, bytes) : "";
 }
 
@@ -213,7 +212,7 @@ size_t cb_add_state(cobre_sddp_builder *builder, const cb_place *at, const char 
 }
 
 static size_t *unset_columns(cobre_sddp_builder *builder) {
-    size_t *columns = alloc(builder, builder->states, sizeof *columns);
+    size_t *columns = cb_builder_alloc(builder, builder->states, sizeof *columns);
     for (size_t s = 0; columns && s < builder->states; s++)
         columns[s] = CB_NONE;
     return columns;
@@ -414,7 +413,7 @@ void cb_add_outcome(cobre_sddp_builder *builder, const cb_place *at, size_t inde
 
 static double *copy_numbers(cobre_sddp_builder *builder, const subject *of, const double *values, size_t count,
                             const char *what) {
-    double *copy = values ? alloc(builder, count, sizeof *copy) : NULL;
+    double *copy = values ? cb_builder_alloc(builder, count, sizeof *copy) : NULL;
     if (!values)
         complain(builder, of, "give them", "the values are missing");
     for (size_t i = 0; copy && i < count; i++)
@@ -512,7 +511,7 @@ void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t index, 
         !values_given(builder, at, its, values))
         return;
     cb_scenario *scenario = &builder->scenario[index];
-    double *copy = alloc(builder, its->randoms, sizeof *copy);
+    double *copy = cb_builder_alloc(builder, its->randoms, sizeof *copy);
     if (!copy || !CB_GROW(builder, scenario->node, scenario->steps, scenario->nodes_room) ||
         !CB_GROW(builder, scenario->values, scenario->steps, scenario->values_room))
         return;

@@ -108,6 +108,9 @@ struct cobre_sddp_builder {
     bool no_memory;
 };
 
+/* Zeroed; it lives until the builder goes. NULL: no memory, noted. */
+void *cb_builder_alloc(cobre_sddp_builder *builder, size_t count, size_t size);
+
 void cb_builder_rename(cobre_sddp_builder *builder, const char *name);
 void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at); /* of what concerns the whole; copied */
 

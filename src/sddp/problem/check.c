@@ -28,24 +28,16 @@ static void check_names(cobre_sddp_builder *builder, const cb_place *at, const c
 /* Collects names that lie `stride` bytes apart. of: "node 1: ", or "". */
 static void check_unique(cobre_sddp_builder *builder, const cb_place *at, const char *of, const char *kind,
                          const void *first, size_t stride, size_t count) {
-    const char **names = malloc((count + 1) * sizeof *names);
-    if (!names) {
-        builder->no_memory = true;
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
+    const char **names = cb_builder_alloc(builder, count, sizeof *names);
+    for (size_t i = 0; names && i < count; i++)
         memcpy(&names[i], (const char *)first + i * stride, sizeof *names);
-    check_names(builder, at, of, kind, names, count);
-    free(names);
+    if (names)
+        check_names(builder, at, of, kind, names, count);
 }
 
 static void check_states(cobre_sddp_builder *builder, const cb_builder_node *node) {
-    unsigned char *used = calloc(node->columns + 1, 1);
-    if (!used) {
-        builder->no_memory = true;
-        return;
-    }
-    for (size_t s = 0; s < builder->states; s++) {
+    unsigned char *used = cb_builder_alloc(builder, node->columns, 1);
+    for (size_t s = 0; used && s < builder->states; s++) {
         if (node->state_in[s] == CB_NONE) {
             cb_error_at(builder, &node->at, NULL, "node %s: state %s has no columns", node->name,
                         builder->state[s].name);
@@ -55,7 +47,6 @@ static void check_states(cobre_sddp_builder *builder, const cb_builder_node *nod
             cb_error_at(builder, &node->at, NULL, "node %s: a column of state %s already belongs to another state",
                         node->name, builder->state[s].name);
     }
-    free(used);
 }
 
 static void check_outcomes(cobre_sddp_builder *builder, cb_builder_node *node, size_t index) {
@@ -198,24 +189,30 @@ static void check_node(cobre_sddp_builder *builder, size_t index, bool sound) {
     sort_matrix(builder, node);
 }
 
+/* Nodes in the order in which a search has found them. */
+typedef struct {
+    size_t *node, count;
+} queue;
+
+/* What these edges lead to and was not found before is of this stage. */
+static void find_new(queue *found, const cb_edge *edge, size_t edges, size_t number, size_t *stage) {
+    for (size_t e = 0; e < edges; e++)
+        if (stage[edge[e].to] == 0) {
+            stage[edge[e].to] = number;
+            found->node[found->count++] = edge[e].to;
+        }
+}
+
 /* Breadth first from the root: stages that are not given, and nodes that no path leads to. */
 static void check_reach(cobre_sddp_builder *builder) {
-    size_t *queue = malloc((builder->nodes + 1) * sizeof *queue), *stage = calloc(builder->nodes + 1, sizeof *stage);
-    size_t count = 0;
-    if (!queue || !stage) {
-        builder->no_memory = true;
-        free(queue);
-        free(stage);
+    queue found = {.node = cb_builder_alloc(builder, builder->nodes, sizeof *found.node)};
+    size_t *stage = cb_builder_alloc(builder, builder->nodes, sizeof *stage);
+    if (builder->no_memory)
         return;
-    }
-    for (size_t done = CB_NONE; done == CB_NONE || done < count; done++) {
-        const cb_builder_node *node = done == CB_NONE ? NULL : &builder->node[queue[done]];
-        const cb_edge *edge = node ? node->edge : builder->root_edge;
-        for (size_t e = 0; e < (node ? node->edges : builder->root_edges); e++)
-            if (stage[edge[e].to] == 0) {
-                stage[edge[e].to] = node ? stage[queue[done]] + 1 : 1;
-                queue[count++] = edge[e].to;
-            }
+    find_new(&found, builder->root_edge, builder->root_edges, 1, stage);
+    for (size_t i = 0; i < found.count; i++) {
+        const cb_builder_node *node = &builder->node[found.node[i]];
+        find_new(&found, node->edge, node->edges, stage[found.node[i]] + 1, stage);
     }
     for (size_t n = 0; n < builder->nodes; n++) {
         cb_builder_node *node = &builder->node[n];
@@ -224,38 +221,32 @@ static void check_reach(cobre_sddp_builder *builder) {
             cb_error_at(builder, &node->at, "add it to the successors of a node, or remove it",
                         "node %s: no path leads here", node->name);
     }
-    free(queue);
-    free(stage);
 }
 
 static size_t longest_path(cobre_sddp_builder *builder) {
-    size_t *parents = calloc(builder->nodes + 1, sizeof *parents), *depth = calloc(builder->nodes + 1, sizeof *depth);
-    size_t *ready = malloc((builder->nodes + 1) * sizeof *ready), count = 0, done = 0, longest = 0;
-    if (!parents || !depth || !ready) {
-        builder->no_memory = true;
-    } else {
-        for (size_t n = 0; n < builder->nodes; n++)
-            for (size_t e = 0; e < builder->node[n].edges; e++)
-                parents[builder->node[n].edge[e].to]++;
-        for (size_t n = 0; n < builder->nodes; n++)
-            if (parents[n] == 0)
-                ready[count++] = n;
-        while (done < count) {
-            const cb_builder_node *node = &builder->node[ready[done]];
-            size_t next = depth[ready[done++]] + 1;
-            longest = next > longest ? next : longest;
-            for (size_t e = 0; e < node->edges; e++) {
-                size_t to = node->edge[e].to;
-                depth[to] = next > depth[to] ? next : depth[to];
-                if (--parents[to] == 0)
-                    ready[count++] = to;
-            }
+    queue ready = {.node = cb_builder_alloc(builder, builder->nodes, sizeof *ready.node)};
+    size_t *parents = cb_builder_alloc(builder, builder->nodes, sizeof *parents);
+    size_t *depth = cb_builder_alloc(builder, builder->nodes, sizeof *depth), longest = 0;
+    if (builder->no_memory)
+        return 0;
+    for (size_t n = 0; n < builder->nodes; n++)
+        for (size_t e = 0; e < builder->node[n].edges; e++)
+            parents[builder->node[n].edge[e].to]++;
+    for (size_t n = 0; n < builder->nodes; n++)
+        if (parents[n] == 0)
+            ready.node[ready.count++] = n;
+    for (size_t i = 0; i < ready.count; i++) {
+        const cb_builder_node *node = &builder->node[ready.node[i]];
+        size_t next = depth[ready.node[i]] + 1;
+        longest = next > longest ? next : longest;
+        for (size_t e = 0; e < node->edges; e++) {
+            size_t to = node->edge[e].to;
+            depth[to] = next > depth[to] ? next : depth[to];
+            if (--parents[to] == 0)
+                ready.node[ready.count++] = to;
         }
     }
-    free(parents);
-    free(depth);
-    free(ready);
-    return count == builder->nodes ? longest : 0;
+    return ready.count == builder->nodes ? longest : 0;
 }
 
 /* Whether the process may end here, or go on to a node from where it may. */
@@ -271,8 +262,7 @@ static bool may_end(const cb_builder_node *node, const bool *ends) {
 
 /* If it may end from every node, it does; where it may not, it goes round for ever. */
 static void check_cycles_end(cobre_sddp_builder *builder) {
-    bool *ends = calloc(builder->nodes + 1, sizeof *ends), found = true;
-    builder->no_memory |= !ends;
+    bool *ends = cb_builder_alloc(builder, builder->nodes, sizeof *ends), found = true;
     while (ends && found) {
         found = false;
         for (size_t n = builder->nodes; n-- > 0;)
@@ -285,7 +275,6 @@ static void check_cycles_end(cobre_sddp_builder *builder) {
                         "node %s: from here the process never ends", builder->node[n].name);
             break;
         }
-    free(ends);
 }
 
 void cb_builder_check(cobre_sddp_builder *builder) {
