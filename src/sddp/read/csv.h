@@ -11,7 +11,7 @@
 
 typedef struct {
     char *path, *text; /* fields lie in text */
-    size_t columns, columns_room, rows, fields, fields_room, rows_room;
+    size_t columns, rows, fields, fields_room, rows_room;
     char **header, **field; /* field of row r, column c: field[r * columns + c] */
     size_t header_line;
     size_t *line;    /* of each row, in the file */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* case.c: reads the folder of a hydrothermal case. */
-#include <stdio.h>
-
 #include "sddp/read/hydro/hydro.h"
 #include "sddp/read/reader.h"
 

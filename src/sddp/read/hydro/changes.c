@@ -2,7 +2,6 @@
 /* changes.c: changes.csv, numbers of the other tables that differ in some stages or seasons. */
 #include "sddp/read/hydro/hydro.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
