@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* validate.c: would a training start? */
-#include <math.h>
 #include <stdlib.h>
 
 #include "sddp/stage/stage.h"
-
-cobre_status cb_check_value_bound(bool given, double bound) {
-    if (!given || fabs(bound) <= CB_MOST)
-        return COBRE_OK;
-    return cb_refuse("options.value_bound", CB_TEXT("give a number between -%g and %g", CB_MOST, CB_MOST),
-                     "the value bound is %g", bound);
-}
 
 cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_validate_options *given) {
     cobre_sddp_validate_options options = {0};
@@ -18,7 +10,6 @@ cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_v
     if (!problem)
         return cb_refuse_null("problem");
     CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_validate_options, issue));
-    CB_TRY(cb_check_value_bound(options.has_value_bound, options.value_bound));
     double *bounds = calloc(2 * problem->nodes + 1, sizeof *bounds);
     cobre_status status = bounds ? COBRE_OK : cb_no_memory("value bounds", 2 * problem->nodes * sizeof *bounds);
     status = cb_agree(problem->comm, status);

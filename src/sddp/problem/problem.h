@@ -158,7 +158,7 @@ size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
 cb_range cb_column_range(const cb_node *node, size_t column); /* holds its bounds, with and without noise */
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
-cobre_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem);
+cobre_status cb_problem_share_tours(cobre_sddp_problem *problem);
 bool cb_find_tour(const cb_node *node, uint32_t *tour); /* false: no memory */
 
 #endif

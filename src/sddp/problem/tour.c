@@ -3,7 +3,7 @@
  *
  * Each LP of a chain starts from the basis of the one before, so that it takes fewer steps the more alike the two are:
  * after an outcome comes the nearest of the next few that are left, each random variable measured by its range. Only
- * training needs them. They are in one region a host, each of its L ranks having found every L-th node's. */
+ * training needs them. They are in one region per host; each of its L ranks has found those of every L-th node. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -63,7 +63,8 @@ bool cb_find_tour(const cb_node *node, uint32_t *tour) {
     return true;
 }
 
-static bool find_own(cobre_comm *comm, cobre_sddp_problem *problem) {
+static bool find_own(cobre_sddp_problem *problem) {
+    cobre_comm *comm = problem->comm;
     const uint32_t *data = cobre_region_data(problem->tours);
     size_t offset = 0;
     bool good = true;
@@ -77,14 +78,15 @@ static bool find_own(cobre_comm *comm, cobre_sddp_problem *problem) {
     return good;
 }
 
-cobre_status cb_problem_share_tours(cobre_comm *comm, cobre_sddp_problem *problem) {
+cobre_status cb_problem_share_tours(cobre_sddp_problem *problem) {
+    cobre_comm *comm = problem->comm;
     if (problem->tours)
         return COBRE_OK;
     size_t total = 0;
     for (size_t n = 0; n < problem->nodes; n++)
         total += problem->node[n].outcomes;
     CB_TRY(cobre_region_create(comm, total, COBRE_U32, COBRE_REGION_INTERLEAVE, &problem->tours));
-    bool good = find_own(comm, problem);
+    bool good = find_own(problem);
     cobre_status status = cb_agree(comm, good ? COBRE_OK : cb_no_memory("the order of outcomes", 0));
     if (!status)
         status = cobre_region_seal(problem->tours);

@@ -89,9 +89,6 @@ cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *value
 void cb_stage_state_out(const cb_stage *stage, double *state); /* projected onto its bounds */
 void cb_stage_slopes(const cb_stage *stage, double *slopes);   /* of the objective, over the incoming state */
 
-/* sddp/validate.c: what a training and its check have in common. */
-cobre_status cb_check_value_bound(bool given, double bound);
-
 /* value_bound.c: bounds of the own cost and of the future cost of each node, before there are cuts. Rank 0 finds them, by
  * `pair` if there must be LPs; all ranks get them. Collective. options: a bound that is given instead, and what to do
  * with each error; the solver in it is not used. */

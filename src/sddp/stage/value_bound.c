@@ -207,7 +207,15 @@ static bool any_missing(const struct search *search) {
     return false;
 }
 
+static cobre_status check(const cobre_sddp_validate_options *options) {
+    if (!options->has_value_bound || fabs(options->value_bound) <= CB_MOST)
+        return COBRE_OK;
+    return cb_refuse("options.value_bound", CB_TEXT("give a number between -%g and %g", CB_MOST, CB_MOST),
+                     "the value bound is %g", options->value_bound);
+}
+
 static cobre_status find(struct search *search) {
+    CB_TRY(check(search->options));
     bool needed = any_missing(search);
     cobre_status status = cobre_sddp_builder_new(NULL, false, &search->errors);
     for (size_t n = 0; n < search->problem->nodes && !status; n++)

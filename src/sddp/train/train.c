@@ -167,7 +167,7 @@ static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_tr
     if (options->forward_passes > UINT32_MAX)
         return cb_refuse("options.forward_passes", "make more iterations instead", "%zu forward passes are too many",
                          options->forward_passes);
-    return cb_check_value_bound(options->has_value_bound, options->value_bound);
+    return COBRE_OK;
 }
 
 static void set_defaults(cobre_sddp_train_options *all) {
@@ -278,7 +278,7 @@ cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_trai
     CB_TRY(check(problem, &options));
     cobre_status status = begin(problem, &options, policy);
     if (!status)
-        status = cb_problem_share_tours(problem->comm, problem);
+        status = cb_problem_share_tours(problem);
     if (!status)
         status = cb_agree(problem->comm, cb_trainer_init(&trainer, *policy, &options));
     if (!status)
