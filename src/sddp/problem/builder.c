@@ -117,7 +117,7 @@ static void record(cobre_sddp_builder *builder, const cb_place *at, const char *
 void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    record(builder, at ? at : &nowhere, advice, format, arguments);
+    record(builder, at, advice, format, arguments);
     va_end(arguments);
 }
 
@@ -457,10 +457,6 @@ void cb_set_model(cobre_sddp_builder *builder, const cb_place *at, size_t index,
     node->lognormal = lognormal;
 }
 
-void cb_set_opening_seed(cobre_sddp_builder *builder, uint64_t seed) {
-    builder->opening_seed = seed;
-}
-
 void cb_add_edge(cobre_sddp_builder *builder, const cb_place *at, size_t from, size_t to, double probability,
                  double discount) {
     cb_builder_node *node = from == CB_ROOT ? NULL : node_at(builder, at, from);
@@ -496,13 +492,6 @@ void cb_set_value_bound(cobre_sddp_builder *builder, const cb_place *at, size_t 
         return;
     node->value_bound = own_sense(builder, bound);
     node->has_value_bound = true;
-}
-
-size_t cb_add_scenario(cobre_sddp_builder *builder) {
-    if (!CB_GROW(builder, builder->scenario, builder->scenarios, builder->scenarios_room))
-        return CB_NONE;
-    builder->scenario[builder->scenarios] = (cb_scenario){0};
-    return builder->scenarios++;
 }
 
 void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t index, size_t node, const double *values) {

@@ -143,12 +143,10 @@ void cb_add_outcome(cobre_sddp_builder *builder, const cb_place *at, size_t node
 size_t cb_add_factor(cobre_sddp_builder *builder, const cb_place *at, size_t order, const double *values);
 void cb_set_model(cobre_sddp_builder *builder, const cb_place *at, size_t node, size_t openings, bool lognormal,
                   const double *deviation, size_t factor);
-void cb_set_opening_seed(cobre_sddp_builder *builder, uint64_t seed);
 void cb_add_edge(cobre_sddp_builder *builder, const cb_place *at, size_t from, size_t to, double probability,
                  double discount);
 void cb_set_risk(cobre_sddp_builder *builder, const cb_place *at, size_t node, double beta, double alpha);
 void cb_set_value_bound(cobre_sddp_builder *builder, const cb_place *at, size_t node, double bound);
-size_t cb_add_scenario(cobre_sddp_builder *builder);
 void cb_drop_scenarios(cobre_sddp_builder *builder);
 void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t scenario, size_t node, const double *values);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* public.c: the builder of sddp.h: that of builder.h, without places. */
+#include "sddp/grow.h"
 #include "sddp/problem/builder.h"
 
 size_t cobre_sddp_add_state(cobre_sddp_builder *builder, const char *name, double initial) {
@@ -63,7 +64,7 @@ void cobre_sddp_set_model(cobre_sddp_builder *builder, size_t node, size_t openi
 
 void cobre_sddp_set_opening_seed(cobre_sddp_builder *builder, uint64_t seed) {
     if (builder)
-        cb_set_opening_seed(builder, seed);
+        builder->opening_seed = seed;
 }
 
 void cobre_sddp_add_edge(cobre_sddp_builder *builder, size_t from, size_t to, double probability, double discount) {
@@ -82,7 +83,10 @@ void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t node, double
 }
 
 size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder) {
-    return builder ? cb_add_scenario(builder) : CB_NONE;
+    if (!builder || !CB_GROW(builder, builder->scenario, builder->scenarios, builder->scenarios_room))
+        return CB_NONE;
+    builder->scenario[builder->scenarios] = (cb_scenario){0};
+    return builder->scenarios++;
 }
 
 void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t node, const double *values) {

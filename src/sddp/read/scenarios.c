@@ -61,7 +61,7 @@ static size_t find_scenario(reader *r, size_t row, size_t *first) {
         if (strcmp(cb_csv_text(&r->table, first[s], r->name), name) == 0)
             return s;
     first[r->builder->scenarios] = row;
-    return cb_add_scenario(r->builder);
+    return cobre_sddp_add_scenario(r->builder);
 }
 
 static void check_follows(reader *r, const cb_place *at, const cb_scenario *scenario, size_t node) {

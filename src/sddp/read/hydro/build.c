@@ -29,6 +29,12 @@ void cb_hydro_entry(cb_hydro_builder *b, size_t row, size_t column, double value
     cb_add_entry(b->c->builder, &b->at, b->node, row, column, value);
 }
 
+void cb_hydro_noise(cb_hydro_builder *b, cb_noise_target target, size_t index, size_t column, size_t random,
+                    double factor) {
+    cb_add_noise(b->c->builder, &b->at, b->node,
+                 (cb_noise){.target = target, .index = index, .column = column, .random = random, .factor = factor});
+}
+
 double cb_hydro_share(const cb_hydro_builder *b, size_t block) {
     return b->c->share[cb_hydro_period(b->c, b->c->share_key, b->stage) * b->c->blocks + block];
 }

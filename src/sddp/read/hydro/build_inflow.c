@@ -1,32 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* build_inflow.c: random inflows and loads that come from a table or from history. */
-#include <math.h>
-
 #include "sddp/read/hydro/hydro.h"
-
-static bool known(const cb_hydro_case *c, size_t stage) {
-    return stage == 0 && cb_hydros(c) > 0 && !isnan(cb_hydro_at(c, 0)->first_inflow);
-}
-
-static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t index, size_t random, double factor) {
-    cb_add_noise(b->c->builder, &b->at, b->node,
-                 (cb_noise){.target = target, .index = index, .random = random, .factor = factor});
-}
 
 /* A random load moves the balance of every block, and the columns whose bounds are shares of it. */
 static void add_load_noise(cb_hydro_builder *b, size_t subsystem, size_t random) {
     for (size_t block = 0; block < b->c->blocks; block++)
-        add_noise(b, COBRE_SDDP_NOISE_ROW, cb_hydro_balance(b, block, subsystem), random, cb_hydro_hours(b, block));
+        cb_hydro_noise(b, COBRE_SDDP_NOISE_ROW, cb_hydro_balance(b, block, subsystem), 0, random,
+                       cb_hydro_hours(b, block));
     for (const cb_hydro_follower *its = b->followers; its; its = its->next)
         if (its->subsystem == subsystem)
-            add_noise(b, COBRE_SDDP_NOISE_COLUMN_UPPER, its->column, random, its->share);
+            cb_hydro_noise(b, COBRE_SDDP_NOISE_COLUMN_UPPER, its->column, 0, random, its->share);
 }
 
-/* The values of an outcome that belong to a random variable: all hydros, and the subsystems whose load is random. */
+/* The values of an outcome that belong to a random variable: all hydros, and the subsystems whose load is random. If the
+ * inflow of the stage is known, they are not looked at: there are no random loads then (check.c). */
 static void pick(const cb_hydro_case *c, size_t stage, const double *values, double *picked) {
     size_t n = 0;
     for (size_t h = 0; h < cb_hydros(c); h++)
-        picked[n++] = known(c, stage) ? cb_hydro_at(c, h)->first_inflow : values[h];
+        picked[n++] = stage == 0 && cb_hydro_first_known(c) ? cb_hydro_at(c, h)->first_inflow : values[h];
     for (size_t s = 0; s < c->subsystems; s++)
         if (c->subsystem[s].random_load)
             picked[n++] = values[cb_hydros(c) + s];
@@ -34,24 +25,23 @@ static void pick(const cb_hydro_case *c, size_t stage, const double *values, dou
 
 void cb_hydro_build_inflow(cb_hydro_builder *b) {
     cb_hydro_case *c = b->c;
-    size_t width = cb_hydros(c) + c->subsystems, count;
+    size_t width = cb_hydros(c) + c->subsystems;
     for (size_t h = 0; h < cb_hydros(c); h++)
-        add_noise(b, COBRE_SDDP_NOISE_ROW, b->water[h],
-                  cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("inflow", cb_hydro_at_name(c, h), "", "")),
-                  b->volume);
+        cb_hydro_noise(
+            b, COBRE_SDDP_NOISE_ROW, b->water[h], 0,
+            cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("inflow", cb_hydro_at_name(c, h), "", "")),
+            b->volume);
     for (size_t s = 0; s < c->subsystems; s++)
         if (c->subsystem[s].random_load)
             add_load_noise(
                 b, s, cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("load", c->subsystem[s].name, "", "")));
     double *picked = cb_hydro_array(c, width, sizeof *picked);
-    if (picked && known(c, b->stage)) {
-        for (size_t h = 0; h < cb_hydros(c); h++) /* there are no random loads then: check.c */
-            picked[h] = cb_hydro_at(c, h)->first_inflow;
+    if (picked && b->stage == 0 && cb_hydro_first_known(c)) {
+        pick(c, b->stage, NULL, picked);
         cb_add_outcome(c->builder, &b->at, b->node, 1, picked);
     } else if (picked && c->outcomes) {
         const cb_hydro_outcomes *outcomes = &c->outcomes[cb_hydro_period(c, c->inflow_key, b->stage)];
-        count = outcomes->count;
-        for (size_t k = 0; k < count; k++) {
+        for (size_t k = 0; k < outcomes->count; k++) {
             pick(c, b->stage, &outcomes->values[k * width], picked);
             cb_add_outcome(c->builder, &b->at, b->node, outcomes->probability[k], picked);
         }
@@ -64,7 +54,7 @@ void cb_hydro_build_scenarios(cb_hydro_case *c) {
     double *picked = cb_hydro_array(c, width, sizeof *picked);
     for (size_t y = 0; picked && y < c->year_count; y++) {
         const cb_place at = {.file = c->json_path, .text = CB_TEXT("scenario of year %g", c->years[y])};
-        size_t scenario = cb_add_scenario(c->builder);
+        size_t scenario = cobre_sddp_add_scenario(c->builder);
         for (size_t t = 0; t < c->stages; t++) {
             size_t year = (y + (t + c->first_season - 1) / c->seasons) % c->year_count;
             pick(c, t, &c->outcomes[cb_hydro_period(c, c->inflow_key, t)].values[year * width], picked);

@@ -17,7 +17,7 @@ static const cb_hydro_par *par_of(const cb_hydro_case *c, size_t period, size_t 
 void cb_hydro_add_factors(cb_hydro_case *c) {
     size_t n = cb_hydros(c), periods = cb_hydro_periods(c, c->correlation_key);
     const cb_place at = {.file = c->json_path};
-    cb_set_opening_seed(c->builder, c->seed);
+    cobre_sddp_set_opening_seed(c->builder, c->seed);
     for (size_t period = 0; period < periods; period++)
         cb_add_factor(c->builder, &at, n, &c->cholesky[period * n * n]);
 }
@@ -39,21 +39,18 @@ static void set_model(cb_hydro_builder *b) {
 static size_t add_columns(cb_hydro_builder *b, size_t h, size_t *in) {
     cb_hydro_case *c = b->c;
     const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
-    size_t inflow = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow", hydro->base.name, "", ""),
-                                  -INFINITY, INFINITY, 0);
-    cb_add_entry(c->builder, &b->at, b->node, b->water[h], inflow, -b->volume);
+    size_t inflow = cb_hydro_column(b, cb_hydro_name("inflow", hydro->base.name, "", ""), -INFINITY, INFINITY, 0);
+    cb_hydro_entry(b, b->water[h], inflow, -b->volume);
     for (size_t l = 0; l < hydro->lags; l++) {
         char lag[32];
         snprintf(lag, sizeof lag, "%zu", l + 1);
-        in[l] = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow_in", hydro->base.name, lag, ""),
-                              -INFINITY, INFINITY, 0);
+        in[l] = cb_hydro_column(b, cb_hydro_name("inflow_in", hydro->base.name, lag, ""), -INFINITY, INFINITY, 0);
         size_t out = inflow;
         if (l > 0) {
-            out = cb_add_column(c->builder, &b->at, b->node, cb_hydro_name("inflow_lag", hydro->base.name, lag, ""),
-                                -INFINITY, INFINITY, 0);
-            size_t row = cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("lag", hydro->base.name, lag, ""), 0, 0);
-            cb_add_entry(c->builder, &b->at, b->node, row, out, 1);
-            cb_add_entry(c->builder, &b->at, b->node, row, in[l - 1], -1);
+            out = cb_hydro_column(b, cb_hydro_name("inflow_lag", hydro->base.name, lag, ""), -INFINITY, INFINITY, 0);
+            size_t row = cb_hydro_row(b, cb_hydro_name("lag", hydro->base.name, lag, ""), 0, 0);
+            cb_hydro_entry(b, row, out, 1);
+            cb_hydro_entry(b, row, in[l - 1], -1);
         }
         cb_set_state(c->builder, &b->at, b->node, hydro->lag_state + l, in[l], out);
     }
@@ -80,38 +77,31 @@ static double constant(const cb_hydro_builder *b, size_t h) {
     return sum;
 }
 
-static void add_noise(cb_hydro_builder *b, cb_noise_target target, size_t row, size_t column, size_t random,
-                      double factor) {
-    cb_add_noise(b->c->builder, &b->at, b->node,
-                 (cb_noise){.target = target, .index = row, .column = column, .random = random, .factor = factor});
-}
-
 static void add_model(cb_hydro_builder *b, size_t h, size_t inflow, const size_t *in) {
     cb_hydro_case *c = b->c;
     size_t lags = par_of(c, cb_hydro_period(c, c->par_key, b->stage), h)->lags;
     size_t random = cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("noise", cb_hydro_at_name(c, h), "", ""));
     double right = c->lognormal ? 0 : constant(b, h);
-    size_t row =
-        cb_add_row(c->builder, &b->at, b->node, cb_hydro_name("inflow", cb_hydro_at_name(c, h), "", ""), right, right);
-    cb_add_entry(c->builder, &b->at, b->node, row, inflow, 1);
-    add_noise(b, COBRE_SDDP_NOISE_ROW, row, 0, random, c->lognormal ? constant(b, h) : 1);
+    size_t row = cb_hydro_row(b, cb_hydro_name("inflow", cb_hydro_at_name(c, h), "", ""), right, right);
+    cb_hydro_entry(b, row, inflow, 1);
+    cb_hydro_noise(b, COBRE_SDDP_NOISE_ROW, row, 0, random, c->lognormal ? constant(b, h) : 1);
     for (size_t l = 0; l < lags; l++)
         if (c->lognormal)
-            add_noise(b, COBRE_SDDP_NOISE_ENTRY, row, in[l], random, -coefficient(b, h, l));
+            cb_hydro_noise(b, COBRE_SDDP_NOISE_ENTRY, row, in[l], random, -coefficient(b, h, l));
         else
-            cb_add_entry(c->builder, &b->at, b->node, row, in[l], -coefficient(b, h, l));
+            cb_hydro_entry(b, row, in[l], -coefficient(b, h, l));
 }
 
 static void add_known(cb_hydro_builder *b, size_t h, size_t inflow) {
     const cb_hydro_hydro *hydro = cb_hydro_at(b->c, h);
-    size_t row = cb_add_row(b->c->builder, &b->at, b->node, cb_hydro_name("inflow", hydro->base.name, "", ""),
-                            hydro->first_inflow, hydro->first_inflow);
-    cb_add_entry(b->c->builder, &b->at, b->node, row, inflow, 1);
+    size_t row =
+        cb_hydro_row(b, cb_hydro_name("inflow", hydro->base.name, "", ""), hydro->first_inflow, hydro->first_inflow);
+    cb_hydro_entry(b, row, inflow, 1);
 }
 
 void cb_hydro_build_par(cb_hydro_builder *b) {
     cb_hydro_case *c = b->c;
-    bool known = b->stage == 0 && cb_hydros(c) > 0 && !isnan(cb_hydro_at(c, 0)->first_inflow);
+    bool known = b->stage == 0 && cb_hydro_first_known(c);
     for (size_t h = 0; h < cb_hydros(c); h++) {
         size_t in[CB_HYDRO_MAX_LAGS], inflow = add_columns(b, h, in);
         if (known)

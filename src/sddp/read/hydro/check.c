@@ -106,8 +106,8 @@ static void check_balance(cb_hydro_case *c, size_t subsystem) {
 }
 
 static void check_first_inflow(cb_hydro_case *c) {
-    for (size_t s = 0; s < c->subsystems && cb_hydros(c) > 0; s++)
-        if (c->subsystem[s].random_load && !isnan(cb_hydro_at(c, 0)->first_inflow)) {
+    for (size_t s = 0; s < c->subsystems && cb_hydro_first_known(c); s++)
+        if (c->subsystem[s].random_load) {
             cb_error_at(c->builder, AT_FILE(c, "hydros.csv", cb_hydro_at(c, 0)->base.line),
                         "give stage 1 its lines in inflows.csv, with a column \"stage\"",
                         "first_inflow does not go with random loads");

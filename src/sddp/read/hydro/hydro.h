@@ -4,14 +4,15 @@
  * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (elements.c, series.c, inflow.c,
  * par.c); then check.c looks at what only the whole shows; and if nothing was wrong, build.c makes one node for each
  * stage. Elements of the system (hydros, thermals, ...) are described by a cb_hydro_kind, each in its own file in
- * elements/; only what concerns water knows hydros. After an error a field may be NaN or an index CB_NONE: comparisons with them are false, so that one mistake is
- * reported once.
+ * elements/; only what concerns water knows hydros. After an error a field may be NaN or an index CB_NONE: comparisons
+ * with them are false, so that one mistake is reported once.
  *
  * Units. time: hours or months (h). power: MW. energy: MW h. Water units: flow m3/s, volume hm3, and a flow of 1 over h
  * hours is 0.0036 h hm3. Energy units: flow MW, volume MW h, and a flow of 1 over h is a volume of h. */
 #ifndef COBRE_SDDP_READ_HYDRO_HYDRO_H
 #define COBRE_SDDP_READ_HYDRO_HYDRO_H
 
+#include <math.h>
 #include <stddef.h>
 
 #include "sddp/arena.h"
@@ -144,6 +145,11 @@ static inline cb_hydro_hydro *cb_hydro_at(const cb_hydro_case *c, size_t index) 
 
 static inline const char *cb_hydro_at_name(const cb_hydro_case *c, size_t index) {
     return cb_hydro_at(c, index)->base.name;
+}
+
+/* The inflow of stage 1 is known: of all hydros or of none. */
+static inline bool cb_hydro_first_known(const cb_hydro_case *c) {
+    return cb_hydros(c) > 0 && !isnan(cb_hydro_at(c, 0)->first_inflow);
 }
 
 /* A number in a line of a table. A field that is empty, or whose column is not there, means the fallback. */
@@ -291,6 +297,8 @@ const char *cb_hydro_name(const char *kind, const char *a, const char *b, const 
 size_t cb_hydro_column(cb_hydro_builder *b, const char *name, double lower, double upper, double cost); /* unscaled */
 size_t cb_hydro_row(cb_hydro_builder *b, const char *name, double lower, double upper);
 void cb_hydro_entry(cb_hydro_builder *b, size_t row, size_t column, double value);
+void cb_hydro_noise(cb_hydro_builder *b, cb_noise_target target, size_t index, size_t column, size_t random,
+                    double factor);
 size_t cb_hydro_balance(const cb_hydro_builder *b, size_t block, size_t subsystem); /* its row, in energy */
 double cb_hydro_share(const cb_hydro_builder *b, size_t block);                     /* of the stage's time */
 double cb_hydro_hours(const cb_hydro_builder *b, size_t block);

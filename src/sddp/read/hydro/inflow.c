@@ -60,7 +60,6 @@ static void make_room(cb_hydro_case *c) {
 
 /* Probabilities are given or all equal. Stage 1 needs no outcomes when its inflow is known. */
 static void check_outcomes(cb_hydro_case *c, const cb_csv *table, bool given) {
-    bool known_first = cb_hydros(c) > 0 && !isnan(cb_hydro_at(c, 0)->first_inflow);
     for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++) {
         cb_hydro_outcomes *outcomes = &c->outcomes[period];
         char when[32];
@@ -72,7 +71,7 @@ static void check_outcomes(cb_hydro_case *c, const cb_csv *table, bool given) {
             sum += outcomes->probability[k];
         }
         cb_place at = {.file = table->path, .line = outcomes->count ? outcomes->line : table->header_line};
-        if (outcomes->count == 0 && !(c->inflow_key == CB_HYDRO_BY_STAGE && period == 0 && known_first))
+        if (outcomes->count == 0 && !(c->inflow_key == CB_HYDRO_BY_STAGE && period == 0 && cb_hydro_first_known(c)))
             cb_error_at(c->builder, &at, "add at least one line", "there is no outcome for %s", when);
         else if (outcomes->count > 0 && fabs(sum - 1) > 1e-6)
             cb_error_at(c->builder, &at, "correct them", "%s: the probabilities of its outcomes add up to %.9g, not 1",

@@ -224,7 +224,7 @@ static void read_scenarios(cobre_sddp_builder *builder, const cb_place *at, cons
     const cb_place *here = CB_MEMBER(at, "validation_scenarios");
     json_array_foreach(all, i, scenario) {
         const cb_place *item = CB_ITEM(here, i);
-        size_t index = cb_add_scenario(builder);
+        size_t index = cobre_sddp_add_scenario(builder);
         if (!json_is_array(scenario) || json_array_size(scenario) == 0)
             cb_error_at(builder, item, "it must be an array of steps", "this is %s",
                         json_is_array(scenario) ? "empty" : type_name(json_typeof(scenario)));
