@@ -39,7 +39,7 @@ cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, cb_pol
     policy->solvers = options->solvers;
     policy->seed = options->seed;
     policy->passes = options->passes;
-    policy->window = options->window ? options->window : 100;
+    policy->window = 100;
     snprintf(policy->lp_folder, sizeof policy->lp_folder, "%s", options->lp_folder ? options->lp_folder : ".");
     cobre_status status = fill(policy, options->multi_cut);
     policy->kind = (cb_stage_kind){.problem = problem,

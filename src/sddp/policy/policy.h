@@ -31,8 +31,8 @@ struct cobre_sddp_policy {
     cb_stage_kind kind; /* points to what follows */
     char lp_folder[512];
     uint64_t seed;
-    size_t passes; /* forward, an iteration */
-    uint64_t window;
+    size_t passes;   /* forward, an iteration */
+    uint64_t window; /* passes that cb_policy_progress looks back; not in the file */
     size_t functions;
     size_t *function;                /* of outcome 0 of each node, for multi-cuts */
     double *value_bound, *own_bound; /* of each node */
@@ -46,7 +46,7 @@ struct cobre_sddp_policy {
 /* What makes a policy what it is; all of it is in its file. */
 typedef struct {
     cb_lp_names solvers;
-    uint64_t seed, window;
+    uint64_t seed;
     size_t passes;
     bool multi_cut, has_risk;
     cb_risk risk;

@@ -192,11 +192,9 @@ static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_o
              (options->has_risk &&
               (options->risk_beta != old->kind.risk.beta || options->risk_alpha != old->kind.risk.alpha)))
         differs = "risk measure";
-    if (!differs) {
-        (*policy)->window = options->window;
+    if (!differs)
         return cb_lp_take(problem->comm, &old->solvers, CB_TEXT("%s was trained with", options->resume),
                           ", or use the policy as a warm start (--warm-start)", &(*policy)->kind.pair);
-    }
     bool same_cuts = options->multi_cut == old->kind.multi_cut && strcmp(differs, "risk measure") != 0;
     cobre_sddp_policy_free(policy);
     return cb_fail_at(COBRE_INVALID_ARGUMENT, options->resume, 0,
@@ -222,7 +220,6 @@ static cobre_status make(cobre_sddp_problem *problem, const cobre_sddp_train_opt
     cb_policy_names names = {0};
     cb_policy_options own = {.solvers = cb_lp_names_of(pair),
                              .seed = options->seed,
-                             .window = options->window,
                              .passes = options->forward_passes,
                              .multi_cut = options->multi_cut,
                              .has_risk = options->has_risk,

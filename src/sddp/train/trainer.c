@@ -84,6 +84,7 @@ cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, con
                             .problem = policy->problem,
                             .options = *options,
                             .start_time = cb_clock()};
+    policy->window = options->window;
     cb_block(policy->passes, trainer->rank, trainer->ranks, &trainer->first, &trainer->last);
     CB_TRY(cb_stages_init(&trainer->stages, &policy->kind));
     return allocate(trainer) ? COBRE_OK : cb_no_memory("training", policy->passes * trainer->problem->nodes);
