@@ -140,8 +140,8 @@ __attribute__((format(printf, 4, 5))) static void complain(cobre_sddp_builder *b
     va_end(arguments);
 }
 
-/* Whether an index is one of `count`. CB_NONE is none, and was reported when it was made. */
-static bool is_one(cobre_sddp_builder *builder, const subject *of, size_t index, size_t count, const char *kind) {
+/* CB_NONE does not exist, and was reported when it was returned. */
+static bool exists(cobre_sddp_builder *builder, const subject *of, size_t index, size_t count, const char *kind) {
     if (index < count)
         return true;
     if (index != CB_NONE)
@@ -151,15 +151,15 @@ static bool is_one(cobre_sddp_builder *builder, const subject *of, size_t index,
 }
 
 static cb_builder_node *node_at(cobre_sddp_builder *builder, const cb_place *at, size_t node) {
-    return is_one(builder, &(subject){.at = at}, node, builder->nodes, "node") ? &builder->node[node] : NULL;
+    return exists(builder, &(subject){.at = at}, node, builder->nodes, "node") ? &builder->node[node] : NULL;
 }
 
 static bool column_at(cobre_sddp_builder *builder, const cb_place *at, const cb_builder_node *node, size_t column) {
-    return is_one(builder, &(subject){.at = at, .node = node->name}, column, node->columns, "column");
+    return exists(builder, &(subject){.at = at, .node = node->name}, column, node->columns, "column");
 }
 
 static bool row_at(cobre_sddp_builder *builder, const cb_place *at, const cb_builder_node *node, size_t row) {
-    return is_one(builder, &(subject){.at = at, .node = node->name}, row, node->rows, "row");
+    return exists(builder, &(subject){.at = at, .node = node->name}, row, node->rows, "row");
 }
 
 static const char *keep_name(cobre_sddp_builder *builder, const char *name, char kind, size_t index) {
@@ -169,7 +169,7 @@ static const char *keep_name(cobre_sddp_builder *builder, const char *name, char
 }
 
 /* NaN, or an infinity where a number must be, has no place in a problem. */
-static bool number(cobre_sddp_builder *builder, const subject *of, double value, const char *what) {
+static bool in_range(cobre_sddp_builder *builder, const subject *of, double value, const char *what) {
     if (value >= -CB_MOST && value <= CB_MOST)
         return true;
     complain(builder, of, CB_TEXT("use units that keep it below %g", CB_MOST), "%s is %g, which is out of range", what,
@@ -177,29 +177,29 @@ static bool number(cobre_sddp_builder *builder, const subject *of, double value,
     return false;
 }
 
-static bool bounds(cobre_sddp_builder *builder, const subject *of, double lower, double upper) {
+static void check_bounds(cobre_sddp_builder *builder, const subject *of, double lower, double upper) {
     const char *what = of->name ? of->name : of->kind;
     if (!(lower <= upper && lower < INFINITY && upper > -INFINITY)) { /* for NaN, too */
         complain(builder, of, "change one of them", "%s: lower bound %g and upper bound %g leave no value", what, lower,
                  upper);
-        return false;
+        return;
     }
-    return (lower == -INFINITY || number(builder, of, lower, what)) &&
-           (upper == INFINITY || number(builder, of, upper, what));
+    if ((lower == -INFINITY || in_range(builder, of, lower, what)) && upper < INFINITY)
+        in_range(builder, of, upper, what);
 }
 
-static void probability_is_one(cobre_sddp_builder *builder, const subject *of, double probability) {
+static void check_probability(cobre_sddp_builder *builder, const subject *of, double probability) {
     if (!(probability >= 0 && probability <= 1))
         complain(builder, of, "correct it", "probability %g is not between 0 and 1", probability);
 }
 
-static double own_sense(const cobre_sddp_builder *builder, double cost) {
+static double minimised(const cobre_sddp_builder *builder, double cost) {
     return builder->maximise ? -cost : cost;
 }
 
 size_t cb_add_state(cobre_sddp_builder *builder, const cb_place *at, const char *name, double initial) {
     const subject of = {.at = at, .kind = "state", .name = name};
-    number(builder, &of, initial, "the initial state");
+    in_range(builder, &of, initial, "the initial state");
     if (builder->nodes > 0) {
         complain(builder, &of, NULL, "state %s comes after the first node: add all states first", name ? name : "");
         return CB_NONE;
@@ -239,12 +239,12 @@ size_t cb_add_column(cobre_sddp_builder *builder, const cb_place *at, size_t ind
     if (!node || !CB_GROW(builder, node->column, node->columns, node->columns_room))
         return CB_NONE;
     const subject of = {.at = at, .node = node->name, .kind = "column", .name = name};
-    bounds(builder, &of, lower, upper);
-    number(builder, &of, cost, "the cost");
+    check_bounds(builder, &of, lower, upper);
+    in_range(builder, &of, cost, "the cost");
     node->column[node->columns] = (cb_builder_column){.name = keep_name(builder, name, 'c', node->columns),
                                                       .lower = lower,
                                                       .upper = upper,
-                                                      .cost = own_sense(builder, cost)};
+                                                      .cost = minimised(builder, cost)};
     return node->columns++;
 }
 
@@ -253,7 +253,7 @@ size_t cb_add_row(cobre_sddp_builder *builder, const cb_place *at, size_t index,
     cb_builder_node *node = node_at(builder, at, index);
     if (!node || !CB_GROW(builder, node->row, node->rows, node->rows_room))
         return CB_NONE;
-    bounds(builder, &(subject){.at = at, .node = node->name, .kind = "row", .name = name}, lower, upper);
+    check_bounds(builder, &(subject){.at = at, .node = node->name, .kind = "row", .name = name}, lower, upper);
     node->row[node->rows] =
         (cb_builder_row){.name = keep_name(builder, name, 'r', node->rows), .lower = lower, .upper = upper};
     return node->rows++;
@@ -265,7 +265,7 @@ void cb_add_entry(cobre_sddp_builder *builder, const cb_place *at, size_t index,
     if (!node || !row_at(builder, at, node, row) || !column_at(builder, at, node, column))
         return;
     const subject of = {.at = at, .node = node->name, .kind = "column", .name = node->column[column].name};
-    if (number(builder, &of, value, "the coefficient") &&
+    if (in_range(builder, &of, value, "the coefficient") &&
         CB_GROW(builder, node->entry, node->entries, node->entries_room))
         node->entry[node->entries++] = (cb_entry){(int)row, (int)column, value};
 }
@@ -273,8 +273,8 @@ void cb_add_entry(cobre_sddp_builder *builder, const cb_place *at, size_t index,
 void cb_add_cost(cobre_sddp_builder *builder, const cb_place *at, size_t index, size_t column, double cost) {
     cb_builder_node *node = node_at(builder, at, index);
     if (node && column_at(builder, at, node, column) &&
-        number(builder, &(subject){.at = at, .node = node->name}, cost, "the cost"))
-        node->column[column].cost += own_sense(builder, cost);
+        in_range(builder, &(subject){.at = at, .node = node->name}, cost, "the cost"))
+        node->column[column].cost += minimised(builder, cost);
 }
 
 void cb_narrow_column(cobre_sddp_builder *builder, const cb_place *at, size_t index, size_t which, double lower,
@@ -285,14 +285,14 @@ void cb_narrow_column(cobre_sddp_builder *builder, const cb_place *at, size_t in
     cb_builder_column *column = &node->column[which];
     column->lower = fmax(column->lower, lower);
     column->upper = fmin(column->upper, upper);
-    bounds(builder, &(subject){.at = at, .node = node->name, .kind = "column", .name = column->name}, column->lower,
-           column->upper);
+    check_bounds(builder, &(subject){.at = at, .node = node->name, .kind = "column", .name = column->name},
+                 column->lower, column->upper);
 }
 
 void cb_shift_row(cobre_sddp_builder *builder, const cb_place *at, size_t index, size_t row, double by) {
     cb_builder_node *node = node_at(builder, at, index);
     if (!node || !row_at(builder, at, node, row) ||
-        !number(builder, &(subject){.at = at, .node = node->name}, by, "the constant"))
+        !in_range(builder, &(subject){.at = at, .node = node->name}, by, "the constant"))
         return;
     node->row[row].lower += by;
     node->row[row].upper += by;
@@ -300,14 +300,14 @@ void cb_shift_row(cobre_sddp_builder *builder, const cb_place *at, size_t index,
 
 void cb_add_constant(cobre_sddp_builder *builder, const cb_place *at, size_t index, double cost) {
     cb_builder_node *node = node_at(builder, at, index);
-    if (node && number(builder, &(subject){.at = at, .node = node->name}, cost, "the constant of the objective"))
-        node->constant += own_sense(builder, cost);
+    if (node && in_range(builder, &(subject){.at = at, .node = node->name}, cost, "the constant of the objective"))
+        node->constant += minimised(builder, cost);
 }
 
 void cb_set_state(cobre_sddp_builder *builder, const cb_place *at, size_t index, size_t state, size_t column_in,
                   size_t column_out) {
     cb_builder_node *node = node_at(builder, at, index);
-    if (!node || !is_one(builder, &(subject){.at = at, .node = node->name}, state, builder->states, "state") ||
+    if (!node || !exists(builder, &(subject){.at = at, .node = node->name}, state, builder->states, "state") ||
         !column_at(builder, at, node, column_in) || !column_at(builder, at, node, column_out) || builder->no_memory)
         return;
     const char *name = builder->state[state].name;
@@ -354,12 +354,12 @@ void cb_add_noise(cobre_sddp_builder *builder, const cb_place *at, size_t index,
     if (!node)
         return;
     const subject of = {.at = at, .node = node->name};
-    if (!is_one(builder, &of, noise.random, node->randoms, "random variable") ||
-        !target_exists(builder, at, node, &noise) || !number(builder, &of, noise.factor, "the factor of the noise") ||
+    if (!exists(builder, &of, noise.random, node->randoms, "random variable") ||
+        !target_exists(builder, at, node, &noise) || !in_range(builder, &of, noise.factor, "the factor of the noise") ||
         !CB_GROW(builder, node->noise, node->noises, node->noises_room))
         return;
     if (noise.target == COBRE_SDDP_NOISE_COST || noise.target == COBRE_SDDP_NOISE_CONSTANT)
-        noise.factor = own_sense(builder, noise.factor);
+        noise.factor = minimised(builder, noise.factor);
     if (noise.target == COBRE_SDDP_NOISE_ENTRY) /* so that the model has it */
         cb_add_entry(builder, at, index, noise.index, noise.column, 0);
     else
@@ -376,9 +376,9 @@ static bool values_given(cobre_sddp_builder *builder, const cb_place *at, const 
         complain(builder, &(subject){.at = at, .node = node->name}, "give one for each random variable",
                  "the values are missing");
     for (size_t i = 0; values && i < node->randoms; i++)
-        number(builder,
-               &(subject){.at = at, .node = node->name, .kind = "random variable", .name = node->random_name[i]},
-               values[i], node->random_name[i]);
+        in_range(builder,
+                 &(subject){.at = at, .node = node->name, .kind = "random variable", .name = node->random_name[i]},
+                 values[i], node->random_name[i]);
     return values || node->randoms == 0;
 }
 
@@ -392,7 +392,7 @@ void cb_add_outcome(cobre_sddp_builder *builder, const cb_place *at, size_t inde
         complain(builder, &of, "keep one of them", "an outcome beside a noise model");
         return;
     }
-    probability_is_one(builder, &of, probability);
+    check_probability(builder, &of, probability);
     size_t room = node->outcomes_room;
     if (!CB_GROW(builder, node->probability, node->outcomes, room))
         return;
@@ -417,7 +417,7 @@ static double *copy_numbers(cobre_sddp_builder *builder, const subject *of, cons
     if (!values)
         complain(builder, of, "give them", "the values are missing");
     for (size_t i = 0; copy && i < count; i++)
-        copy[i] = number(builder, of, values[i], what) ? values[i] : 0;
+        copy[i] = in_range(builder, of, values[i], what) ? values[i] : 0;
     return copy;
 }
 
@@ -436,7 +436,7 @@ void cb_set_model(cobre_sddp_builder *builder, const cb_place *at, size_t index,
     if (!node)
         return;
     const subject of = {.at = at, .node = node->name};
-    if (!is_one(builder, &of, factor, builder->factors, "factor"))
+    if (!exists(builder, &of, factor, builder->factors, "factor"))
         return;
     if (openings == 0 || openings > UINT32_MAX || node->outcomes > 0 ||
         builder->factor[factor].order != node->randoms) {
@@ -464,7 +464,7 @@ void cb_add_edge(cobre_sddp_builder *builder, const cb_place *at, size_t from, s
         return;
     const subject of = {
         .at = at, .node = node ? node->name : NULL, .kind = "successor", .name = builder->node[to].name};
-    probability_is_one(builder, &of, probability);
+    check_probability(builder, &of, probability);
     if (!(discount > 0 && discount <= 1))
         complain(builder, &of, NULL, "discount %g is not above 0 and at most 1", discount);
     cb_edge edge = {.to = to, .probability = probability, .discount = discount};
@@ -488,15 +488,15 @@ void cb_set_risk(cobre_sddp_builder *builder, const cb_place *at, size_t index, 
 
 void cb_set_value_bound(cobre_sddp_builder *builder, const cb_place *at, size_t index, double bound) {
     cb_builder_node *node = node_at(builder, at, index);
-    if (!node || !number(builder, &(subject){.at = at, .node = node->name}, bound, "the value bound"))
+    if (!node || !in_range(builder, &(subject){.at = at, .node = node->name}, bound, "the value bound"))
         return;
-    node->value_bound = own_sense(builder, bound);
+    node->value_bound = minimised(builder, bound);
     node->has_value_bound = true;
 }
 
 void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t index, size_t node, const double *values) {
     const cb_builder_node *its = node_at(builder, at, node);
-    if (!is_one(builder, &(subject){.at = at}, index, builder->scenarios, "scenario") || !its ||
+    if (!exists(builder, &(subject){.at = at}, index, builder->scenarios, "scenario") || !its ||
         !values_given(builder, at, its, values))
         return;
     cb_scenario *scenario = &builder->scenario[index];
