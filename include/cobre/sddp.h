@@ -254,10 +254,10 @@ typedef struct {
     const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
 
     void *arg;
-    /* Asked once an iteration, on every rank; non-zero on any of them ends training on all after the iteration. */
+    /* Asked once per iteration, on every rank; non-zero on any of them ends training on all after the iteration. */
     int (*stop)(void *arg);
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
-    void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once an iteration, on every rank */
+    void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once per iteration, on every rank */
 } cobre_sddp_train_options;
 
 typedef struct {

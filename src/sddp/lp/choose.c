@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* choose.c: the pair of LP solvers that a job uses. Bits depend on it, so that rank 0 chooses, and all ranks have the same. */
+/* choose.c: the pair of LP solvers that a job uses. Bits depend on it, so rank 0 chooses, and all ranks have the same. */
 #include <stdio.h>
 #include <string.h>
 

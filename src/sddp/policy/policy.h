@@ -27,11 +27,11 @@ struct cobre_sddp_policy {
     cobre_comm *alone;           /* then this is `comm`, and the policy's own; else NULL */
     cb_policy_names names;
     cb_lp_names
-        solvers;        /* that it was trained with; kind has none of a policy that was loaded, until they are needed */
+        solvers;        /* of the training; those of kind are NULL in a policy that was loaded, until they are needed */
     cb_stage_kind kind; /* points to what follows */
     char lp_folder[512];
     uint64_t seed;
-    size_t passes;   /* forward, an iteration */
+    size_t passes;   /* forward, per iteration */
     uint64_t window; /* passes that cb_policy_progress looks back; not in the file */
     size_t functions;
     size_t *function;                /* of outcome 0 of each node, for multi-cuts */
@@ -72,8 +72,8 @@ bool cb_policy_trace(cobre_sddp_policy *policy, cb_trace trace); /* appends; fal
 /* One iteration of the trace as its users see it. */
 cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t iteration);
 
-/* Starts as bytes, for a file and for the other ranks. Packing: NULL without memory; zeros follow, up to a multiple of 8. Unpacking: INVALID_POLICY, without a
- * message, when they make no sense. */
+/* starts.c: starts as bytes, for a file and for the other ranks. Packing: NULL without memory; zeros follow, up to a
+ * multiple of 8. Unpacking: INVALID_POLICY, without a message, when they make no sense. */
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
 cobre_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
 

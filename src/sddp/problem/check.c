@@ -166,7 +166,7 @@ static void check_size(cobre_sddp_builder *builder, const cb_builder_node *node)
         cb_error_at(builder, &node->at, "split it", "node %s: it is too large for an LP solver", node->name);
 }
 
-/* sound: the reader found no errors, which would let things look wrong here. */
+/* sound: there were no errors before. Otherwise some checks would blame what only follows from them. */
 static void check_node(cobre_sddp_builder *builder, size_t index, bool sound) {
     cb_builder_node *node = &builder->node[index];
     char from[128], of[132];

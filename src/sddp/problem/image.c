@@ -99,7 +99,7 @@ static void put_matrix(packer *p, const cb_builder_node *node, node_record *reco
 
 static void put_noise(packer *p, const cb_builder_node *node, node_record *record) {
     cb_noise *noise = reserve(p, &record->noise, node->noises, sizeof *noise);
-    for (size_t i = 0; noise && i < node->noises; i++) { /* one by one: what is between them stays zero */
+    for (size_t i = 0; noise && i < node->noises; i++) { /* by member: the padding stays zero */
         noise[i].target = node->noise[i].target;
         noise[i].index = node->noise[i].index;
         noise[i].column = node->noise[i].column;

@@ -18,7 +18,7 @@ void cb_image_sum_up(const cobre_sddp_problem *problem, void *image); /* sums.c 
 /* The views of an image; it must last as long as the problem. false: no memory. */
 bool cb_image_view(const void *image, cobre_sddp_problem *problem);
 
-/* The beginning of an image: what is not a list of nodes. */
+/* The beginning of an image. */
 typedef struct {
     uint64_t fingerprint, shape, longest, maximise;
     double scale;

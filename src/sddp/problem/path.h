@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* path.h: which nodes and outcomes a trajectory meets. All of it is known before any LP is solved, so that every rank
- * knows every trajectory's path without a word. */
+ * knows every trajectory's path without communication. */
 #ifndef COBRE_SDDP_PROBLEM_PATH_H
 #define COBRE_SDDP_PROBLEM_PATH_H
 

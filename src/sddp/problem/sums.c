@@ -98,7 +98,7 @@ static double largest_cost(const cb_node *node) {
     return largest;
 }
 
-/* Large costs make cuts with large slopes, which stand beside the 1 of the future cost and take the solver its digits.
+/* Large costs make cuts with large slopes, which stand beside the 1 of the future cost and cost the solver digits.
  * A power of two changes no bit of the costs themselves. */
 static double find_scale(const cobre_sddp_problem *problem) {
     double largest = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_file.c: the lines of the values of a JSON text, in one walk through it when the first error is reported. A value
  * is known by a hash of its pointer; for a member of an object the line is that of its key. The text has been parsed
- * before, so that nothing here needs to fail. Cost: a sort of all values, once, and a search an error. */
+ * before, so that nothing here needs to fail. Cost: a sort of all values, once, and a search per error. */
 #include "sddp/read/json_file.h"
 
 #include <stdio.h>

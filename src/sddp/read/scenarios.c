@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenarios.c: scenarios to simulate, from a table: a line a step, in order, with a column for each random variable. */
+/* scenarios.c: scenarios to simulate, from a table: one line per step, in order, with a column for each random variable. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

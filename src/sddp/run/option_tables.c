@@ -15,7 +15,7 @@
 
 const struct cb_option cb_train_rows[] = {
     {.name = "forward-passes",
-     .help = "forward passes an iteration",
+     .help = "forward passes per iteration",
      .group = RESULT,
      .value = {{.name = "M", .kind = CB_VALUE_COUNT, .field = TRAIN(forward_passes), .least = 1, .fallback = "1"}},
      .again = true},

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.h: every cut, once a host.
+/* pool.h: every cut, once per host.
  *
  * A cut is a record of doubles: the function it bounds, the iteration that made it, its intercept, its slopes. Records
  * have ids 0, 1, 2, ... in the order of (iteration, step backwards, trajectory), which does not depend on who made them.
  * They lie in regions of `chunk` records each (a power of two), added by all ranks together when the last one is full,
  * and filled by allgatherv_region: each rank copies only its own cuts. Besides them a rank holds, for each function, the
- * list of its ids (4 bytes a cut).
+ * list of its ids (4 bytes per cut).
  *
  * A function is what cuts bound from below: the future cost of a node (single cuts), or the cost of one outcome of a node
  * from there on (multi-cuts). */

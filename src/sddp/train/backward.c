@@ -7,7 +7,7 @@
  * each outcome gives a cut of its own (multi-cuts). Then all ranks add their cuts to the pool in one gather, in the order
  * of the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
  *
- * Sums run over successors and outcomes in their order. Cost of a step: M / R * outcomes LPs a rank and one gather of
+ * Sums run over successors and outcomes in their order. Cost of a step: M / R * outcomes LPs per rank and one gather of
  * M cuts. */
 #include <math.h>
 #include <string.h>

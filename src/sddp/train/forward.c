@@ -5,7 +5,7 @@
  * the iteration starts at that node (or where this trajectory left it, if it was there before), takes the state and the
  * outcome, and hands its outgoing state on, projected onto its bounds. No communication.
  *
- * Cost: one LP a step; one factorisation more for each, because a start is restored. */
+ * Cost: one LP per step, with one more factorisation, because a start is restored. */
 #include <stdlib.h>
 
 #include "sddp/train/trainer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train.c: the training loop.
  *
- * An iteration: forward passes, each rank its block; backward pass, one gather of cuts a step; the bound, by the owner of
+ * An iteration: forward passes, each rank its block; backward pass, one gather of cuts per step; the bound, by the owner of
  * trajectory 0, which is rank 0; then, if no rank failed, one exchange:
  *   - allreduce, maximum: the news;
  *   - broadcast of the starts of the next iteration: where trajectory 0's last solve at each node ended;
