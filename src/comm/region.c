@@ -49,7 +49,7 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         status = check_create(comm, count, type, flags, region);
     if (status)
         return status;
-    cobre_region none, *handle = calloc(1, sizeof *handle), *made = handle ? handle : &none;
+    cobre_region none = {0}, *handle = calloc(1, sizeof *handle), *made = handle ? handle : &none;
     *made = (cobre_region){
         .magic = CB_REGION_MAGIC,
         .comm = comm,
@@ -72,7 +72,7 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
     }
     comm->regions++;
     comm->regions_made++;
-    *region = made;
+    *region = handle; /* not NULL, as no rank gets a region where one is unable */
     return COBRE_OK;
 }
 

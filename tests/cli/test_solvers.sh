@@ -48,6 +48,16 @@ case_a_plugin_links_its_own_solver() {
     done
 }
 
+# Whoever may write to the folder where a user works must not make cobre load a plugin.
+case_nothing_is_loaded_from_the_current_folder() {
+    folder here "$shaky"
+    cd here || exit
+    LD_LIBRARY_PATH=: cobre info
+    code_is 0
+    ! grep shaky out || fail "a plugin of the current folder was loaded"
+    cd ..
+}
+
 case_info() {
     cobre info
     code_is 0

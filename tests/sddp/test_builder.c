@@ -97,7 +97,7 @@ static void wrong_numbers(void) {
             "probability -0.5 is not between 0 and 1");
     MISTAKE(cobre_sddp_set_risk(s.b, s.n, 0.5, 0), "node one -- first", "alpha 0 in (0, 1]");
     MISTAKE(cobre_sddp_set_value_bound(s.b, s.n, NAN), "node one -- first", "the value bound is nan");
-    MISTAKE(cobre_sddp_set_state(s.b, s.n, s.x, s.in, s.in), "node one -- first, state x", "must be two columns");
+    MISTAKE(cobre_sddp_set_state(s.b, s.n, s.x, s.in, s.in), "node one -- first, state x", "are the same");
 }
 
 static void wrong_outcomes(void) {

@@ -93,7 +93,8 @@ static void scan_loader_folders(const char *object) {
     if (dlinfo(handle, RTLD_DI_SERINFOSIZE, info) == 0 && info->dls_size <= sizeof list &&
         dlinfo(handle, RTLD_DI_SERINFO, info) == 0)
         for (unsigned i = 0; i < info->dls_cnt; i++)
-            scan(info->dls_serpath[i].dls_name);
+            if (info->dls_serpath[i].dls_name[0] == '/') /* never the current folder, whoever may write there */
+                scan(info->dls_serpath[i].dls_name);
     dlclose(handle);
 }
 

@@ -312,8 +312,8 @@ void cb_set_state(cobre_sddp_builder *builder, const cb_place *at, size_t index,
         return;
     const char *name = builder->state[state].name;
     if (column_in == column_out)
-        complain(builder, &(subject){.at = at, .node = node->name, .kind = "state", .name = name}, NULL,
-                 "state %s: the incoming and the outgoing column must be two columns", name);
+        complain(builder, &(subject){.at = at, .node = node->name, .kind = "state", .name = name},
+                 "give it two columns", "state %s: the incoming and the outgoing column are the same", name);
     node->state_in[state] = column_in;
     node->state_out[state] = column_out;
 }
@@ -323,8 +323,9 @@ size_t cb_add_random(cobre_sddp_builder *builder, const cb_place *at, size_t ind
     if (!node || !CB_GROW(builder, node->random_name, node->randoms, node->randoms_room))
         return CB_NONE;
     if (node->outcomes > 0) {
-        complain(builder, &(subject){.at = at, .node = node->name, .kind = "random variable", .name = name}, NULL,
-                 "random variable %s comes after the first outcome of its node", name ? name : "");
+        complain(builder, &(subject){.at = at, .node = node->name, .kind = "random variable", .name = name},
+                 "add the outcomes last", "random variable %s comes after the first outcome of its node",
+                 name ? name : "");
         return CB_NONE;
     }
     node->random_name[node->randoms] = keep_name(builder, name, 'w', node->randoms);

@@ -68,13 +68,15 @@ static cobre_status pack(cobre_sddp_builder *builder, const cobre_sddp_load_opti
 
 /* From rank 0's node to the others. */
 static cobre_status spread(cobre_comm *comm, cobre_region *region, size_t bytes) {
-    size_t *counts = calloc(2 * cobre_size(comm), sizeof *counts);
-    CB_TRY(cb_agree(comm, counts ? COBRE_OK : cb_no_memory("counts", 2 * cobre_size(comm) * sizeof *counts)));
-    for (size_t r = 1; r < cobre_size(comm); r++)
-        counts[cobre_size(comm) + r] = bytes;
-    counts[0] = bytes;
-    cobre_status status = cobre_allgatherv_region(comm, cobre_region_data(region), counts[cobre_rank(comm)], region,
-                                                  counts, counts + cobre_size(comm));
+    size_t ranks = cobre_size(comm), *counts = calloc(2 * ranks, sizeof *counts);
+    cobre_status status = cb_agree(comm, counts ? COBRE_OK : cb_no_memory("counts", 2 * ranks * sizeof *counts));
+    if (!status) {
+        counts[0] = bytes;
+        for (size_t r = 1; r < ranks; r++)
+            counts[ranks + r] = bytes;
+        status = cobre_allgatherv_region(comm, cobre_region_data(region), counts[cobre_rank(comm)], region, counts,
+                                         counts + ranks);
+    }
     free(counts);
     return status;
 }
