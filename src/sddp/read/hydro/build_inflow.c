@@ -12,8 +12,7 @@ static void add_load_noise(cb_hydro_builder *b, size_t subsystem, size_t random)
             cb_hydro_noise(b, COBRE_SDDP_NOISE_COLUMN_UPPER, its->column, 0, random, its->share);
 }
 
-/* The values of an outcome that belong to a random variable: all hydros, and the subsystems whose load is random. If the
- * inflow of the stage is known, they are not looked at: there are no random loads then (check.c). */
+/* The values of an outcome that belong to a random variable: all hydros, and the subsystems whose load is random. */
 static void pick(const cb_hydro_case *c, size_t stage, const double *values, double *picked) {
     size_t n = 0;
     for (size_t h = 0; h < cb_hydros(c); h++)
@@ -37,7 +36,8 @@ void cb_hydro_build_inflow(cb_hydro_builder *b) {
                 b, s, cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("load", c->subsystem[s].name, "", "")));
     double *picked = cb_hydro_array(c, width, sizeof *picked);
     if (picked && b->stage == 0 && cb_hydro_first_known(c)) {
-        pick(c, b->stage, NULL, picked);
+        for (size_t h = 0; h < cb_hydros(c); h++) /* there are no random loads then: check.c */
+            picked[h] = cb_hydro_at(c, h)->first_inflow;
         cb_add_outcome(c->builder, &b->at, b->node, 1, picked);
     } else if (picked && c->outcomes) {
         const cb_hydro_outcomes *outcomes = &c->outcomes[cb_hydro_period(c, c->inflow_key, b->stage)];
