@@ -74,49 +74,6 @@ static cb_range *in_ranges(const cobre_sddp_problem *problem) {
     return all;
 }
 
-/* *bound is -INFINITY when the LP of outcome *worst has no optimum. */
-static cobre_status bound_by_lp(const cobre_sddp_problem *problem, size_t index, const cb_lp_solver *solver,
-                                const cb_range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
-    const cb_node *node = &problem->node[index];
-    cb_stage_kind kind = {.problem = problem, .pair = {.solver = solver}};
-    cb_stage *stage;
-    CB_TRY(cb_stage_create(&kind, node, &stage));
-    for (size_t s = 0; s < problem->states; s++)
-        solver->set_column(stage->lp, (int)node->state_in[s], in[s].lower, in[s].upper);
-    cobre_status status = cb_stage_start(stage, NULL);
-    *bound = INFINITY;
-    for (size_t k = 0; k < node->outcomes && !status && *bound > -INFINITY; k++) {
-        cb_stage_set_noise(stage, node->outcome + k * node->randoms);
-        *worst = k;
-        *result = cb_lp_solve(solver, stage->lp);
-        if (*result == CB_LP_GAVE_UP) /* says nothing about the case */
-            status = cb_lp_gave_up(solver, CB_TEXT("node %s, outcome %zu", node->name, k + 1));
-        *bound = *result == CB_LP_OPTIMAL
-                     ? fmin(*bound, solver->objective(stage->lp) / problem->scale + stage->constant)
-                     : -INFINITY;
-    }
-    *bound = margin(*bound);
-    cb_stage_free(stage);
-    return status;
-}
-
-/* The other solver is asked, too, before a node has no bound; *worst and *result stay those of the first one. */
-static cobre_status bound_by_pair(const cobre_sddp_problem *problem, size_t index, const cb_lp_pair *pair,
-                                  const cb_range *in, double *bound, size_t *worst, cb_lp_outcome *result) {
-    CB_TRY(bound_by_lp(problem, index, pair->solver, in, bound, worst, result));
-    if (*result == CB_LP_OPTIMAL || !pair->fallback)
-        return COBRE_OK;
-    double second;
-    size_t outcome;
-    cb_lp_outcome again;
-    CB_TRY(bound_by_lp(problem, index, pair->fallback, in, &second, &outcome, &again));
-    if (again == CB_LP_OPTIMAL) {
-        *bound = second;
-        *result = again;
-    }
-    return COBRE_OK;
-}
-
 struct search {
     const cobre_sddp_problem *problem;
     const cb_lp_pair *pair;
@@ -125,6 +82,51 @@ struct search {
     cb_range *in;                    /* in_ranges, made when first needed */
     cobre_sddp_builder *errors;      /* builds nothing, but keeps the errors of the case */
 };
+
+/* The least own cost of a node. */
+typedef struct {
+    double bound; /* -INFINITY: there is none, because the LP of `outcome` has no optimum */
+    size_t outcome;
+    cb_lp_outcome result;
+} own_cost;
+
+static cobre_status bound_by_lp(const struct search *search, size_t index, const cb_lp_solver *solver, own_cost *own) {
+    const cobre_sddp_problem *problem = search->problem;
+    const cb_node *node = &problem->node[index];
+    const cb_range *in = search->in + index * problem->states;
+    cb_stage_kind kind = {.problem = problem, .pair = {.solver = solver}};
+    cb_stage *stage;
+    CB_TRY(cb_stage_create(&kind, node, &stage));
+    for (size_t s = 0; s < problem->states; s++)
+        solver->set_column(stage->lp, (int)node->state_in[s], in[s].lower, in[s].upper);
+    cobre_status status = cb_stage_start(stage, NULL);
+    *own = (own_cost){.bound = INFINITY};
+    for (size_t k = 0; k < node->outcomes && !status && own->bound > -INFINITY; k++) {
+        cb_stage_set_noise(stage, node->outcome + k * node->randoms);
+        own->outcome = k;
+        own->result = cb_lp_solve(solver, stage->lp);
+        if (own->result == CB_LP_GAVE_UP) /* says nothing about the case */
+            status = cb_lp_gave_up(solver, CB_TEXT("node %s, outcome %zu", node->name, k + 1));
+        own->bound = own->result == CB_LP_OPTIMAL
+                         ? fmin(own->bound, solver->objective(stage->lp) / problem->scale + stage->constant)
+                         : -INFINITY;
+    }
+    own->bound = margin(own->bound);
+    cb_stage_free(stage);
+    return status;
+}
+
+/* The other solver is asked, too, before a node has no bound. If it finds none either, what the first one said counts. */
+static cobre_status bound_by_pair(const struct search *search, size_t index, own_cost *own) {
+    own_cost second;
+    CB_TRY(bound_by_lp(search, index, search->pair->solver, own));
+    if (own->result == CB_LP_OPTIMAL || !search->pair->fallback)
+        return COBRE_OK;
+    CB_TRY(bound_by_lp(search, index, search->pair->fallback, &second));
+    if (second.result == CB_LP_OPTIMAL)
+        *own = second;
+    return COBRE_OK;
+}
 
 /* A bound that need not be found: the option's, else the case's. */
 static bool is_given(const struct search *search, size_t node, double *bound) {
@@ -139,24 +141,23 @@ static bool is_given(const struct search *search, size_t node, double *bound) {
 static cobre_status find_own_bound(struct search *search, size_t index, bool needed) {
     const cobre_sddp_problem *problem = search->problem;
     const cb_node *node = &problem->node[index];
-    double *bound = &search->own_bound[index];
-    size_t outcome = 0;
-    cb_lp_outcome result = CB_LP_OPTIMAL;
-    *bound = bound_by_columns(problem, node);
-    if (*bound >= 0)
+    own_cost own;
+    search->own_bound[index] = bound_by_columns(problem, node);
+    if (search->own_bound[index] >= 0)
         return COBRE_OK;
     if (!search->in && !(search->in = in_ranges(problem)))
         return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof *search->in);
-    CB_TRY(bound_by_pair(problem, index, search->pair, search->in + index * problem->states, bound, &outcome, &result));
-    if (result == CB_LP_OPTIMAL || !needed)
+    CB_TRY(bound_by_pair(search, index, &own));
+    search->own_bound[index] = own.bound;
+    if (own.result == CB_LP_OPTIMAL || !needed)
         return COBRE_OK;
     cb_error_at(
         search->errors, &(cb_place){.file = node->file, .line = node->line, .text = node->place},
-        result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
-                                   : "give one (--value-bound), or bound the states",
+        own.result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
+                                       : "give one (--value-bound), or bound the states",
         "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the future %s "
         "can be found",
-        node->name, outcome + 1, cb_lp_outcome_name(result), problem->maximise ? "value" : "cost");
+        node->name, own.outcome + 1, cb_lp_outcome_name(own.result), problem->maximise ? "value" : "cost");
     return COBRE_OK;
 }
 
