@@ -11,7 +11,12 @@
 
 #include "sddp/error.h"
 
-bool cb_draft_open(struct cb_draft *draft, const char *path) {
+static cobre_status failed(const char *path) {
+    return cb_fail_at(COBRE_FILE_FAILED, path, 0, "check that the folder exists, may be written and has room",
+                      "%s: cannot write: %s", path, strerror(errno));
+}
+
+cobre_status cb_draft_open(struct cb_draft *draft, const char *path) {
     struct stat status;
     bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
     draft->file = NULL;
@@ -20,7 +25,7 @@ bool cb_draft_open(struct cb_draft *draft, const char *path) {
         errno = ENAMETOOLONG;
     else
         draft->file = fopen(draft->part, "we");
-    return draft->file != NULL;
+    return draft->file ? COBRE_OK : failed(path);
 }
 
 /* The directory entry, too, must reach the disk. */
@@ -45,23 +50,15 @@ static bool finish(FILE *file, bool sync) {
     return whole;
 }
 
-bool cb_draft_close(struct cb_draft *draft, bool good) {
+cobre_status cb_draft_close(struct cb_draft *draft, cobre_status status) {
     bool direct = strcmp(draft->path, draft->part) == 0;
-    good = finish(draft->file, good && !direct) && good;
+    bool whole = finish(draft->file, !status && !direct);
     draft->file = NULL;
-    if (direct)
-        return good;
-    if (good && rename(draft->part, draft->path) == 0) {
+    if (!status && (!whole || (!direct && rename(draft->part, draft->path) != 0)))
+        status = failed(draft->path);
+    if (!status && !direct)
         sync_folder(draft->path);
-        return true;
-    }
-    int cause = errno;
-    remove(draft->part);
-    errno = cause;
-    return false;
-}
-
-cobre_status cb_draft_failed(const char *path) {
-    return cb_fail_at(COBRE_FILE_FAILED, path, 0, "check that the folder exists, may be written and has room",
-                      "%s: cannot write: %s", path, strerror(errno));
+    else if (!direct)
+        remove(draft->part);
+    return status;
 }

@@ -15,11 +15,9 @@ struct cb_draft {
         part[PATH_MAX]; /* part: as it is written; path itself if that is no regular file (/dev/stdout) */
 };
 
-/* False: errno says why. */
-bool cb_draft_open(struct cb_draft *draft, const char *path);
-bool cb_draft_close(struct cb_draft *draft, bool good); /* not good: it is thrown away */
+cobre_status cb_draft_open(struct cb_draft *draft, const char *path); /* after a failure there is nothing to close */
 
-/* Makes an error of it. */
-cobre_status cb_draft_failed(const char *path);
+/* status: of what was to be written. After a failure the draft is thrown away, and that status returned. */
+cobre_status cb_draft_close(struct cb_draft *draft, cobre_status status);
 
 #endif

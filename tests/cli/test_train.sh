@@ -156,7 +156,7 @@ END
     code=$?
     code_is 0
     err_has "o/policy.cobre: cannot write: No space left on device"
-    err_has "o/report.html: No space left on device"
+    err_has "o/report.html: cannot write: No space left on device"
     err_has "the tables could not be written to o: No space left on device"
 }
 

@@ -3,11 +3,10 @@
 #include "cli/plan/session.h"
 
 #include "cli/json.h"
+#include "sddp/error.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char intro[] = "usage: cobre policy FILE [--export csv|json] [--out FILE] [--json]\n"
                             "\n"
@@ -171,16 +170,17 @@ static void write_answer(const struct request *request, const cobre_sddp_policy 
 }
 
 static int answer(const struct request *request, const cobre_sddp_policy *policy) {
-    struct cb_draft draft;
+    struct cb_draft draft = {.file = stdout};
     double *slopes = malloc((cobre_sddp_policy_states(policy) + 1) * sizeof *slopes);
-    bool good = slopes && (!request->out || cb_draft_open(&draft, request->out));
-    if (good)
-        write_answer(request, policy, request->out ? draft.file : stdout, slopes);
+    cobre_status status = slopes ? COBRE_OK : cb_no_memory("a cut", 0);
+    if (!status && request->out)
+        status = cb_draft_open(&draft, request->out);
+    if (!status)
+        write_answer(request, policy, draft.file, slopes);
+    if (!status && request->out)
+        status = cb_draft_close(&draft, COBRE_OK);
     free(slopes);
-    if (good && (!request->out || cb_draft_close(&draft, true)))
-        return 0;
-    fprintf(stderr, "cobre policy: --out %s: %s\n", request->out ? request->out : "-", strerror(errno));
-    return CB_EXIT_FAILED;
+    return status ? cb_session_failed(&request->base) : 0;
 }
 
 static int read_options(int argc, char **argv, struct request *request) {

@@ -3,9 +3,6 @@
 #include "sddp/report/report.h"
 #include "cli/plan/session.h"
 
-#include <errno.h>
-#include <string.h>
-
 static const char intro[] =
     "usage: cobre report DIR [--out FILE]\n"
     "\n"
@@ -33,20 +30,14 @@ const struct command_line cb_line_report = {.command = "report",
 
 static int report(const char *folder, const char *path) {
     struct cb_draft draft;
-    if (!cb_draft_open(&draft, path)) {
-        fprintf(stderr, "cobre report: %s: %s\n", path, strerror(errno));
-        return CB_EXIT_FAILED;
-    }
-    bool shown = cb_report_write(draft.file, folder) == COBRE_OK;
-    bool good = cb_draft_close(&draft, shown);
-    if (!shown)
+    cobre_status status = cb_draft_open(&draft, path);
+    if (!status)
+        status = cb_draft_close(&draft, cb_report_write(draft.file, folder));
+    if (!status)
+        printf("%s\n", path);
+    else
         fprintf(stderr, "cobre report: %s\n", cobre_last_error()->message);
-    else if (!good)
-        fprintf(stderr, "cobre report: %s: %s\n", path, strerror(errno));
-    if (!good)
-        return CB_EXIT_FAILED;
-    printf("%s\n", path);
-    return 0;
+    return status ? CB_EXIT_FAILED : 0;
 }
 
 int cb_command_report(int argc, char **argv) {

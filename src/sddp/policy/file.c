@@ -111,10 +111,9 @@ static void put_all(writer *out, const cobre_sddp_policy *policy, const header *
 static cobre_status write_file(const cobre_sddp_policy *policy, const header *head, const unsigned char *starts,
                                const char *path) {
     struct cb_draft draft;
-    if (!cb_draft_open(&draft, path))
-        return cb_draft_failed(path);
+    CB_TRY(cb_draft_open(&draft, path));
     put_all(&(writer){.file = draft.file, .hash = CB_HASH_START}, policy, head, starts);
-    return cb_draft_close(&draft, true) ? COBRE_OK : cb_draft_failed(path);
+    return cb_draft_close(&draft, COBRE_OK);
 }
 
 static cobre_status write_here(const cobre_sddp_policy *policy, const char *path) {

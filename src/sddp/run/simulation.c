@@ -332,8 +332,7 @@ static cobre_status open_tables(const struct cb_spool *spool, const char *folder
         if (!spool->wanted[table])
             continue;
         CB_TRY(table_path(folder, table, path));
-        if (!cb_draft_open(&to[table], path))
-            return cb_draft_failed(path);
+        CB_TRY(cb_draft_open(&to[table], path));
         fprintf(to[table].file, "%s\n", table_columns[table]);
     }
     return COBRE_OK;
@@ -348,8 +347,8 @@ static cobre_status close_tables(const struct cb_spool *spool, const char *folde
             status = cb_fail_at(COBRE_FILE_FAILED, folder, 0, NULL, "the tables could not be written to %s: %s", folder,
                                 strerror(errno));
     for (size_t table = 0; table < CB_TABLES; table++) {
-        if (to[table].file && !cb_draft_close(&to[table], !status) && !status)
-            status = cb_draft_failed(to[table].path);
+        if (to[table].file)
+            status = cb_draft_close(&to[table], status);
         if (!status && !spool->wanted[table] && !table_path(folder, table, path))
             remove(path); /* of an older simulation */
     }
@@ -410,8 +409,7 @@ cobre_status cb_simulation_summary(const char *folder, const char *sampling, con
     double half = cb_simulation_is_sample(options) ? result->half : NAN;
     struct cb_draft draft;
     CB_TRY(cb_folder_join(folder, CB_FILE_SIMULATION, path));
-    if (!cb_draft_open(&draft, path))
-        return cb_draft_failed(path);
+    CB_TRY(cb_draft_open(&draft, path));
     fprintf(draft.file,
             CB_COLUMNS_FACTS "\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
                              "deviation,%.10g\nminimum,%s\nmaximum,%s\ngap,%s\n",
@@ -419,5 +417,5 @@ cobre_status cb_simulation_summary(const char *folder, const char *sampling, con
             cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
             cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
             isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
-    return cb_draft_close(&draft, true) ? COBRE_OK : cb_draft_failed(path);
+    return cb_draft_close(&draft, COBRE_OK);
 }

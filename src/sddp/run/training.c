@@ -105,11 +105,7 @@ cobre_status cb_training_end(struct cb_training *training, uint64_t iterations) 
 static cobre_status open_file(const struct cb_training *training, const char *name, struct cb_draft *draft) {
     char path[PATH_MAX];
     CB_TRY(cb_folder_join(training->folder, name, path));
-    return cb_draft_open(draft, path) ? COBRE_OK : cb_draft_failed(path);
-}
-
-static cobre_status close_file(struct cb_draft *draft) {
-    return cb_draft_close(draft, true) ? COBRE_OK : cb_draft_failed(draft->path);
+    return cb_draft_open(draft, path);
 }
 
 static cobre_status write_times(const struct cb_training *training, const double *seconds, size_t ranks) {
@@ -121,7 +117,7 @@ static cobre_status write_times(const struct cb_training *training, const double
     fputs(CB_COLUMNS_TIMES "\n", draft.file);
     for (size_t i = 0; i < ranks * CB_PHASES; i++)
         fprintf(draft.file, "%zu,%s,%.6f\n", i / CB_PHASES, phases[i % CB_PHASES], seconds[i]);
-    return close_file(&draft);
+    return cb_draft_close(&draft, COBRE_OK);
 }
 
 cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_training *result) {
@@ -207,5 +203,5 @@ cobre_status cb_training_summary(const struct cb_training *training, const cobre
     count_row(file, "cuts", cobre_sddp_policy_cuts(policy));
     count_row(file, "solves", result->solves);
     real_row(file, "seconds", result->seconds);
-    return close_file(&draft);
+    return cb_draft_close(&draft, COBRE_OK);
 }

@@ -393,12 +393,7 @@ cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const c
     CB_TRY(check(problem));
     struct cb_draft draft;
     writer w = {.problem = problem};
-    if (!cb_draft_open(&draft, path))
-        return cb_draft_failed(path);
+    CB_TRY(cb_draft_open(&draft, path));
     dump_all(&w, draft.file);
-    if (cb_draft_close(&draft, !w.failed))
-        return COBRE_OK;
-    if (w.failed)
-        return cb_no_memory("the file of the problem", 0);
-    return cb_draft_failed(path);
+    return cb_draft_close(&draft, w.failed ? cb_no_memory("the file of the problem", 0) : COBRE_OK);
 }
