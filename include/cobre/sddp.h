@@ -61,7 +61,7 @@ typedef struct {
 } cobre_sddp_load_options;
 
 /* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Rank 0 reads; the problem is in
- * memory once per node of the machine. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
+ * memory once per host. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
  * rank 0, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
 COBRE_API cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
                                        cobre_sddp_problem **problem);
