@@ -298,8 +298,8 @@ COBRE_API double cobre_exact_round(const cobre_exact *sum);
 /* The last failure on this thread, until its next failing call; never NULL (status COBRE_OK when there was none). */
 COBRE_API const cobre_error *cobre_last_error(void);
 
-/* Makes *error this thread's last error, and returns its status: for libraries that are built on this one and report as
- * it does. error must not be NULL. */
+/* Makes *error this thread's last error, tells it to the launcher, and returns its status: for libraries that are built on
+ * this one and report as it does. error must not be NULL. */
 COBRE_API cobre_status cobre_set_error(const cobre_error *error);
 
 /* Writes the error (NULL: the last one) as one JSON object {"kind", "message", "context", "suggestion"} into buf, always terminated when

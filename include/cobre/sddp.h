@@ -43,13 +43,14 @@ typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where eac
 /* An index: none. */
 #define COBRE_SDDP_NONE SIZE_MAX
 
-/* One error of a case. `place` is what the file calls it: a JSON path, a column of a table. */
+/* One error of a case. No text is NULL; what is not known is "". */
 typedef struct {
     size_t struct_size;
-    const char *file;
-    size_t line; /* 0 if not known */
-    const char *place, *message;
-    const char *suggestion; /* what to do about it; may be "" */
+    const char *file;  /* "" for a problem that was built */
+    size_t line;       /* 0 if not known */
+    const char *place; /* a JSON path, a column of a table; of a problem that was built: names, "node a, row b" */
+    const char *message;
+    const char *suggestion; /* what to do about it */
 } cobre_sddp_issue;
 
 typedef struct {
@@ -60,7 +61,7 @@ typedef struct {
 } cobre_sddp_load_options;
 
 /* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Rank 0 reads; the problem is in
- * memory once per node of the machine. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
+ * memory once per host. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
  * rank 0, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
 COBRE_API cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
                                        cobre_sddp_problem **problem);
@@ -78,9 +79,9 @@ COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collect
  *     cobre_sddp_finish(comm, &builder, NULL, &problem);
  *
  * The problem is a policy graph: a root with the initial state, and nodes. Each node is a linear program in its columns.
- * Every state has at each node an incoming column, which is fixed to what the node before left, and an outgoing column,
- * whose value goes on. All states come before the first node; else the order is free, as long as things exist before they
- * are used.
+ * Every state needs at each node an incoming column, which is fixed to what the node before left (its own bounds do not
+ * count), and an outgoing column, whose value goes on: see cobre_sddp_set_state. All states come before the first node;
+ * else the order is free, as long as things exist before they are used.
  *
  * An add never fails visibly. A mistake (a number out of range, an index of something that does not exist) is kept with the
  * names involved, the call does nothing more, and an index that it would return is COBRE_SDDP_NONE, which every call
@@ -107,8 +108,9 @@ COBRE_API void cobre_sddp_set_state(cobre_sddp_builder *builder, size_t node, si
                                     size_t column_out);
 
 /* Noise. The random variables of a node are seen before its decision and are independent from node to node. They have
- * finitely many outcomes and enter linearly: what a term is about gets its value as added plus the sum of factor * random
- * variable over its terms. All random variables of a node come before its first outcome. */
+ * finitely many outcomes and enter linearly. Each cobre_sddp_add_noise is a term: the number that it is about has the
+ * value that it was added with (an entry that was not added: 0) plus the sum of factor * random variable over its terms.
+ * All random variables of a node come before its first outcome. */
 typedef enum {
     COBRE_SDDP_NOISE_ROW, /* both finite sides of row `index`: its right-hand side */
     COBRE_SDDP_NOISE_ROW_LOWER,
@@ -117,7 +119,7 @@ typedef enum {
     COBRE_SDDP_NOISE_COLUMN_UPPER,
     COBRE_SDDP_NOISE_COST,     /* of column `index` */
     COBRE_SDDP_NOISE_CONSTANT, /* of the objective; index is not used */
-    COBRE_SDDP_NOISE_ENTRY     /* of row `index`, column `column`, which is not used otherwise */
+    COBRE_SDDP_NOISE_ENTRY     /* of row `index` in column `column`; no other target uses `column` */
 } cobre_sddp_noise_target;
 
 COBRE_API size_t cobre_sddp_add_random(cobre_sddp_builder *builder, size_t node, const char *name);
@@ -136,11 +138,13 @@ COBRE_API void cobre_sddp_set_model(cobre_sddp_builder *builder, size_t node, si
                                     const double *deviation, size_t factor);
 COBRE_API void cobre_sddp_set_opening_seed(cobre_sddp_builder *builder, uint64_t seed);
 
-/* From a node, or COBRE_SDDP_ROOT, to a node. What the probabilities of a node's edges lack of 1 ends the process. */
+/* From a node, or COBRE_SDDP_ROOT, to a node. What the probabilities of a node's edges lack of 1 ends the process.
+ * discount, above 0 and at most 1: what a cost at `to` is worth at `from`. */
 COBRE_API void cobre_sddp_add_edge(cobre_sddp_builder *builder, size_t from, size_t to, double probability,
                                    double discount);
 
-/* How a node sees its future cost: beta * mean + (1 - beta) * mean of the worst alpha share; and a bound of it. */
+/* How a node sees its future cost: beta * mean + (1 - beta) * mean of the worst alpha share; without it: the mean. And a
+ * bound of it, from below, or from above in a problem that maximises; without it a training finds one. */
 COBRE_API void cobre_sddp_set_risk(cobre_sddp_builder *builder, size_t node, double beta, double alpha);
 COBRE_API void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t node, double bound);
 
@@ -176,8 +180,9 @@ COBRE_API bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem); /* 
 
 /* Writes a StochOptFormat 1.0 file that cobre_sddp_load makes the same problem of: beside `path` first, then it is renamed.
  * Not collective. What the format cannot say: a risk measure, and a discount of an edge from the root, are refused with
- * COBRE_INVALID_ARGUMENT; other discounts become part of the probabilities, which keeps the optimum; noise in the bound of
- * a column becomes a row; a noise model becomes the outcomes drawn from it; value bounds and stages are left out. */
+ * COBRE_INVALID_ARGUMENT; other discounts become part of the probabilities, which keeps the optimum, but trajectories
+ * may end earlier; noise in the bound of a column becomes a row; a noise model becomes the outcomes drawn from it; value
+ * bounds and stages are left out. */
 COBRE_API cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path);
 
 /* An LP solver: a plugin, libcobre-lp-NAME.so, that was found. cobre(7) says where they are looked for. */

@@ -127,6 +127,9 @@ static cobre_error whole(const cobre_error *error) {
 cobre_status cobre_set_error(const cobre_error *error) {
     last = whole(error);
     one_line(last.message);
+    int saved_errno = errno;
+    tell_launcher();
+    errno = saved_errno;
     return last.status;
 }
 

@@ -395,6 +395,10 @@ case_wrong() {
     cobre train "$cases/brazil3" --out /proc/nowhere/x
     code_is 1
     err_has "/proc/nowhere/x"
+    cobre run -n 2 "$cobre" train nowhere
+    code_is 1
+    err_has "its last error: "
+    err_lacks "reported no error"
     cobre run -n 2 "$cobre" train "$cases/brazil3" -n 2
     code_is 2
     err_has "a rank of a job already"

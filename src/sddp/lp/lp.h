@@ -77,7 +77,7 @@ typedef struct {
     const char *name;             /* that of the file */
     const char *license;          /* of the plugin with the solver it is linked with, as an SPDX expression */
     const char *(*version)(void); /* of the solver's library, as it is at run time */
-    int from_rows;                /* it is preferred for models of this many rows and more, until another one is */
+    int from_rows; /* preferred is the solver with the largest that the model reaches; INT_MAX: the last choice */
     cb_lp *(*create)(const cb_lp_model *model); /* NULL: out of memory */
     void (*destroy)(cb_lp *lp);
     void (*set_column)(cb_lp *lp, int column, double lower, double upper);

@@ -4,8 +4,8 @@
  * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (elements.c, series.c, inflow.c,
  * par.c); then check.c looks at what only the whole shows; and if nothing was wrong, build.c makes one node for each
  * stage. Elements of the system (hydros, thermals, ...) are described by a cb_hydro_kind, each in its own file in
- * elements/; only what concerns water knows hydros. After an error a field may be NaN or an index CB_NONE: comparisons
- * with them are false, so that one mistake is reported once.
+ * elements/; only what concerns water knows hydros. After an error a field may be NaN or an index CB_NONE: comparisons with
+ * them are false, so that one mistake is reported once.
  *
  * Units. time: hours or months (h). power: MW. energy: MW h. Water units: flow m3/s, volume hm3, and a flow of 1 over h
  * hours is 0.0036 h hm3. Energy units: flow MW, volume MW h, and a flow of 1 over h is a volume of h. */
