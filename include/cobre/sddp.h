@@ -108,7 +108,7 @@ COBRE_API void cobre_sddp_set_state(cobre_sddp_builder *builder, size_t node, si
 
 /* Noise. The random variables of a node are seen before its decision and are independent from node to node. They have
  * finitely many outcomes and enter linearly: what a term is about gets its value as added plus the sum of factor * random
- * variable over its terms. All random variables of a node come before its first outcome. */
+ * variable over its terms. All random variables of a node come before its first outcome and its first step of a scenario. */
 typedef enum {
     COBRE_SDDP_NOISE_ROW, /* both finite sides of row `index`: its right-hand side */
     COBRE_SDDP_NOISE_ROW_LOWER,
