@@ -189,14 +189,14 @@ cobre_status cobre_sddp_solver_at(size_t index, cobre_sddp_solver *solver) {
     if (!solver || !plugin)
         return cb_fail(COBRE_INVALID_ARGUMENT, "ask for one below cobre_sddp_solvers()",
                        solver ? "there is no LP solver of index %zu" : "solver is NULL, index %zu", index);
-    size_t room = solver->struct_size && solver->struct_size < sizeof *solver ? solver->struct_size : sizeof *solver;
-    cobre_sddp_solver all = {.struct_size = room, .name = plugin->name, .file = plugin->file};
+    CB_TRY(CB_CHECK_RESULT(solver, cobre_sddp_solver, problem));
+    cobre_sddp_solver all = {.name = plugin->name, .file = plugin->file};
     if (plugin->solver) {
         all.version = plugin->solver->version();
         all.license = plugin->solver->license;
     } else {
         all.problem = plugin->problem;
     }
-    memcpy(solver, &all, room);
+    cb_versioned_give(solver, CB_THROUGH(cobre_sddp_solver, problem), &all, sizeof all);
     return COBRE_OK;
 }
