@@ -293,6 +293,9 @@ case_no_way_out() {
         code_is 1
         err_has "like tiers in deficits.csv"
         grep -q '^\\ All costs.*times those of the case' short-out/*.lp || fail "no scale: $(cat short-out/*.lp)"
+        grep -q 'generation.gas.' short-out/*.lp || fail "no names: $(cat short-out/*.lp)"
+        cobre train short --solver $solver --json
+        json_holds out '[d["event"] for d in docs] == ["start", "error"]'
     done
     cobre train wild.sof.json
     code_is 1
