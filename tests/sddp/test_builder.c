@@ -2,6 +2,7 @@
 /* test_builder.c: the builder of sddp.h: what it refuses, and what it makes. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sddp/cases.h"
 #include "sddp/hydro_kit.h"
@@ -175,6 +176,28 @@ static void empty_scenario(void) {
     MISTAKE(cobre_sddp_add_scenario(s.b), "", "scenario 1 has no steps");
 }
 
+/* An LP that has no solution is written, whatever its columns and rows are called. */
+static void names_of_any_length(void) {
+    char name[2000];
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = 0;
+    for (size_t i = 0; i < cobre_sddp_solvers(); i++) {
+        cobre_sddp_solver solver = {.struct_size = sizeof solver};
+        cobre_sddp_problem *problem;
+        cobre_sddp_policy *policy;
+        start s = new_start();
+        CHECK_OK(cobre_sddp_solver_at(i, &solver));
+        cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+        size_t column = cobre_sddp_add_column(s.b, s.n, name, 0, 1, 0), row = cobre_sddp_add_row(s.b, s.n, name, 2, 3);
+        cobre_sddp_add_entry(s.b, s.n, row, column, 1);
+        CHECK_OK(cobre_sddp_finish(comm, &s.b, NULL, &problem));
+        cobre_sddp_train_options options = {.solver = solver.name, .lp_folder = kit_folder};
+        CHECK_EQ(cobre_sddp_train(problem, &options, &policy, NULL), COBRE_LP_FAILED);
+        CHECK_HOLDS(cobre_last_error()->message, "written to ");
+        cobre_sddp_problem_free(&problem);
+    }
+}
+
 static void finish_always_frees(void) {
     cobre_sddp_problem *problem;
     start s = new_start();
@@ -296,6 +319,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(simulation_out_of_range),
         CHECK_CASE(late_random_variable),
         CHECK_CASE(empty_scenario),
+        CHECK_CASE(names_of_any_length),
         CHECK_CASE(finish_always_frees),
         CHECK_CASE(table_beside_model),
         CHECK_CASE(wrong_models),
