@@ -362,7 +362,7 @@ typedef enum {
 typedef struct {
     size_t struct_size;
     cobre_sddp_sampling sampling;
-    size_t trajectories; /* 1000; not for COBRE_SDDP_GIVEN */
+    size_t trajectories; /* 1000; less than 2^32; not for COBRE_SDDP_GIVEN */
     uint64_t seed;
     size_t max_steps;   /* a trajectory on a cyclic graph ends here at the latest; 0: when it ends by itself */
     const char *solver; /* NULL: those that it was trained with, of the same versions */
