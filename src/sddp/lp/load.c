@@ -170,9 +170,9 @@ const cb_lp_solver *cb_lp_solver_by_name(const char *name) {
 }
 
 const char *cb_lp_why_not(char why[CB_LP_WHY], const char *name) {
-    const cb_lp_plugin *plugin = name ? plugin_named(name) : NULL;
+    const cb_lp_plugin *plugin = name ? plugin_named(name) : cb_lp_plugin_at(0);
     if (plugin)
-        snprintf(why, CB_LP_WHY, "%.500s", plugin->problem);
+        snprintf(why, CB_LP_WHY, "%s%s%.500s", name ? "" : plugin->name, name ? "" : ": ", plugin->problem);
     else
         snprintf(why, CB_LP_WHY, "there is no " PREFIX "%s" SUFFIX " in %.700s", name ? name : "*", folders);
     return why;
@@ -190,14 +190,14 @@ cobre_status cobre_sddp_solver_at(size_t index, cobre_sddp_solver *solver) {
     if (!solver || !plugin)
         return cb_fail(COBRE_INVALID_ARGUMENT, "ask for one below cobre_sddp_solvers()",
                        solver ? "there is no LP solver of index %zu" : "solver is NULL, index %zu", index);
-    size_t room = solver->struct_size && solver->struct_size < sizeof *solver ? solver->struct_size : sizeof *solver;
-    cobre_sddp_solver all = {.struct_size = room, .name = plugin->name, .file = plugin->file};
+    CB_TRY(CB_CHECK_RESULT(solver, cobre_sddp_solver, problem));
+    cobre_sddp_solver all = {.name = plugin->name, .file = plugin->file};
     if (plugin->solver) {
         all.version = plugin->solver->version();
         all.license = plugin->solver->license;
     } else {
         all.problem = plugin->problem;
     }
-    memcpy(solver, &all, room);
+    cb_versioned_give(solver, CB_THROUGH(cobre_sddp_solver, problem), &all, sizeof all);
     return COBRE_OK;
 }

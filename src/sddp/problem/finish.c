@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks what was built and packs it into a region;
  * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "sddp/problem/image.h"
@@ -45,16 +44,28 @@ static void free_views(cobre_sddp_problem *problem) {
 static cobre_status check_draws(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++) {
         const cb_node *node = &problem->node[n];
-        for (size_t i = 0; node->model.deviation && i < node->outcomes * node->randoms; i++)
-            if (!(fabs(node->outcome[i]) <= CB_MOST))
-                return cb_fail_at(COBRE_INVALID_CASE, node->file, node->line, "use smaller deviations",
-                                  "node %s: its noise model draws %g, which is out of range", node->name,
-                                  node->outcome[i]);
+        for (size_t k = 0; node->model.deviation && k < node->outcomes; k++)
+            CB_TRY(cb_check_draw(node, node->outcome + k * node->randoms));
     }
     return COBRE_OK;
 }
 
-static cobre_status pack(const cobre_sddp_builder *builder, cobre_region *region) {
+/* The last error, as an issue. It stays the last error, whatever the callback does. */
+static void tell(const cobre_sddp_load_options *options) {
+    const cobre_error error = *cobre_last_error();
+    if (!options->issue)
+        return;
+    options->issue(options->arg, &(cobre_sddp_issue){.struct_size = sizeof(cobre_sddp_issue),
+                                                     .file = error.file,
+                                                     .line = error.line,
+                                                     .place = "",
+                                                     .message = error.message,
+                                                     .suggestion = error.suggestion});
+    cobre_set_error(&error);
+}
+
+static cobre_status pack(const cobre_sddp_builder *builder, const cobre_sddp_load_options *options,
+                         cobre_region *region) {
     void *image = cobre_region_data_mut(region);
     cobre_sddp_problem whole = {.name = NULL};
     cb_image_pack(builder, image);
@@ -62,6 +73,8 @@ static cobre_status pack(const cobre_sddp_builder *builder, cobre_region *region
     cobre_status status = viewed ? check_draws(&whole) : cb_no_memory("the problem", 0);
     if (!status)
         cb_image_sum_up(&whole, image);
+    else if (status == COBRE_INVALID_CASE)
+        tell(options);
     free_views(&whole);
     return status;
 }
@@ -81,21 +94,22 @@ static cobre_status spread(cobre_comm *comm, cobre_region *region, size_t bytes)
     return status;
 }
 
-static cobre_status share(cobre_comm *comm, const cobre_sddp_builder *builder, size_t bytes, cobre_region **region) {
+static cobre_status share(cobre_comm *comm, const cobre_sddp_builder *builder, const cobre_sddp_load_options *options,
+                          size_t bytes, cobre_region **region) {
     uint64_t size = bytes;
     CB_TRY(cobre_broadcast(comm, &size, 1, COBRE_U64, 0));
     CB_TRY(cobre_region_create(comm, size, COBRE_U8, COBRE_REGION_INTERLEAVE, region));
-    CB_TRY(cb_agree(comm, builder ? pack(builder, *region) : COBRE_OK));
+    CB_TRY(cb_agree(comm, builder ? pack(builder, options, *region) : COBRE_OK));
     CB_TRY(spread(comm, *region, size));
     return cobre_region_seal(*region);
 }
 
-static cobre_status make(cobre_comm *comm, const cobre_sddp_builder *builder, size_t bytes,
-                         cobre_sddp_problem **pointer) {
+static cobre_status make(cobre_comm *comm, const cobre_sddp_builder *builder, const cobre_sddp_load_options *options,
+                         size_t bytes, cobre_sddp_problem **pointer) {
     cobre_sddp_problem *problem = *pointer = calloc(1, sizeof *problem);
     CB_TRY(cb_agree(comm, problem ? COBRE_OK : cb_no_memory("the problem", sizeof *problem)));
     problem->comm = comm;
-    CB_TRY(share(comm, builder, bytes, &problem->image));
+    CB_TRY(share(comm, builder, options, bytes, &problem->image));
     bool viewed = cb_image_view(cobre_region_data(problem->image), problem);
     return cb_agree(comm, viewed ? COBRE_OK : cb_no_memory("the problem", problem->nodes * sizeof *problem->node));
 }
@@ -110,7 +124,7 @@ cobre_status cb_finish(cobre_comm *comm, cobre_status status, cobre_sddp_builder
         status = check(*builder, options, &bytes);
     status = cb_agree(comm, status);
     if (!status)
-        status = make(comm, *builder, bytes, problem);
+        status = make(comm, *builder, options, bytes, problem);
     cobre_sddp_builder_free(builder);
     if (status)
         cobre_sddp_problem_free(problem);

@@ -178,8 +178,11 @@ __attribute__((format(printf, 4, 5))) static void report(struct search *search, 
     if (search->errors++ == 0)
         cb_fail_at(COBRE_INVALID_CASE, issue.file, issue.line, advice, "%s%s%s", issue.place, *issue.place ? ": " : "",
                    message);
-    if (search->options->issue)
-        search->options->issue(search->options->arg, &issue);
+    if (!search->options->issue)
+        return;
+    const cobre_error first = *cobre_last_error(); /* it stays that, whatever the callback does */
+    search->options->issue(search->options->arg, &issue);
+    cobre_set_error(&first);
 }
 
 /* A bound that need not be found: the option's, else the case's. */
