@@ -110,7 +110,7 @@ COBRE_API void cobre_sddp_set_state(cobre_sddp_builder *builder, size_t node, si
 /* Noise. The random variables of a node are seen before its decision and are independent from node to node. They have
  * finitely many outcomes and enter linearly. Each cobre_sddp_add_noise is a term: the number that it is about has the
  * value that it was added with (an entry that was not added: 0) plus the sum of factor * random variable over its terms.
- * All random variables of a node come before its first outcome. */
+ * All random variables of a node come before its first outcome and its first step of a scenario. */
 typedef enum {
     COBRE_SDDP_NOISE_ROW, /* both finite sides of row `index`: its right-hand side */
     COBRE_SDDP_NOISE_ROW_LOWER,
@@ -367,7 +367,7 @@ typedef enum {
 typedef struct {
     size_t struct_size;
     cobre_sddp_sampling sampling;
-    size_t trajectories; /* 1000; not for COBRE_SDDP_GIVEN */
+    size_t trajectories; /* 1000; less than 2^32; not for COBRE_SDDP_GIVEN */
     uint64_t seed;
     size_t max_steps;   /* a trajectory on a cyclic graph ends here at the latest; 0: when it ends by itself */
     const char *solver; /* NULL: those that it was trained with, of the same versions */

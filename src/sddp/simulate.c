@@ -70,17 +70,22 @@ static cobre_status set_path(simulation *sim, size_t trajectory) {
 }
 
 /* The noise of step k. Draws of their own are told from the path's by a + 1. */
-static const double *noise_of(simulation *sim, size_t trajectory, size_t k) {
+static cobre_status find_noise(simulation *sim, size_t trajectory, size_t k, const double **noise) {
     const struct cb_step *step = &sim->path.step[k];
     const cb_node *node = &sim->problem->node[step->node];
-    if (step->outcome != CB_NONE)
-        return node->outcome + step->outcome * node->randoms;
-    if (sim->sampling == COBRE_SDDP_GIVEN)
-        return cb_scenario_values(sim->problem, trajectory, k);
+    *noise = sim->noise;
+    if (step->outcome != CB_NONE) {
+        *noise = node->outcome + step->outcome * node->randoms;
+        return COBRE_OK;
+    }
+    if (sim->sampling == COBRE_SDDP_GIVEN) {
+        *noise = cb_scenario_values(sim->problem, trajectory, k);
+        return COBRE_OK;
+    }
     cb_rng rng;
     cb_rng_start(&rng, sim->seed, sim->purpose, sim->a + 1, (uint32_t)trajectory, (uint32_t)k);
     cb_draw(&node->model, node->randoms, &rng, sim->noise);
-    return sim->noise;
+    return cb_check_draw(node, sim->noise);
 }
 
 /* Tells the callback what the LP of step k gave. */
@@ -115,8 +120,9 @@ static cobre_status walk(simulation *sim, size_t trajectory, double *cost) {
     *cost = 0;
     for (size_t k = 0; k < sim->path.steps; k++) {
         const struct cb_step *step = &sim->path.step[k];
-        const double *noise = noise_of(sim, trajectory, k);
+        const double *noise;
         cb_stage *stage;
+        CB_TRY(find_noise(sim, trajectory, k, &noise));
         CB_TRY(cb_stages_get(sim->stages, step->node, &stage));
         CB_TRY(cb_stage_start(stage, &sim->policy->start[step->node]));
         cb_stage_set_state(stage, sim->state);
@@ -214,6 +220,9 @@ static cobre_status check(const cobre_sddp_policy *policy, const cobre_sddp_simu
     if ((unsigned)options->sampling > COBRE_SDDP_GIVEN)
         return cb_refuse("options.sampling", "use one of the cobre_sddp_sampling constants",
                          "options.sampling is %d, which is no way of sampling", (int)options->sampling);
+    if (options->trajectories > UINT32_MAX)
+        return cb_refuse("options.trajectories", "simulate again with another seed instead",
+                         "%zu trajectories are too many", options->trajectories);
     if (options->sampling == COBRE_SDDP_GIVEN && policy->problem->scenarios == 0)
         return cb_refuse("options.sampling", "simulate in-sample", "the case gives no scenarios of its own");
     return COBRE_OK;

@@ -211,6 +211,10 @@ case_a_broken_plugin() {
     cobre "${train[@]}" --solver pencil --out none
     code_is 1
     err_has "it calls itself glpk"
+    rm broken/libcobre-lp-glpk.so
+    cobre "${train[@]}" --out none
+    code_is 1
+    err_has "there is no LP solver here: clp: "
 }
 
 run_cases "${@:3}"

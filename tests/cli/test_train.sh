@@ -161,6 +161,16 @@ END
 }
 
 # Nobody reads what it says: it ends as after a signal.
+case_file_size_limit() { # a limit is told, and does not kill
+    (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 900 --checkpoint-every 1 --out o >out 2>err)
+    code=$?
+    code_is 1
+    err_has ": File too large"
+    gone o/policy.cobre.part || fail "it has left a part"
+    cobre policy o/policy.cobre
+    code_is 0
+}
+
 case_reader_gone() {
     local ranks
     for ranks in 1 2; do
@@ -284,6 +294,9 @@ case_no_way_out() {
         code_is 1
         err_has "give deficits.csv tiers"
         grep -q '^\\ All costs.*times those of the case' short-out/*.lp || fail "no scale: $(cat short-out/*.lp)"
+        grep -q 'generation.gas.' short-out/*.lp || fail "no names: $(cat short-out/*.lp)"
+        cobre train short --solver $solver --json
+        json_holds out '[d["event"] for d in docs] == ["start", "error"]'
     done
     cobre train wild.sof.json
     code_is 1

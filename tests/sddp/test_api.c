@@ -163,12 +163,25 @@ static void too_small_is_refused(void) {
     end_gas();
 }
 
+/* More than there are iterations, and a sum that no number holds. */
+static void a_window_of_any_size(void) {
+    train_gas();
+    cobre_sddp_training result = {0};
+    cobre_sddp_policy *made;
+    cobre_sddp_train_options options = {.iterations = 3, .forward_passes = 2, .window = UINT64_MAX};
+    CHECK_OK(cobre_sddp_train(problem, &options, &made, &result));
+    CHECK_EQ(result.window_passes, 6);
+    cobre_sddp_policy_free(&made);
+    end_gas();
+}
+
 /* Results stay within the struct, and struct_size stays the program's. */
 static void results_have_their_room(void) {
     struct {
         cobre_sddp_training training;
         cobre_sddp_simulation simulation;
         cobre_sddp_cut cut;
+        cobre_sddp_solver solver;
         unsigned char after[sizeof(cobre_sddp_cut)];
     } own;
     train_gas();
@@ -193,6 +206,10 @@ static void results_have_their_room(void) {
         CHECK_OK(cobre_sddp_policy_cut(policy, 0, &own.cut, slopes));
         CHECK_EQ(own.cut.outcome, COBRE_SDDP_NONE);
         CHECK(slopes[1] == 7); /* there is one state */
+        own.solver.struct_size = more ? sizeof own.solver + more : 0;
+        CHECK_OK(cobre_sddp_solver_at(0, &own.solver));
+        CHECK_EQ(own.solver.struct_size, more ? sizeof own.solver + more : 0);
+        CHECK(own.solver.name && own.solver.file);
         for (size_t i = 0; i < sizeof own.after; i++)
             CHECK_EQ(own.after[i], 0xa5);
     }
@@ -206,6 +223,11 @@ static void unknown_values_are_refused(void) {
         refused(cobre_sddp_simulate(policy, &(cobre_sddp_simulate_options){.sampling = (cobre_sddp_sampling)sampling},
                                     NULL),
                 "options.sampling");
+    refused(cobre_sddp_simulate(policy, &(cobre_sddp_simulate_options){.trajectories = SIZE_MAX}, NULL),
+            "options.trajectories");
+    refused(cobre_sddp_train(problem, &(cobre_sddp_train_options){.simulate_every = 1, .simulate_passes = SIZE_MAX},
+                             &no_policy, NULL),
+            "options.simulate_passes");
     refused(cobre_sddp_train(problem, &(cobre_sddp_train_options){.has_value_bound = true, .value_bound = NAN},
                              &no_policy, NULL),
             "options.value_bound");
@@ -326,8 +348,18 @@ static void ask_all(const cobre_sddp_policy *p) {
     free(slopes);
 }
 
+/* Simulates and resumes: numbers may be wrong, but nothing else. */
+static void use(cobre_sddp_policy *p, bool multi_cut) {
+    cobre_sddp_policy *more;
+    cobre_sddp_train_options options = {
+        .multi_cut = multi_cut, .iterations = 2, .resume = file("policy.cobre"), .lp_folder = kit_folder};
+    (void)cobre_sddp_simulate(p, &(cobre_sddp_simulate_options){.trajectories = 2, .lp_folder = kit_folder}, NULL);
+    (void)cobre_sddp_train(problem, &options, &more, NULL);
+    cobre_sddp_policy_free(&more);
+}
+
 /* Reads it alone and for its problem. True: both refuse. */
-static bool is_refused(void) {
+static bool is_refused(bool multi_cut) {
     cobre_sddp_policy *got;
     bool all = true;
     for (int alone = 0; alone < 2; alone++) {
@@ -337,7 +369,9 @@ static bool is_refused(void) {
         CHECK_EQ(got == NULL, status != COBRE_OK);
         if (!status)
             ask_all(got);
-        else
+        if (!status && !alone)
+            use(got, multi_cut);
+        if (status)
             CHECK_HOLDS(cobre_last_error()->message, "policy.cobre: ");
         cobre_sddp_policy_free(&got);
         all &= status != COBRE_OK;
@@ -352,7 +386,7 @@ static void put_words(uint64_t *word, size_t words) {
 }
 
 /* With a checksum that is right: every word of the file is something else in turn. */
-static void bend_words(uint64_t *word, size_t words) {
+static void bend_words(uint64_t *word, size_t words, bool multi) {
     static const uint64_t strange[] = {
         0, 1, UINT32_MAX, (uint64_t)1 << 32, UINT64_MAX, 0x4141414141414141, 0x7ff8000000000000};
     size_t refusals = 0;
@@ -361,7 +395,7 @@ static void bend_words(uint64_t *word, size_t words) {
             uint64_t kept = word[w];
             word[w] = strange[i];
             put_words(word, words);
-            refusals += is_refused();
+            refusals += is_refused(multi);
             word[w] = kept;
         }
     CHECK(refusals > 50);
@@ -379,21 +413,21 @@ static void damaged_files_are_refused(void) {
         CHECK_EQ(size % 8, 0);
         for (size_t length = 0; length < size; length += 1 + length / 9) {
             kit_put_bytes("policy.cobre", bytes, length);
-            CHECK(is_refused());
+            CHECK(is_refused(multi));
         }
         for (size_t at = 0; at < size; at += 1 + at / 40) {
             bytes[at] ^= 16;
             kit_put_bytes("policy.cobre", bytes, size);
-            CHECK(is_refused());
+            CHECK(is_refused(multi));
             bytes[at] ^= 16;
         }
         uint64_t *word = malloc(size);
         CHECK(word);
         memcpy(word, bytes, size);
-        bend_words(word, size / sizeof *word);
+        bend_words(word, size / sizeof *word, multi);
         word[1]--; /* the version */
         put_words(word, size / sizeof *word);
-        CHECK(is_refused());
+        CHECK(is_refused(multi));
         CHECK_HOLDS(cobre_last_error()->message, "written by an older version of cobre");
         free(word);
         free(bytes);
@@ -445,6 +479,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(options_of_any_version),
         CHECK_CASE(too_small_is_refused),
         CHECK_CASE(results_have_their_room),
+        CHECK_CASE(a_window_of_any_size),
         CHECK_CASE(unknown_values_are_refused),
         CHECK_CASE(cuts_of_a_problem_that_maximises),
         CHECK_CASE(a_policy_is_read_alone),

@@ -2,6 +2,7 @@
 /* test_builder.c: the builder of sddp.h: what it refuses, and what it makes. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sddp/cases.h"
 #include "sddp/hydro_kit.h"
@@ -129,7 +130,86 @@ static void good_model(void) {
 static void model_out_of_range(void) {
     start s = new_start();
     cobre_sddp_set_model(s.b, s.n, 10, true, (double[]){1e9}, cobre_sddp_add_factor(s.b, 1, (double[]){1}));
-    expect(&s, "", "node one -- first: its noise model draws inf, which is out of range");
+    CHECK_EQ(finish(&s), COBRE_INVALID_CASE);
+    CHECK_HOLDS(cobre_last_error()->message, "node one -- first: its noise model draws inf, which is out of range");
+    CHECK_EQ(told.count, 1);
+}
+
+/* Noise is a product, which no reader and no solver may meet when it is out of range. */
+static void products_out_of_range(void) {
+    start s = new_start();
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1e20, COBRE_SDDP_NOISE_COST, s.out, 0);
+    cobre_sddp_set_model(s.b, s.n, 10, false, (double[]){1e3}, cobre_sddp_add_factor(s.b, 1, (double[]){1}));
+    expect(&s, "", "1e+20 times that is out of range");
+    s = new_start();
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1e20, COBRE_SDDP_NOISE_COST, s.out, 0);
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){0});
+    cobre_sddp_add_step(s.b, cobre_sddp_add_scenario(s.b), s.n, (double[]){1e20});
+    expect(&s, "", "node one -- first: 1e+20 times random variable w is out of range in scenario 1");
+}
+
+/* Openings in range promise nothing about draws of their own. */
+static void simulation_out_of_range(void) {
+    start s = new_start();
+    cobre_sddp_problem *problem;
+    cobre_sddp_policy *policy;
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1, COBRE_SDDP_NOISE_COST, s.out, 0);
+    cobre_sddp_set_model(s.b, s.n, 3, true, (double[]){20}, cobre_sddp_add_factor(s.b, 1, (double[]){1}));
+    CHECK_OK(cobre_sddp_finish(comm, &s.b, NULL, &problem));
+    CHECK_OK(cobre_sddp_train(problem, &(cobre_sddp_train_options){.iterations = 1}, &policy, NULL));
+    cobre_sddp_simulate_options options = {.sampling = COBRE_SDDP_OUT_OF_SAMPLE, .trajectories = 2000};
+    CHECK_EQ(cobre_sddp_simulate(policy, &options, NULL), COBRE_INVALID_CASE);
+    CHECK_HOLDS(cobre_last_error()->message, "node one -- first: its noise model draws ");
+    cobre_sddp_policy_free(&policy);
+    cobre_sddp_problem_free(&problem);
+}
+
+static void late_random_variable(void) {
+    start s = new_start();
+    cobre_sddp_add_step(s.b, cobre_sddp_add_scenario(s.b), s.n, (double[]){1});
+    CHECK_EQ(cobre_sddp_add_random(s.b, s.n, "late"), COBRE_SDDP_NONE);
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+    expect(&s, "node one -- first, random variable late", "comes after the first step");
+}
+
+static void empty_scenario(void) {
+    MISTAKE(cobre_sddp_add_scenario(s.b), "", "scenario 1 has no steps");
+}
+
+/* An LP that has no solution is written, whatever its columns and rows are called. */
+static void names_of_any_length(void) {
+    char name[2000];
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = 0;
+    for (size_t i = 0; i < cobre_sddp_solvers(); i++) {
+        cobre_sddp_solver solver = {.struct_size = sizeof solver};
+        cobre_sddp_problem *problem;
+        cobre_sddp_policy *policy;
+        start s = new_start();
+        CHECK_OK(cobre_sddp_solver_at(i, &solver));
+        cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+        size_t column = cobre_sddp_add_column(s.b, s.n, name, 0, 1, 0), row = cobre_sddp_add_row(s.b, s.n, name, 2, 3);
+        cobre_sddp_add_entry(s.b, s.n, row, column, 1);
+        CHECK_OK(cobre_sddp_finish(comm, &s.b, NULL, &problem));
+        cobre_sddp_train_options options = {.solver = solver.name, .lp_folder = kit_folder};
+        CHECK_EQ(cobre_sddp_train(problem, &options, &policy, NULL), COBRE_LP_FAILED);
+        CHECK_HOLDS(cobre_last_error()->message, "written to ");
+        cobre_sddp_problem_free(&problem);
+    }
+}
+
+static void finish_always_frees(void) {
+    cobre_sddp_problem *problem;
+    start s = new_start();
+    CHECK_EQ(cobre_sddp_finish(NULL, &s.b, NULL, &problem), COBRE_INVALID_ARGUMENT);
+    CHECK(!s.b && !problem);
+    s = new_start();
+    CHECK_EQ(cobre_sddp_finish(comm, &s.b, NULL, NULL), COBRE_INVALID_ARGUMENT);
+    CHECK(!s.b);
+    s = new_start();
+    CHECK_EQ(cobre_sddp_finish(comm, &s.b, &(cobre_sddp_load_options){.struct_size = 1}, &problem),
+             COBRE_INVALID_ARGUMENT);
+    CHECK(!s.b && !problem);
 }
 
 static void table_beside_model(void) {
@@ -236,6 +316,12 @@ int main(int argc, char **argv) {
         CHECK_CASE(wrong_outcomes),
         CHECK_CASE(good_model),
         CHECK_CASE(model_out_of_range),
+        CHECK_CASE(products_out_of_range),
+        CHECK_CASE(simulation_out_of_range),
+        CHECK_CASE(late_random_variable),
+        CHECK_CASE(empty_scenario),
+        CHECK_CASE(names_of_any_length),
+        CHECK_CASE(finish_always_frees),
         CHECK_CASE(table_beside_model),
         CHECK_CASE(wrong_models),
         CHECK_CASE(wrong_names),

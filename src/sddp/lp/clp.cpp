@@ -266,19 +266,32 @@ unsigned char extra_stand(const cb_lp *lp, int extra) {
     return stand_from(lp->model.getRowStatus(lp->rows + extra));
 }
 
+/* "c3.storage(lake)" for column 3, storage[lake]. Of one name that it does not like CLP says so on standard output, and
+ * writes numbers instead of all: a name must be made of a few characters and short, no keyword and no other's. */
+std::string legal_name(char kind, int number, const char *name) {
+    const std::string good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.";
+    const size_t longest = 90;
+    std::string all = kind + std::to_string(number) + "." + name;
+    for (char &c : all)
+        c = c == '[' ? '(' : c == ']' ? ')' : good.find(c) != std::string::npos ? c : '_';
+    return all.substr(0, longest);
+}
+
 void do_write(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
     for (int j = 0; j < lp->columns; j++) {
-        std::string name = column_names[j] ? column_names[j] : "future" + std::to_string(j);
+        std::string name = legal_name('c', j, column_names[j] ? column_names[j] : "future");
         lp->model.setColumnName(j, name);
     }
     for (int i = 0; i < lp->rows; i++) {
-        std::string name = row_names[i] ? row_names[i] : "risk" + std::to_string(i);
+        std::string name = legal_name('r', i, row_names[i] ? row_names[i] : "risk");
         lp->model.setRowName(i, name);
     }
     std::string base = path; /* CLP adds the extension itself */
     if (base.size() > 3 && base.compare(base.size() - 3, 3, ".lp") == 0)
         base.resize(base.size() - 3);
-    lp->model.writeLp(base.c_str(), "lp");
+    const double epsilon = 1e-12;
+    const int across = 10, decimals = 12; /* what is less than epsilon is left out */
+    lp->model.writeLp(base.c_str(), "lp", epsilon, across, decimals);
 }
 
 int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {

@@ -281,7 +281,7 @@ static cb_lp_outcome run(cb_lp *lp, int method) {
     int status = glp_get_status(lp->prob);
     if (code == 0 && status == GLP_OPT)
         return is_accurate(lp) ? CB_LP_OPTIMAL : CB_LP_STUCK;
-    if (code == 0 && status == GLP_NOFEAS)
+    if (code == GLP_EBOUND || (code == 0 && status == GLP_NOFEAS)) /* EBOUND: noise has turned bounds around */
         return CB_LP_INFEASIBLE;
     if (code == 0 && (status == GLP_UNBND || glp_get_dual_stat(lp->prob) == GLP_NOFEAS))
         return CB_LP_UNBOUNDED;

@@ -170,9 +170,9 @@ const cb_lp_solver *cb_lp_solver_by_name(const char *name) {
 }
 
 const char *cb_lp_why_not(char why[CB_LP_WHY], const char *name) {
-    const cb_lp_plugin *plugin = name ? plugin_named(name) : NULL;
+    const cb_lp_plugin *plugin = name ? plugin_named(name) : cb_lp_plugin_at(0);
     if (plugin)
-        snprintf(why, CB_LP_WHY, "%.500s", plugin->problem);
+        snprintf(why, CB_LP_WHY, "%s%s%.500s", name ? "" : plugin->name, name ? "" : ": ", plugin->problem);
     else
         snprintf(why, CB_LP_WHY, "there is no " PREFIX "%s" SUFFIX " in %.700s", name ? name : "*", folders);
     return why;

@@ -158,13 +158,18 @@ static bool names_end(const cb_lp_names *names) {
            memchr(names->fallback_version, 0, sizeof names->fallback_version);
 }
 
+static bool is_risk(double beta, double alpha) {
+    return beta >= 0 && beta <= 1 && alpha > 0 && alpha <= 1;
+}
+
 /* How much is read and allocated depends on these. */
 static bool makes_sense(const header *head) {
     bool small = head->states <= UINT32_MAX && head->nodes <= UINT32_MAX && head->functions <= UINT32_MAX &&
                  head->iterations <= UINT32_MAX && head->cuts <= UINT32_MAX && head->name_bytes <= UINT32_MAX &&
                  head->start_bytes <= (uint64_t)1 << 40;
     return small && (double)head->cuts * (double)head->states < 1e15 && head->name_bytes % 8 == 0 && head->passes > 0 &&
-           names_end(&head->solvers);
+           names_end(&head->solvers) && head->solvers.solver[0] &&
+           (!head->has_risk || is_risk(head->beta, head->alpha));
 }
 
 static cobre_status check_head(const header *head, const cobre_sddp_problem *problem, const char *path, bool warm) {
@@ -227,8 +232,10 @@ static cobre_status read_piece(const cb_pool *pool, FILE *file, const char *path
         return cannot_read(path, "try again");
     for (size_t i = 0; i < cuts; i++) {
         double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION], made = cut[CB_CUT_ITERATION];
-        if (isnan(cut[CB_CUT_INTERCEPT]) || !(function >= 0 && function < (double)pool->functions) ||
-            !(made >= 0 && made <= UINT32_MAX))
+        bool finite = true;
+        for (size_t j = 0; j < pool->stride; j++)
+            finite = finite && isfinite(cut[j]);
+        if (!finite || function < 0 || function >= (double)pool->functions || made < 0 || made > UINT32_MAX)
             return damaged(path, "a cut makes no sense");
         if (iteration)
             cut[CB_CUT_ITERATION] = *iteration;
@@ -272,6 +279,16 @@ static cobre_status take_middle(cobre_sddp_policy *policy, const header *head, c
     middle += head->iterations * sizeof(cb_trace);
     cobre_status status = cb_starts_unpack(policy->start, nodes, middle, (size_t)head->start_bytes);
     return status == COBRE_INVALID_POLICY ? damaged(path, "the starts make no sense") : status;
+}
+
+/* Whether LPs can start from what was read. Without its problem nothing starts. */
+static cobre_status check_starts(const cobre_sddp_policy *policy, const char *path) {
+    for (size_t n = 0; policy->problem && n < policy->names.nodes; n++)
+        if (!(policy->value_bound[n] < INFINITY && policy->own_bound[n] < INFINITY) || /* for NaN, too */
+            !cb_start_fits(&policy->kind, &policy->problem->node[n], &policy->start[n]))
+            return damaged(
+                path, CB_TEXT("the start of node %s makes no sense", policy->names.name[1 + policy->names.states + n]));
+    return COBRE_OK;
 }
 
 /* Those of the problem, if there is one: the file's may be damaged. */
@@ -331,6 +348,8 @@ static cobre_status read_policy(cobre_comm *comm, cobre_sddp_problem *problem, c
         status = cb_agree(comm, take_middle(*policy, &head, middle, path));
     if (!status)
         status = read_cuts(&(*policy)->pool, file, path, head.cuts, NULL);
+    if (!status)
+        status = cb_agree(comm, check_starts(*policy, path));
     if (status)
         cobre_sddp_policy_free(policy);
     if (file)

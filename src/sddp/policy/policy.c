@@ -79,7 +79,7 @@ bool cb_policy_trace(cobre_sddp_policy *policy, cb_trace trace) {
 
 /* Mean and half interval over the last passes, from the iterations' own means and deviations. */
 static void window_of(const cobre_sddp_policy *policy, cobre_sddp_progress *progress) {
-    uint64_t most = (policy->window + policy->passes - 1) / policy->passes, last = progress->iteration;
+    uint64_t most = policy->window / policy->passes + (policy->window % policy->passes > 0), last = progress->iteration;
     uint64_t first = last > most ? last - most : 0;
     double passes = (double)policy->passes, count = (double)(last - first), mean = 0, squares = 0;
     for (uint64_t i = first; i < last; i++)

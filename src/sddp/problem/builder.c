@@ -322,10 +322,10 @@ size_t cb_add_random(cobre_sddp_builder *builder, const cb_place *at, size_t ind
     cb_builder_node *node = node_at(builder, at, index);
     if (!node || !CB_GROW(builder, node->random_name, node->randoms, node->randoms_room))
         return CB_NONE;
-    if (node->outcomes > 0) {
+    if (node->outcomes > 0 || node->in_scenario) {
         complain(builder, &(subject){.at = at, .node = node->name, .kind = "random variable", .name = name},
-                 "add the outcomes last", "random variable %s comes after the first outcome of its node",
-                 name ? name : "");
+                 "add random variables first", "random variable %s comes after the first %s of its node",
+                 name ? name : "", node->outcomes > 0 ? "outcome" : "step");
         return CB_NONE;
     }
     node->random_name[node->randoms] = keep_name(builder, name, 'w', node->randoms);
@@ -496,7 +496,7 @@ void cb_set_value_bound(cobre_sddp_builder *builder, const cb_place *at, size_t 
 }
 
 void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t index, size_t node, const double *values) {
-    const cb_builder_node *its = node_at(builder, at, node);
+    cb_builder_node *its = node_at(builder, at, node);
     if (!exists(builder, &(subject){.at = at}, index, builder->scenarios, "scenario") || !its ||
         !values_given(builder, at, its, values))
         return;
@@ -507,6 +507,7 @@ void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t index, 
         return;
     for (size_t i = 0; i < its->randoms; i++)
         copy[i] = values[i];
+    its->in_scenario = true;
     scenario->node[scenario->steps] = node;
     scenario->values[scenario->steps++] = copy;
 }

@@ -69,6 +69,7 @@ typedef struct {
     cb_risk risk;
     bool has_value_bound;
     double value_bound;
+    bool in_scenario; /* a step has values of its random variables */
 } cb_builder_node;
 
 /* A trajectory given by the case: nodes and, for each, the values of its random variables. */

@@ -78,6 +78,27 @@ static void check_edges(cobre_sddp_builder *builder, const cb_place *at, const c
                     "%s: the probabilities of its successors add up to %.9g", from, sum);
 }
 
+static bool product_fits(cobre_sddp_builder *builder, const cb_builder_node *node, const cb_noise *noise,
+                         const double *values, const char *where) {
+    if (fabs(noise->factor * values[noise->random]) <= CB_MOST)
+        return true;
+    cb_error_at(builder, &node->at, CB_TEXT("use units that keep it below %g", CB_MOST),
+                "node %s: %g times random variable %s is out of range%s", node->name, noise->factor,
+                node->random_name[noise->random], where);
+    return false;
+}
+
+static void check_scenario(cobre_sddp_builder *builder, size_t index) {
+    const cb_scenario *scenario = &builder->scenario[index];
+    if (scenario->steps == 0)
+        cb_error_at(builder, &builder->whole, "add some", "scenario %zu has no steps", index + 1);
+    for (size_t k = 0; k < scenario->steps; k++) {
+        const cb_builder_node *node = &builder->node[scenario->node[k]];
+        for (size_t i = 0; i < node->noises; i++)
+            product_fits(builder, node, &node->noise[i], scenario->values[k], CB_TEXT(" in scenario %zu", index + 1));
+    }
+}
+
 /* Noise moves a number; an infinite side has none. */
 static void check_noise(cobre_sddp_builder *builder, const cb_builder_node *node, const cb_noise *noise) {
     double lower = 0, upper = 0;
@@ -90,12 +111,8 @@ static void check_noise(cobre_sddp_builder *builder, const cb_builder_node *node
         lower = column->lower, upper = column->upper, name = column->name;
     }
     for (size_t k = 0; node->table && k < node->outcomes; k++)
-        if (!(fabs(noise->factor * node->table[k * node->randoms + noise->random]) <= CB_MOST)) {
-            cb_error_at(builder, &node->at, CB_TEXT("use units that keep it below %g", CB_MOST),
-                        "node %s: %g times random variable %s is out of range", node->name, noise->factor,
-                        node->random_name[noise->random]);
+        if (!product_fits(builder, node, noise, node->table + k * node->randoms, ""))
             break;
-        }
     bool low = noise->target == COBRE_SDDP_NOISE_ROW_LOWER || noise->target == COBRE_SDDP_NOISE_COLUMN_LOWER;
     bool high = noise->target == COBRE_SDDP_NOISE_ROW_UPPER || noise->target == COBRE_SDDP_NOISE_COLUMN_UPPER;
     if ((low && isinf(lower)) || (high && isinf(upper)) ||
@@ -291,6 +308,8 @@ void cb_builder_check(cobre_sddp_builder *builder) {
     check_edges(builder, &builder->whole, "the root", builder->root_edge, builder->root_edges, sound);
     for (size_t n = 0; n < builder->nodes && !builder->no_memory; n++)
         check_node(builder, n, sound);
+    for (size_t s = 0; sound && s < builder->scenarios && !builder->no_memory; s++)
+        check_scenario(builder, s);
     if (builder->root_edges > 0 && !builder->no_memory)
         check_reach(builder);
     builder->longest = longest_path(builder);

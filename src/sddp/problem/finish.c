@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks what was built and packs it into a region;
  * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "sddp/problem/image.h"
@@ -44,10 +43,9 @@ static void free_views(cobre_sddp_problem *problem) {
 
 /* Values of tables were checked when they were added; those of models come from draws. One error per node is enough. */
 static void check_draws(cobre_sddp_builder *builder, const cb_node *node, const cb_place *at) {
-    for (size_t i = 0; node->model.deviation && i < node->outcomes * node->randoms; i++)
-        if (!(fabs(node->outcome[i]) <= CB_MOST)) {
-            cb_error_at(builder, at, "use smaller deviations",
-                        "node %s: its noise model draws %g, which is out of range", node->name, node->outcome[i]);
+    for (size_t k = 0; node->model.deviation && k < node->outcomes; k++)
+        if (cb_check_draw(node, node->outcome + k * node->randoms)) {
+            cb_error_at(builder, at, cobre_last_error()->suggestion, "%s", cobre_last_error()->message);
             return;
         }
 }

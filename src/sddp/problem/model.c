@@ -15,3 +15,19 @@ void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values)
         values[i] = model->lognormal ? exp(model->deviation[i] * sum) : model->deviation[i] * sum;
     }
 }
+
+cobre_status cb_check_draw(const cb_node *node, const double *values) {
+    const char *advice = "use smaller deviations";
+    for (size_t i = 0; i < node->randoms; i++)
+        if (!(fabs(values[i]) <= CB_MOST))
+            return cb_fail_at(COBRE_INVALID_CASE, node->file, node->line, advice,
+                              "node %s: its noise model draws %g, which is out of range", node->name, values[i]);
+    for (size_t i = 0; i < node->noises; i++) {
+        double factor = node->noise[i].factor, value = values[node->noise[i].random];
+        if (!(fabs(factor * value) <= CB_MOST))
+            return cb_fail_at(COBRE_INVALID_CASE, node->file, node->line, advice,
+                              "node %s: its noise model draws %g, and %g times that is out of range", node->name, value,
+                              factor);
+    }
+    return COBRE_OK;
+}

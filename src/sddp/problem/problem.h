@@ -151,6 +151,9 @@ const double *cb_scenario_values(const cobre_sddp_problem *problem, size_t scena
 /* model.c: draws the values of random variables; all it uses is rng. */
 void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values);
 
+/* Refuses what was drawn when it, or what the noise makes of it, is out of range: a lognormal model can draw anything. */
+cobre_status cb_check_draw(const cb_node *node, const double *values);
+
 /* info.c */
 size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes */
 size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,

@@ -97,13 +97,17 @@ void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t no
 cobre_status cobre_sddp_finish(cobre_comm *comm, cobre_sddp_builder **builder, const cobre_sddp_load_options *given,
                                cobre_sddp_problem **problem) {
     cobre_sddp_load_options options = {0};
-    if (!comm || !problem)
-        return cb_refuse_null(comm ? "problem" : "comm");
-    *problem = NULL;
-    CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_load_options, issue));
-    cobre_status status = COBRE_OK;
-    if (cobre_rank(comm) == 0 && (!builder || !*builder))
-        status = cb_refuse("builder", "build the problem on rank 0", "rank 0 has no builder");
     cobre_sddp_builder *none = NULL;
-    return cb_finish(comm, status, builder ? builder : &none, &options, problem);
+    builder = builder ? builder : &none;
+    cobre_status status = !comm || !problem ? cb_refuse_null(comm ? "problem" : "comm")
+                                            : CB_TAKE_OPTIONS(&options, given, cobre_sddp_load_options, issue);
+    if (problem)
+        *problem = NULL;
+    if (status) {
+        cobre_sddp_builder_free(builder);
+        return status;
+    }
+    if (cobre_rank(comm) == 0 && !*builder)
+        status = cb_refuse("builder", "build the problem on rank 0", "rank 0 has no builder");
+    return cb_finish(comm, status, builder, &options, problem);
 }

@@ -112,21 +112,54 @@ static void put_single(cb_lp_model *model, cb_stage *stage) {
     put_column(model, problem->scale * stage->kind->value_bound[stage->function[0]], INFINITY, 1);
 }
 
-static size_t count_futures(const cb_stage *stage) {
-    const cb_node *node = stage->node;
-    if (!stage->kind->pool || node->edges == 0)
+static size_t count_futures(const cb_stage_kind *kind, const cb_node *node) {
+    if (!kind->pool || node->edges == 0)
         return 0;
-    if (!stage->kind->multi_cut)
+    if (!kind->multi_cut)
         return 1;
     size_t count = 0;
     for (size_t e = 0; e < node->edges; e++)
-        count += stage->kind->problem->node[node->edge[e].to].outcomes;
+        count += kind->problem->node[node->edge[e].to].outcomes;
     return count;
+}
+
+/* Columns and rows that cb_stage_build makes. */
+static size_t count_own(const cb_stage_kind *kind, const cb_node *node) {
+    size_t futures = count_futures(kind, node), own = node->columns + node->rows + futures;
+    bool averse = futures > 0 && kind->multi_cut && cb_node_risk(kind, node).beta < 1;
+    return averse ? own + 2 * futures + 1 : own;
+}
+
+/* Is there a column for this function? */
+static bool has_future(const cb_stage_kind *kind, const cb_node *node, size_t function) {
+    if (!kind->multi_cut)
+        return node->edges > 0 && function == (size_t)(node - kind->problem->node);
+    for (size_t e = 0; e < node->edges; e++) {
+        size_t first = kind->function[node->edge[e].to];
+        if (function >= first && function < first + kind->problem->node[node->edge[e].to].outcomes)
+            return true;
+    }
+    return false;
+}
+
+bool cb_start_fits(const cb_stage_kind *kind, const cb_node *node, const cb_start *start) {
+    if (!start->set)
+        return true;
+    if (start->own != count_own(kind, node))
+        return false;
+    for (size_t i = 0; i < start->own + start->cuts; i++)
+        if (start->stand[i] > CB_AT_UPPER)
+            return false;
+    for (size_t i = 0; i < start->cuts; i++)
+        if (start->cut[i] >= kind->pool->cuts ||
+            !has_future(kind, node, (size_t)cb_pool_cut(kind->pool, start->cut[i])[CB_CUT_FUNCTION]))
+            return false;
+    return true;
 }
 
 cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp **lp) {
     const cb_node *node = stage->node;
-    size_t futures = stage->futures = count_futures(stage), columns = node->columns + 2 * futures + 1;
+    size_t futures = stage->futures = count_futures(stage->kind, node), columns = node->columns + 2 * futures + 1;
     cb_arena memory = {0};
     cb_lp_model model;
     if (!stage->function) {

@@ -76,6 +76,7 @@ void cb_stage_free(cb_stage *stage);
 
 /* start NULL or not set: slack basis, no cuts. */
 cobre_status cb_stage_start(cb_stage *stage, const cb_start *start);
+bool cb_start_fits(const cb_stage_kind *kind, const cb_node *node, const cb_start *start); /* the LP of that node? */
 cobre_status cb_stage_save(cb_stage *stage, cb_start *start); /* only the cuts used since the start */
 
 void cb_stage_set_state(cb_stage *stage, const double *state);

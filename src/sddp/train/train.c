@@ -167,6 +167,9 @@ static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_tr
     if (options->forward_passes > UINT32_MAX)
         return cb_refuse("options.forward_passes", "make more iterations instead", "%zu forward passes are too many",
                          options->forward_passes);
+    if (options->simulate_passes > UINT32_MAX)
+        return cb_refuse("options.simulate_passes", "simulate more often instead", "%zu passes are too many",
+                         options->simulate_passes);
     return COBRE_OK;
 }
 
