@@ -240,7 +240,7 @@ typedef struct {
     bool has_risk;         /* * replaces the problem's own: beta * mean + (1 - beta) * worst alpha share */
     double risk_beta, risk_alpha;
     bool has_value_bound; /* * value_bound bounds every node's future cost; else it is found from the nodes' own LPs */
-    double value_bound;   /* * a resumed training has the bounds of its file */
+    double value_bound;   /* * a resumed training has the bounds of its file; another one is refused */
 
     uint64_t iterations;     /* rule: this many in all, those before a resume included */
     double seconds;          /* rule: time since this call */

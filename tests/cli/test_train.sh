@@ -89,7 +89,7 @@ END
 case_refused() {
     local options
     cobre train "$cases/toy" --iterations 1
-    for options in "--resume toy-out/policy.cobre --seed 9" "--warm-start toy-out/policy.cobre --multi-cut" "--resume nowhere"; do
+    for options in "--resume toy-out/policy.cobre --seed 9" "--resume toy-out/policy.cobre --value-bound -5" "--warm-start toy-out/policy.cobre --multi-cut" "--resume nowhere"; do
         cobre train "$cases/toy" $options
         code_is 1
         out_is ""

@@ -178,6 +178,15 @@ static void set_defaults(cobre_sddp_train_options *all) {
     cb_rules_default(all);
 }
 
+/* A resumed training has the bounds of its file: one that is given must be the same. */
+static bool is_other_bound(const cobre_sddp_policy *policy, const cobre_sddp_train_options *options) {
+    double bound = policy->problem->maximise ? -options->value_bound : options->value_bound;
+    for (size_t n = 0; n < policy->names.nodes && options->has_value_bound; n++)
+        if (policy->value_bound[n] != bound)
+            return true;
+    return false;
+}
+
 static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                            cobre_sddp_policy **policy) {
     CB_TRY(cb_policy_load(problem, options->resume, options->lp_folder, policy));
@@ -195,6 +204,8 @@ static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_o
              (options->has_risk &&
               (options->risk_beta != old->kind.risk.beta || options->risk_alpha != old->kind.risk.alpha)))
         differs = "risk measure";
+    else if (is_other_bound(old, options))
+        differs = "value bound";
     if (!differs)
         return cb_lp_take(problem->comm, &old->solvers, CB_TEXT("%s was trained with", options->resume),
                           ", or use the policy as a warm start (--warm-start)", &(*policy)->kind.pair);
