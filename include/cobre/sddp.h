@@ -239,7 +239,8 @@ typedef struct {
     bool multi_cut;        /* * a cut for each outcome instead of one for their weighted mean */
     bool has_risk;         /* * replaces the problem's own: beta * mean + (1 - beta) * worst alpha share */
     double risk_beta, risk_alpha;
-    bool has_value_bound; /* * value_bound bounds every node's future cost; else it is found from the nodes' own LPs */
+    bool has_value_bound; /* * value_bound bounds every node's future cost; else it is found from the nodes' own LPs.
+                             With multi-cuts it must also bound the cost of each outcome of a node from there on */
     double value_bound;   /* * a resumed training has the bounds of its file; another one is refused */
 
     uint64_t iterations;     /* rule: this many in all, those before a resume included */

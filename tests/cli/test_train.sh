@@ -456,6 +456,19 @@ case_validate() {
 }
 
 # A case that was written trains to the same numbers: reservoir has no discount.
+# What SDDP.jl writes is read. The optima were found by another solver.
+case_files_of_sddp_jl() {
+    local options
+    for options in "" "--multi-cut --value-bound -1e4"; do
+        cobre train "$(dirname "$cases")/tests/sddp/sddpjl_min.sof.json" --iterations 80 --out min $options
+        code_is 0
+        out_has "bound     -39.8260000 (lower)"
+    done
+    cobre train "$(dirname "$cases")/tests/sddp/sddpjl_max.sof.json" --iterations 80 --out max
+    code_is 0
+    out_has "bound     39.8260000 (upper)"
+}
+
 case_write() {
     cobre validate "$cases/reservoir" --write written.sof.json
     code_is 0

@@ -378,8 +378,7 @@ static bool check(size_t kind, bool maximise) {
         const cb_lp_plugin *plugin;
         for (size_t s = 0; (plugin = cb_lp_plugin_at(s)) && good; s++)
             for (int multi = 0; multi < 2 && good && plugin->solver; multi++)
-                if (!multi || !options.has_value_bound) /* multi-cuts need bounds of the nodes' own LPs */
-                    good = train(problem, plugin->name, multi, risks[r], exact, kind == CYCLE, &options);
+                good = train(problem, plugin->name, multi, risks[r], exact, kind == CYCLE, &options);
     }
     cobre_sddp_problem_free(&problem);
     return good;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sof.c: each mistake in a StochOptFormat file is found at its line, all of them at once; and no bytes crash the
  * reader, or the bounds that are found from what it read. */
+#include <math.h>
+
 #include "sddp/hydro_kit.h"
 
 #define GAS "gas.sof.json", "gas.sof.json"
@@ -165,6 +167,36 @@ static void names_of_rows(void) {
     kit_free(&r);
 }
 
+/* What other programs write: a name of the root, infinite bounds as numbers. */
+static void of_other_programs(void) {
+    kit_copy("gas.sof.json");
+    kit_edit("gas.sof.json", "\"state_variables\": {\"store\": 2}",
+             "\"name\": \"0\", \"state_variables\": {\"store\": 2}");
+    kit_edit("gas.sof.json", "\"lower\": 0, \"upper\": 4", "\"lower\": -1e30, \"upper\": 1e+30");
+    kit_read_well(&r);
+    CHECK(kit_column(&r, 0, "buy")->lower == -INFINITY && kit_column(&r, 0, "buy")->upper == INFINITY);
+    kit_free(&r);
+}
+
+/* A whole file of something else gets one sentence. */
+static void said_once(const char *old, const char *new, size_t line, const char *words) {
+    kit_copy("gas.sof.json");
+    kit_edit("gas.sof.json", "\"root\"", "\"initial\"");
+    kit_edit("gas.sof.json", old, new);
+    kit_read(&r);
+    CHECK_EQ(r.count, 1);
+    CHECK_EQ(r.issue[0].line, line);
+    CHECK_HOLDS(r.issue[0].message, words);
+    kit_free(&r);
+}
+
+static void one_sentence(void) {
+    said_once("\"major\": 1, \"minor\": 0", "\"major\": 0, \"minor\": 1", 3, "this is StochOptFormat 0.1");
+    said_once("{\"function\": {\"type\": \"Variable\", \"name\": \"buy\"}",
+              "{\"function\": {\"type\": \"VectorOfVariables\", \"variables\": [\"buy\"]}", 98,
+              "cobre reads no functions of vectors");
+}
+
 /* What the LPs of the nodes show of a problem that was read well. */
 static void find_bounds(void) {
     cobre_sddp_validate_options options = {.struct_size = sizeof options, .issue = kit_on_issue, .arg = &r};
@@ -216,9 +248,17 @@ static void scrambled(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(each_mistake),  CHECK_CASE(all_at_once),   CHECK_CASE(incoming_bounds),
-        CHECK_CASE(empty_name),    CHECK_CASE(names_of_rows), CHECK_CASE(without_bound),
-        CHECK_CASE(ends_too_late), CHECK_CASE(scrambled),     CHECK_END,
+        CHECK_CASE(each_mistake),
+        CHECK_CASE(all_at_once),
+        CHECK_CASE(incoming_bounds),
+        CHECK_CASE(empty_name),
+        CHECK_CASE(names_of_rows),
+        CHECK_CASE(without_bound),
+        CHECK_CASE(ends_too_late),
+        CHECK_CASE(scrambled),
+        CHECK_CASE(of_other_programs),
+        CHECK_CASE(one_sentence),
+        CHECK_END,
     };
     CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));
     int failed = kit_main(argc, argv, tests);

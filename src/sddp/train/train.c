@@ -221,11 +221,16 @@ static cobre_status bound_nodes(cobre_sddp_policy *policy, const cobre_sddp_trai
     const cobre_sddp_validate_options given = {.has_value_bound = options->has_value_bound,
                                                .value_bound = options->value_bound};
     CB_TRY(cb_find_bounds(policy->problem, &policy->kind.pair, &given, policy->own_bound, policy->value_bound));
-    for (size_t n = 0; n < policy->names.nodes && options->multi_cut; n++)
-        if (!isfinite(policy->own_bound[n]))
-            return cb_refuse("options.multi_cut", "bound its states, or use single cuts",
+    for (size_t n = 0; n < policy->names.nodes && options->multi_cut; n++) {
+        if (isfinite(policy->own_bound[n]))
+            continue;
+        if (!options->has_value_bound)
+            return cb_refuse("options.multi_cut", "give a value bound, bound its states, or use single cuts",
                              "multi-cuts need a bound on the cost of node %s alone, and its LP has none",
                              cobre_sddp_policy_node_name(policy, n));
+        /* Own bound and value bound add up to the given one: it also bounds the cost of each outcome from here on. */
+        policy->own_bound[n] = policy->problem->node[n].edges > 0 ? 0 : policy->value_bound[n];
+    }
     return COBRE_OK;
 }
 

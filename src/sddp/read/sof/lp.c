@@ -124,6 +124,9 @@ static void add_function(subproblem *lp, const cb_place *at, target *to, const j
     }
 }
 
+/* Programs that have no infinity write it as 1e30. */
+#define INFINITE 1e30
+
 static bool read_set(cobre_sddp_builder *builder, const cb_place *at, const json_t *set, double *lower, double *upper) {
     const char *type = cb_sof_text(builder, at, set, "type");
     *lower = -INFINITY;
@@ -140,6 +143,8 @@ static bool read_set(cobre_sddp_builder *builder, const cb_place *at, const json
             good = cb_sof_number(builder, at, set, "lower", lower);
         if (!greater)
             good = cb_sof_number(builder, at, set, "upper", upper) && good;
+        *lower = *lower <= -INFINITE ? -INFINITY : *lower;
+        *upper = *upper >= INFINITE ? INFINITY : *upper;
     } else {
         bool integer = strcmp(type, "Integer") == 0 || strcmp(type, "ZeroOne") == 0;
         cb_error_at(builder, at,

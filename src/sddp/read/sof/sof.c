@@ -44,7 +44,7 @@ bool cb_sof_number(cobre_sddp_builder *builder, const cb_place *at, const json_t
 }
 
 static void read_root(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
-    static const char *const keys[] = {"state_variables", "successors", NULL};
+    static const char *const keys[] = {"name", "state_variables", "successors", NULL}; /* SDDP.jl gives it a name */
     const char *name;
     json_t *value;
     const json_t *root = cb_sof_member(builder, at, top, "root", JSON_OBJECT, true);
@@ -232,19 +232,37 @@ static void read_scenarios(cobre_sddp_builder *builder, const cb_place *at, cons
     }
 }
 
-static void check_version(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
-    static const char *const keys[] = {
-        "version", "name", "author", "date", "description", "root", "nodes", "subproblems", "validation_scenarios",
-        NULL};
-    cb_json_known(builder, at, top, keys);
-    cb_sof_member(builder, at, top, "name", JSON_STRING, false);
+/* False: it is a file of another version, in which nothing stands where it should. */
+static bool check_version(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
     const json_t *version = cb_sof_member(builder, at, top, "version", JSON_OBJECT, true);
     const cb_place *here = CB_MEMBER(at, "version");
     double major, minor;
-    if (version && cb_sof_number(builder, here, version, "major", &major) &&
-        cb_sof_number(builder, here, version, "minor", &minor) && (major != 1 || minor != 0))
-        cb_error_at(builder, here, "write the file in that version",
-                    "this is StochOptFormat %g.%g, and cobre reads 1.0", major, minor);
+    if (!version || !cb_sof_number(builder, here, version, "major", &major) ||
+        !cb_sof_number(builder, here, version, "minor", &minor) || (major == 1 && minor == 0))
+        return true;
+    cb_error_at(builder, here, "write the file in that version", "this is StochOptFormat %g.%g, and cobre reads 1.0",
+                major, minor);
+    return false;
+}
+
+/* Functions and sets of vectors, which solvers for cones write. The first is enough to say that they are not read. */
+static bool check_vectors(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
+    const char *name;
+    json_t *entry, *constraint;
+    const cb_place *list = CB_MEMBER(at, "subproblems");
+    json_object_foreach(json_object_get(top, "subproblems"), name, entry) {
+        size_t i;
+        const cb_place *rows = CB_MEMBER(CB_MEMBER(CB_MEMBER(list, name), "subproblem"), "constraints");
+        json_array_foreach(json_object_get(json_object_get(entry, "subproblem"), "constraints"), i, constraint) {
+            const char *type = json_string_value(json_object_get(json_object_get(constraint, "function"), "type"));
+            if (!type || strncmp(type, "Vector", 6) != 0)
+                continue;
+            cb_error_at(builder, CB_ITEM(rows, i), "write each row as a constraint of its own, with a scalar function",
+                        "\"%s\": cobre reads no functions of vectors, and the file has at least this one", type);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* The sense of the first subproblem that has one. */
@@ -260,6 +278,22 @@ static bool maximises(const json_t *top) {
     return false;
 }
 
+static void read_all(cobre_sddp_builder *builder, const cb_place *at, const json_t *top,
+                     const cobre_sddp_load_options *options) {
+    static const char *const keys[] = {
+        "version", "name", "author", "date", "description", "root", "nodes", "subproblems", "validation_scenarios",
+        NULL};
+    cb_json_known(builder, at, top, keys);
+    cb_sof_member(builder, at, top, "name", JSON_STRING, false);
+    read_root(builder, at, top);
+    read_nodes(builder, at, top);
+    if (builder->errors == 0 && !builder->no_memory)
+        bound_incoming(builder, at);
+    read_scenarios(builder, at, top);
+    if (options && options->scenarios)
+        cb_read_scenarios(builder, options->scenarios, false);
+}
+
 cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options *options) {
     cobre_sddp_builder *builder;
     if (cobre_sddp_builder_new(path, false, &builder))
@@ -273,14 +307,8 @@ cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options 
     builder->maximise = maximises(top);
     const cb_place at = {.file = path};
     cb_builder_place(builder, CB_MEMBER(&at, "root"));
-    check_version(builder, &at, top);
-    read_root(builder, &at, top);
-    read_nodes(builder, &at, top);
-    if (builder->errors == 0 && !builder->no_memory)
-        bound_incoming(builder, &at);
-    read_scenarios(builder, &at, top);
-    if (options && options->scenarios)
-        cb_read_scenarios(builder, options->scenarios, false);
+    if (check_version(builder, &at, top) && check_vectors(builder, &at, top))
+        read_all(builder, &at, top, options);
     json_decref(top);
     return builder;
 }
