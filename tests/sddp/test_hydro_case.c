@@ -155,6 +155,25 @@ static void normal_model(void) {
     kit_free(&r);
 }
 
+/* A scale of 0: the inflow of February is its mean, and March does not look back to it. */
+static void still_river(void) {
+    kit_copy("cascade");
+    kit_edit("par.csv", "head,2,680.0,217.6", "head,2,680.0,0");
+    kit_read_well(&r);
+    kit_near(kit_row(&r, 1, "inflow[head]")->lower, 680);
+    kit_near(r.builder->node[1].deviation[0], 0);
+    kit_near(kit_entry(&r, 1, "inflow[head]", "inflow_in[head,1]"), 0);
+    kit_near(kit_entry(&r, 2, "inflow[head]", "inflow_in[head,1]"), 0);
+    CHECK(kit_entry(&r, 3, "inflow[head]", "inflow_in[head,1]") < 0 && r.builder->node[2].deviation[0] > 0);
+    kit_free(&r);
+    kit_edit("case.json", "\"source\": \"par\"", "\"source\": \"par\", \"noise\": \"lognormal\"");
+    kit_read(&r);
+    CHECK_EQ(r.count, 1);
+    CHECK_EQ(r.issue[0].line, 3);
+    CHECK_HOLDS(r.issue[0].message, "hydro head: the scale is 0 -- give one above 0, and a \"noise\" of 0");
+    kit_free(&r);
+}
+
 /* Over many draws the noise has the deviations and correlations that the tables say. */
 static void drawn_noise(void) {
     enum { DRAWS = 100000 };
@@ -241,8 +260,15 @@ static void brazil(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(toy),         CHECK_CASE(reservoir),       CHECK_CASE(cascade), CHECK_CASE(normal_model),
-        CHECK_CASE(drawn_noise), CHECK_CASE(lognormal_model), CHECK_CASE(brazil),  CHECK_END,
+        CHECK_CASE(toy),
+        CHECK_CASE(reservoir),
+        CHECK_CASE(cascade),
+        CHECK_CASE(normal_model),
+        CHECK_CASE(drawn_noise),
+        CHECK_CASE(still_river),
+        CHECK_CASE(lognormal_model),
+        CHECK_CASE(brazil),
+        CHECK_END,
     };
     return kit_main(argc, argv, tests);
 }

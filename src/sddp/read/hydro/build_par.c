@@ -63,10 +63,11 @@ static size_t period_before(const cb_hydro_case *c, size_t stage, size_t lag) {
     return (cb_hydro_period(c, c->par_key, stage) + periods - lag % periods) % periods;
 }
 
-/* Of lag l in the row of this stage. */
+/* Of lag l in the row of this stage. With a scale of 0 the inflow back then was the mean, from which nothing follows. */
 static double coefficient(const cb_hydro_builder *b, size_t h, size_t l) {
     const cb_hydro_par *par = par_of(b->c, cb_hydro_period(b->c, b->c->par_key, b->stage), h);
-    return par->scale * par->phi[l] / par_of(b->c, period_before(b->c, b->stage, l + 1), h)->scale;
+    double before = par_of(b->c, period_before(b->c, b->stage, l + 1), h)->scale;
+    return before > 0 ? par->scale * par->phi[l] / before : 0;
 }
 
 static double constant(const cb_hydro_builder *b, size_t h) {

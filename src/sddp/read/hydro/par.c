@@ -16,7 +16,8 @@
 static const cb_hydro_field par_field[] = {
     {CB_HYDRO_MEMBER(cb_hydro_par, mean), .required = true, .low = -INFINITY, .high = INFINITY,
      .unit = "the mean inflow, in m3/s or MW"},
-    {CB_HYDRO_MEMBER(cb_hydro_par, scale), .high = INFINITY, .unit = "the deviation of the inflow, above 0"},
+    {CB_HYDRO_MEMBER(cb_hydro_par, scale), .fallback = NAN, .high = INFINITY,
+     .unit = "the deviation of the inflow, from 0 on"},
     {CB_HYDRO_MEMBER(cb_hydro_par, noise), .required = true, .high = INFINITY,
      .unit = "the deviation of the noise, in units of the scale, from 0 on"},
 };
@@ -49,8 +50,8 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_colu
     size_t period = cb_hydro_read_period(c, table, row, c->par_key, columns->key);
     cb_hydro_par new = {.given = true};
     cb_hydro_fields(c, table, columns->field, row, par_field, PAR_FIELDS, &new);
-    if (new.scale == 0)
-        new.scale = new.mean; /* phi and noise in units of the mean */
+    bool by_mean = isnan(new.scale); /* phi and noise in units of the mean */
+    new.scale = by_mean ? new.mean : new.scale;
     for (size_t l = 0; l < CB_HYDRO_MAX_LAGS; l++) {
         new.phi[l] = cb_hydro_number(c, table, row, columns->phi[l], &phi);
         if (new.phi[l] != 0)
@@ -59,9 +60,11 @@ static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_colu
     if (hydro == CB_NONE || period == CB_NONE)
         return;
     cb_place at = cb_csv_place(table, row, CB_NONE);
-    if (new.scale <= 0)
-        cb_error_at(c->builder, &at, "give a \"scale\" above 0 when the mean is not", "hydro %s: the scale is %g",
-                    cb_hydro_at_name(c, hydro), new.scale);
+    if (new.scale <= 0 && (by_mean || c->lognormal))
+        cb_error_at(c->builder, &at,
+                    by_mean ? "give a \"scale\" above 0 when the mean is not"
+                            : "give one above 0, and a \"noise\" of 0 for an inflow that never varies",
+                    "hydro %s: the scale is %g", cb_hydro_at_name(c, hydro), new.scale);
     cb_hydro_par *par = &c->par[period * cb_hydros(c) + hydro];
     if (par->given)
         cb_error_at(c->builder, &at, "keep one line", "hydro %s is there twice for this season",
