@@ -456,6 +456,22 @@ case_validate() {
 }
 
 # A case that was written trains to the same numbers: reservoir has no discount.
+# A lake without turbines feeds a plant over its spillway. The slack that keeps its inflow feasible costs more than what the water
+# saves there: the cost is 730 h, twice, of 380 MW of deficit at 1000 and 10 MW of gas at 100.
+case_water_from_nowhere_costs_more_than_a_deficit() {
+    mkdir lake
+    echo '{"units": "water", "stages": 2, "subsystems": ["m"], "inflow": {"source": "par", "openings": 1}}' >lake/case.json
+    printf 'tier,depth,cost\n1,1,1000\n' >lake/deficits.csv
+    printf 'hydro,subsystem,productivity,storage_max,storage_initial,turbine_max,downstream,spill_downstream\n%s\n%s\n' \
+        lake,m,0,1000,0,0,,plant plant,m,5,0,0,100,, >lake/hydros.csv
+    printf 'm\n400\n' >lake/load.csv
+    printf 'hydro,mean,scale,noise\nlake,1,1,0\nplant,1,1,0\n' >lake/par.csv
+    printf 'thermal,subsystem,max,cost\ngas,m,10,100\n' >lake/thermals.csv
+    cobre train lake --iterations 10
+    code_is 0
+    out_has "bound     556260000 (lower)"
+}
+
 # What SDDP.jl writes is read. The optima were found by another solver.
 case_files_of_sddp_jl() {
     local options
