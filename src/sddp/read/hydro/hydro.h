@@ -67,6 +67,7 @@ typedef struct {
     double first_inflow;    /* NaN: stage 1 is as random as the others */
     size_t lags;            /* PAR: the most that any season uses */
     bool may_lack;          /* its inflow can be negative */
+    double worth;           /* MW that 1 m3/s of it makes on its best way down, through turbines or over spillways */
     bool reservoir;         /* it can store water in some stage ... */
     double lowest, highest; /* ... and these are its limits over all stages */
     size_t state;           /* storage; then come the inflows of the last stages, latest first */

@@ -142,8 +142,24 @@ static void find_reservoirs(cb_hydro_case *c) {
         cb_hydro_at(c, h)->reservoir = cb_hydro_at(c, h)->highest > 0;
 }
 
+/* Water runs in no circle (check.c), so that this ends. */
+static void find_worth(cb_hydro_case *c) {
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t h = 0; h < cb_hydros(c); h++) {
+            cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+            size_t turbined = hydro->downstream, spilled = hydro->spill_downstream;
+            double worth = fmax(hydro->productivity + (turbined != CB_NONE ? cb_hydro_at(c, turbined)->worth : 0),
+                                spilled != CB_NONE ? cb_hydro_at(c, spilled)->worth : 0);
+            moved |= worth != hydro->worth;
+            hydro->worth = worth;
+        }
+    }
+}
+
 static void add_states(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list) {
     find_reservoirs(c);
+    find_worth(c);
     for (size_t h = 0; h < list->count; h++) {
         cb_hydro_hydro *hydro = cb_hydro_at(c, h);
         if (hydro->reservoir)
@@ -208,29 +224,12 @@ static double dearest(const cb_hydro_case *c) {
     return most;
 }
 
-/* MW that 1 m3/s of each hydro makes on its best way down, through turbines or over spillways. Water runs in no circle
- * (check.c), so that this ends. NULL: no memory. */
-static const double *find_worth(cb_hydro_case *c) {
-    double *worth = cb_hydro_array(c, cb_hydros(c), sizeof *worth);
-    for (bool moved = worth; moved;) {
-        moved = false;
-        for (size_t h = 0; h < cb_hydros(c); h++) {
-            const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
-            double turbined = hydro->productivity + (hydro->downstream != CB_NONE ? worth[hydro->downstream] : 0);
-            double spilled = hydro->spill_downstream != CB_NONE ? worth[hydro->spill_downstream] : 0;
-            moved |= fmax(turbined, spilled) != worth[h];
-            worth[h] = fmax(turbined, spilled);
-        }
-    }
-    return worth;
-}
-
 /* Ten times what the water is worth when there is nothing else to supply the load. */
 static double default_lack_cost(const cb_hydro_case *c, double worth, double price) {
     return 10 * price * (c->water ? fmax(worth, 0.01) / 0.0036 : 1);
 }
 
-static void add_hydro(cb_hydro_builder *b, size_t h, double worth, double price) {
+static void add_hydro(cb_hydro_builder *b, size_t h, double price) {
     cb_hydro_case *c = b->c;
     const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
     const char *name = hydro->base.name;
@@ -251,7 +250,7 @@ static void add_hydro(cb_hydro_builder *b, size_t h, double worth, double price)
     if (outflow != CB_NONE)
         cb_hydro_entry(b, outflow, spill, 1);
     if (hydro->may_lack) {
-        double cost = c->lack_cost < 0 ? default_lack_cost(c, worth, price) : c->lack_cost;
+        double cost = c->lack_cost < 0 ? default_lack_cost(c, hydro->worth, price) : c->lack_cost;
         size_t lack = cb_hydro_column(b, cb_hydro_name("inflow_lack", name, "", ""), 0, INFINITY, cost * b->volume);
         cb_hydro_entry(b, b->water[h], lack, -b->volume);
     }
@@ -261,9 +260,8 @@ static void build_stage(cb_hydro_builder *b, const cb_hydro_list *list) {
     double price = dearest(b->c);
     for (size_t h = 0; h < list->count; h++)
         b->water[h] = cb_hydro_row(b, cb_hydro_name("water", cb_hydro_at_name(b->c, h), "", ""), 0, 0);
-    const double *worth = find_worth(b->c);
-    for (size_t h = 0; h < list->count && worth; h++)
-        add_hydro(b, h, worth[h], price);
+    for (size_t h = 0; h < list->count; h++)
+        add_hydro(b, h, price);
 }
 
 const cb_hydro_kind cb_hydro_kind_hydro = {
