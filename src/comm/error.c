@@ -73,11 +73,15 @@ static void tell_launcher(void) {
     (void)written;
 }
 
-/* Texts of programs end up in messages, too. */
-static void one_line(char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = ' ';
+/* The last error has been set: texts of programs end up in its message, which must be one line. */
+static cobre_status report(void) {
+    int saved_errno = errno;
+    for (char *at = last.message; *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = ' ';
+    tell_launcher();
+    errno = saved_errno;
+    return last.status;
 }
 
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
@@ -105,10 +109,8 @@ cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_statu
     va_start(arguments, format);
     vsnprintf(last.message, sizeof last.message, format, arguments);
     va_end(arguments);
-    one_line(last.message);
-    tell_launcher();
     errno = saved_errno;
-    return status;
+    return report();
 }
 
 static cobre_error whole(const cobre_error *error) {
@@ -126,11 +128,7 @@ static cobre_error whole(const cobre_error *error) {
 
 cobre_status cobre_set_error(const cobre_error *error) {
     last = whole(error);
-    one_line(last.message);
-    int saved_errno = errno;
-    tell_launcher();
-    errno = saved_errno;
-    return last.status;
+    return report();
 }
 
 /* Text that grows in a fixed buffer; length counts what a larger one would hold. */
