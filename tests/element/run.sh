@@ -2,25 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh SOURCE_DIR: what does a new kind of hydrothermal elements cost? A copy of the tree gets one: its file and one line.
 # Then its table must be read, checked and changed, and its generation must be in the optimum.
-set -euo pipefail
-
-source_dir=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-tree=$work/tree build=$work/build case=$work/case
+. "$(dirname "$0")/../kit/copied_tree.sh"
+case=$work/case
 line='    X(RENEWABLE, renewable) \'
-
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
-
-says() { # says TEXT COMMAND...
-    local text=$1
-    shift
-    "$@" >"$work/log" 2>&1 || true
-    grep -qF -e "$text" "$work/log" || { cat "$work/log" && fail "'$*' does not say: $text"; }
-}
 
 # wrong FILE OLD NEW TEXT: with this mistake in the case `cobre validate` says TEXT
 wrong() {

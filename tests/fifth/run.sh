@@ -2,25 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh SOURCE_DIR: what does a fifth backend cost? A copy of the tree gets one: its folder and one line. Then it must be
 # in the library, in the command, and in the conformance suite.
-set -euo pipefail
-
-source_dir=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-tree=$work/tree build=$work/build
+. "$(dirname "$0")/../kit/copied_tree.sh"
 line='    X(ECHO, echo, __VA_ARGS__)   /* itself */                                                                          \'
-
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
-
-says() { # says TEXT COMMAND...
-    local text=$1
-    shift
-    "$@" >"$work/log" 2>&1 || true
-    grep -qF -e "$text" "$work/log" || { cat "$work/log" && fail "'$*' does not say: $text"; }
-}
 
 mkdir "$tree"
 cp -r "$source_dir"/{CMakeLists.txt,cmake,examples,include,man,src,tests} "$tree"
