@@ -6,7 +6,6 @@
 #include "sddp/stage/stage.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,14 +166,14 @@ cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
     return start_lp(stage, set ? start->stand : NULL);
 }
 
-static const cb_lp_solver *other_solver(const cb_stage *stage) {
+const cb_lp_solver *cb_stage_other_solver(const cb_stage *stage) {
     return stage->solver == stage->kind->pair.solver ? stage->kind->pair.fallback : stage->kind->pair.solver;
 }
 
 /* The other solver takes over, with the state, the noise and the cuts as they are. It starts from the slack basis: the one at
  * hand led to no optimum. All of this is the same whatever else this rank computes. */
 static cobre_status fall_back(cb_stage *stage, const double *values) {
-    const cb_lp_solver *other = other_solver(stage);
+    const cb_lp_solver *other = cb_stage_other_solver(stage);
     if (!stage->spare)
         CB_TRY(cb_stage_build(stage, other, &stage->spare));
     use(stage, other, stage->lp == stage->own ? stage->spare : stage->own);
@@ -277,67 +276,6 @@ static void sum_up(cb_stage *stage) {
     stage->objective = solver->objective(stage->lp) / stage->kind->problem->scale + stage->constant;
 }
 
-/* Letters, digits and a few more; anything else would be trouble in a file name. */
-static void tame(char *name) {
-    for (; *name; name++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *name))
-            *name = '_';
-}
-
-static int write_lp(cb_stage *stage, const char *path) {
-    const cb_node *node = stage->node;
-    size_t count = (size_t)(stage->columns + stage->rows);
-    const char **names = malloc((count + 1) * sizeof *names);
-    if (!names)
-        return 1;
-    for (int j = 0; j < stage->columns; j++)
-        names[j] = (size_t)j < node->columns ? cb_column_name(node, (size_t)j) : NULL;
-    for (int i = 0; i < stage->rows; i++)
-        names[stage->columns + i] = (size_t)i < node->rows ? cb_row_name(node, (size_t)i) : NULL;
-    int failed = stage->solver->write(stage->lp, path, names, names + stage->columns);
-    free(names);
-    FILE *file = failed || stage->kind->problem->scale == 1 ? NULL : fopen(path, "ae");
-    if (file) {
-        fprintf(file, "\\ All costs, and the future costs, are here %.17g times those of the case.\n",
-                stage->kind->problem->scale);
-        fclose(file);
-    }
-    return failed;
-}
-
-static const char *advice_for(const cb_stage *stage, cb_lp_outcome result) {
-    if (result == CB_LP_UNBOUNDED)
-        return "the cost is unbounded: check signs of costs and bounds";
-    if (result != CB_LP_INFEASIBLE)
-        return "scale the data, or try another solver";
-    return *stage->kind->problem->contents
-               ? "every state and outcome must be feasible: give deficits.csv tiers whose depths add up to 1, and a "
-                 "storage_min that can always be reached"
-               : "every state and outcome must be feasible: add a slack with a penalty (a deficit)";
-}
-
-static cobre_status fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values) {
-    const cb_node *node = stage->node;
-    char name[192], path[512], at[1024], which[32] = "given noise";
-    if (outcome != CB_NONE)
-        snprintf(which, sizeof which, "outcome %zu", outcome + 1);
-    size_t length = (size_t)snprintf(at, sizeof at, "node %.400s, %s", node->name, which);
-    for (size_t i = 0; i < node->randoms && length < sizeof at; i++)
-        length += (size_t)snprintf(at + length, sizeof at - length, "%s%s = %.9g", i ? ", " : ": ",
-                                   cb_random_name(node, i), values[i]);
-    if (result == CB_LP_GAVE_UP)
-        return cb_lp_gave_up(stage->solver, at);
-    snprintf(name, sizeof name, "cobre-%.127s-%s.lp", node->name, which);
-    tame(name);
-    snprintf(path, sizeof path, "%s/%s", stage->kind->lp_folder ? stage->kind->lp_folder : ".", name);
-    const cb_lp_solver *other = other_solver(stage); /* it was asked, too */
-    bool written = write_lp(stage, path) == 0;
-    return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0, advice_for(stage, result),
-                      "%s: the LP is %s after %d tries of %s%s%s%s%s", at, cb_lp_outcome_name(result), CB_LP_EFFORTS,
-                      stage->solver->name, other ? " and as many of " : "", other ? other->name : "",
-                      written ? "; written to " : "", written ? path : "");
-}
-
 /* The LP in use, by its solver or else by the other one. If neither finds an optimum, what the first one found counts. Not
  * when it gave up: it does so for want of memory, which depends on the machine, and bits must not. */
 static cobre_status solve_lp(cb_stage *stage, size_t outcome, const double *values) {
@@ -346,13 +284,13 @@ static cobre_status solve_lp(cb_stage *stage, size_t outcome, const double *valu
     cb_lp_outcome result = cb_lp_solve(first, lp);
     if (result == CB_LP_OPTIMAL)
         return COBRE_OK;
-    if (result != CB_LP_GAVE_UP && other_solver(stage)) {
+    if (result != CB_LP_GAVE_UP && cb_stage_other_solver(stage)) {
         CB_TRY(fall_back(stage, values));
         if (cb_lp_solve(stage->solver, stage->lp) == CB_LP_OPTIMAL)
             return COBRE_OK;
         use(stage, first, lp);
     }
-    return fail(stage, result, outcome, values);
+    return cb_stage_fail(stage, result, outcome, values);
 }
 
 cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {

@@ -99,6 +99,12 @@ cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_pair 
 /* build.c: the LP without cuts, in the hands of `solver`; the same whenever it is made. *lp is NULL before. */
 cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp **lp);
 
+/* The one of the pair that is not in use. NULL: there is none. */
+const cb_lp_solver *cb_stage_other_solver(const cb_stage *stage);
+
+/* failure.c: makes the error of an LP for which no solver found an optimum, and writes that LP to a file. */
+cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values);
+
 /* noise.c */
 void cb_targets_create(cb_stage *stage); /* no memory: stage->memory.failed */
 
