@@ -90,13 +90,12 @@ static cobre_status find_noise(simulation *sim, size_t trajectory, size_t k, con
 
 /* Tells the callback what the LP of step k gave. */
 static void tell_stage(simulation *sim, size_t trajectory, size_t k, const double *noise, const cb_stage *stage) {
-    const cb_lp_solver *solver = stage->solver;
     const struct cb_step *step = &sim->path.step[k];
     double sign = sim->problem->maximise ? -1 : 1;
     for (size_t j = 0; j < stage->node->columns; j++)
-        sim->column[j] = solver->column_value(stage->lp, (int)j);
+        sim->column[j] = cb_stage_column(stage, j);
     for (size_t i = 0; i < stage->node->rows; i++)
-        sim->dual[i] = sign * solver->row_dual(stage->lp, (int)i) / sim->problem->scale;
+        sim->dual[i] = sign * stage->dual[i];
     sim->tell(sim->arg, &(cobre_sddp_stage){.struct_size = sizeof(cobre_sddp_stage),
                                             .trajectory = trajectory,
                                             .step = k,

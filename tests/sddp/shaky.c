@@ -35,7 +35,6 @@ const cb_lp_solver cobre_lp_plugin = {
     .trouble = trouble,
     .objective = objective,
     .column_value = column_value,
-    .column_dual = column_dual,
     .row_dual = row_dual,
     .basis = get_basis,
     .extra_stand = extra_stand,

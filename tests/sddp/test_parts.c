@@ -153,7 +153,7 @@ static void start_forgets(const cb_lp_solver *solver) {
     CHECK_EQ(cb_stage_create(&kind, &problem->node[4], &used), 0);
     cb_rng rng;
     for (uint32_t round = 0; round < 50; round++) {
-        double x[4], slopes[2][4];
+        double x[4];
         cb_rng_start(&rng, 1, CB_RNG_OPENING, round, 0, 0);
         for (size_t s = 0; s < 4; s++)
             x[s] = (s == 0 ? 60 : 900) * cb_rng_uniform(&rng);
@@ -163,10 +163,9 @@ static void start_forgets(const cb_lp_solver *solver) {
             cb_stage_start(both[i], &start);
             cb_stage_set_state(both[i], x);
             CHECK_EQ(cb_stage_solve(both[i], 0, NULL), 0);
-            cb_stage_slopes(both[i], slopes[i]);
         }
         CHECK_BYTES(&used->objective, &fresh->objective, sizeof(double));
-        CHECK_BYTES(slopes[0], slopes[1], sizeof slopes[0]);
+        CHECK_BYTES(used->slope, fresh->slope, 4 * sizeof(double));
         cb_stage_save(fresh, &start);
         cb_stage_free(fresh);
     }
@@ -383,7 +382,7 @@ static void change_and_solve(const cb_lp_solver *solver, bool look, double objec
         if (look) {
             solver->basis(lp, basis);
             for (int j = 0; j < COLUMNS; j++)
-                CHECK(isfinite(solver->column_value(lp, j)) && isfinite(solver->column_dual(lp, j)));
+                CHECK(isfinite(solver->column_value(lp, j)));
             for (int i = 0; i < ROWS; i++)
                 CHECK(isfinite(solver->row_dual(lp, i)));
             for (int i = 0; i < extra; i++)

@@ -67,7 +67,8 @@ void set_column(cb_lp *lp, int column, double lower, double upper) {
 }
 
 void set_row(cb_lp *lp, int row, double lower, double upper) {
-    lp->fresh.setRowBounds(row, bounded(lower), bounded(upper));
+    if (row < lp->rows)
+        lp->fresh.setRowBounds(row, bounded(lower), bounded(upper));
     lp->model.setRowBounds(row, bounded(lower), bounded(upper));
 }
 
@@ -215,7 +216,7 @@ cb_lp_outcome solve_with(cb_lp *lp, int effort) {
         model.dual(0, lp->matrix_changed ? KEEP : KEEP | REUSE);
     } else {
         model.factorization()->pivotTolerance(CB_LP_PIVOT_TIGHT);
-        if (effort > 1)
+        if (effort == 2 || effort == 3)
             model.createStatus();
         model.scaling(effort == 2 ? 3 : 0);
         if (effort < 3)
@@ -241,10 +242,6 @@ double objective(const cb_lp *lp) {
 
 double column_value(const cb_lp *lp, int column) {
     return lp->model.primalColumnSolution()[column];
-}
-
-double column_dual(const cb_lp *lp, int column) {
-    return lp->model.dualColumnSolution()[column];
 }
 
 double row_dual(const cb_lp *lp, int row) {
@@ -312,7 +309,6 @@ const cb_lp_solver cobre_lp_plugin = {
     destroy,     set_column,   set_row,
     set_cost,    set_entry,    add_row,
     start,       solve,        trouble,
-    objective,   column_value, column_dual,
-    row_dual,    get_basis,    extra_stand,
-    write_file,
+    objective,   column_value, row_dual,
+    get_basis,   extra_stand,  write_file,
 };

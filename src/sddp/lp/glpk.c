@@ -16,8 +16,6 @@
 
 #include "sddp/lp/lp.h"
 
-#define ACCURACY 1e-6 /* relative; of the equations at an optimum */
-
 struct cb_lp {
     glp_prob *prob;
     unsigned long generation; /* of GLPK's environment that it lives in */
@@ -266,21 +264,12 @@ static void factorise(cb_lp *lp) {
     lp->fresh = lp->hollow = false;
 }
 
-/* GLPK takes a basis for optimal even when its factors have lost all digits (seen: values that are 100 % off, once in 400
- * solves of multi-cuts with slopes of 1e6). Then A x does not match the row activities. */
-static bool is_accurate(const cb_lp *lp) {
-    double absolute, relative;
-    int at;
-    glp_check_kkt(lp->prob, GLP_SOL, GLP_KKT_PE, &absolute, &at, &relative, &at);
-    return relative <= ACCURACY;
-}
-
 static cb_lp_outcome run(cb_lp *lp, int method) {
     lp->simplex.meth = method;
     int code = glp_simplex(lp->prob, &lp->simplex);
     int status = glp_get_status(lp->prob);
     if (code == 0 && status == GLP_OPT)
-        return is_accurate(lp) ? CB_LP_OPTIMAL : CB_LP_STUCK;
+        return CB_LP_OPTIMAL;
     if (code == GLP_EBOUND || (code == 0 && status == GLP_NOFEAS)) /* EBOUND: noise has turned bounds around */
         return CB_LP_INFEASIBLE;
     if (code == 0 && (status == GLP_UNBND || glp_get_dual_stat(lp->prob) == GLP_NOFEAS))
@@ -302,9 +291,9 @@ static cb_lp_outcome solve_with(cb_lp *lp, int effort) {
         return run(lp, GLP_DUAL);
     cb_lp_outcome outcome;
     pivot_tolerance(lp, CB_LP_PIVOT_TIGHT);
-    if (effort == 1) {
+    if (effort == 1 || effort == CB_LP_POLISH) {
         glp_factorize(lp->prob);
-        outcome = run(lp, GLP_DUALP);
+        outcome = run(lp, effort == 1 ? GLP_DUALP : GLP_PRIMAL);
     } else {
         if (effort == 2)
             glp_scale_prob(lp->prob, GLP_SF_AUTO);
@@ -338,10 +327,6 @@ static double objective(const cb_lp *lp) {
 
 static double column_value(const cb_lp *lp, int column) {
     return glp_get_col_prim(lp->prob, column + 1);
-}
-
-static double column_dual(const cb_lp *lp, int column) {
-    return glp_get_col_dual(lp->prob, column + 1);
 }
 
 static double row_dual(const cb_lp *lp, int row) {
@@ -411,7 +396,6 @@ const cb_lp_solver cobre_lp_plugin = {
     .trouble = trouble,
     .objective = objective,
     .column_value = column_value,
-    .column_dual = column_dual,
     .row_dual = row_dual,
     .basis = get_basis,
     .extra_stand = extra_stand,

@@ -2,11 +2,15 @@
 /* lp.c: the retry ladder, and what it led to. */
 #include "sddp/lp/plugins.h"
 
-cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp) {
+cb_lp_outcome cb_lp_solve_from(const cb_lp_solver *solver, cb_lp *lp, int first) {
     cb_lp_outcome outcome = CB_LP_STUCK;
-    for (int effort = 0; effort < CB_LP_EFFORTS && outcome != CB_LP_OPTIMAL && outcome != CB_LP_GAVE_UP; effort++)
+    for (int effort = first; effort < CB_LP_EFFORTS && outcome != CB_LP_OPTIMAL && outcome != CB_LP_GAVE_UP; effort++)
         outcome = solver->solve(lp, effort);
     return outcome;
+}
+
+cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp) {
+    return cb_lp_solve_from(solver, lp, 0);
 }
 
 const char *cb_lp_outcome_name(cb_lp_outcome outcome) {

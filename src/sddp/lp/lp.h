@@ -46,11 +46,12 @@ typedef enum { CB_LP_OPTIMAL, CB_LP_INFEASIBLE, CB_LP_UNBOUNDED, CB_LP_STUCK, CB
  *   1       the last basis     dual     as it is   CB_LP_PIVOT_TIGHT      cb_lp_limit
  *   2       the slack basis    dual     scaled     CB_LP_PIVOT_TIGHT      100 times that
  *   3       the slack basis    primal   as it is   CB_LP_PIVOT_TIGHT      100 times that
+ *   POLISH  the last basis     primal   as it is   CB_LP_PIVOT_TIGHT      100 times that
  *
  * Effort 0 goes on with the factorisation where the matrix is the same, the others factorise anew. The last one does not
  * scale, because scaling can make a badly conditioned LP look infeasible. After any effort the model is unscaled again, pivots
  * are CB_LP_PIVOT, and the next solve may be of any effort. */
-enum { CB_LP_EFFORTS = 4 };
+enum { CB_LP_EFFORTS = 4, CB_LP_POLISH = 4 }; /* POLISH is no step of the ladder: stage/polish.c asks for it */
 
 #define CB_LP_PRIMAL_TOLERANCE 1e-8 /* of bounds and rows */
 #define CB_LP_DUAL_TOLERANCE 1e-9   /* of reduced costs */
@@ -66,7 +67,7 @@ static inline int cb_lp_limit(int columns, int rows, int effort) {
 
 /* Plugins of another build have other structs. */
 #define CB_LP_TEXT_(number) #number
-#define CB_LP_ABI_(major, minor, patch) CB_LP_TEXT_(major) "." CB_LP_TEXT_(minor) "." CB_LP_TEXT_(patch) "/lp1"
+#define CB_LP_ABI_(major, minor, patch) CB_LP_TEXT_(major) "." CB_LP_TEXT_(minor) "." CB_LP_TEXT_(patch) "/lp2"
 #define CB_LP_ABI CB_LP_ABI_(COBRE_VERSION_MAJOR, COBRE_VERSION_MINOR, COBRE_VERSION_PATCH)
 
 enum { CB_LP_NAME = 16, CB_LP_VERSION = 32 }; /* bytes for a solver's name and version, as policy files have them */
@@ -81,7 +82,7 @@ typedef struct {
     cb_lp *(*create)(const cb_lp_model *model); /* NULL: out of memory */
     void (*destroy)(cb_lp *lp);
     void (*set_column)(cb_lp *lp, int column, double lower, double upper);
-    void (*set_row)(cb_lp *lp, int row, double lower, double upper);
+    void (*set_row)(cb_lp *lp, int row, double lower, double upper); /* also of an extra row, until the next start */
     void (*set_cost)(cb_lp *lp, int column, double cost);
     void (*set_entry)(cb_lp *lp, int row, int column, double value); /* of an entry that the model has */
     void (*add_row)(cb_lp *lp, const cb_lp_row *row);                /* it starts basic */
@@ -90,7 +91,6 @@ typedef struct {
     const char *(*trouble)(void); /* why it gave up, in its own words */
     double (*objective)(const cb_lp *lp);
     double (*column_value)(const cb_lp *lp, int column);
-    double (*column_dual)(const cb_lp *lp, int column);
     double (*row_dual)(const cb_lp *lp, int row);
     void (*basis)(const cb_lp *lp, unsigned char *basis);
     unsigned char (*extra_stand)(const cb_lp *lp, int extra); /* of one extra row: a cb_lp_stand */

@@ -58,8 +58,8 @@ static cobre_status pack(cobre_sddp_builder *builder, const cobre_sddp_load_opti
     for (size_t n = 0; n < builder->nodes && !builder->no_memory; n++)
         check_draws(builder, &whole.node[n], &builder->node[n].at);
     cobre_status status = cb_builder_tell(builder, options->issue, options->arg);
-    if (!status)
-        cb_image_sum_up(&whole, image);
+    if (!status && !cb_image_sum_up(&whole, image))
+        status = cb_no_memory("the ranges of columns", whole.nodes * whole.states * sizeof(cb_range));
     free_views(&whole);
     return status;
 }

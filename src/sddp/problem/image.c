@@ -16,7 +16,7 @@ typedef struct {
 typedef struct {
     uint64_t name, file, place, line, stage;
     uint64_t columns, rows, entries, randoms, noises, outcomes, edges; /* how many */
-    uint64_t column, row, start, index, value, state_in, state_out, noise, probability, outcome, edge;
+    uint64_t column, range, row, start, index, value, state_in, state_out, noise, probability, outcome, edge;
     uint64_t column_name, row_name, random_name;
     uint64_t deviation, factor, lognormal; /* deviation 0: no model */
     uint64_t has_value_bound;
@@ -74,6 +74,7 @@ static void put_columns(packer *p, const cb_builder_node *node, node_record *rec
     cb_column *column = reserve(p, &record->column, node->columns, sizeof *column);
     for (size_t j = 0; column && j < node->columns; j++)
         column[j] = (cb_column){node->column[j].lower, node->column[j].upper, node->column[j].cost};
+    reserve(p, &record->range, node->columns, sizeof(cb_range)); /* cb_image_sum_up fills it */
     cb_range *row = reserve(p, &record->row, node->rows, sizeof *row);
     for (size_t i = 0; row && i < node->rows; i++)
         row[i] = (cb_range){node->row[i].lower, node->row[i].upper};
@@ -179,7 +180,6 @@ static void lay_out(packer *p, const cobre_sddp_builder *builder) {
     uint64_t unused;
     cb_image_head head = {.longest = builder->longest,
                           .maximise = builder->maximise,
-                          .scale = 1,
                           .states = builder->states,
                           .nodes = builder->nodes,
                           .root_edges = builder->root_edges,
@@ -237,6 +237,7 @@ static cb_node view_node(const char *image, const node_record *record) {
                      .outcomes = record->outcomes,
                      .edges = record->edges,
                      .column = AT(record->column),
+                     .range = AT(record->range),
                      .row = AT(record->row),
                      .start = AT(record->start),
                      .index = AT(record->index),
@@ -281,6 +282,7 @@ bool cb_image_view(const void *bytes, cobre_sddp_problem *problem) {
     problem->fingerprint = head->fingerprint;
     problem->shape = head->shape;
     problem->scale = head->scale;
+    problem->unit = head->unit;
     const state_record *state = AT(head->state);
     for (size_t s = 0; s < head->states; s++)
         problem->state[s] = (cb_state){.name = AT(state[s].name), .initial = state[s].initial};

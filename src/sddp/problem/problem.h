@@ -76,6 +76,7 @@ typedef struct {
 
     size_t columns, rows, entries, randoms, noises, outcomes, edges;
     const cb_column *column;
+    const cb_range *range; /* what each column can be at most, whatever comes in and whatever the outcome: ranges.c */
     const cb_range *row;
     const int *start, *index; /* column j has entries start[j] .. start[j + 1], in rows index[], ascending */
     const double *value;
@@ -135,7 +136,8 @@ struct cobre_sddp_problem {
     size_t longest;       /* steps of the longest path; 0: there is a cycle */
     uint64_t fingerprint; /* of all that changes results */
     uint64_t shape;       /* of the names of states and nodes: what a warm start asks for */
-    double scale;         /* costs in the LPs are this, a power of two, times those of the problem */
+    double scale;         /* objectives of LPs are this, a power of two, times those of the problem */
+    double unit;          /* the problem's columns and rows are this, a power of two, times those of LPs */
 };
 
 static inline size_t cb_scenario_steps(const cobre_sddp_problem *problem, size_t scenario) {

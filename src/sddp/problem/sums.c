@@ -5,8 +5,9 @@
 #include "sddp/hash.h"
 #include "sddp/problem/image.h"
 
-#define LARGE_COST 8192.0 /* beyond it costs are scaled to at most 2^USUAL_EXPONENT */
-#define USUAL_EXPONENT 10
+#define COST_EXPONENT 10 /* of the largest usual cost in an LP */
+#define SIZE_EXPONENT 6  /* of the median of bounds and right-hand sides in an LP */
+#define GAP 13           /* a cost that is 2^GAP times the next smaller one, or more, is not usual */
 
 static void hash_edges(uint64_t *h, const cb_edge *edge, size_t count) {
     cb_hash_word(h, count);
@@ -87,31 +88,77 @@ static uint64_t shape(const cobre_sddp_problem *problem) {
     return h;
 }
 
-static double largest_cost(const cb_node *node) {
-    double largest = 0;
+/* How often each power of two occurs. */
+enum { LEAST = -1100, BINS = 2200 };
+typedef struct {
+    size_t count[BINS], total;
+} histogram;
+
+static void count_in(histogram *h, double value) {
+    int exponent;
+    if (value == 0 || !isfinite(value))
+        return;
+    frexp(value, &exponent);
+    h->count[exponent - LEAST]++;
+    h->total++;
+}
+
+/* Of the median; 0 if there is nothing. */
+static int middle(const histogram *h) {
+    size_t below = 0;
+    int bin = 0;
+    while (bin < BINS - 1 && 2 * (below += h->count[bin]) < h->total)
+        bin++;
+    return h->total > 0 ? bin + LEAST : 0;
+}
+
+/* The largest that is not far from the others: beyond a gap there are penalties that nobody is meant to pay. */
+static int top(const histogram *h) {
+    int last = middle(h);
+    for (int exponent = last; exponent < LEAST + BINS && exponent - last <= GAP; exponent++)
+        if (h->count[exponent - LEAST] > 0)
+            last = exponent;
+    return last;
+}
+
+static void count_costs(histogram *h, const cb_node *node) {
     for (size_t j = 0; j < node->columns; j++)
-        largest = fmax(largest, fabs(node->column[j].cost));
+        count_in(h, node->column[j].cost);
     for (size_t i = 0; i < node->noises; i++)
         for (size_t k = 0; k < node->outcomes && node->noise[i].target == COBRE_SDDP_NOISE_COST; k++)
-            largest =
-                fmax(largest, fabs(node->noise[i].factor * node->outcome[k * node->randoms + node->noise[i].random]));
-    return largest;
+            count_in(h, node->noise[i].factor * node->outcome[k * node->randoms + node->noise[i].random]);
 }
 
-/* Large costs make cuts with large slopes, which stand beside the 1 of the future cost and cost the solver digits.
- * A power of two changes no bit of the costs themselves. */
-static double find_scale(const cobre_sddp_problem *problem) {
-    double largest = 0;
-    int exponent;
-    for (size_t n = 0; n < problem->nodes; n++)
-        largest = fmax(largest, largest_cost(&problem->node[n]));
-    frexp(largest, &exponent);
-    return largest > LARGE_COST && isfinite(largest) ? ldexp(1, USUAL_EXPONENT - exponent) : 1;
+static void count_sizes(histogram *h, const cb_node *node) {
+    for (size_t j = 0; j < node->columns; j++) {
+        count_in(h, node->column[j].lower);
+        count_in(h, node->column[j].upper);
+    }
+    for (size_t i = 0; i < node->rows; i++) {
+        count_in(h, node->row[i].lower);
+        count_in(h, node->row[i].upper);
+    }
+    for (size_t i = 0; i < node->noises; i++)
+        for (size_t k = 0; k < node->outcomes && node->noise[i].target <= COBRE_SDDP_NOISE_COLUMN_UPPER; k++)
+            count_in(h, node->noise[i].factor * node->outcome[k * node->randoms + node->noise[i].random]);
 }
 
-void cb_image_sum_up(const cobre_sddp_problem *problem, void *image) {
+/* Solvers have absolute tolerances, so that they want numbers of a usual size. Powers of two change no bit of the data. */
+static void find_scales(const cobre_sddp_problem *problem, cb_image_head *head) {
+    histogram costs = {.total = 0}, sizes = {.total = 0};
+    for (size_t n = 0; n < problem->nodes; n++) {
+        count_costs(&costs, &problem->node[n]);
+        count_sizes(&sizes, &problem->node[n]);
+    }
+    int unit = sizes.total > 0 ? middle(&sizes) - SIZE_EXPONENT : 0;
+    head->unit = ldexp(1, unit);
+    head->scale = costs.total > 0 ? ldexp(1, COST_EXPONENT - top(&costs) - unit) : 1;
+}
+
+bool cb_image_sum_up(const cobre_sddp_problem *problem, void *image) {
     cb_image_head *head = image;
-    head->scale = find_scale(problem);
+    find_scales(problem, head);
     head->fingerprint = fingerprint(problem);
     head->shape = shape(problem);
+    return cb_find_ranges(problem, image);
 }

@@ -11,7 +11,7 @@
  * The columns follow the node's own in the order Q_1 ... Q_K, t, u_1 ... u_K; the rows u_k + t - d_k Q_k >= 0 follow the
  * node's own. Without risk there are neither t nor u.
  *
- * All costs, Q, t and u among them, are scaled (problem.h): what is read from the LP must be scaled back. */
+ * All columns, rows and costs are scaled (stage.h); Q, t and u by the scale of the objective. */
 #include <math.h>
 
 #include "sddp/stage/stage.h"
@@ -53,13 +53,16 @@ static void put_entry(cb_lp_model *model, int row, double value) {
     model->value[at] = value;
 }
 
-static void put_own(cb_lp_model *model, const cb_node *node, double scale) {
+static void put_own(cb_lp_model *model, const cb_stage *stage) {
+    const cb_node *node = stage->node;
     for (size_t i = 0; i < node->rows; i++)
-        put_row(model, node->row[i].lower, node->row[i].upper);
+        put_row(model, stage->factor[i] * node->row[i].lower, stage->factor[i] * node->row[i].upper);
     for (size_t j = 0; j < node->columns; j++) {
-        put_column(model, node->column[j].lower, node->column[j].upper, scale * node->column[j].cost);
+        double unit = stage->unit[j];
+        put_column(model, node->column[j].lower / unit, node->column[j].upper / unit,
+                   stage->scale * unit * node->column[j].cost);
         for (int e = node->start[j]; e < node->start[j + 1]; e++)
-            put_entry(model, node->index[e], node->value[e]);
+            put_entry(model, node->index[e], stage->factor[node->index[e]] * node->value[e] * unit);
     }
 }
 
@@ -96,7 +99,9 @@ static void put_multi(cb_lp_model *model, cb_stage *stage) {
         for (size_t o = 0; o < child->outcomes; o++, k++) {
             double weight = edge->probability * child->probability[o] * edge->discount * risk.beta;
             double bound = kind->own_bound[edge->to] + (child->edges ? kind->value_bound[edge->to] : 0);
-            put_column(model, kind->problem->scale * bound, INFINITY, weight);
+            put_column(model, stage->scale * bound, INFINITY, weight);
+            stage->future_bound[k] = bound;
+            stage->discount[k] = edge->discount;
             if (risk.beta < 1)
                 put_entry(model, model->rows + (int)k, -edge->discount);
             stage->function[k] = kind->function[edge->to] + o;
@@ -107,9 +112,9 @@ static void put_multi(cb_lp_model *model, cb_stage *stage) {
 }
 
 static void put_single(cb_lp_model *model, cb_stage *stage) {
-    const cobre_sddp_problem *problem = stage->kind->problem;
-    stage->function[0] = (size_t)(stage->node - problem->node);
-    put_column(model, problem->scale * stage->kind->value_bound[stage->function[0]], INFINITY, 1);
+    stage->function[0] = (size_t)(stage->node - stage->kind->problem->node);
+    stage->future_bound[0] = stage->kind->value_bound[stage->function[0]];
+    put_column(model, stage->scale * stage->future_bound[0], INFINITY, 1);
 }
 
 static size_t count_futures(const cb_stage_kind *kind, const cb_node *node) {
@@ -157,18 +162,53 @@ bool cb_start_fits(const cb_stage_kind *kind, const cb_node *node, const cb_star
     return true;
 }
 
+static bool is_state(const cb_stage *stage, size_t column) {
+    bool found = false;
+    for (size_t s = 0; s < stage->kind->problem->states; s++)
+        found |= stage->node->state_in[s] == column || stage->node->state_out[s] == column;
+    return found;
+}
+
+/* A column of its own unit takes a penalty down that would dwarf the other costs. */
+static double unit_of(const cb_stage *stage, size_t column) {
+    enum { USUAL = 13, MOST = 20 };
+    int exponent;
+    double unit = stage->kind->plain ? 1 : stage->kind->problem->unit;
+    frexp(stage->scale * unit * stage->node->column[column].cost, &exponent);
+    if (exponent <= USUAL || stage->kind->plain || is_state(stage, column))
+        return unit;
+    return ldexp(unit, -(exponent - USUAL < MOST ? exponent - USUAL : MOST));
+}
+
+static void find_units(cb_stage *stage) {
+    const cb_node *node = stage->node;
+    stage->scale = stage->kind->plain ? 1 : stage->kind->problem->scale;
+    stage->unit = cb_arena_alloc(&stage->memory, node->columns, sizeof *stage->unit);
+    stage->factor = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->factor);
+    stage->dual_unit = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->dual_unit);
+    for (size_t j = 0; stage->unit && j < node->columns; j++)
+        stage->unit[j] = unit_of(stage, j);
+    for (size_t i = 0; !stage->memory.failed && i < node->rows; i++) {
+        stage->factor[i] = stage->kind->plain ? 1 : 1 / stage->kind->problem->unit;
+        stage->dual_unit[i] = stage->factor[i] / stage->scale;
+    }
+}
+
 cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp **lp) {
     const cb_node *node = stage->node;
     size_t futures = stage->futures = count_futures(stage->kind, node), columns = node->columns + 2 * futures + 1;
     cb_arena memory = {0};
     cb_lp_model model;
     if (!stage->function) {
+        find_units(stage);
         stage->function = cb_arena_alloc(&stage->memory, futures, sizeof *stage->function);
+        stage->future_bound = cb_arena_alloc(&stage->memory, futures, sizeof *stage->future_bound);
+        stage->discount = cb_arena_alloc(&stage->memory, futures, sizeof *stage->discount);
         stage->future_cost = cb_arena_alloc(&stage->memory, 2 * futures + 1, sizeof *stage->future_cost);
     }
     if (!stage->memory.failed &&
         alloc_model(&memory, &model, columns, node->rows + futures, node->entries + 3 * futures)) {
-        put_own(&model, node, stage->kind->problem->scale);
+        put_own(&model, stage);
         if (futures > 0)
             (stage->kind->multi_cut ? put_multi : put_single)(&model, stage);
         stage->columns = model.columns;

@@ -13,25 +13,32 @@ static void tame(char *name) {
             *name = '_';
 }
 
-static int write_lp(cb_stage *stage, const char *path) {
+/* Writes the LP in the units of the case. */
+static bool write_lp(const cb_stage *stage, const double *values, const char *path) {
     const cb_node *node = stage->node;
-    size_t count = (size_t)(stage->columns + stage->rows);
-    const char **names = malloc((count + 1) * sizeof *names);
-    if (!names)
-        return 1;
-    for (int j = 0; j < stage->columns; j++)
-        names[j] = (size_t)j < node->columns ? cb_column_name(node, (size_t)j) : NULL;
-    for (int i = 0; i < stage->rows; i++)
-        names[stage->columns + i] = (size_t)i < node->rows ? cb_row_name(node, (size_t)i) : NULL;
-    int failed = stage->solver->write(stage->lp, path, names, names + stage->columns);
-    free(names);
-    FILE *file = failed || stage->kind->problem->scale == 1 ? NULL : fopen(path, "ae");
-    if (file) {
-        fprintf(file, "\\ All costs, and the future costs, are here %.17g times those of the case.\n",
-                stage->kind->problem->scale);
-        fclose(file);
+    cb_stage_kind kind = *stage->kind;
+    cb_stage *plain;
+    cb_start start = {.set = false};
+    kind.plain = true;
+    const char **names = calloc((size_t)(stage->columns + stage->rows) + 1, sizeof *names);
+    if (!names || cb_stage_create(&kind, node, &plain)) {
+        free(names);
+        return false;
     }
-    return failed;
+    for (size_t j = 0; j < node->columns; j++)
+        names[j] = cb_column_name(node, j);
+    for (size_t i = 0; i < node->rows; i++)
+        names[(size_t)stage->columns + i] = cb_row_name(node, i);
+    bool written = cb_stage_residents(stage, &start) && cb_stage_start(plain, &start) == COBRE_OK;
+    if (written) {
+        cb_stage_set_state(plain, stage->state);
+        cb_stage_set_noise(plain, values);
+        written = plain->solver->write(plain->lp, path, names, names + stage->columns) == 0;
+    }
+    cb_start_free(&start);
+    cb_stage_free(plain);
+    free(names);
+    return written;
 }
 
 static const char *advice_for(const cb_stage *stage, cb_lp_outcome result) {
@@ -60,7 +67,7 @@ cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome
     tame(name);
     snprintf(path, sizeof path, "%s/%s", stage->kind->lp_folder ? stage->kind->lp_folder : ".", name);
     const cb_lp_solver *other = cb_stage_other_solver(stage); /* it was asked, too */
-    bool written = write_lp(stage, path) == 0;
+    bool written = write_lp(stage, values, path);
     return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0, advice_for(stage, result),
                       "%s: the LP is %s after %d tries of %s%s%s%s%s", at, cb_lp_outcome_name(result), CB_LP_EFFORTS,
                       stage->solver->name, other ? " and as many of " : "", other ? other->name : "",

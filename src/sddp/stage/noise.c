@@ -3,8 +3,7 @@
  * (src/sddp/problem/check.c sorts them) and make one target, which is computed and set as a whole.
  *
  * Noise in an entry of an incoming state's column needs no change of the matrix, which would cost a factorisation: that
- * column is fixed, so that noise times state goes to the row's right-hand side, and the state's slope gets minus the row's
- * dual times the noise. The state must be set before the noise. */
+ * column is fixed, so that noise times state goes to the row's right-hand side. The state must be set before the noise. */
 #include "sddp/stage/stage.h"
 
 struct cb_target {
@@ -13,15 +12,16 @@ struct cb_target {
     double lower, upper; /* without noise; for a cost, constant or entry: lower */
     const cb_noise *term;
     size_t terms;
-    size_t state;  /* an entry of this incoming state's column; else CB_NONE */
-    double change; /* its noise, as it is now */
+    size_t state; /* an entry of this incoming state's column; else CB_NONE */
+    int entry;    /* where it is among the node's */
 };
 
-static double entry_value(const cb_node *node, int row, int column) {
-    for (int e = node->start[column]; e < node->start[column + 1]; e++)
-        if (node->index[e] == row)
-            return node->value[e];
-    return 0;
+/* An entry that has noise is always there. */
+static int entry_at(const cb_node *node, int row, int column) {
+    int e = node->start[column];
+    while (node->index[e] != row)
+        e++;
+    return e;
 }
 
 static cb_target make(const cb_node *node, const cb_noise *noise) {
@@ -36,15 +36,18 @@ static cb_target make(const cb_node *node, const cb_noise *noise) {
         target.upper = node->column[noise->index].upper;
         break;
     case COBRE_SDDP_NOISE_COST: target.lower = node->column[noise->index].cost; break;
-    case COBRE_SDDP_NOISE_ENTRY: target.lower = entry_value(node, target.index, target.column); break;
+    case COBRE_SDDP_NOISE_ENTRY:
+        target.entry = entry_at(node, target.index, target.column);
+        target.lower = node->value[target.entry];
+        break;
     default: target.lower = node->constant;
     }
     return target;
 }
 
-/* CB_NONE while value_bound.c lets the incoming state free. */
+/* CB_NONE if the incoming state is free. */
 static size_t incoming_state(const cb_stage *stage, const cb_noise *noise) {
-    if (!stage->kind->pool || noise->target != COBRE_SDDP_NOISE_ENTRY)
+    if (stage->kind->free_state || noise->target != COBRE_SDDP_NOISE_ENTRY)
         return CB_NONE;
     return cb_incoming_state(stage->kind->problem, stage->node, noise->column);
 }
@@ -76,6 +79,11 @@ static void add_terms(const cb_target *target, const double *values, double *low
     }
 }
 
+static void put_row(cb_stage *stage, int row, double lower, double upper) {
+    double factor = stage->factor[row];
+    stage->solver->set_row(stage->lp, row, factor * lower, factor * upper);
+}
+
 /* Is there another entry of this row in an incoming state's column? Targets of a row are next to each other. */
 static bool later_state(const cb_stage *stage, size_t i) {
     for (size_t next = i + 1; next < stage->targets && stage->target[next].index == stage->target[i].index; next++)
@@ -86,13 +94,12 @@ static bool later_state(const cb_stage *stage, size_t i) {
 
 /* Entries come after rows, sorted by row: the row is set again after its last one. */
 static void shift_row(cb_stage *stage, size_t i, double entry, double *shift) {
-    cb_target *target = &stage->target[i];
-    target->change = entry - target->lower;
-    *shift += target->change * stage->state[target->state];
+    const cb_target *target = &stage->target[i];
+    *shift += (entry - target->lower) * stage->state[target->state];
     if (later_state(stage, i))
         return;
-    stage->solver->set_row(stage->lp, target->index, stage->row_lower[target->index] - *shift,
-                           stage->row_upper[target->index] - *shift);
+    stage->shift[target->index] = *shift;
+    put_row(stage, target->index, stage->row_lower[target->index] - *shift, stage->row_upper[target->index] - *shift);
     *shift = 0;
 }
 
@@ -108,33 +115,34 @@ void cb_stage_set_noise(cb_stage *stage, const double *values) {
         case COBRE_SDDP_NOISE_ROW:
             stage->row_lower[at] = lower;
             stage->row_upper[at] = upper;
-            solver->set_row(stage->lp, at, lower, upper);
+            put_row(stage, at, lower, upper);
             break;
         case COBRE_SDDP_NOISE_COLUMN_LOWER:
             stage->lower[at] = lower;
             stage->upper[at] = upper;
-            solver->set_column(stage->lp, at, lower, upper);
+            cb_safe_bounds(stage, (size_t)at, (cb_range){lower, upper});
+            cb_stage_put_column(stage, (size_t)at, lower, upper);
             break;
-        case COBRE_SDDP_NOISE_COST: solver->set_cost(stage->lp, at, stage->kind->problem->scale * lower); break;
+        case COBRE_SDDP_NOISE_COST:
+            stage->cost[at] = lower;
+            solver->set_cost(stage->lp, at, stage->scale * stage->unit[at] * lower);
+            break;
         case COBRE_SDDP_NOISE_ENTRY:
+            stage->own_value[target->entry] = lower;
             if (target->state != CB_NONE)
                 shift_row(stage, i, lower, &shift);
             else
-                solver->set_entry(stage->lp, at, target->column, lower);
+                solver->set_entry(stage->lp, at, target->column,
+                                  stage->factor[at] * lower * stage->unit[target->column]);
             break;
         default: stage->constant = lower;
         }
     }
 }
 
-void cb_stage_slopes(const cb_stage *stage, double *slopes) {
-    const cb_lp_solver *solver = stage->solver;
-    for (size_t s = 0; s < stage->kind->problem->states; s++)
-        slopes[s] = solver->column_dual(stage->lp, (int)stage->node->state_in[s]);
-    for (size_t i = 0; i < stage->targets; i++)
-        if (stage->target[i].state != CB_NONE)
-            slopes[stage->target[i].state] -=
-                solver->row_dual(stage->lp, stage->target[i].index) * stage->target[i].change;
-    for (size_t s = 0; s < stage->kind->problem->states; s++)
-        slopes[s] /= stage->kind->problem->scale;
+bool cb_has_random_dual(const cb_node *node) {
+    for (size_t i = 0; i < node->noises; i++)
+        if (node->noise[i].target == COBRE_SDDP_NOISE_COST || node->noise[i].target == COBRE_SDDP_NOISE_ENTRY)
+            return true;
+    return false;
 }

@@ -13,6 +13,9 @@
 
 #define CUT_TOLERANCE 1e-9 /* relative; a cut is violated by more than that */
 #define CUTS_A_ROUND 2     /* added at once, for each function */
+#define GAP 1e-9           /* relative; between the solution and what the duals prove */
+#define ACCURACY 1e-6      /* relative; a solution that costs less than what is proven by more than this is none */
+#define POLISHES 4         /* at most, of one solve */
 
 void cb_start_free(cb_start *start) {
     free(start->cut);
@@ -60,8 +63,8 @@ void cb_stage_free(cb_stage *stage) {
         stage->kind->pair.solver->destroy(stage->own);
     if (stage->spare)
         stage->kind->pair.fallback->destroy(stage->spare);
-    free(stage->cut);
-    free(stage->used);
+    cb_safe_free(stage);
+    free(stage->resident);
     cb_arena_free(&stage->memory);
     free(stage);
 }
@@ -81,21 +84,27 @@ static cobre_status fill(cb_stage *stage) {
     stage->upper = cb_arena_alloc(&stage->memory, node->columns, sizeof *stage->upper);
     stage->row_lower = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->row_lower);
     stage->row_upper = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->row_upper);
+    stage->cost = cb_arena_alloc(&stage->memory, node->columns, sizeof *stage->cost);
     stage->state = cb_arena_alloc(&stage->memory, states, sizeof *stage->state);
     stage->out = cb_arena_alloc(&stage->memory, states, sizeof *stage->out);
     stage->row_index = cb_arena_alloc(&stage->memory, states + 1, sizeof *stage->row_index);
     stage->row_value = cb_arena_alloc(&stage->memory, states + 1, sizeof *stage->row_value);
-    if (stage->memory.failed)
-        return cb_no_memory("a stage problem", (2 * node->columns + 3 * states) * sizeof(double));
+    if (!cb_safe_create(stage) || stage->memory.failed)
+        return cb_no_memory("a stage problem", (7 * node->columns + 3 * states) * sizeof(double));
     for (size_t j = 0; j < node->columns; j++) {
         stage->lower[j] = node->column[j].lower;
         stage->upper[j] = node->column[j].upper;
+        stage->cost[j] = node->column[j].cost;
     }
     for (size_t i = 0; i < node->rows; i++) {
         stage->row_lower[i] = node->row[i].lower;
         stage->row_upper[i] = node->row[i].upper;
     }
     stage->constant = node->constant;
+    for (size_t s = 0; s < states && stage->kind->free_state; s++) {
+        cb_range in = node->range[node->state_in[s]];
+        cb_stage_put_column(stage, node->state_in[s], in.lower, in.upper);
+    }
     return COBRE_OK;
 }
 
@@ -113,29 +122,37 @@ cobre_status cb_stage_create(const cb_stage_kind *kind, const cb_node *node, cb_
     return status;
 }
 
+void cb_stage_put_column(cb_stage *stage, size_t column, double lower, double upper) {
+    double unit = stage->unit[column];
+    stage->solver->set_column(stage->lp, (int)column, lower / unit, upper / unit);
+}
+
+double cb_stage_column(const cb_stage *stage, size_t column) {
+    return stage->unit[column] * stage->solver->column_value(stage->lp, (int)column);
+}
+
 /* future - slopes x >= intercept; index and value have room for it. */
-static cb_lp_row cut_row(const cb_stage *stage, uint32_t id, int *index, double *value) {
-    const double *record = cb_pool_cut(stage->kind->pool, id);
-    size_t states = stage->kind->problem->states, function = (size_t)record[CB_CUT_FUNCTION], f = 0;
-    double scale = stage->kind->problem->scale;
+static cb_lp_row cut_row(const cb_stage *stage, const cb_resident *cut, int *index, double *value) {
+    const double *record = cb_pool_cut(stage->kind->pool, cut->id);
+    size_t states = stage->kind->problem->states;
     for (size_t s = 0; s < states; s++) {
-        index[s] = (int)stage->node->state_out[s];
-        value[s] = -scale * record[CB_CUT_SLOPES + s];
+        size_t column = stage->node->state_out[s];
+        index[s] = (int)column;
+        value[s] = -stage->scale * stage->unit[column] * record[CB_CUT_SLOPES + s];
     }
-    while (stage->function[f] != function) /* at most one for each outcome of the children */
-        f++;
-    index[states] = (int)(stage->node->columns + f);
+    index[states] = (int)(stage->node->columns + cut->future);
     value[states] = 1;
     return (cb_lp_row){
-        .count = (int)states + 1, .index = index, .value = value, .lower = scale * record[CB_CUT_INTERCEPT]};
+        .count = (int)states + 1, .index = index, .value = value, .lower = stage->scale * record[CB_CUT_INTERCEPT]};
 }
 
 static bool remember(cb_stage *stage, uint32_t id) {
-    if (!CB_GROW(stage, stage->cut, stage->cuts, stage->cuts_room) ||
-        !CB_GROW(stage, stage->used, stage->cuts, stage->used_room))
+    size_t function = (size_t)cb_pool_cut(stage->kind->pool, id)[CB_CUT_FUNCTION], f = 0;
+    if (!CB_GROW(stage, stage->resident, stage->cuts, stage->cuts_room))
         return false;
-    stage->used[stage->cuts] = 0;
-    stage->cut[stage->cuts++] = id;
+    while (stage->function[f] != function) /* at most one for each outcome of the children */
+        f++;
+    stage->resident[stage->cuts++] = (cb_resident){.id = id, .future = (uint32_t)f};
     return true;
 }
 
@@ -147,7 +164,7 @@ static cobre_status start_lp(cb_stage *stage, const unsigned char *basis) {
     double *value = malloc((stage->cuts * width + 1) * sizeof *value);
     bool room = rows && index && value;
     for (size_t i = 0; room && i < stage->cuts; i++)
-        rows[i] = cut_row(stage, stage->cut[i], index + i * width, value + i * width);
+        rows[i] = cut_row(stage, &stage->resident[i], index + i * width, value + i * width);
     if (room)
         stage->solver->start(stage->lp, rows, (int)stage->cuts, basis);
     free(rows);
@@ -205,8 +222,8 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start) {
         return cb_no_memory("a basis", own + stage->cuts);
     stage->solver->basis(stage->lp, start->stand);
     for (size_t i = 0; i < stage->cuts; i++)
-        if (stage->used[i] || start->stand[own + i] != CB_BASIC) {
-            start->cut[kept] = stage->cut[i];
+        if (stage->resident[i].used || start->stand[own + i] != CB_BASIC) {
+            start->cut[kept] = stage->resident[i].id;
             start->stand[own + kept++] = start->stand[own + i];
         }
     sort_by_id(start->cut, start->stand + own, kept);
@@ -216,16 +233,29 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start) {
     return COBRE_OK;
 }
 
+bool cb_stage_residents(const cb_stage *stage, cb_start *start) {
+    size_t own = (size_t)(stage->columns + stage->rows);
+    if (!cb_start_room(start, stage->cuts, own))
+        return false;
+    for (size_t i = 0; i < own + stage->cuts; i++)
+        start->stand[i] = i < (size_t)stage->columns ? CB_AT_LOWER : CB_BASIC;
+    for (size_t i = 0; i < stage->cuts; i++)
+        start->cut[i] = stage->resident[i].id;
+    start->cuts = stage->cuts;
+    start->own = own;
+    return start->set = true;
+}
+
 void cb_stage_set_state(cb_stage *stage, const double *state) {
     for (size_t s = 0; s < stage->kind->problem->states; s++) {
         stage->state[s] = state[s];
-        stage->solver->set_column(stage->lp, (int)stage->node->state_in[s], state[s], state[s]);
+        cb_stage_put_column(stage, stage->node->state_in[s], state[s], state[s]);
     }
 }
 
 static bool is_resident(const cb_stage *stage, uint32_t id) {
     for (size_t i = stage->cuts; i-- > 0;)
-        if (stage->cut[i] == id)
+        if (stage->resident[i].id == id)
             return true;
     return false;
 }
@@ -233,7 +263,7 @@ static bool is_resident(const cb_stage *stage, uint32_t id) {
 /* Adds the worst cuts that future-cost column f violates; how many. */
 static size_t add_violated(cb_stage *stage, size_t f, double level) {
     cb_violation worst[CUTS_A_ROUND];
-    double tolerance = CUT_TOLERANCE * fmax(1, fabs(level));
+    double tolerance = CUT_TOLERANCE * fmax(1 / stage->scale, fabs(level));
     size_t found =
         cb_pool_violated(stage->kind->pool, stage->function[f], stage->out, level, tolerance, worst, CUTS_A_ROUND);
     size_t added = 0;
@@ -242,7 +272,7 @@ static size_t add_violated(cb_stage *stage, size_t f, double level) {
             continue;
         if (!remember(stage, worst[i].id))
             return 0;
-        cb_lp_row row = cut_row(stage, worst[i].id, stage->row_index, stage->row_value);
+        cb_lp_row row = cut_row(stage, &stage->resident[stage->cuts - 1], stage->row_index, stage->row_value);
         stage->solver->add_row(stage->lp, &row);
         added++;
     }
@@ -252,18 +282,17 @@ static size_t add_violated(cb_stage *stage, size_t f, double level) {
 static void read_solution(cb_stage *stage) {
     const cb_lp_solver *solver = stage->solver;
     for (size_t s = 0; s < stage->kind->problem->states; s++)
-        stage->out[s] = solver->column_value(stage->lp, (int)stage->node->state_out[s]);
+        stage->out[s] = cb_stage_column(stage, stage->node->state_out[s]);
     for (size_t i = 0; i < stage->cuts; i++)
-        if (!stage->used[i] && solver->extra_stand(stage->lp, (int)i) != CB_BASIC)
-            stage->used[i] = 1;
+        if (!stage->resident[i].used && solver->extra_stand(stage->lp, (int)i) != CB_BASIC)
+            stage->resident[i].used = true;
 }
 
 static size_t refine(cb_stage *stage) {
     size_t added = 0;
     for (size_t f = 0; f < stage->futures; f++)
         added += add_violated(stage, f,
-                              stage->solver->column_value(stage->lp, (int)(stage->node->columns + f)) /
-                                  stage->kind->problem->scale);
+                              stage->solver->column_value(stage->lp, (int)(stage->node->columns + f)) / stage->scale);
     return added;
 }
 
@@ -272,16 +301,16 @@ static void sum_up(cb_stage *stage) {
     stage->future = 0;
     for (int j = (int)stage->node->columns; j < stage->columns; j++)
         stage->future += stage->future_cost[j - (int)stage->node->columns] * solver->column_value(stage->lp, j);
-    stage->future /= stage->kind->problem->scale;
-    stage->objective = solver->objective(stage->lp) / stage->kind->problem->scale + stage->constant;
+    stage->future /= stage->scale;
+    stage->objective = solver->objective(stage->lp) / stage->scale + stage->constant;
 }
 
 /* The LP in use, by its solver or else by the other one. If neither finds an optimum, what the first one found counts. Not
  * when it gave up: it does so for want of memory, which depends on the machine, and bits must not. */
-static cobre_status solve_lp(cb_stage *stage, size_t outcome, const double *values) {
+static cobre_status solve_lp(cb_stage *stage, int effort, size_t outcome, const double *values) {
     const cb_lp_solver *first = stage->solver;
     cb_lp *lp = stage->lp;
-    cb_lp_outcome result = cb_lp_solve(first, lp);
+    cb_lp_outcome result = cb_lp_solve_from(first, lp, effort);
     if (result == CB_LP_OPTIMAL)
         return COBRE_OK;
     if (result != CB_LP_GAVE_UP && cb_stage_other_solver(stage)) {
@@ -293,15 +322,52 @@ static cobre_status solve_lp(cb_stage *stage, size_t outcome, const double *valu
     return cb_stage_fail(stage, result, outcome, values);
 }
 
-cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {
-    stage->solves++;
+/* Solves, adding cuts until none is violated, and reads what there is. */
+static cobre_status solve_and_read(cb_stage *stage, int effort, size_t outcome, const double *values) {
     do {
-        CB_TRY(solve_lp(stage, outcome, values));
+        CB_TRY(solve_lp(stage, effort, outcome, values));
         read_solution(stage);
     } while (stage->futures > 0 && refine(stage) > 0);
     if (stage->no_memory)
         return cb_no_memory("resident cuts", stage->cuts);
     sum_up(stage);
+    return cb_safe_read(stage, outcome);
+}
+
+/* Solvers take a basis for optimal even when its factors have lost all digits (seen: values that are 100 % off, once in 400
+ * solves by GLPK of multi-cuts with slopes of 1e6). Such a solution costs less than what is proven. */
+static bool is_wrong(const cb_stage *stage) {
+    return stage->proven && stage->bound - stage->objective > ACCURACY * fabs(stage->objective) + 4 * stage->rounding;
+}
+
+/* The duals prove less than the solution costs: they are not accurate. */
+static bool has_gap(const cb_stage *stage) {
+    return stage->proven && stage->objective - stage->bound > GAP * fabs(stage->objective) + 4 * stage->rounding;
+}
+
+/* A solution that cannot be right is found again, one step up the ladder, in the end by the other solver. */
+static cobre_status correct(cb_stage *stage, size_t outcome, const double *values) {
+    for (int effort = 1; effort < CB_LP_EFFORTS && is_wrong(stage); effort++)
+        CB_TRY(solve_and_read(stage, effort, outcome, values));
+    if (!is_wrong(stage) || !cb_stage_other_solver(stage))
+        return COBRE_OK;
+    CB_TRY(fall_back(stage, values));
+    return solve_and_read(stage, 0, outcome, values);
+}
+
+cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values) {
+    cb_polished result = CB_POLISH_BETTER;
+    stage->solves++;
+    CB_TRY(solve_and_read(stage, 0, outcome, values));
+    if (is_wrong(stage))
+        CB_TRY(correct(stage, outcome, values));
+    for (int i = 0; i < POLISHES && has_gap(stage) && result == CB_POLISH_BETTER; i++) {
+        CB_TRY(cb_polish(stage, outcome, &result));
+        if (result == CB_POLISH_BETTER)
+            read_solution(stage);
+        if (result == CB_POLISH_FAILED || (result == CB_POLISH_BETTER && stage->futures > 0 && refine(stage) > 0))
+            CB_TRY(solve_and_read(stage, 0, outcome, values));
+    }
     return COBRE_OK;
 }
 

@@ -29,7 +29,9 @@ bool cb_start_copy(cb_start *to, const cb_start *from); /* false: no memory */
 typedef struct {
     const cobre_sddp_problem *problem;
     cb_lp_pair pair;
-    const cb_pool *pool;
+    const cb_pool *pool; /* NULL: the LPs have no future cost */
+    bool free_state;     /* without a pool: the incoming state is anything that can come in */
+    bool plain;          /* the numbers of the LP are those of the problem, for people who read it */
     bool multi_cut, has_risk;
     cb_risk risk;              /* instead of the node's, if has_risk */
     const size_t *function;    /* multi-cut: of outcome 0 of each node; single: unused, the function is the node */
@@ -41,7 +43,25 @@ typedef struct {
 cb_risk cb_node_risk(const cb_stage_kind *kind, const cb_node *node);
 
 typedef struct cb_target cb_target;
+typedef struct cb_anchor cb_anchor;
 
+/* A cut that is in the LP. */
+typedef struct {
+    uint32_t id;
+    uint32_t future; /* the future-cost column that it bounds */
+    bool used;       /* it was binding since the last start */
+    double dual;     /* after a solve; not negative */
+} cb_resident;
+
+/* A column that has no finite bound on one side. */
+typedef struct {
+    size_t column;
+    cb_range range;
+} cb_open;
+
+/* Numbers of the problem have the problem's units. The LP's own are powers of two times these: a column is `unit` times the
+ * LP's, a row of the LP is `factor` times the problem's, its objective `scale` times, and so a row's dual is `dual_unit` times
+ * the LP's. */
 typedef struct {
     cb_arena memory; /* of all arrays but those of cuts */
     const cb_stage_kind *kind;
@@ -50,24 +70,48 @@ typedef struct {
     cb_lp *lp;                  /* its LP: one of the next two */
     cb_lp *own, *spare;         /* spare: the fallback's, made when first needed */
     int columns, rows;          /* of the LP without cuts; the node's own come first */
-    size_t futures;             /* future-cost columns: columns [node->columns, + futures) */
-    size_t *function;           /* what each of them is bounded by */
-    double *future_cost;        /* objective coefficients of all columns after the node's own */
-    uint32_t *cut;              /* resident, in the order of the LP's extra rows */
-    unsigned char *used;        /* it was binding since the last start */
-    size_t cuts, cuts_room, used_room;
+    double scale, *unit, *factor, *dual_unit;
+    size_t futures;        /* future-cost columns: columns [node->columns, + futures) */
+    size_t *function;      /* what each of them is bounded by */
+    double *future_bound;  /* of each of them, from below */
+    double *discount;      /* of the edge to each of them (multi-cuts) */
+    double *future_cost;   /* objective coefficients of all columns after the node's own */
+    cb_resident *resident; /* in the order of the LP's extra rows */
+    size_t cuts, cuts_room;
     bool no_memory;
     double constant;               /* of the objective, with noise */
     double *lower, *upper;         /* of the node's columns, with noise */
     double *row_lower, *row_upper; /* of the node's rows, with noise in right-hand sides */
-    double *state;                 /* incoming */
+    double *shift;       /* of rows: noise in entries times the incoming state, which the LP has on the right */
+    double *cost;        /* of the node's columns, with noise */
+    const double *value; /* of the node's entries, with noise */
+    double *own_value;   /* that, if there is noise in entries; else NULL */
+    double *state;       /* incoming */
     cb_target *target;
     size_t targets;
     double *out;              /* outgoing states of the last solve, as the solver gave them */
-    double objective, future; /* the whole, and the part that is future cost */
+    double objective, future; /* the whole, and the part that is future cost; as the solver gave them */
     uint64_t solves;          /* stage problems */
     int *row_index;           /* scratch for one cut */
     double *row_value;
+
+    /* safe.c: what the duals prove. The cost is at least intercept + slope x for every state x that can come in. */
+    bool proven;
+    double intercept, *slope;
+    double bound;        /* of the cost at the state, a little below intercept + slope state */
+    double rounding;     /* what of it is for rounding errors */
+    double *dual, *risk; /* of the node's rows; of those for the risk measure */
+    double *low, *high;  /* of the node's columns; 0 for those in `open`, and for incoming states that are set */
+    cb_open *open;       /* columns for which no finite bounds are known */
+    size_t opens;
+    double *reduced;    /* costs of the node's columns, as computed from the duals */
+    double *error;      /* how far each of them may be from the truth */
+    double entry_error; /* of a column, relative to the absolute values of its terms */
+    double *pull;       /* of the cuts on each outgoing state, and the sum of absolute values */
+    size_t *bad;        /* those of `open` whose reduced cost asks for a bound that there is not */
+    cb_anchor *anchor;  /* of each outcome, if costs or entries have noise; else one */
+    unsigned char *stand;
+    size_t stand_room;
 } cb_stage;
 
 /* With kind->pool NULL: the node's own cost only. */
@@ -82,13 +126,13 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start); /* only the cuts u
 void cb_stage_set_state(cb_stage *stage, const double *state);
 void cb_stage_set_noise(cb_stage *stage, const double *values); /* after the state */
 
-/* Afterwards out, objective and future hold. An LP without an optimum goes to the solver to fall back to, which then stays
+/* Afterwards all results hold. An LP without an optimum goes to the solver to fall back to, which then stays
  * until the next start. A failure writes the LP to a file and names it; outcome is for the message (CB_NONE: none of the
  * node's). */
 cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *values);
 
 void cb_stage_state_out(const cb_stage *stage, double *state); /* projected onto its bounds */
-void cb_stage_slopes(const cb_stage *stage, double *slopes);   /* of the objective, over the incoming state */
+double cb_stage_column(const cb_stage *stage, size_t column);  /* its value, one of the node's */
 
 /* value_bound.c: bounds of the own cost and of the future cost of each node, before there are cuts. Rank 0 finds them, by
  * `pair` if there must be LPs; all ranks get them. Collective. options: a bound that is given instead, and what to do
@@ -102,10 +146,43 @@ cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp *
 /* The one of the pair that is not in use. NULL: there is none. */
 const cb_lp_solver *cb_stage_other_solver(const cb_stage *stage);
 
+/* A start with the cuts that are in the LP now, at the slack basis. false: no memory. */
+bool cb_stage_residents(const cb_stage *stage, cb_start *start);
+
 /* failure.c: makes the error of an LP for which no solver found an optimum, and writes that LP to a file. */
 cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values);
 
+/* The bounds of a column of the node, in the LP. */
+void cb_stage_put_column(cb_stage *stage, size_t column, double lower, double upper);
+
+/* safe.c: reads the duals of the last solve, and finds what they prove. */
+bool cb_safe_create(cb_stage *stage); /* false: no memory */
+void cb_safe_free(cb_stage *stage);
+void cb_safe_bounds(cb_stage *stage, size_t column, cb_range bounds); /* of a column, as they are now */
+cobre_status cb_safe_read(cb_stage *stage, size_t outcome);
+cobre_status cb_safe_prove(cb_stage *stage, size_t outcome); /* from the duals as they are */
+void cb_safe_tidy(cb_stage *stage);                          /* duals that no row or cut can have become 0 */
+void cb_safe_reduce(cb_stage *stage);                        /* reduced costs and their errors, from the duals */
+
+/* The error of a sum of so many products, relative to the sum of their absolute values; with room for a few more steps. */
+static inline double cb_rounding(size_t terms) {
+    return (double)(terms + 8) * 0x1p-53;
+}
+
+/* The error of a slope goes where it is least: into the slope where the range is infinite, else into the intercept. false:
+ * the range is infinite on both sides. */
+bool cb_round_slope(double *slope, double error, cb_range range, double *loss);
+
+/* polish.c: makes the duals more accurate when they prove less than the LP costs, and the solution with them. */
+typedef enum {
+    CB_POLISH_NOTHING, /* to be done: everything is as it was */
+    CB_POLISH_BETTER,  /* duals and solution */
+    CB_POLISH_FAILED   /* the LP must be solved again */
+} cb_polished;
+cobre_status cb_polish(cb_stage *stage, size_t outcome, cb_polished *result);
+
 /* noise.c */
-void cb_targets_create(cb_stage *stage); /* no memory: stage->memory.failed */
+bool cb_has_random_dual(const cb_node *node); /* is there noise in costs or entries? */
+void cb_targets_create(cb_stage *stage);      /* no memory: stage->memory.failed */
 
 #endif

@@ -8,20 +8,15 @@
  *      monotone and homogeneous risk measures obey it, too. On a graph without cycles it is exact after as many rounds
  *      as the longest path has steps.
  *
- * Bounds from an LP get a margin, because an LP is solved to a tolerance. A looser bound costs iterations, never
- * correctness. */
+ * Bounds from an LP are what its duals prove (safe.c). A looser bound costs iterations, never correctness. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sddp/problem/builder.h"
 #include "sddp/stage/stage.h"
 
-#define MARGIN 1e-6
+#define MARGIN 1e-9 /* relative, for the rounding of sums and a fixed point that is not quite reached */
 #define STILL 1e-13 /* moves less: it stands */
-
-static double margin(double bound) {
-    return bound - MARGIN * fmax(1, fabs(bound));
-}
 
 static bool has_random_cost(const cb_node *node) {
     for (size_t i = 0; i < node->noises; i++)
@@ -35,43 +30,17 @@ static bool has_random_cost(const cb_node *node) {
 static double bound_by_columns(const cobre_sddp_problem *problem, const cb_node *node) {
     if (has_random_cost(node))
         return -INFINITY;
-    double bound = node->constant;
+    double bound = node->constant, size = fabs(bound);
     for (size_t j = 0; j < node->columns; j++) {
         const cb_column *column = &node->column[j];
-        if (column->cost != 0)
-            bound += cb_incoming_state(problem, node, j) != CB_NONE
-                         ? -INFINITY
-                         : column->cost * (column->cost > 0 ? column->lower : column->upper);
+        double term = column->cost == 0 ? 0
+                      : cb_incoming_state(problem, node, j) != CB_NONE
+                          ? -INFINITY
+                          : column->cost * (column->cost > 0 ? column->lower : column->upper);
+        bound += term;
+        size += fabs(term);
     }
-    return bound;
-}
-
-static void widen(cb_range *all, cb_range one) {
-    *all = (cb_range){fmin(all->lower, one.lower), fmax(all->upper, one.upper)};
-}
-
-/* What may come in at each node, from the root or from any parent: a range for each state. NULL: no memory. For all nodes
- * at once, because a node does not know its parents. */
-static cb_range *in_ranges(const cobre_sddp_problem *problem) {
-    size_t states = problem->states;
-    cb_range *all = malloc((problem->nodes * states + 1) * sizeof *all);
-    for (size_t i = 0; all && i < problem->nodes * states; i++)
-        all[i] = (cb_range){INFINITY, -INFINITY};
-    for (size_t s = 0; all && s < states; s++) {
-        double initial = problem->state[s].initial;
-        for (size_t e = 0; e < problem->root_edges; e++)
-            widen(&all[problem->root_edge[e].to * states + s], (cb_range){initial, initial});
-        for (size_t n = 0; n < problem->nodes; n++) {
-            const cb_node *node = &problem->node[n];
-            cb_range out = node->edges > 0 ? cb_column_range(node, node->state_out[s]) : (cb_range){0, 0};
-            for (size_t e = 0; e < node->edges; e++)
-                widen(&all[node->edge[e].to * states + s], out);
-        }
-        for (size_t n = 0; n < problem->nodes; n++)
-            if (!(all[n * states + s].lower <= all[n * states + s].upper)) /* nobody leads here */
-                all[n * states + s] = (cb_range){initial, initial};
-    }
-    return all;
+    return isfinite(bound) ? bound - cb_rounding(node->columns) * size : -INFINITY;
 }
 
 struct search {
@@ -79,7 +48,6 @@ struct search {
     const cb_lp_pair *pair;
     const cobre_sddp_validate_options *options;
     double *own_bound, *value_bound; /* of each node: the results */
-    cb_range *in;                    /* in_ranges, made when first needed */
     cobre_sddp_builder *errors;      /* builds nothing, but keeps the errors of the case */
 };
 
@@ -93,12 +61,9 @@ typedef struct {
 static cobre_status bound_by_lp(const struct search *search, size_t index, const cb_lp_solver *solver, own_cost *own) {
     const cobre_sddp_problem *problem = search->problem;
     const cb_node *node = &problem->node[index];
-    const cb_range *in = search->in + index * problem->states;
-    cb_stage_kind kind = {.problem = problem, .pair = {.solver = solver}};
+    cb_stage_kind kind = {.problem = problem, .pair = {.solver = solver}, .free_state = true};
     cb_stage *stage;
     CB_TRY(cb_stage_create(&kind, node, &stage));
-    for (size_t s = 0; s < problem->states; s++)
-        solver->set_column(stage->lp, (int)node->state_in[s], in[s].lower, in[s].upper);
     cobre_status status = cb_stage_start(stage, NULL);
     *own = (own_cost){.bound = INFINITY};
     for (size_t k = 0; k < node->outcomes && !status && own->bound > -INFINITY; k++) {
@@ -107,11 +72,10 @@ static cobre_status bound_by_lp(const struct search *search, size_t index, const
         own->result = cb_lp_solve(solver, stage->lp);
         if (own->result == CB_LP_GAVE_UP) /* says nothing about the case */
             status = cb_lp_gave_up(solver, CB_TEXT("node %s, outcome %zu", node->name, k + 1));
-        own->bound = own->result == CB_LP_OPTIMAL
-                         ? fmin(own->bound, solver->objective(stage->lp) / problem->scale + stage->constant)
-                         : -INFINITY;
+        if (own->result == CB_LP_OPTIMAL)
+            status = cb_safe_read(stage, k);
+        own->bound = own->result == CB_LP_OPTIMAL && stage->proven ? fmin(own->bound, stage->bound) : -INFINITY;
     }
-    own->bound = margin(own->bound);
     cb_stage_free(stage);
     return status;
 }
@@ -120,10 +84,10 @@ static cobre_status bound_by_lp(const struct search *search, size_t index, const
 static cobre_status bound_by_pair(const struct search *search, size_t index, own_cost *own) {
     own_cost second;
     CB_TRY(bound_by_lp(search, index, search->pair->solver, own));
-    if (own->result == CB_LP_OPTIMAL || !search->pair->fallback)
+    if (own->bound > -INFINITY || !search->pair->fallback)
         return COBRE_OK;
     CB_TRY(bound_by_lp(search, index, search->pair->fallback, &second));
-    if (second.result == CB_LP_OPTIMAL)
+    if (second.bound > -INFINITY)
         *own = second;
     return COBRE_OK;
 }
@@ -145,14 +109,21 @@ static cobre_status find_own_bound(struct search *search, size_t index, bool nee
     search->own_bound[index] = bound_by_columns(problem, node);
     if (search->own_bound[index] >= 0)
         return COBRE_OK;
-    if (!search->in && !(search->in = in_ranges(problem)))
-        return cb_no_memory("ranges of states", problem->nodes * problem->states * sizeof *search->in);
     CB_TRY(bound_by_pair(search, index, &own));
     search->own_bound[index] = own.bound;
-    if (own.result == CB_LP_OPTIMAL || !needed)
+    if (own.bound > -INFINITY || !needed)
         return COBRE_OK;
+    const cb_place at = {.file = node->file, .line = node->line, .text = node->place};
+    if (own.result == CB_LP_OPTIMAL) {
+        cb_error_at(
+            search->errors, &at, "give one (--value-bound), or bound its columns",
+            "node %s, outcome %zu: no bound of its own cost can be proven, because columns without bounds matter "
+            "to it, and so no bound of the future %s can be found",
+            node->name, own.outcome + 1, problem->maximise ? "value" : "cost");
+        return COBRE_OK;
+    }
     cb_error_at(
-        search->errors, &(cb_place){.file = node->file, .line = node->line, .text = node->place},
+        search->errors, &at,
         own.result == CB_LP_INFEASIBLE ? "correct its constraints: no state that may come in can meet them"
                                        : "give one (--value-bound), or bound the states",
         "node %s, outcome %zu: its own LP is %s when the incoming state is free, so that no bound of the future %s "
@@ -174,7 +145,7 @@ static double improve(const struct search *search) {
                 child = search->value_bound[edge->to];
             sum += edge->probability * edge->discount * (search->own_bound[edge->to] + child);
         }
-        moved = fmax(moved, fabs(sum - *bound) / fmax(1, fabs(sum)));
+        moved = fmax(moved, sum == *bound ? 0 : fabs(sum - *bound) / fmax(fabs(*bound), fabs(sum)));
         *bound = sum;
     }
     return moved;
@@ -196,7 +167,7 @@ static void fixed_point(struct search *search) {
                     problem->maximise ? "value" : "cost");
     for (size_t n = 0; n < problem->nodes; n++) {
         double *bound = &search->value_bound[n];
-        *bound = is_given(search, n, &given) ? given : *bound > 0 ? *bound * (1 - 1e-9) : margin(*bound);
+        *bound = is_given(search, n, &given) ? given : *bound - MARGIN * fabs(*bound);
     }
 }
 
@@ -226,7 +197,6 @@ static cobre_status find(struct search *search) {
     if (!status)
         status = cb_builder_tell(search->errors, search->options->issue, search->options->arg);
     cobre_sddp_builder_free(&search->errors);
-    free(search->in);
     return status;
 }
 

@@ -3,8 +3,9 @@
  *
  * From the last step to the first: each rank solves, for each of its trajectories m that are at this step at a node with
  * successors, all outcomes of all successors, along their tours, at the state where m left the node; each chain of solves
- * goes on from where m left that LP. The weighted mean of the objectives and of their slopes is m's cut (single cuts); or
- * each outcome gives a cut of its own (multi-cuts). Then all ranks add their cuts to the pool in one gather, in the order
+ * goes on from where m left that LP. Each solve proves a cut (safe.c). Their weighted mean is m's cut (single cuts); or
+ * each outcome gives a cut of its own (multi-cuts). Where nothing can be proven the bound from before there were cuts
+ * stands in. Then all ranks add their cuts to the pool in one gather, in the order
  * of the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
  *
  * Sums run over successors and outcomes in their order. Cost of a step: M / R * outcomes LPs per rank and one gather of
@@ -30,9 +31,10 @@ static size_t cuts_of(const cb_trainer *trainer, size_t m, size_t k) {
     return k < trainer->path[m].steps ? cuts_at(trainer, trainer->path[m].step[k].node) : 0;
 }
 
-/* All outcomes of one successor at `state`, along its tour: objectives and slopes go behind the *count that are there. */
+/* All outcomes of one successor at `state`, along its tour: what they prove goes behind the *count that are there. */
 static cobre_status solve_child(cb_trainer *trainer, size_t m, size_t child, const double *state, size_t *count) {
     const cb_node *node = &trainer->problem->node[child];
+    const cb_stage_kind *kind = &trainer->policy->kind;
     size_t states = trainer->problem->states;
     cb_stage *stage;
     CB_TRY(cb_trainer_lp(trainer, m, child, &stage));
@@ -42,71 +44,107 @@ static cobre_status solve_child(cb_trainer *trainer, size_t m, size_t child, con
         const double *noise = node->outcome + k * node->randoms;
         cb_stage_set_noise(stage, noise);
         CB_TRY(cb_stage_solve(stage, k, noise));
-        trainer->objective[place] = stage->objective;
-        cb_stage_slopes(stage, trainer->slope + place * states);
+        if (stage->proven) {
+            trainer->value[place] = stage->bound;
+            trainer->intercept[place] = stage->intercept;
+            memcpy(trainer->slope + place * states, stage->slope, states * sizeof *stage->slope);
+        } else {
+            trainer->unproven++;
+            trainer->value[place] = trainer->intercept[place] =
+                kind->own_bound[child] + (node->edges > 0 ? kind->value_bound[child] : 0);
+            memset(trainer->slope + place * states, 0, states * sizeof *stage->slope);
+        }
     }
     *count += node->outcomes;
     return cb_stage_save(stage, cb_trainer_chain(trainer, m, child));
 }
 
-/* Slopes far below the largest are what cancellation left (1e-35 beside 1e3 was seen), and spoil the LPs that get them. */
-static void drop_noise(double *slope, size_t states) {
-    double largest = 0;
+/* Slopes far below the largest are what cancellation left (1e-35 beside 1e3 was seen), and spoil the LPs that get them. Their
+ * part of the cut becomes the least that it is at any state of `range`; where that is nothing finite, they stay. */
+static void drop_noise(double *record, const cb_node *node, const size_t *column, size_t states) {
+    double largest = 0, *slope = record + CB_CUT_SLOPES;
     for (size_t s = 0; s < states; s++)
-        largest = fabs(slope[s]) > largest ? fabs(slope[s]) : largest;
-    for (size_t s = 0; s < states; s++)
-        slope[s] = fabs(slope[s]) <= 1e-15 * largest ? 0 : slope[s];
+        largest = fmax(largest, fabs(slope[s]));
+    for (size_t s = 0; s < states; s++) {
+        cb_range range = node->range[column[s]];
+        double least = fmin(slope[s] * range.lower, slope[s] * range.upper);
+        if (slope[s] != 0 && fabs(slope[s]) <= 1e-15 * largest && isfinite(least)) {
+            record[CB_CUT_INTERCEPT] += least - cb_rounding(1) * (fabs(least) + fabs(record[CB_CUT_INTERCEPT]));
+            slope[s] = 0;
+        }
+    }
 }
 
-static void put_record(cb_trainer *trainer, double *record, size_t function, uint64_t iteration, double value,
-                       const double *slope, const double *state) {
-    size_t states = trainer->problem->states;
+static void begin_record(double *record, size_t function, uint64_t iteration) {
     record[CB_CUT_FUNCTION] = (double)function;
     record[CB_CUT_ITERATION] = (double)iteration;
-    record[CB_CUT_INTERCEPT] = 0;
-    if (slope != record + CB_CUT_SLOPES)
-        memcpy(record + CB_CUT_SLOPES, slope, states * sizeof *slope);
-    drop_noise(record + CB_CUT_SLOPES, states);
-    record[CB_CUT_INTERCEPT] = value - cb_cut_value(record, state, states);
 }
 
-/* The risk-weighted mean, as one cut of `node`. */
-static void single_cut(cb_trainer *trainer, size_t index, uint64_t iteration, const double *state, size_t count,
-                       double *record) {
-    const cb_node *node = &trainer->problem->node[index];
+/* Probabilities of all outcomes of all successors, given that the process goes on; what they prove, discounted. */
+static double weigh(cb_trainer *trainer, const cb_node *node) {
     size_t states = trainer->problem->states, k = 0;
-    double going_on = 0, value = 0, *mean = record + CB_CUT_SLOPES;
+    double going_on = 0;
     for (size_t e = 0; e < node->edges; e++)
         going_on += node->edge[e].probability;
     for (size_t e = 0; e < node->edges; e++) {
         const cb_node *child = &trainer->problem->node[node->edge[e].to];
         for (size_t o = 0; o < child->outcomes; o++, k++) {
             trainer->probability[k] = going_on > 0 ? node->edge[e].probability * child->probability[o] / going_on : 0;
-            trainer->objective[k] *= node->edge[e].discount;
+            trainer->value[k] *= node->edge[e].discount;
+            trainer->intercept[k] *= node->edge[e].discount;
             for (size_t s = 0; s < states; s++)
                 trainer->slope[k * states + s] *= node->edge[e].discount;
         }
     }
-    cb_risk_weights(cb_node_risk(&trainer->policy->kind, node), trainer->probability, trainer->objective, count,
-                    trainer->worst, trainer->weight);
-    memset(mean, 0, states * sizeof *mean);
-    for (k = 0; k < count; k++) {
-        double weight = going_on * trainer->weight[k];
-        value += weight * trainer->objective[k];
-        for (size_t s = 0; s < states; s++)
-            mean[s] += weight * trainer->slope[k * states + s];
-    }
-    put_record(trainer, record, trainer->policy->function[index], iteration, value, mean, state);
+    cb_risk_weights(cb_node_risk(&trainer->policy->kind, node), trainer->probability, trainer->value, k, trainer->worst,
+                    trainer->weight);
+    return going_on;
 }
 
-static void multi_cuts(cb_trainer *trainer, size_t index, uint64_t iteration, const double *state, double *record) {
+/* The risk-weighted mean, as one cut of `node`. Any weights that the risk measure allows make a valid cut. */
+static void single_cut(cb_trainer *trainer, size_t index, uint64_t iteration, size_t count, double *record) {
+    const cb_node *node = &trainer->problem->node[index];
+    size_t states = trainer->problem->states;
+    double going_on = weigh(trainer, node), error = cb_rounding(count), intercept = 0, size = 0, loss = 0;
+    double *mean = record + CB_CUT_SLOPES;
+    bool good = true;
+    begin_record(record, trainer->policy->function[index], iteration);
+    for (size_t k = 0; k < count; k++) {
+        double term = trainer->weight[k] > 0 ? going_on * trainer->weight[k] * trainer->intercept[k] : 0;
+        intercept += term;
+        size += fabs(term);
+    }
+    for (size_t s = 0; s < states; s++) {
+        double sum = 0, absolute = 0;
+        for (size_t k = 0; k < count; k++) {
+            double term = going_on * trainer->weight[k] * trainer->slope[k * states + s];
+            sum += term;
+            absolute += fabs(term);
+        }
+        mean[s] = sum;
+        good &= cb_round_slope(&mean[s], error * absolute, node->range[node->state_out[s]], &loss);
+    }
+    record[CB_CUT_INTERCEPT] = intercept - error * size - 1.001 * loss;
+    if (good && isfinite(record[CB_CUT_INTERCEPT])) {
+        drop_noise(record, node, node->state_out, states);
+        return;
+    }
+    record[CB_CUT_INTERCEPT] = trainer->policy->value_bound[index];
+    memset(mean, 0, states * sizeof *mean);
+}
+
+static void multi_cuts(cb_trainer *trainer, size_t index, uint64_t iteration, double *record) {
     const cb_node *node = &trainer->problem->node[index];
     size_t states = trainer->problem->states, k = 0;
-    for (size_t e = 0; e < node->edges; e++)
-        for (size_t o = 0; o < trainer->problem->node[node->edge[e].to].outcomes; o++, k++)
-            put_record(trainer, record + k * trainer->policy->pool.stride,
-                       trainer->policy->function[node->edge[e].to] + o, iteration, trainer->objective[k],
-                       trainer->slope + k * states, state);
+    for (size_t e = 0; e < node->edges; e++) {
+        const cb_node *child = &trainer->problem->node[node->edge[e].to];
+        for (size_t o = 0; o < child->outcomes; o++, k++, record += trainer->policy->pool.stride) {
+            begin_record(record, trainer->policy->function[node->edge[e].to] + o, iteration);
+            record[CB_CUT_INTERCEPT] = trainer->intercept[k];
+            memcpy(record + CB_CUT_SLOPES, trainer->slope + k * states, states * sizeof *trainer->slope);
+            drop_noise(record, child, child->state_in, states);
+        }
+    }
 }
 
 static cobre_status make_cuts(cb_trainer *trainer, size_t m, size_t k, uint64_t iteration, double *record) {
@@ -116,9 +154,9 @@ static cobre_status make_cuts(cb_trainer *trainer, size_t m, size_t k, uint64_t 
     for (size_t e = 0; e < node->edges; e++)
         CB_TRY(solve_child(trainer, m, node->edge[e].to, state, &count));
     if (trainer->policy->kind.multi_cut)
-        multi_cuts(trainer, index, iteration, state, record);
+        multi_cuts(trainer, index, iteration, record);
     else
-        single_cut(trainer, index, iteration, state, count, record);
+        single_cut(trainer, index, iteration, count, record);
     return COBRE_OK;
 }
 
@@ -173,23 +211,33 @@ cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration) {
 }
 
 /* The expected cost of the first stage, and of all that follows, at the initial state. Solved by trajectory 0's owner as
- * the end of its chain. */
+ * the end of its chain. What was proven before still holds. */
 cobre_status cb_lower_bound(cb_trainer *trainer) {
     const cobre_sddp_problem *problem = trainer->problem;
-    trainer->bound = 0;
+    const cobre_sddp_policy *policy = trainer->policy;
+    double sum = 0, size = 0;
+    size_t terms = 0;
     for (size_t e = 0; e < problem->root_edges; e++) {
         const cb_edge *edge = &problem->root_edge[e];
         const cb_node *node = &problem->node[edge->to];
         cb_stage *stage;
         CB_TRY(cb_trainer_lp(trainer, 0, edge->to, &stage));
         cb_stage_set_state(stage, trainer->state[0]);
-        for (size_t k = 0; k < node->outcomes; k++) {
+        for (size_t k = 0; k < node->outcomes; k++, terms++) {
             const double *noise = node->outcome + k * node->randoms;
             cb_stage_set_noise(stage, noise);
             CB_TRY(cb_stage_solve(stage, k, noise));
-            trainer->bound += edge->probability * edge->discount * node->probability[k] * stage->objective;
+            double bound = stage->proven
+                               ? stage->bound
+                               : policy->own_bound[edge->to] + (node->edges > 0 ? policy->value_bound[edge->to] : 0);
+            double term = edge->probability * edge->discount * node->probability[k] * bound;
+            sum += term;
+            size += fabs(term);
         }
         CB_TRY(cb_stage_save(stage, cb_trainer_chain(trainer, 0, edge->to)));
     }
+    trainer->bound = sum - cb_rounding(terms) * size;
+    if (policy->iterations > 0)
+        trainer->bound = fmax(trainer->bound, policy->trace[policy->iterations - 1].bound);
     return COBRE_OK;
 }

@@ -69,7 +69,8 @@ static bool allocate(cb_trainer *trainer) {
     trainer->count = cb_arena_alloc(memory, trainer->ranks, sizeof *trainer->count);
     trainer->record = cb_arena_alloc(memory, cuts, trainer->policy->pool.stride * sizeof *trainer->record);
     trainer->probability = cb_arena_alloc(memory, outcomes, sizeof *trainer->probability);
-    trainer->objective = cb_arena_alloc(memory, outcomes, sizeof *trainer->objective);
+    trainer->value = cb_arena_alloc(memory, outcomes, sizeof *trainer->value);
+    trainer->intercept = cb_arena_alloc(memory, outcomes, sizeof *trainer->intercept);
     trainer->weight = cb_arena_alloc(memory, outcomes, sizeof *trainer->weight);
     trainer->slope = cb_arena_alloc(memory, outcomes, states * sizeof *trainer->slope);
     trainer->worst = cb_arena_alloc(memory, outcomes, sizeof *trainer->worst);

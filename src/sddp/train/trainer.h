@@ -44,15 +44,17 @@ typedef struct {
     cb_start *chain;    /* of each own trajectory, at each node: where its last solve there ended */
     double **state;     /* of each own trajectory: before each step, and after the last */
     size_t *state_room;
-    double *cost;                                     /* of each own trajectory */
-    double *record;                                   /* this rank's new cuts of one step */
-    size_t *count;                                    /* cuts of one step, by rank */
-    double *probability, *objective, *slope, *weight; /* of all outcomes of a node's children */
-    const double **worst;                             /* scratch of cb_risk_weights */
-    unsigned char *starts;                            /* on their way from rank 0 */
-    size_t starts_room;                               /* the same on all ranks */
-    double bound;                                     /* internal sense; on rank 0 */
-    cb_news news;                                     /* of the last iteration */
+    double *cost;                      /* of each own trajectory */
+    double *record;                    /* this rank's new cuts of one step */
+    size_t *count;                     /* cuts of one step, by rank */
+    double *probability, *weight;      /* of all outcomes of a node's children */
+    double *value, *intercept, *slope; /* what they prove: at the state, and as cuts */
+    uint64_t unproven;                 /* solves of this rank that proved no cut */
+    const double **worst;              /* scratch of cb_risk_weights */
+    unsigned char *starts;             /* on their way from rank 0 */
+    size_t starts_room;                /* the same on all ranks */
+    double bound;                      /* internal sense; on rank 0 */
+    cb_news news;                      /* of the last iteration */
     double start_time;
     struct {
         double forward, backward, bound, communication, simulation;

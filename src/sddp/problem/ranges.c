@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ranges.c: what values the columns of each node can have, from bounds and rows, over all outcomes and all states that can
+ * come in. Safe cuts need a finite bound where a reduced cost asks for one (stage/safe.c).
+ *
+ * All ranges begin as the bounds of the columns, those of incoming states without any. A row bounds each of its columns by
+ * what the others leave; a state comes in as one of the parents left it, or as the root gives it. What is found only
+ * narrows ranges that hold already, so that it may end anywhere. Every step is rounded outwards. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sddp/arena.h"
+#include "sddp/problem/image.h"
+
+enum { PASSES = 20 }; /* over the rows of a node */
+#define UNIT 0x1p-52  /* twice the rounding error of one operation */
+
+typedef struct {
+    cb_range *column; /* the result */
+    cb_range *in;     /* of each state */
+    bool stale;       /* an incoming range has become finite since the rows were looked at */
+} part;
+
+/* Of one node, while its rows are looked at. */
+typedef struct {
+    cb_range *row;        /* with noise */
+    cb_range *entry;      /* with noise */
+    double *least, *most; /* of each row's activity: the finite terms, rounded outwards */
+    double *size;         /* sum of their absolute values */
+    int *below, *above;   /* how many terms are infinite */
+    int *terms;
+} desk;
+
+static bool same_target(const cb_noise *a, const cb_noise *b) {
+    return cb_noise_family(a->target) == cb_noise_family(b->target) && a->index == b->index && a->column == b->column;
+}
+
+/* Noise terms [first, last) are of one thing: widens its range by what they add in any outcome. */
+static void widen_by(const cb_node *node, size_t first, size_t last, cb_range *range) {
+    cb_range all = {INFINITY, -INFINITY};
+    for (size_t k = 0; k < node->outcomes; k++) {
+        cb_range one = *range;
+        for (size_t i = first; i < last; i++) {
+            const cb_noise *term = &node->noise[i];
+            double change = term->factor * node->outcome[k * node->randoms + term->random];
+            if (term->target != COBRE_SDDP_NOISE_ROW_UPPER && term->target != COBRE_SDDP_NOISE_COLUMN_UPPER)
+                one.lower += change;
+            if (term->target != COBRE_SDDP_NOISE_ROW_LOWER && term->target != COBRE_SDDP_NOISE_COLUMN_LOWER)
+                one.upper += change;
+        }
+        all = (cb_range){fmin(all.lower, one.lower), fmax(all.upper, one.upper)};
+    }
+    *range = all;
+}
+
+static cb_range *entry_of(const cb_node *node, desk *d, const cb_noise *noise) {
+    for (int e = node->start[noise->column]; e < node->start[noise->column + 1]; e++)
+        if ((size_t)node->index[e] == noise->index)
+            return &d->entry[e];
+    return NULL;
+}
+
+/* Rows, entries and columns as they are over all outcomes. */
+static void lay_out(const cb_node *node, desk *d, cb_range *column) {
+    for (size_t i = 0; i < node->rows; i++)
+        d->row[i] = node->row[i];
+    for (size_t e = 0; e < node->entries; e++)
+        d->entry[e] = (cb_range){node->value[e], node->value[e]};
+    for (size_t j = 0; column && j < node->columns; j++)
+        column[j] = (cb_range){node->column[j].lower, node->column[j].upper};
+    for (size_t i = 0, last; i < node->noises; i = last) {
+        const cb_noise *noise = &node->noise[i];
+        for (last = i + 1; last < node->noises && same_target(noise, &node->noise[last]);)
+            last++;
+        cb_noise_target family = cb_noise_family(noise->target);
+        cb_range *range = family == COBRE_SDDP_NOISE_ROW            ? &d->row[noise->index]
+                          : family == COBRE_SDDP_NOISE_ENTRY        ? entry_of(node, d, noise)
+                          : family == COBRE_SDDP_NOISE_COLUMN_LOWER ? (column ? &column[noise->index] : NULL)
+                                                                    : NULL;
+        if (range)
+            widen_by(node, i, last, range);
+    }
+}
+
+static double product(double a, double b) {
+    return a == 0 || b == 0 ? 0 : a * b; /* 0 times infinity */
+}
+
+static cb_range times(cb_range a, cb_range b) {
+    double p = product(a.lower, b.lower), q = product(a.lower, b.upper), r = product(a.upper, b.lower),
+           s = product(a.upper, b.upper);
+    return (cb_range){fmin(fmin(p, q), fmin(r, s)), fmax(fmax(p, q), fmax(r, s))};
+}
+
+static void add_up(const cb_node *node, desk *d, const cb_range *column) {
+    for (size_t i = 0; i < node->rows; i++)
+        d->least[i] = d->most[i] = d->size[i] = d->below[i] = d->above[i] = d->terms[i] = 0;
+    for (size_t j = 0; j < node->columns; j++)
+        for (int e = node->start[j]; e < node->start[j + 1]; e++) {
+            int i = node->index[e];
+            cb_range term = times(d->entry[e], column[j]);
+            d->terms[i]++;
+            if (isinf(term.lower))
+                d->below[i]++;
+            else
+                d->least[i] += term.lower, d->size[i] += fabs(term.lower);
+            if (isinf(term.upper))
+                d->above[i]++;
+            else
+                d->most[i] += term.upper, d->size[i] += fabs(term.upper);
+        }
+}
+
+/* The range of what the other terms of row i leave for term `own`. */
+static cb_range left_over(const desk *d, int i, cb_range own) {
+    cb_range row = d->row[i], left = {-INFINITY, INFINITY};
+    double error = (d->terms[i] + 8) * UNIT;
+    if (isfinite(row.upper) && d->below[i] == (isinf(own.lower) ? 1 : 0)) {
+        left.upper = row.upper - (d->least[i] - (isinf(own.lower) ? 0 : own.lower));
+        left.upper += error * (fabs(row.upper) + d->size[i]);
+    }
+    if (isfinite(row.lower) && d->above[i] == (isinf(own.upper) ? 1 : 0)) {
+        left.lower = row.lower - (d->most[i] - (isinf(own.upper) ? 0 : own.upper));
+        left.lower -= error * (fabs(row.lower) + d->size[i]);
+    }
+    return left;
+}
+
+/* Column j by its entries; did it help? */
+static bool narrow(const cb_node *node, const desk *d, size_t j, cb_range *column) {
+    bool changed = false;
+    for (int e = node->start[j]; e < node->start[j + 1]; e++) {
+        cb_range entry = d->entry[e];
+        if (entry.lower <= 0 && entry.upper >= 0)
+            continue;
+        cb_range left = left_over(d, node->index[e], times(entry, *column));
+        cb_range inverse = {1 / entry.upper * (1 - UNIT), 1 / entry.lower * (1 + UNIT)};
+        if (entry.upper < 0)
+            inverse = (cb_range){1 / entry.upper * (1 + UNIT), 1 / entry.lower * (1 - UNIT)};
+        cb_range found = times(left, inverse);
+        found.lower -= 4 * UNIT * fabs(found.lower);
+        found.upper += 4 * UNIT * fabs(found.upper);
+        if (isinf(column->upper) && isfinite(found.upper) && found.upper >= column->lower)
+            column->upper = found.upper, changed = true;
+        if (isinf(column->lower) && isfinite(found.lower) && found.lower <= column->upper)
+            column->lower = found.lower, changed = true;
+        if (changed)
+            break; /* the sums are of the old range */
+    }
+    return changed;
+}
+
+static void look_at_rows(const cobre_sddp_problem *problem, const cb_node *node, desk *d, part *p) {
+    lay_out(node, d, NULL);
+    for (size_t s = 0; s < problem->states; s++)
+        p->column[node->state_in[s]] = p->in[s];
+    bool changed = true;
+    for (int pass = 0; pass < PASSES && changed; pass++) {
+        changed = false;
+        add_up(node, d, p->column);
+        for (size_t j = 0; j < node->columns; j++)
+            if ((isinf(p->column[j].lower) || isinf(p->column[j].upper)) &&
+                cb_incoming_state(problem, node, j) == CB_NONE)
+                changed |= narrow(node, d, j, &p->column[j]);
+    }
+    p->stale = false;
+}
+
+static void take_in(part *p, size_t s, cb_range range, size_t *found) {
+    cb_range *in = &p->in[s];
+    if ((isinf(in->lower) && isfinite(range.lower)) || (isinf(in->upper) && isfinite(range.upper))) {
+        in->lower = isinf(in->lower) ? range.lower : in->lower;
+        in->upper = isinf(in->upper) ? range.upper : in->upper;
+        p->stale = true;
+        ++*found;
+    }
+}
+
+/* What may come in now: from the root, from any parent. `next` has room for all nodes and states. */
+static size_t meet(const cobre_sddp_problem *problem, part *p, cb_range *next) {
+    size_t states = problem->states, found = 0;
+    for (size_t i = 0; i < problem->nodes * states; i++)
+        next[i] = (cb_range){INFINITY, -INFINITY};
+    for (size_t s = 0; s < states; s++) {
+        double initial = problem->state[s].initial;
+        for (size_t e = 0; e < problem->root_edges; e++) {
+            cb_range *to = &next[problem->root_edge[e].to * states + s];
+            *to = (cb_range){fmin(to->lower, initial), fmax(to->upper, initial)};
+        }
+        for (size_t n = 0; n < problem->nodes; n++) {
+            cb_range out = p[n].column[problem->node[n].state_out[s]];
+            for (size_t e = 0; e < problem->node[n].edges; e++) {
+                cb_range *to = &next[problem->node[n].edge[e].to * states + s];
+                *to = (cb_range){fmin(to->lower, out.lower), fmax(to->upper, out.upper)};
+            }
+        }
+        for (size_t n = 0; n < problem->nodes; n++) {
+            cb_range range = next[n * states + s];
+            bool reached = range.lower <= range.upper;
+            take_in(&p[n], s, reached ? range : (cb_range){initial, initial}, &found);
+        }
+    }
+    return found;
+}
+
+static bool make_desk(cb_arena *memory, const cobre_sddp_problem *problem, desk *d) {
+    size_t rows = 0, entries = 0;
+    for (size_t n = 0; n < problem->nodes; n++) {
+        rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
+        entries = problem->node[n].entries > entries ? problem->node[n].entries : entries;
+    }
+    *d = (desk){.row = cb_arena_alloc(memory, rows, sizeof *d->row),
+                .entry = cb_arena_alloc(memory, entries, sizeof *d->entry),
+                .least = cb_arena_alloc(memory, rows, sizeof *d->least),
+                .most = cb_arena_alloc(memory, rows, sizeof *d->most),
+                .size = cb_arena_alloc(memory, rows, sizeof *d->size),
+                .below = cb_arena_alloc(memory, rows, sizeof *d->below),
+                .above = cb_arena_alloc(memory, rows, sizeof *d->above),
+                .terms = cb_arena_alloc(memory, rows, sizeof *d->terms)};
+    return !memory->failed;
+}
+
+/* The writable part of the image where this view looks. */
+static void *writable(const cobre_sddp_problem *problem, void *image, const void *view) {
+    return (char *)image + ((const char *)view - (const char *)problem->name) +
+           (size_t)((const cb_image_head *)image)->name;
+}
+
+static void find(const cobre_sddp_problem *problem, desk *d, part *p, cb_range *next) {
+    do {
+        for (size_t n = 0; n < problem->nodes; n++)
+            if (p[n].stale)
+                look_at_rows(problem, &problem->node[n], d, &p[n]);
+    } while (meet(problem, p, next) > 0);
+}
+
+bool cb_find_ranges(const cobre_sddp_problem *problem, void *image) {
+    cb_arena memory = {0};
+    desk d;
+    size_t states = problem->states;
+    part *p = cb_arena_alloc(&memory, problem->nodes, sizeof *p);
+    cb_range *in = cb_arena_alloc(&memory, 2 * problem->nodes * states, sizeof *in);
+    bool room = make_desk(&memory, problem, &d);
+    for (size_t i = 0; room && i < problem->nodes * states; i++)
+        in[i] = (cb_range){-INFINITY, INFINITY};
+    for (size_t n = 0; room && n < problem->nodes; n++) {
+        p[n] = (part){.column = writable(problem, image, problem->node[n].range), .in = in + n * states, .stale = true};
+        lay_out(&problem->node[n], &d, p[n].column);
+    }
+    if (room) {
+        meet(problem, p, in + problem->nodes * states);
+        find(problem, &d, p, in + problem->nodes * states);
+    }
+    cb_arena_free(&memory);
+    return room;
+}

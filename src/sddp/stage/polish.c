@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* polish.c: more accurate duals, by one step of iterative refinement (after Gleixner, Steffy and Wolter, 2016).
+ *
+ * Solvers judge reduced costs by an absolute tolerance, or relative to the largest cost: with a penalty of 1e12 among costs
+ * of 1 nothing is left to judge. So the LP is solved again, from its last basis, with the reduced costs as costs, magnified
+ * so that what is wrong in them is about 1, and cut off where they are far from 0: there a bound holds its column anyway.
+ * Rows whose duals have gone into the reduced costs are held where they stand. The duals of that LP, made small again, are
+ * added to those at hand. If they prove more they stay, else everything is as before. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/stage/stage.h"
+
+#define LARGEST 1000.0 /* cost in a magnified LP; GLPK judges relative to the largest cost, but to no less than 1000 */
+
+/* One polish: what there was before, and what it works with. */
+typedef struct {
+    double *dual, *risk, *cut, *slope; /* before */
+    double intercept, bound, rounding, objective;
+    double *held;    /* the duals that went into the costs: of rows, of those for the risk measure, of cuts */
+    double *reduced; /* costs of all columns of the LP, in its units */
+} polish;
+
+static void copy(double *to, const double *from, size_t count) {
+    if (count > 0)
+        memcpy(to, from, count * sizeof *to);
+}
+
+static void copy_duals(const cb_stage *stage, double *to) {
+    copy(to, stage->dual, stage->node->rows);
+    copy(to + stage->node->rows, stage->risk, stage->futures);
+    for (size_t i = 0; i < stage->cuts; i++)
+        to[stage->node->rows + stage->futures + i] = stage->resident[i].dual;
+}
+
+static bool begin(const cb_stage *stage, polish *p) {
+    size_t rows = stage->node->rows, states = stage->kind->problem->states, duals = rows + stage->futures + stage->cuts;
+    p->dual = malloc((2 * duals + states + (size_t)stage->columns + 1) * sizeof *p->dual);
+    if (!p->dual)
+        return false;
+    p->risk = p->dual + rows;
+    p->cut = p->risk + stage->futures;
+    p->held = p->dual + duals;
+    p->slope = p->held + duals;
+    p->reduced = p->slope + states;
+    copy_duals(stage, p->dual);
+    copy(p->slope, stage->slope, states);
+    p->intercept = stage->intercept;
+    p->bound = stage->bound;
+    p->rounding = stage->rounding;
+    p->objective = stage->objective;
+    return true;
+}
+
+static void put_back(cb_stage *stage, const polish *p) {
+    copy(stage->dual, p->dual, stage->node->rows);
+    copy(stage->risk, p->risk, stage->futures);
+    for (size_t i = 0; i < stage->cuts; i++)
+        stage->resident[i].dual = p->cut[i];
+    copy(stage->slope, p->slope, stage->kind->problem->states);
+    stage->intercept = p->intercept;
+    stage->bound = p->bound;
+    stage->rounding = p->rounding;
+    stage->proven = true;
+}
+
+static bool read_basis(cb_stage *stage) {
+    size_t need = (size_t)(stage->columns + stage->rows) + stage->cuts;
+    if (need > stage->stand_room) {
+        unsigned char *stand = realloc(stage->stand, 2 * need);
+        if (!stand)
+            return false;
+        stage->stand = stand;
+        stage->stand_room = 2 * need;
+    }
+    stage->solver->basis(stage->lp, stage->stand);
+    return true;
+}
+
+/* Row i of the LP; the cuts follow the others. */
+static bool is_basic(const cb_stage *stage, size_t i) {
+    return stage->stand[(size_t)stage->columns + i] == CB_BASIC;
+}
+
+/* A basic row has no dual; what rounding left there goes. */
+static void clear_basic(cb_stage *stage) {
+    size_t rows = stage->node->rows;
+    for (size_t i = 0; i < rows; i++)
+        if (is_basic(stage, i))
+            stage->dual[i] = 0;
+    for (size_t f = 0; rows + f < (size_t)stage->rows; f++)
+        if (is_basic(stage, rows + f))
+            stage->risk[f] = 0;
+    for (size_t i = 0; i < stage->cuts; i++)
+        if (is_basic(stage, (size_t)stage->rows + i))
+            stage->resident[i].dual = 0;
+}
+
+static void find_reduced(cb_stage *stage, double *reduced) {
+    size_t own = stage->node->columns, futures = stage->futures;
+    bool averse = stage->rows > (int)stage->node->rows;
+    cb_safe_reduce(stage);
+    for (size_t j = 0; j < own; j++)
+        reduced[j] = stage->scale * stage->unit[j] * stage->reduced[j];
+    for (int j = (int)own; j < stage->columns; j++)
+        reduced[j] = stage->future_cost[j - (int)own];
+    for (size_t i = 0; i < stage->cuts; i++)
+        reduced[own + stage->resident[i].future] -= stage->resident[i].dual;
+    for (size_t f = 0; f < futures && averse; f++) {
+        reduced[own + f] += stage->discount[f] * stage->risk[f];
+        reduced[own + futures] -= stage->risk[f];
+        reduced[own + futures + 1 + f] -= stage->risk[f];
+    }
+}
+
+static bool is_fixed(const cb_stage *stage, size_t column) {
+    return stage->lower[column] == stage->upper[column] ||
+           cb_incoming_state(stage->kind->problem, stage->node, column) != CB_NONE;
+}
+
+/* By how much the worst reduced cost is wrong, beyond what rounding explains: of a basic column it should be 0, of another
+ * one it should have a sign. Columns that are fixed do not matter. */
+static double worst_of(const cb_stage *stage, const double *reduced) {
+    double worst = 0;
+    for (size_t j = 0; j < (size_t)stage->columns; j++) {
+        bool own = j < stage->node->columns;
+        double wrong = stage->stand[j] == CB_BASIC      ? fabs(reduced[j])
+                       : stage->stand[j] == CB_AT_LOWER ? -reduced[j]
+                                                        : reduced[j];
+        double noise = own ? 4 * stage->scale * stage->unit[j] * stage->error[j] : 4 * cb_rounding(stage->cuts);
+        if (!(own && is_fixed(stage, j)) && wrong > noise)
+            worst = fmax(worst, wrong);
+    }
+    return worst;
+}
+
+/* The rows whose duals went into the costs are held where they stand, or let go. Equations stand anyway. */
+static void hold(cb_stage *stage, const polish *p, bool held) {
+    const cb_lp_solver *solver = stage->solver;
+    size_t rows = stage->node->rows;
+    for (size_t i = 0; i < rows; i++) {
+        double factor = stage->factor[i], lower = stage->row_lower[i] - stage->shift[i],
+               upper = stage->row_upper[i] - stage->shift[i];
+        double side = p->held[i] > 0 ? lower : upper;
+        if (p->held[i] != 0 && lower < upper)
+            solver->set_row(stage->lp, (int)i, factor * (held ? side : lower), factor * (held ? side : upper));
+    }
+    for (size_t f = 0; rows + f < (size_t)stage->rows; f++)
+        if (p->held[rows + f] > 0)
+            solver->set_row(stage->lp, (int)(rows + f), 0, held ? 0 : INFINITY);
+    for (size_t i = 0; i < stage->cuts; i++) {
+        double lower = stage->scale * cb_pool_cut(stage->kind->pool, stage->resident[i].id)[CB_CUT_INTERCEPT];
+        if (p->held[rows + stage->futures + i] > 0)
+            solver->set_row(stage->lp, stage->rows + (int)i, lower, held ? lower : INFINITY);
+    }
+}
+
+static double usual_cost(const cb_stage *stage, int column) {
+    int own = (int)stage->node->columns;
+    return column < own ? stage->scale * stage->unit[column] * stage->cost[column] : stage->future_cost[column - own];
+}
+
+/* Solves with magnified costs, and adds what its duals are to those at hand. */
+static cb_lp_outcome solve_magnified(cb_stage *stage, const polish *p, double times) {
+    const cb_lp_solver *solver = stage->solver;
+    size_t rows = stage->node->rows;
+    for (int j = 0; j < stage->columns; j++)
+        solver->set_cost(stage->lp, j, fmax(-LARGEST, fmin(LARGEST, times * p->reduced[j])));
+    hold(stage, p, true);
+    cb_lp_outcome result = solver->solve(stage->lp, CB_LP_POLISH);
+    for (size_t i = 0; i < rows && result == CB_LP_OPTIMAL; i++)
+        stage->dual[i] += solver->row_dual(stage->lp, (int)i) / times * stage->dual_unit[i];
+    for (size_t f = 0; rows + f < (size_t)stage->rows && result == CB_LP_OPTIMAL; f++)
+        stage->risk[f] += solver->row_dual(stage->lp, (int)(rows + f)) / times;
+    for (size_t i = 0; i < stage->cuts && result == CB_LP_OPTIMAL; i++)
+        stage->resident[i].dual += solver->row_dual(stage->lp, stage->rows + (int)i) / times;
+    hold(stage, p, false);
+    for (int j = 0; j < stage->columns; j++)
+        solver->set_cost(stage->lp, j, usual_cost(stage, j));
+    return result;
+}
+
+/* The cost of the solution in the LP. */
+static void sum_up(cb_stage *stage) {
+    stage->objective = stage->constant;
+    stage->future = 0;
+    for (size_t j = 0; j < stage->node->columns; j++)
+        stage->objective += stage->cost[j] * cb_stage_column(stage, j);
+    for (int j = (int)stage->node->columns; j < stage->columns; j++)
+        stage->future += usual_cost(stage, j) * stage->solver->column_value(stage->lp, j) / stage->scale;
+    stage->objective += stage->future;
+}
+
+static cobre_status run(cb_stage *stage, polish *p, size_t outcome, cb_polished *result) {
+    int exponent;
+    clear_basic(stage);
+    copy_duals(stage, p->held);
+    find_reduced(stage, p->reduced);
+    double worst = worst_of(stage, p->reduced);
+    *result = CB_POLISH_NOTHING;
+    if (!(worst > 0 && isfinite(worst))) {
+        put_back(stage, p);
+        return COBRE_OK;
+    }
+    frexp(worst, &exponent);
+    *result = CB_POLISH_FAILED;
+    if (solve_magnified(stage, p, ldexp(1, -exponent)) == CB_LP_OPTIMAL) {
+        cb_safe_tidy(stage);
+        CB_TRY(cb_safe_prove(stage, outcome));
+        sum_up(stage);
+        if (stage->proven && stage->objective - stage->bound < p->objective - p->bound)
+            *result = CB_POLISH_BETTER;
+    }
+    if (*result != CB_POLISH_BETTER || stage->bound < p->bound)
+        put_back(stage, p);
+    return COBRE_OK;
+}
+
+cobre_status cb_polish(cb_stage *stage, size_t outcome, cb_polished *result) {
+    polish p;
+    if (!begin(stage, &p))
+        return cb_no_memory("duals", (size_t)stage->columns * sizeof *p.dual);
+    cobre_status status =
+        read_basis(stage) ? run(stage, &p, outcome, result) : cb_no_memory("a basis", (size_t)stage->columns);
+    free(p.dual);
+    return status;
+}
