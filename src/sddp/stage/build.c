@@ -180,6 +180,14 @@ static double unit_of(const cb_stage *stage, size_t column) {
     return ldexp(unit, -(exponent - USUAL < MOST ? exponent - USUAL : MOST));
 }
 
+/* Brings the largest entry of a row to about 1. */
+static double row_factor(double largest) {
+    int exponent;
+    frexp(largest, &exponent);
+    return largest > 0 ? ldexp(1, 1 - exponent) : 1;
+}
+
+/* Units and factors of an LP that solvers like, whatever the units of the case. */
 static void find_units(cb_stage *stage) {
     const cb_node *node = stage->node;
     stage->scale = stage->kind->plain ? 1 : stage->kind->problem->scale;
@@ -188,8 +196,11 @@ static void find_units(cb_stage *stage) {
     stage->dual_unit = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->dual_unit);
     for (size_t j = 0; stage->unit && j < node->columns; j++)
         stage->unit[j] = unit_of(stage, j);
+    for (size_t j = 0; !stage->memory.failed && j < node->columns; j++)
+        for (int e = node->start[j]; e < node->start[j + 1]; e++)
+            stage->factor[node->index[e]] = fmax(stage->factor[node->index[e]], fabs(node->value[e]));
     for (size_t i = 0; !stage->memory.failed && i < node->rows; i++) {
-        stage->factor[i] = stage->kind->plain ? 1 : 1 / stage->kind->problem->unit;
+        stage->factor[i] = stage->kind->plain ? 1 : row_factor(stage->factor[i]) / stage->kind->problem->unit;
         stage->dual_unit[i] = stage->factor[i] / stage->scale;
     }
 }
