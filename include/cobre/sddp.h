@@ -256,7 +256,7 @@ typedef struct {
     const char *checkpoint;    /* file to write, atomically, by rank 0 ... */
     uint64_t checkpoint_every; /* ... after so many iterations; 0: only at the end */
     const char *resume;        /* policy file to go on from, with its solvers, to the same bits as without the break */
-    const char *warm_start;    /* policy file whose cuts to start with */
+    const char *warm_start;    /* policy file whose cuts to start with; only initial states may differ */
     const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
 
     void *arg;
@@ -264,6 +264,7 @@ typedef struct {
     int (*stop)(void *arg);
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once per iteration, on every rank */
+    bool accept_other_case; /* * warm_start may be of a case with other data; then no bound is proven */
 } cobre_sddp_train_options;
 
 typedef struct {
@@ -297,7 +298,8 @@ COBRE_API cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const co
 
 /* The policy file is also the checkpoint: names, cuts, where each LP starts from, the trace of bounds. It holds no time,
  * host, backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads;
- * collective. The file must belong to the problem. */
+ * collective. The file must belong to a problem with the same states and nodes; cobre_sddp_policy_difference says what
+ * else differs. */
 COBRE_API cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
 COBRE_API cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *path,
                                               cobre_sddp_policy **policy);
@@ -318,7 +320,16 @@ COBRE_API size_t cobre_sddp_policy_nodes(const cobre_sddp_policy *policy);
 COBRE_API const char *cobre_sddp_policy_node_name(const cobre_sddp_policy *policy, size_t node);
 COBRE_API size_t cobre_sddp_policy_node_stage(const cobre_sddp_policy *policy, size_t node); /* from 1 */
 COBRE_API uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy);
-COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy); /* of the last iteration */
+COBRE_API double
+cobre_sddp_policy_bound(const cobre_sddp_policy *policy); /* of the last iteration; NaN: see difference */
+
+/* False after a warm start with the cuts of another case: then the bound may lie beyond the optimum. */
+COBRE_API bool cobre_sddp_policy_proven(const cobre_sddp_policy *policy);
+
+/* What differs between the problem that a policy was loaded for and the one that it was trained for: "the initial state of
+ * x is 1 here and was 2 there". NULL: nothing does. Such a policy can be simulated; the bound of its training is not one of
+ * this problem. Where a hydrothermal case begins in another season, its cuts have moved with the seasons. */
+COBRE_API const char *cobre_sddp_policy_difference(const cobre_sddp_policy *policy);
 
 /* The LP solvers that it was trained with; the one to fall back to is "" if there was none. */
 COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);

@@ -68,7 +68,7 @@ case_tables_and_json() {
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
     code_is 0
     json_holds out 'docs[0]["trajectories"] == 4'
-    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound out
+    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound proven difference out
     [ "$(ls some)" = "$(printf 'costs.csv\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
     cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
     out_has "table     none/costs.csv"
@@ -221,7 +221,7 @@ case_policy() {
     out_has "10 iterations"
     out_has "20 at 2 of 3 nodes"
     cobre policy brazil3-out/policy.cobre --json
-    json_keys out 'docs[0]' policy name sense solver solver_version fallback fallback_version seed iterations bound cut_count states
+    json_keys out 'docs[0]' policy name sense solver solver_version fallback fallback_version seed iterations bound proven cut_count states
     json_holds out 'docs[0]["cut_count"] == 20'
     cobre policy brazil3-out/policy.cobre --export csv
     code_is 0
@@ -230,7 +230,7 @@ case_policy() {
     cp out cuts.csv
     cobre policy brazil3-out/policy.cobre --export json --out cuts.json
     code_is 0
-    json_keys cuts.json 'docs[0]' policy name sense solver solver_version fallback fallback_version seed iterations bound cut_count states cuts
+    json_keys cuts.json 'docs[0]' policy name sense solver solver_version fallback fallback_version seed iterations bound proven cut_count states cuts
     json_keys cuts.json 'docs[0]["cuts"][0]' node outcome iteration intercept slopes
     json_holds cuts.json 'len(docs[0]["cuts"]) == 20 and len(docs[0]["cuts"][0]["slopes"]) == len(docs[0]["states"])'
     json_holds cuts.json '[[cut["intercept"], *cut["slopes"]] for cut in docs[0]["cuts"]] == [

@@ -41,6 +41,7 @@ static const struct example {
     {cb_train_rows, "checkpoint-every", "3", "3.5", "3.5: not a whole number"},
     {cb_train_rows, "resume", "policy.cobre", NULL, NULL},
     {cb_train_rows, "warm-start", "policy.cobre", NULL, NULL},
+    {cb_train_rows, "accept-other-case", NULL, "1", "1: takes no value"},
     {cb_simulate_rows, "sampling", "given", "best", "best: in-sample, out-of-sample or given"},
     {cb_simulate_rows, "trajectories", "5", "0", "0: must be at least 1"},
     {cb_simulate_rows, "seed", "5", "", ": not a whole number"},

@@ -100,6 +100,9 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     cb_json_set(summary, "minimum", cb_json_real(result->minimum));
     cb_json_set(summary, "maximum", cb_json_real(result->maximum));
     cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(summary, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
+    const char *difference = cobre_sddp_policy_difference(policy);
+    cb_json_set(summary, "difference", difference ? cb_json_text(difference) : json_null());
     cb_json_set(summary, "out", cb_json_text(simulate->folder));
     cb_json_print(summary, 0);
 }
@@ -116,6 +119,19 @@ static void print_tables(const struct simulate *simulate) {
     printf("%s.csv\n", several ? "}" : "");
 }
 
+static void print_gap(const struct simulate *simulate, const cobre_sddp_policy *policy, double gap) {
+    if (!cobre_sddp_policy_proven(policy))
+        printf(" (unproven)");
+    if (isfinite(gap))
+        printf(", gap %.3g %%", gap);
+    else if (cobre_sddp_policy_averse(policy))
+        printf(", no gap: with a risk measure");
+    else if (!cb_simulation_is_sample(&simulate->options))
+        printf(", no gap: the scenarios are no sample");
+    else if (simulate->options.max_steps)
+        printf(", no gap: with --max-steps");
+}
+
 static void print_summary(const struct simulate *simulate, const cobre_sddp_policy *policy,
                           const cobre_sddp_simulation *result) {
     bool maximises = cobre_sddp_problem_maximises(simulate->base.problem);
@@ -127,15 +143,10 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
         printf(" +- %s (95 %%)", cb_short_text(result->half, 5, half));
     printf(", from %s to %s\n", cb_short_text(result->minimum, 8, least), cb_short_text(result->maximum, 8, most));
     printf("%-10s%s", "bound", cb_short_text(cobre_sddp_policy_bound(policy), 8, limit));
-    double gap = cb_simulation_gap(&simulate->options, policy, result);
-    if (isfinite(gap))
-        printf(", gap %.3g %%", gap);
-    else if (cobre_sddp_policy_averse(policy))
-        printf(", no gap: with a risk measure");
-    else if (!cb_simulation_is_sample(&simulate->options))
-        printf(", no gap: the scenarios are no sample");
-    else if (simulate->options.max_steps)
-        printf(", no gap: with --max-steps");
+    if (cobre_sddp_policy_difference(policy))
+        printf(", no gap: trained for another case");
+    else
+        print_gap(simulate, policy, cb_simulation_gap(&simulate->options, policy, result));
     printf("\n\n");
     print_tables(simulate);
     printf("%-10scobre report ", "next");
@@ -150,6 +161,9 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         cb_session_speaks(base))
         fprintf(stderr,
                 "cobre simulate: this case has no model of its noise: out-of-sample is the same as in-sample\n");
+    if (cobre_sddp_policy_difference(policy) && cb_session_speaks(base))
+        fprintf(stderr, "cobre simulate: %s was trained for another case: %s\n", simulate->policy,
+                cobre_sddp_policy_difference(policy));
     cb_spool_open(&simulate->spool, simulate->wanted, base->problem);
     cb_stop_catch(base, "the trajectories that are under way are finished");
     simulate->options.stop = cb_stop_asked;

@@ -41,6 +41,8 @@ static int settle(struct train *train) {
     train->base.case_path = train->base.given.words[0];
     if (options->resume && options->warm_start)
         return cb_usage_error("train", "--resume and --warm-start: give one of them");
+    if (options->accept_other_case && !options->warm_start)
+        return cb_usage_error("train", "--accept-other-case: it says which cuts --warm-start may take");
     if (train->out)
         snprintf(train->folder, sizeof train->folder, "%s", train->out);
     else if (cb_folder_default(train->base.case_path, train->folder) != COBRE_OK)

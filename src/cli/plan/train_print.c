@@ -157,6 +157,7 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
     cb_json_set(end, "iterations", cb_json_count(result->iterations));
     cb_json_set(end, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(end, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     cb_json_set(end, "window_mean", cb_json_real(result->window_mean));
     cb_json_set(end, "window_half", cb_json_real(result->window_half));
     cb_json_set(end, "cuts", cb_json_count(cobre_sddp_policy_cuts(policy)));
@@ -166,10 +167,11 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_print(end, 0);
 }
 
-static void print_bounds(const struct train_print *print, const cobre_sddp_progress *last) {
+static void print_bounds(const struct train_print *print, const cobre_sddp_progress *last, bool proven) {
     char bound[32], mean[32], half[32];
     double gap = find_gap(print, last);
-    printf("bound     %s (%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower");
+    printf("bound     %s (%s%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower",
+           proven ? "" : ", unproven: with cuts of another case");
     if (isfinite(gap))
         printf(", gap %.3g %%", 100 * gap);
     if (print->averse)
@@ -225,10 +227,11 @@ void cb_train_print_end(struct train *train, const cobre_sddp_training *result, 
         keep_row(print);
     printf("\nstopped: %s, after %" PRIu64 " iteration%s and %.1f s\n", cobre_sddp_stop_name(result->stop),
            result->iterations, plural((size_t)result->iterations), result->seconds);
-    print_bounds(print, &(cobre_sddp_progress){.bound = cobre_sddp_policy_bound(policy),
-                                               .window_mean = result->window_mean,
-                                               .window_half = result->window_half,
-                                               .window_passes = result->window_passes});
+    const cobre_sddp_progress last = {.bound = cobre_sddp_policy_bound(policy),
+                                      .window_mean = result->window_mean,
+                                      .window_half = result->window_half,
+                                      .window_passes = result->window_passes};
+    print_bounds(print, &last, cobre_sddp_policy_proven(policy));
     printf("\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
     printf("trace     %s/" CB_FILE_TRAINING "\n", train->folder);
     printf("times     %s/" CB_FILE_TIMES "\n", train->folder);

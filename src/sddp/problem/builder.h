@@ -98,7 +98,8 @@ struct cobre_sddp_builder {
     cb_scenario *scenario;
     cb_factor *factor;
     uint64_t opening_seed;
-    size_t longest; /* found by check */
+    size_t seasons, first_season; /* of a hydrothermal case: in a cycle, and of its first stage; 0: it has none */
+    size_t longest;               /* found by check */
 
     cb_arena arena;      /* names, texts of errors, and arrays that do not grow */
     cb_place whole;      /* where errors that concern the whole are reported */

@@ -179,6 +179,8 @@ static void lay_out(packer *p, const cobre_sddp_builder *builder) {
     uint64_t unused;
     cb_image_head head = {.longest = builder->longest,
                           .maximise = builder->maximise,
+                          .seasons = builder->seasons,
+                          .first_season = builder->first_season,
                           .scale = 1,
                           .states = builder->states,
                           .nodes = builder->nodes,
@@ -279,7 +281,8 @@ bool cb_image_view(const void *bytes, cobre_sddp_problem *problem) {
     problem->step = AT(head->step);
     problem->longest = head->longest;
     problem->fingerprint = head->fingerprint;
-    problem->shape = head->shape;
+    problem->seasons = head->seasons;
+    problem->first_season = head->first_season;
     problem->scale = head->scale;
     const state_record *state = AT(head->state);
     for (size_t s = 0; s < head->states; s++)

@@ -12,7 +12,7 @@ size_t cb_image_size(const cobre_sddp_builder *builder);
 /* Writes it into that many bytes, which are zero; outcomes of noise models are drawn straight into it. */
 void cb_image_pack(const cobre_sddp_builder *builder, void *image);
 
-/* What is computed from the whole: fingerprint, shape and scale of the problem go into its image. */
+/* What is computed from the whole: fingerprint and scale of the problem go into its image. */
 void cb_image_sum_up(const cobre_sddp_problem *problem, void *image); /* sums.c */
 
 /* The views of an image; it must last as long as the problem. false: no memory. */
@@ -20,7 +20,7 @@ bool cb_image_view(const void *image, cobre_sddp_problem *problem);
 
 /* The beginning of an image. */
 typedef struct {
-    uint64_t fingerprint, shape, longest, maximise;
+    uint64_t fingerprint, longest, maximise, seasons, first_season;
     double scale;
     uint64_t states, nodes, root_edges, scenarios; /* how many */
     uint64_t name, contents, state, node, root_edge, scenario, step;

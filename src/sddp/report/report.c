@@ -33,15 +33,17 @@ static void write_tiles(const struct report *report) {
     double interval = simulated ? cb_fact_number(simulation, "half") : cb_fact_number(summary, "window_half");
     fputs("<dl class=\"tiles\">\n", to);
     cb_tile(to, maximises ? "Upper bound" : "Lower bound", grouped_text(cb_short_text(bound, 6, text), grouped),
-            "of the training");
-    const char *by = simulated ? "simulation" : "last forward passes";
+            strcmp(cb_fact(summary, "proven"), "no") == 0 ? "of the training, unproven" : "of the training");
+    const char *by = !simulated                           ? "last forward passes"
+                     : *cb_fact(simulation, "difference") ? "simulation of another case"
+                                                          : "simulation";
     snprintf(note, sizeof note, isfinite(interval) ? "± %s (95 %%), %s" : "%.0s%s", cb_short_text(interval, 4, half),
              by);
     cb_tile(to, maximises ? "Simulated value" : "Simulated cost", grouped_text(cb_short_text(mean, 6, text), grouped),
             note);
     double gap = 100 * (maximises ? bound - mean : mean - bound) / fabs(mean);
     if (simulated ? strcmp(cb_fact(simulation, "gap"), "none") == 0 : !isfinite(interval))
-        gap = NAN; /* a risk measure, or scenarios that are no sample */
+        gap = NAN; /* a risk measure, scenarios that are no sample, or another case */
     snprintf(value, sizeof value, "%.2f %%", fabs(gap) < 0.005 ? 0 : gap);
     cb_tile(to, "Gap", isfinite(gap) ? value : "-", "of the simulated value");
     cb_tile(to, "Iterations", grouped_text(cb_fact(summary, "iterations"), grouped), cb_fact(summary, "stop"));

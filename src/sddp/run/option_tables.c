@@ -60,6 +60,10 @@ const struct cb_option cb_train_rows[] = {
      .help = "start with the cuts of a policy",
      .group = "",
      .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = TRAIN(warm_start)}}},
+    {.name = "accept-other-case",
+     .help = "take these cuts from a case with other data, too; the bound is unproven then",
+     .group = "",
+     .given = TRAIN(accept_other_case)},
     {.name = NULL},
 };
 

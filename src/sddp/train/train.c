@@ -187,11 +187,23 @@ static bool is_other_bound(const cobre_sddp_policy *policy, const cobre_sddp_tra
     return false;
 }
 
+/* Frees the policy. */
+static cobre_status other_case(cobre_sddp_policy **policy, const char *path) {
+    cb_match match = (*policy)->match;
+    cobre_sddp_policy_free(policy);
+    return cb_fail_at(
+        COBRE_INVALID_POLICY, path, 0,
+        CB_TEXT("use it as a warm start (--warm-start%s)", match.valid ? "" : " with --accept-other-case"),
+        "%s: it was trained for another case: %s", path, match.what);
+}
+
 static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                            cobre_sddp_policy **policy) {
     CB_TRY(cb_policy_load(problem, options->resume, options->lp_folder, policy));
     const cobre_sddp_policy *old = *policy;
     const char *differs = NULL;
+    if (old->match.what[0])
+        return other_case(policy, options->resume);
     if (options->solver && strcmp(options->solver, old->solvers.solver) != 0)
         differs = "solver";
     else if (options->seed != old->seed)
@@ -260,7 +272,8 @@ static cobre_status begin(cobre_sddp_problem *problem, const cobre_sddp_train_op
     CB_TRY(cb_agree(problem->comm, make(problem, options, &pair, policy)));
     (*policy)->kind.pair = pair;
     CB_TRY(bound_nodes(*policy, options));
-    return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : COBRE_OK;
+    return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start, options->accept_other_case)
+                               : COBRE_OK;
 }
 
 static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_training *result) {
