@@ -60,8 +60,8 @@ typedef struct {
     void (*issue)(void *arg, const cobre_sddp_issue *issue); /* on rank 0, for every error found; may be NULL */
 } cobre_sddp_load_options;
 
-/* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Rank 0 reads; the problem is in
- * memory once per host. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
+/* Reads a case: a StochOptFormat file (*.sof.json, *.sof.json.gz), or the folder of a hydrothermal case.
+ * Rank 0 reads; the problem is in memory once per host. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
  * rank 0, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
 COBRE_API cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
                                        cobre_sddp_problem **problem);

@@ -485,6 +485,43 @@ case_files_of_sddp_jl() {
     out_has "bound     39.8260000 (upper)"
 }
 
+# Compressed is what begins like it, whatever it is called.
+case_compressed() {
+    gzip -c "$cases/gas.sof.json" >gas.sof.json.gz
+    cobre train gas.sof.json.gz --iterations 5
+    code_is 0
+    cobre train "$cases/gas.sof.json" --iterations 5 --out plain
+    cmp gas-out/policy.cobre plain/policy.cobre || fail "another policy"
+    cobre simulate gas.sof.json.gz --trajectories 3
+    code_is 0
+    cp "$cases/gas.sof.json" plain.sof.json.gz
+    cobre validate plain.sof.json.gz
+    code_is 0
+    for bytes in 5 300 $(($(stat -c %s gas.sof.json.gz) - 1)); do
+        head -c $bytes gas.sof.json.gz >short.sof.json.gz
+        cobre validate short.sof.json.gz
+        code_is 1
+        out_has "short.sof.json.gz: its compressed data is cut off"
+    done
+    cp gas.sof.json.gz bent.sof.json.gz
+    printf '\377\377\377\377' | dd of=bent.sof.json.gz bs=1 seek=300 conv=notrunc 2>/dev/null
+    cobre validate bent.sof.json.gz
+    code_is 1
+    out_has "bent.sof.json.gz: its compressed data is damaged"
+    gzip -c /dev/null >empty.sof.json.gz
+    cobre validate empty.sof.json.gz
+    code_is 1
+    out_has "is not JSON"
+    python3 -c 'import gzip; open("bomb.sof.json.gz", "wb").write(gzip.compress(b" " * (1 << 24)) * 65)'
+    cobre validate bomb.sof.json.gz
+    code_is 1
+    out_has "its compressed data becomes more than 1073741824 bytes"
+    cobre validate "$cases/reservoir" --write written.sof.json.gz
+    code_is 1
+    err_has "compressed files are read, but not written"
+    gone written.sof.json.gz || fail "it was written"
+}
+
 case_write() {
     cobre validate "$cases/reservoir" --write written.sof.json
     code_is 0

@@ -4,11 +4,11 @@
 
 #include "sddp/run/files.h"
 
-static const char intro[] =
-    "usage: cobre train CASE [-n N] [option ...]\n"
-    "\n"
-    "Trains a policy for a case: a StochOptFormat file (*.sof.json) or the folder of a hydrothermal case.\n"
-    "\n";
+static const char intro[] = "usage: cobre train CASE [-n N] [option ...]\n"
+                            "\n"
+                            "Trains a policy for a case: a StochOptFormat file (*.sof.json, *.sof.json.gz) or the "
+                            "folder of a hydrothermal case.\n"
+                            "\n";
 
 static const char end[] =
     "\n"

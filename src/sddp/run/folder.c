@@ -40,7 +40,7 @@ cobre_status cb_folder_default(const char *case_path, char folder[PATH_MAX]) {
     size_t start = end;
     while (start > 0 && case_path[start - 1] != '/')
         start--;
-    static const char *const endings[] = {".json", ".sof"};
+    static const char *const endings[] = {".gz", ".json", ".sof"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         size_t length = strlen(endings[i]);
         if (end - start > length && memcmp(case_path + end - length, endings[i], length) == 0)

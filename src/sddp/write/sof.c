@@ -390,6 +390,9 @@ static cobre_status check(const cobre_sddp_problem *problem) {
 cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path) {
     if (!problem || !path)
         return cb_refuse_null(problem ? "path" : "problem");
+    if (strlen(path) >= 3 && strcmp(path + strlen(path) - 3, ".gz") == 0)
+        return cb_refuse("path", "leave .gz out, and compress the file with gzip",
+                         "%s: compressed files are read, but not written", path);
     CB_TRY(check(problem));
     struct cb_draft draft;
     writer w = {.problem = problem};
