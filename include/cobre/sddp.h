@@ -126,7 +126,8 @@ COBRE_API size_t cobre_sddp_add_random(cobre_sddp_builder *builder, size_t node,
 COBRE_API void cobre_sddp_add_noise(cobre_sddp_builder *builder, size_t node, size_t random, double factor,
                                     cobre_sddp_noise_target target, size_t index, size_t column);
 
-/* values: one for each random variable of the node. A node without random variables needs no outcome. */
+/* values: one for each random variable of the node. A node without random variables needs no outcome. One of probability 0
+ * is left out: the others are numbered without it. */
 COBRE_API void cobre_sddp_add_outcome(cobre_sddp_builder *builder, size_t node, double probability,
                                       const double *values);
 

@@ -485,6 +485,36 @@ case_files_of_sddp_jl() {
     out_has "bound     39.8260000 (upper)"
 }
 
+# Outcomes and edges of probability 0 need have no solution.
+case_what_never_happens() {
+    local options solver
+    sed '/"2 tight": {/,/"successors"/s/{"probability": 0.4/{"probability": 0, "support": {"price": 8, "demand": -5}},\n&/
+        /"3 tight": {/,/]/s/{"probability": 0.6.*/&,\n{"probability": 0, "support": {"price": 8, "demand": -5}}/' \
+        "$cases/gas.sof.json" >outcomes.sof.json
+    [ "$(grep -c 'demand": -5' outcomes.sof.json)" = 2 ] || fail "$(cat outcomes.sof.json)"
+    sed 's/"2 calm": 0.7,/"never": 0, &/
+        s/^    "nodes": {/&"never": {"subproblem": "trade", "realizations": [{"probability": 1, "support": {"price": 8, "demand": -5}}]},/' \
+        "$cases/gas.sof.json" >edges.sof.json
+    for solver in glpk clp; do
+        for options in "" --multi-cut "--cvar 0.3,0.5" "--cvar 0.3,0.5 --multi-cut"; do
+            rm -rf plain outcomes edges
+            cobre train "$cases/gas.sof.json" --iterations 8 --solver $solver $options --out plain
+            cobre train outcomes.sof.json --iterations 8 --solver $solver $options --out outcomes
+            code_is 0
+            cmp plain/policy.cobre outcomes/policy.cobre || fail "$solver $options: another policy"
+            cobre train edges.sof.json --iterations 8 --solver $solver $options --out edges
+            code_is 0
+            cmp <(cut -d, -f1-3 plain/training.csv) <(cut -d, -f1-3 edges/training.csv) || fail "$solver $options: another training"
+        done
+        cobre simulate edges.sof.json --policy edges/policy.cobre --trajectories 20 --solver $solver
+        code_is 0
+        cobre validate edges.sof.json --solver $solver --write again.sof.json
+        code_is 0
+        cobre validate again.sof.json --solver $solver
+        code_is 0
+    done
+}
+
 # Compressed is what begins like it, whatever it is called.
 case_compressed() {
     gzip -c "$cases/gas.sof.json" >gas.sof.json.gz

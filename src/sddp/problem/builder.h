@@ -70,6 +70,8 @@ typedef struct {
     bool has_value_bound;
     double value_bound;
     bool in_scenario; /* a step has values of its random variables */
+    size_t all_edges; /* check sets these two: edges of probability 0 come behind the others */
+    bool reached;     /* the process may come here */
 } cb_builder_node;
 
 /* A trajectory given by the case: nodes and, for each, the values of its random variables. */
@@ -98,8 +100,8 @@ struct cobre_sddp_builder {
     cb_scenario *scenario;
     cb_factor *factor;
     uint64_t opening_seed;
-    size_t seasons, first_season; /* of a hydrothermal case: in a cycle, and of its first stage; 0: it has none */
-    size_t longest;               /* found by check */
+    size_t seasons, first_season;   /* of a hydrothermal case: in a cycle, and of its first stage; 0: it has none */
+    size_t longest, all_root_edges; /* found by check */
 
     cb_arena arena;      /* names, texts of errors, and arrays that do not grow */
     cb_place whole;      /* where errors that concern the whole are reported */

@@ -22,7 +22,7 @@ bool cb_image_view(const void *image, cobre_sddp_problem *problem);
 typedef struct {
     uint64_t fingerprint, longest, maximise, seasons, first_season;
     double scale;
-    uint64_t states, nodes, root_edges, scenarios; /* how many */
+    uint64_t states, nodes, root_edges, all_root_edges, scenarios; /* how many */
     uint64_t name, contents, state, node, root_edge, scenario, step;
 } cb_image_head;
 

@@ -75,6 +75,8 @@ typedef struct {
     size_t line;
 
     size_t columns, rows, entries, randoms, noises, outcomes, edges;
+    size_t all_edges; /* those of probability 0, which only given scenarios take, follow the others */
+    bool reached;     /* the process may come here */
     const cb_column *column;
     const cb_range *row;
     const int *start, *index; /* column j has entries start[j] .. start[j + 1], in rows index[], ascending */
@@ -125,7 +127,7 @@ struct cobre_sddp_problem {
     const char *name;
     const char *contents; /* of a hydrothermal case: "4 subsystems, 4 hydros"; else empty */
     bool maximise;
-    size_t states, nodes, root_edges, scenarios;
+    size_t states, nodes, root_edges, all_root_edges, scenarios;
     cb_state *state;
     cb_node *node;
     const cb_edge *root_edge;
