@@ -5,6 +5,7 @@
 #include "sddp/run/simulation.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char intro[] = "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"
@@ -184,9 +185,19 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     return 0;
 }
 
-static void say_train_first(const char *case_path) {
+/* A policy that a training would not leave under that name is somebody else's. */
+static void say_train_first(const struct simulate *simulate) {
+    const char *path = simulate->policy_path, *slash = path ? strrchr(path, '/') : NULL;
+    char folder[PATH_MAX] = ".";
+    if (path && strcmp(slash ? slash + 1 : path, CB_FILE_POLICY) != 0)
+        return;
     fprintf(stderr, "cobre simulate:   train first: cobre train ");
-    cb_shell_write(stderr, case_path);
+    cb_shell_write(stderr, simulate->base.case_path);
+    if (path) {
+        cb_folder_of(path, folder);
+        fprintf(stderr, " --out ");
+        cb_shell_write(stderr, folder);
+    }
     fprintf(stderr, "\n");
 }
 
@@ -205,7 +216,7 @@ int cb_command_simulate(int argc, char **argv) {
     if (code == CB_GO_ON && cobre_sddp_policy_load(base->problem, simulate.policy, &policy) != COBRE_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
-            say_train_first(base->case_path);
+            say_train_first(&simulate);
     }
     if (code == CB_GO_ON)
         code = simulate_policy(&simulate, policy);
