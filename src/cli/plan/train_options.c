@@ -53,7 +53,8 @@ static int settle(struct train *train) {
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
-    *train = (struct train){.base.self.command = "train", .options.struct_size = sizeof train->options};
+    *train = (struct train){
+        .base.self.command = "train", .options.struct_size = sizeof train->options, .options.checkpoint_seconds = 300};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
     return code == CB_GO_ON ? settle(train) : code;
 }
