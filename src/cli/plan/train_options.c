@@ -22,6 +22,7 @@ static const struct cb_option own_rows[] = {
                 .kind = CB_VALUE_TEXT,
                 .field = CB_FIELD(struct train, out),
                 .missing = "the name of a directory"}}},
+    {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
     {.name = NULL},
 };
 
