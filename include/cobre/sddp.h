@@ -255,7 +255,8 @@ typedef struct {
     bool stop_when_all;      /* all the rules that are set must hold; default: any. Without rules: 100 iterations */
 
     const char *checkpoint;    /* file to write, atomically, by rank 0 ... */
-    uint64_t checkpoint_every; /* ... after so many iterations; 0: only at the end */
+    uint64_t checkpoint_every; /* ... after so many iterations, and (checkpoint_seconds, below) so much time. Both 0:
+                                  only at the end, and of the complete iterations when training fails */
     const char *resume;        /* policy file to go on from, with its solvers, to the same bits as without the break */
     const char *warm_start;    /* policy file whose cuts to start with; only initial states may differ */
     const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
@@ -265,6 +266,11 @@ typedef struct {
     int (*stop)(void *arg);
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once per iteration, on every rank */
+
+    double checkpoint_seconds; /* since the last checkpoint, by rank 0's clock; looked at after each iteration */
+    /* On rank 0, after each checkpoint but the last. One that cannot be written (then cobre_last_error says why) does not
+     * end training: the next one is tried again. */
+    void (*saved)(void *arg, cobre_status status);
     bool accept_other_case; /* * warm_start may be of a case with other data; then no bound is proven */
 } cobre_sddp_train_options;
 
@@ -280,7 +286,7 @@ typedef struct {
 } cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
- * *policy is NULL; a checkpoint that was written stays. COBRE_INVALID_CASE: a node has no bound of its future cost;
+ * *policy is NULL; the checkpoint, if one was asked for, holds the iterations that were complete. COBRE_INVALID_CASE: a node has no bound of its future cost;
  * cobre_sddp_validate says so for every node. */
 COBRE_API cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                                         cobre_sddp_policy **policy, cobre_sddp_training *result);

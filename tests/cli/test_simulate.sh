@@ -9,7 +9,7 @@ lines() { wc -l <"$1"; }
 tables='costs stages states variables duals noise'
 
 trained() {
-    cobre train "$cases/brazil3" --iterations 10
+    cobre train "$cases/brazil3" --iterations 10 --force
     code_is 0
 }
 
@@ -69,10 +69,10 @@ case_tables_and_json() {
     code_is 0
     json_holds out 'docs[0]["trajectories"] == 4'
     json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound proven difference out
-    [ "$(ls some)" = "$(printf 'costs.csv\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
+    [ "$(ls some)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
     cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
     out_has "table     none/costs.csv"
-    [ "$(ls none)" = "$(printf 'costs.csv\nsimulation.csv')" ] || fail "$(ls none)"
+    [ "$(ls none)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv')" ] || fail "$(ls none)"
 }
 
 case_no_model() {
@@ -254,7 +254,7 @@ case_value_bound_of_the_policy() {
     cp -r open-out whole
     cobre simulate open.sof.json --trajectories 5
     code_is 0
-    cobre train open.sof.json --iterations 5 --value-bound 1000
+    cobre train open.sof.json --iterations 5 --value-bound 1000 --force
     cobre train open.sof.json --iterations 10 --resume open-out/policy.cobre
     code_is 0
     cmp open-out/policy.cobre whole/policy.cobre || fail "resumed to another policy"

@@ -46,10 +46,10 @@ case_resume() {
     code_is 0
     cobre train "$cases/brazil3" --iterations 2 --out averse --cvar 0.5,0.5 --warm-start whole/policy.cobre
     code_is 0
-    cobre train "$cases/brazil3" --iterations 2 --out warm --warm-start averse/policy.cobre # its cuts lie above the costs
+    cobre train "$cases/brazil3" --iterations 2 --out cold --warm-start averse/policy.cobre # its cuts lie above the costs
     code_is 1
     err_has "more averse to risk"
-    cobre train "$cases/brazil3" --iterations 9 --out warm --resume averse/policy.cobre
+    cobre train "$cases/brazil3" --iterations 9 --out cold --resume averse/policy.cobre
     code_is 1
     err_has "the risk measure is not the one of that run"
     err_lacks "warm start" # advice that does not work
@@ -68,7 +68,8 @@ case_resume() {
     code_is 0
     cmp whole/policy.cobre moved/policy.cobre || fail "nothing left to do, and another policy"
     cmp whole/training.csv moved/training.csv || fail "nothing left to do, and another trace"
-    [ "$(ls moved)" = "$(printf '%s\n' policy.cobre summary.csv times.csv training.csv)" ] || fail "$(ls moved)"
+    [ "$(ls moved)" = "$(printf '%s\n' policy.cobre run.json summary.csv times.csv training.csv)" ] || fail "$(ls moved)"
+    cmp whole/run.json moved/run.json || fail "nothing left to do, and another record"
 }
 
 case_resume_from_a_read_only_folder() {
@@ -135,42 +136,94 @@ case_killed() {
     [ "$(lines elsewhere/training.csv)" = 43 ] || fail "elsewhere: $(cut -d, -f1 elsewhere/training.csv)"
 }
 
-# A full disk: it says so, and what was there stays.
+# A full disk: nothing starts there. One that fills up: it says so once, goes on, and saves when there is room again.
 case_full_disk() {
     unshare -m true 2>/dev/null || { skip "no mount namespace here" && return; }
     mkdir small
     cat >inside <<'END'
-mount -t tmpfs -o size=100k tmpfs small && cd small || exit 9
-"$1" train "$2/cascade" --iterations 2 --out o >/dev/null || exit 8
-"$1" train "$2/cascade" --iterations 900 --checkpoint-every 1 --out o --resume o/policy.cobre >/dev/null && exit 7
-"$1" policy o/policy.cobre >/dev/null || exit 6 # whole, as of the last checkpoint that fitted
-cp o/summary.csv ../summary
-"$1" report o >/dev/null || exit 5
+mount -t tmpfs -o size=400k tmpfs small && cd small || exit 9
 dd if=/dev/zero of=fill bs=1k 2>/dev/null
-cp o/report.html ../report
-"$1" report o && exit 4
-"$1" simulate "$2/cascade" --policy o/policy.cobre --trajectories 50 && exit 3
-cmp o/report.html ../report && cmp o/summary.csv ../summary && [ "$(ls o)" = "$(printf '%s\n' policy.cobre report.html summary.csv times.csv training.csv)" ]
+"$1" train nowhere --out o && exit 8 # this is told before the case is read
+[ ! -e o ] || exit 7
+rm fill
+"$1" train "$2/brazil3" --iterations 2 --out o >/dev/null || exit 6
+cp o/policy.cobre ../before
+dd if=/dev/zero of=fill bs=1k 2>/dev/null
+"$1" report o && exit 5
+"$1" simulate "$2/brazil3" --policy o/policy.cobre --trajectories 50 && exit 4
+cmp o/policy.cobre ../before && [ "$(ls o)" = "$(printf '%s\n' policy.cobre run.json summary.csv times.csv training.csv)" ]
 END
     "${within[@]}" unshare -m bash inside "$cobre" "$cases" >out 2>err
     code=$?
     code_is 0
-    err_has "o/policy.cobre: cannot write: No space left on device"
+    [ "$(grep -c "o: No space left on device" err)" = 2 ] || fail "$(cat err)"
     err_has "o/report.html: cannot write: No space left on device"
-    err_has "the tables could not be written to o: No space left on device"
+    err_lacks nowhere
+}
+
+case_disk_that_fills_up() {
+    unshare -m true 2>/dev/null || { skip "no mount namespace here" && return; }
+    mkdir small
+    cobre train "$cases/brazil3" --iterations 60 --out whole
+    # The first line of its output is the signal to fill the disk, and the message that to make room.
+    cat >inside <<'END'
+mount -t tmpfs -o size=400k tmpfs small && cd small || exit 9
+mkfifo rows
+"$1" train "$2/brazil3" --iterations 60 --checkpoint-every 1 --out o >rows 2>../said &
+exec 3<rows
+while read -r -u 3 row && [ "${row%% *}" != 5 ]; do :; done
+dd if=/dev/zero of=fill bs=1k 2>/dev/null
+while [ ! -s ../said ] && read -r -u 3 row; do :; done
+while [ $((lines += 1)) -lt 5 ] && read -r -u 3 row; do :; done
+rm fill
+cat <&3 >/dev/null
+wait $! || exit 7
+mv o ..
+END
+    "${within[@]}" unshare -m bash inside "$cobre" "$cases" >out 2>err
+    code=$?
+    code_is 0
+    grep -q "o/policy.cobre: cannot write: No space left on device: training goes on, and tries again" said || fail "$(cat said)"
+    grep -q "o/policy.cobre: written again" said || fail "$(cat said)"
+    [ "$(grep -c 'training goes on' said)" = "$(grep -c 'written again' said)" ] || fail "$(cat said)"
+    cmp whole/policy.cobre o/policy.cobre || fail "the policies differ"
+    cmp whole/run.json o/run.json || fail "the records differ" # it has the hash of training.csv, too
+}
+
+case_read_only_folder() {
+    unshare -m true 2>/dev/null || { skip "no mount namespace here" && return; }
+    mkdir there
+    cat >inside <<'END'
+mount --bind there there && mount -o remount,bind,ro there || exit 9
+"$1" train nowhere --out there && exit 8
+"$1" train nowhere --out there/new && exit 7
+exit 0
+END
+    "${within[@]}" unshare -m bash inside "$cobre" >out 2>err
+    code=$?
+    code_is 0
+    [ "$(grep -c 'Read-only file system' err)" = 2 ] || fail "$(cat err)"
+    err_lacks nowhere
+}
+
+case_file_size_limit() { # a limit is told, and does not kill; the policy as of the last checkpoint that fitted is there
+    cobre train "$cases/cascade" --iterations 60 --out whole
+    (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
+    code=$?
+    code_is 1
+    err_has "o/policy.cobre: cannot write: File too large: training goes on"
+    err_has "cobre train: o/policy.cobre: cannot write: File too large"
+    err_has "is saved; go on with"
+    gone o/policy.cobre.part || fail "it has left a part"
+    json_holds o/run.json 'docs[0]["training"]["state"] == "failed" and "File too large" in docs[0]["training"]["error"]'
+    eval "$(sed -n 's/^  //p' err)" # the command that it proposed
+    code_is 0
+    out_has "stopped: iteration limit, after 60 iterations"
+    cmp whole/policy.cobre o/policy.cobre || fail "the policies differ"
+    cmp whole/run.json o/run.json || fail "the records differ"
 }
 
 # Nobody reads what it says: it ends as after a signal.
-case_file_size_limit() { # a limit is told, and does not kill
-    (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 900 --checkpoint-every 1 --out o >out 2>err)
-    code=$?
-    code_is 1
-    err_has ": File too large"
-    gone o/policy.cobre.part || fail "it has left a part"
-    cobre policy o/policy.cobre
-    code_is 0
-}
-
 case_reader_gone() {
     local ranks
     for ranks in 1 2; do
@@ -198,7 +251,7 @@ case_two_in_one_folder() {
     code_is 1
     err_has "another training writes there"
     kill -KILL $first
-    cobre train "$cases/brazil3" --iterations 3 --out shared # the lock has gone with its owner
+    cobre train "$cases/brazil3" --iterations 3 --out shared --force # the lock has gone with its owner
     wait $first 2>/dev/null
     code_is 0
 }
@@ -315,9 +368,9 @@ case_no_way_out() {
 case_rules() {
     cobre train "$cases/brazil3" --time 0.2
     out_has "stopped: time limit"
-    cobre train "$cases/brazil3" --stall 5,0.5
+    cobre train "$cases/brazil3" --stall 5,0.5 --force
     out_has "stopped: bound stalled"
-    cobre train "$cases/brazil3" --iterations 3 --stall 1,1 --stop all
+    cobre train "$cases/brazil3" --iterations 3 --stall 1,1 --stop all --force
     code_is 0
     out_has "after 3 iterations"
 }
@@ -476,7 +529,7 @@ case_water_from_nowhere_costs_more_than_a_deficit() {
 case_files_of_sddp_jl() {
     local options
     for options in "" "--multi-cut --value-bound -1e4"; do
-        cobre train "$(dirname "$cases")/tests/sddp/sddpjl_min.sof.json" --iterations 80 --out min $options
+        cobre train "$(dirname "$cases")/tests/sddp/sddpjl_min.sof.json" --iterations 80 --out min --force $options
         code_is 0
         out_has "bound     -39.8260000 (lower)"
     done

@@ -2,7 +2,7 @@
 /* simulate.c: `cobre simulate`. */
 #include "cli/json.h"
 #include "cli/plan/session.h"
-#include "sddp/run/simulation.h"
+#include "sddp/run/record.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,6 +22,7 @@ struct simulate {
     bool wanted[CB_TABLES];
     const char *policy_path, *tables, *out;
     char policy[PATH_MAX], folder[PATH_MAX];
+    char hash[CB_SHA256_TEXT]; /* of the policy; on rank 0 */
     struct cb_spool spool;
 };
 
@@ -180,9 +181,20 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         print_json(simulate, policy, &result);
     else
         print_summary(simulate, policy, &result);
-    if (cb_simulation_summary(simulate->folder, simulate->sampling, &simulate->options, policy, &result) != COBRE_OK)
+    if (cb_simulation_summary(simulate->folder, simulate->sampling, &simulate->options, policy, &result) != COBRE_OK ||
+        cb_record_simulation(simulate->folder, simulate->hash, &simulate->options, simulate->sampling,
+                             base->load.scenarios, policy, &result) != COBRE_OK)
         return cb_session_failed(base);
     return 0;
+}
+
+/* Its tables must not come beside another policy. A policy that is not there is told when it is loaded. */
+static int claim(struct simulate *simulate) {
+    int code = CB_GO_ON;
+    if (cb_session_speaks(&simulate->base) && access(simulate->policy, F_OK) == 0 &&
+        cb_record_policy(simulate->folder, simulate->policy, simulate->hash) != COBRE_OK)
+        code = cb_session_failed(&simulate->base);
+    return cb_session_agree(&simulate->base, code);
 }
 
 /* A policy that a training would not leave under that name is somebody else's. */
@@ -210,9 +222,11 @@ int cb_command_simulate(int argc, char **argv) {
         return code;
     struct session *base = &simulate.base;
     cobre_sddp_policy *policy = NULL;
-    code = cb_session_load(base);
+    code = cb_session_folder(base, simulate.folder, false);
     if (code == CB_GO_ON)
-        code = cb_session_folder(base, simulate.folder, false);
+        code = claim(&simulate);
+    if (code == CB_GO_ON)
+        code = cb_session_load(base);
     if (code == CB_GO_ON && cobre_sddp_policy_load(base->problem, simulate.policy, &policy) != COBRE_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)

@@ -22,6 +22,7 @@ static const struct cb_option own_rows[] = {
                 .kind = CB_VALUE_TEXT,
                 .field = CB_FIELD(struct train, out),
                 .missing = "the name of a directory"}}},
+    {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
     {.name = NULL},
 };
 
@@ -55,7 +56,8 @@ static int settle(struct train *train) {
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
-    *train = (struct train){.base.self.command = "train", .options.struct_size = sizeof train->options};
+    *train = (struct train){
+        .base.self.command = "train", .options.struct_size = sizeof train->options, .options.checkpoint_seconds = 300};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
     return code == CB_GO_ON ? settle(train) : code;
 }

@@ -150,6 +150,12 @@ void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *pr
     fflush(stdout);
 }
 
+void cb_train_print_break(struct train_print *print) {
+    if (print->terminal && print->open)
+        keep_row(print);
+    fflush(stdout);
+}
+
 static void print_json_end(const struct train *train, const cobre_sddp_training *result,
                            const cobre_sddp_policy *policy) {
     json_t *end = json_object();
@@ -182,33 +188,12 @@ static void print_bounds(const struct train_print *print, const cobre_sddp_progr
     printf("\n");
 }
 
-/* The options that a resume needs, too. */
-static void print_again(const struct cb_given *given) {
-    for (size_t i = 0; i < given->count; i++) {
-        const struct cb_option *row = given->option[i].row;
-        if (row->again)
-            printf(" %s%s", row->name[1] ? "--" : "-", row->name);
-        if (row->again && given->option[i].text) {
-            printf(" ");
-            cb_shell_write(stdout, given->option[i].text);
-        }
-    }
-}
-
 /* A program that reads the lines wants no hint; a person does. */
 static void print_next(const struct train *train, const cobre_sddp_training *result) {
     const char *path = train->base.case_path;
     if (result->stop == COBRE_SDDP_STOP_ASKED) {
-        printf("go on     cobre train ");
-        cb_shell_write(stdout, path);
-        print_again(&train->base.given);
-        printf(" --resume ");
-        cb_shell_write(stdout, train->policy);
-        if (train->out) {
-            printf(" --out ");
-            cb_shell_write(stdout, train->folder);
-        }
-        printf("\n");
+        printf("go on     ");
+        cb_train_write_command(stdout, train, true, train->out, false);
     }
     printf("next      cobre simulate ");
     cb_shell_write(stdout, path);

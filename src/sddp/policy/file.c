@@ -69,6 +69,11 @@ static void put(writer *out, const void *bytes, uint64_t count) {
     cb_hash_words(&out->hash, bytes, count / 8);
 }
 
+/* Behind them there may be those of an iteration that failed. */
+static uint64_t complete_cuts(const cobre_sddp_policy *policy) {
+    return policy->iterations > 0 ? policy->trace[policy->iterations - 1].cuts : policy->pool.cuts;
+}
+
 static header head_of(const cobre_sddp_policy *policy) {
     header head = {.version = VERSION,
                    .order = ORDER,
@@ -89,7 +94,7 @@ static header head_of(const cobre_sddp_policy *policy) {
                    .nodes = policy->names.nodes,
                    .functions = policy->functions,
                    .iterations = policy->iterations,
-                   .cuts = policy->pool.cuts,
+                   .cuts = complete_cuts(policy),
                    .name_bytes = policy->names.bytes};
     memcpy(head.magic, MAGIC, sizeof head.magic);
     return head;
@@ -121,7 +126,7 @@ static cobre_status write_file(const cobre_sddp_policy *policy, const header *he
     return cb_draft_close(&draft, COBRE_OK);
 }
 
-static cobre_status write_here(const cobre_sddp_policy *policy, const char *path) {
+cobre_status cb_policy_write(const cobre_sddp_policy *policy, const char *path) {
     header head = head_of(policy);
     size_t bytes = 0;
     unsigned char *starts = cb_starts_pack(policy->start, policy->names.nodes, &bytes);
@@ -141,7 +146,7 @@ cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path)
     if (policy->match.what[0])
         return cb_refuse("policy", "copy the file, or train with it as a warm start",
                          "the policy was trained for another case, and cannot be saved");
-    cobre_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_OK;
+    cobre_status status = cobre_rank(policy->comm) == 0 ? cb_policy_write(policy, path) : COBRE_OK;
     return cb_agree(policy->comm, status);
 }
 

@@ -94,6 +94,9 @@ cobre_sddp_progress cb_policy_progress(const cobre_sddp_policy *policy, uint64_t
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes);
 cobre_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length);
 
+/* file.c: writes the policy as of its last complete iteration. Not collective. */
+cobre_status cb_policy_write(const cobre_sddp_policy *policy, const char *path);
+
 /* file.c, collective: rank 0 reads. The policy without LP solvers. */
 cobre_status cb_policy_load(cobre_sddp_problem *problem, const char *path, const char *lp_folder,
                             cobre_sddp_policy **policy);
