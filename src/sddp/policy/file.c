@@ -35,7 +35,7 @@ typedef struct {
     cb_lp_names solvers;
     uint64_t seed, passes, multi_cut, has_risk;
     double beta, alpha;
-    uint64_t proven, maximise, averse, seasons, first_season, states, nodes, functions, iterations, cuts;
+    uint64_t proven, maximise, averse, seasons, first_season, ranges, states, nodes, functions, iterations, cuts;
     uint64_t name_bytes;  /* padded */
     uint64_t start_bytes; /* before they are padded */
 } header;
@@ -90,6 +90,7 @@ static header head_of(const cobre_sddp_policy *policy) {
                    .averse = policy->names.averse,
                    .seasons = policy->names.seasons,
                    .first_season = policy->names.first_season,
+                   .ranges = policy->names.ranges,
                    .states = policy->names.states,
                    .nodes = policy->names.nodes,
                    .functions = policy->functions,
@@ -247,7 +248,8 @@ static cobre_status take_names(opened *from) {
                                     .bytes = (size_t)head->name_bytes,
                                     .fingerprint = head->fingerprint,
                                     .seasons = head->seasons,
-                                    .first_season = head->first_season};
+                                    .first_season = head->first_season,
+                                    .ranges = head->ranges};
     cobre_status status = cb_names_unpack(&from->names, from->middle);
     if (status == COBRE_INVALID_POLICY)
         return damaged(from->path, "the names make no sense");
@@ -409,7 +411,7 @@ static cobre_status read_policy(cobre_comm *comm, cobre_sddp_problem *problem, c
         status = cb_agree(comm, build(comm, problem, &from, lp_folder, policy));
     if (!status) {
         (*policy)->match = from.match;
-        (*policy)->proven = from.head.proven && (!problem || from.match.valid);
+        (*policy)->proven = from.head.proven && (!problem || from.match.proven);
         status = cb_agree(comm, take_middle(*policy, &from));
     }
     if (!status)
@@ -485,7 +487,7 @@ cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path, boo
         status = check_warm(policy, &from, accept);
     if (!status)
         status = read_cuts(policy, &from, &before);
-    policy->proven = policy->proven && from.head.proven && from.match.valid;
+    policy->proven = policy->proven && from.head.proven && from.match.proven;
     close_file(&from);
     return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* match.c: does a policy's file go with a problem?
  *
- * A cut of a node is a bound that depends on the data of the nodes after it, and on no initial state. So:
+ * A cut of a node depends on the data of the nodes after it, and on no initial state, unless that is what bounds the states
+ * that a node may leave. So:
  *   - the same states and nodes, with the same data: the cuts are bounds, wherever the process begins;
  *   - the same states and nodes, with other data: the cuts may serve, but they prove nothing;
  *   - a hydrothermal case that begins in another season: node n + shift of the file serves node n, and proves nothing;
@@ -110,6 +111,7 @@ cobre_status cb_policy_match(const char *path, const cb_policy_names *file, bool
         say_shift(file, problem, match);
     else
         match->valid = match->same || compare_nodes(file, problem, match);
+    match->proven = match->valid && file->ranges == cb_range_sum(problem);
     if (match->valid && !match->same)
         say_beginning(file, problem, match);
     return COBRE_OK;

@@ -2,6 +2,7 @@
 /* names.c: what a policy knows about its problem, so that it can be shown without it. */
 #include <string.h>
 
+#include "sddp/hash.h"
 #include "sddp/policy/policy.h"
 
 static cobre_status allocate(cb_policy_names *names) {
@@ -34,6 +35,17 @@ static const char *name_at(const cobre_sddp_problem *problem, size_t i) {
     return i <= problem->states ? problem->state[i - 1].name : problem->node[i - 1 - problem->states].name;
 }
 
+uint64_t cb_range_sum(const cobre_sddp_problem *problem) {
+    uint64_t h = CB_HASH_START;
+    for (size_t n = 0; n < problem->nodes; n++)
+        for (size_t s = 0; s < problem->states && problem->node[n].edges > 0; s++) {
+            cb_range range = cb_column_range(&problem->node[n], problem->node[n].state_out[s]);
+            cb_hash_double(&h, range.lower);
+            cb_hash_double(&h, range.upper);
+        }
+    return h;
+}
+
 cobre_status cb_names_of(const cobre_sddp_problem *problem, bool averse, cb_policy_names *names) {
     size_t count = 1 + problem->states + problem->nodes;
     *names = (cb_policy_names){.states = problem->states,
@@ -42,7 +54,8 @@ cobre_status cb_names_of(const cobre_sddp_problem *problem, bool averse, cb_poli
                                .averse = averse,
                                .fingerprint = problem->fingerprint,
                                .seasons = problem->seasons,
-                               .first_season = problem->first_season};
+                               .first_season = problem->first_season,
+                               .ranges = cb_range_sum(problem)};
     for (size_t i = 0; i < count; i++)
         names->bytes += strlen(name_at(problem, i)) + 1;
     names->bytes = cb_padded(names->bytes);

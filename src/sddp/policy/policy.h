@@ -22,12 +22,14 @@ typedef struct {
     uint64_t *sum;                               /* of each node: of its data */
     double *initial;                             /* of each state */
     uint64_t fingerprint, seasons, first_season; /* of the problem */
+    uint64_t ranges; /* a sum of the states that its nodes may leave, for which its cuts were made */
 } cb_policy_names;
 
 /* How a policy's file and a problem go together. */
 typedef struct {
     bool same;      /* that very problem */
-    bool valid;     /* the cuts are bounds here as they are there: what differs is only where the process begins */
+    bool valid;     /* the cuts may serve as they are: what differs is only where the process begins */
+    bool proven;    /* and are bounds here as they are there: the states that they are asked about are the same, too */
     size_t shift;   /* node n of the problem is node n + shift of the file */
     char what[400]; /* differs; empty: nothing */
 } cb_match;
@@ -74,6 +76,9 @@ static inline uint64_t cb_padded(uint64_t bytes) {
  * INVALID_POLICY, without a message, when they make no sense. Also after a failure names->memory is to be freed. */
 cobre_status cb_names_of(const cobre_sddp_problem *problem, bool averse, cb_policy_names *names);
 cobre_status cb_names_unpack(cb_policy_names *names, const unsigned char *packed);
+
+/* names.c: a sum of the ranges of states that nodes leave to others. */
+uint64_t cb_range_sum(const cobre_sddp_problem *problem);
 
 /* match.c: refuses a file whose states or nodes are others. */
 cobre_status cb_policy_match(const char *path, const cb_policy_names *file, bool multi_cut,
