@@ -28,14 +28,14 @@ static void add_block(uint32_t state[8], const unsigned char *m) {
         uint32_t s1 = rotr(w[t - 2], 17) ^ rotr(w[t - 2], 19) ^ w[t - 2] >> 10;
         w[t] = w[t - 16] + s0 + w[t - 7] + s1;
     }
-    memcpy(v, state, sizeof v); /* a ... h */
+    memcpy(v, state, sizeof v); /* a ... h; they move on by their indices, not in memory */
     for (int t = 0; t < 64; t++) {
-        uint32_t s1 = rotr(v[4], 6) ^ rotr(v[4], 11) ^ rotr(v[4], 25), ch = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        uint32_t s0 = rotr(v[0], 2) ^ rotr(v[0], 13) ^ rotr(v[0], 22);
-        uint32_t maj = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]), t1 = v[7] + s1 + ch + k[t] + w[t];
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += t1;
-        v[0] = t1 + s0 + maj;
+        uint32_t a = v[-t & 7], b = v[(1 - t) & 7], c = v[(2 - t) & 7], e = v[(4 - t) & 7], f = v[(5 - t) & 7];
+        uint32_t g = v[(6 - t) & 7], *d = &v[(3 - t) & 7], *h = &v[(7 - t) & 7];
+        uint32_t s1 = rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25), s0 = rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22);
+        uint32_t t1 = *h + s1 + ((e & f) ^ (~e & g)) + k[t] + w[t];
+        *d += t1;
+        *h = t1 + s0 + ((a & b) ^ (a & c) ^ (b & c));
     }
     for (int i = 0; i < 8; i++)
         state[i] += v[i];

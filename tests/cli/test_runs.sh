@@ -260,6 +260,9 @@ case_report_does_not_mix() {
     cobre report two
     code_is 0
     rm one/run.json # as an older version has left it
+    cobre train "$cases/toy" --out one
+    code_is 1
+    err_has "one holds a policy"
     cobre report one
     code_is 0
     [ "$(grep -c "cannot be checked" err)" = 1 ] || fail "$(cat err)"

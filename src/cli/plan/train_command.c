@@ -58,10 +58,10 @@ static void find_free(const struct train *train, char path[PATH_MAX + 16]) {
 
 static int refuse(const struct train *train, const struct cb_record *record) {
     char other[PATH_MAX + 16];
-    const char *what = record->finished    ? "holds a finished run"
-                       : record->policy    ? "holds the policy of a run that has not come to its end"
-                       : record->simulated ? "holds a simulation"
-                                           : "holds a run";
+    const char *what = record->finished  ? "holds a finished run"
+                       : !record->policy ? "holds a simulation"
+                       : record->known   ? "holds the policy of a run that has not come to its end"
+                                         : "holds a policy";
     bool goes_on = record->same && !train->options.resume;
     cb_fail_at(COBRE_FILE_FAILED, train->folder, 0,
                goes_on ? "give another folder (--out), go on with it (--resume) or replace it (--force):"

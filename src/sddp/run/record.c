@@ -248,6 +248,7 @@ cobre_status cb_record_look(const char *folder, const cobre_sddp_train_options *
     CB_TRY(read_record(folder, &json));
     const json_t *training = json_object_get(json, "training");
     const char *state = json_string_value(json_object_get(training, "state"));
+    record->known = training != NULL;
     record->finished = state && strcmp(state, "finished") == 0;
     record->same = record->policy && is_same(folder, options, json_object_get(training, "options"));
     json_decref(json);

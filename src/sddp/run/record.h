@@ -20,6 +20,7 @@
 
 /* What a folder holds. */
 struct cb_record {
+    bool known;     /* a training that is in run.json */
     bool finished;  /* a training that came to its end */
     bool policy;    /* a policy */
     bool simulated; /* the tables of a simulation */
