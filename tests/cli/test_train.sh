@@ -280,11 +280,12 @@ case_no_way_out() {
             code_is 1
             err_has "demand = "
             err_has "the LP is infeasible after 4 tries of $solver and as many of $other; written to dry-out/cobre-"
+            err_has "no decision meets these at once: "
             err_has "every state and outcome must be feasible"
             [ -n "$(find dry-out -name "cobre-2*.lp" -size +100c)" ] || fail "no .lp: $(ls dry-out)"
             cobre train -n $ranks wild.sof.json --iterations 20 --value-bound 1e6 --solver $solver
             code_is 1
-            err_has "node 1, outcome 1: price = 5, demand = 3: the LP is unbounded"
+            err_has "node 1, outcome 1: price = 5, demand = 3; incoming store = 2: the LP is unbounded"
         done
     done
     cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50000/' short/thermals.csv
@@ -297,6 +298,14 @@ case_no_way_out() {
         grep -q 'generation.gas.' short-out/*.lp || fail "no names: $(cat short-out/*.lp)"
         cobre train short --solver $solver --json
         json_holds out '[d["event"] for d in docs] == ["start", "error"]'
+    done
+    cp -r "$cases/toy" high && printf 'stage,table,name,column,value\n3,hydros,lake,storage_min,190\n' >high/changes.csv
+    for solver in glpk clp; do
+        cobre train high --solver $solver
+        code_is 1
+        err_has "node 3, outcome 2: inflow[lake] = 80; incoming storage[lake] = 0: the LP is infeasible"
+        err_has "no decision meets these at once: incoming storage[lake] = 0, storage[lake] >= 190, hydro[lake] >= 0, spill[lake] >= 0, row water[lake] = 80"
+        grep -q '^\\   storage.lake. >= 190' high-out/*.lp || fail "no conflict in the file: $(cat high-out/*.lp)"
     done
     cobre train wild.sof.json
     code_is 1
