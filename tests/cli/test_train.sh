@@ -479,6 +479,27 @@ case_water_from_nowhere_costs_more_than_a_deficit() {
     cobre train lake --iterations 10
     code_is 0
     out_has "bound     556260000 (lower)"
+    # It saves no penalty of a plant further down, and no deficit that gets dearer: the price counts all stages.
+    printf 'hydro,subsystem,productivity,storage_max,storage_initial,turbine_max,downstream,spill_downstream,outflow_min,outflow_penalty\n%s\n%s\n' \
+        lake,m,0,1000,0,0,,weir,, weir,m,0,0,0,100,,,50,1e7 >lake/hydros.csv
+    printf 'hydro,mean,scale,noise\nlake,1,1,0\nweir,1,1,0\n' >lake/par.csv
+    buys_no_water
+    printf 'hydro,subsystem,productivity,storage_max,storage_initial,turbine_max\nlake,m,5,1000,0,100\n' >lake/hydros.csv
+    printf 'hydro,mean,scale,noise\nlake,1,1,0\n' >lake/par.csv
+    printf 'thermal,subsystem,max,cost\ngas,m,400,1\n' >lake/thermals.csv
+    printf 'stage,table,name,column,value\n2,thermals,gas,cost,100000\n' >lake/changes.csv
+    rm lake/deficits.csv
+    buys_no_water
+}
+
+# The policy of the case `lake` buys none.
+buys_no_water() {
+    cobre train lake --iterations 10 --out dry
+    code_is 0
+    cobre simulate lake --policy dry/policy.cobre --trajectories 4 --tables variables
+    code_is 0
+    grep -q '^1,1,inflow_lack,lake,0$' dry/variables.csv || fail "water from nowhere: $(grep lack dry/variables.csv)"
+    lacks -E 'inflow_lack,[a-z]+,[^0]' dry/variables.csv
 }
 
 # What SDDP.jl writes is read. The optima were found by another solver.
