@@ -492,6 +492,32 @@ case_water_from_nowhere_costs_more_than_a_deficit() {
     buys_no_water
 }
 
+# A warning is told by `cobre validate`, and once by a training, on whatever ranks; the case is valid.
+case_warnings() {
+    local good
+    cp -r "$cases/toy" dear && sed -i 's/^1,1,500/1,1,5e13/' dear/deficits.csv
+    cobre validate dear
+    code_is 0
+    out_has "dear/case.json: stage 1: warning: the costs go from 50 (node 1, column generation[gas]) to 5e+13 (node 1, column deficit[main,1]): a ratio of 1e+12, beyond 1e+11, costs accuracy -- "
+    out_has ": valid: 3 stages"
+    cobre validate --json dear
+    code_is 0
+    json_holds out 'docs[0]["valid"] and docs[0]["errors"] == [] and [w["place"] for w in docs[0]["warnings"]] == ["stage 1"]'
+    cobre train dear -n 2 --iterations 3
+    code_is 0
+    [ "$(grep -c 'warning: the costs go' err)" = 1 ] || fail "not once: $(cat err)"
+    cp -r "$cases/cascade" cheap && sed -i 's/"seed": 1/"seed": 1, "lack_cost": 100/' cheap/case.json
+    cobre validate cheap
+    code_is 0
+    out_has "cheap/case.json:1: warning: lack_cost 100 is below 1.55835e+06, "
+    out_has "which water can save at hydro head: water from nowhere may hide a deficit"
+    for good in toy brazil3 cascade gas.sof.json; do
+        cobre validate "$cases/$good"
+        code_is 0
+        lacks warning out err
+    done
+}
+
 # The policy of the case `lake` buys none.
 buys_no_water() {
     cobre train lake --iterations 10 --out dry

@@ -86,7 +86,7 @@ static bool agree(const struct session *session, bool good) {
 
 static void on_issue(void *errors, const cobre_sddp_issue *issue) {
     cb_write_issue(stderr, issue);
-    ++*(size_t *)errors;
+    *(size_t *)errors += !issue->warning;
 }
 
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg) {

@@ -175,9 +175,34 @@ static void find_worth(cb_hydro_case *c) {
     }
 }
 
+/* The most that a unit of volume can save on its way, when nothing else supplies the load. */
+static double most_saved(const cb_hydro_case *c, const cb_hydro_hydro *hydro) {
+    return c->dearest * (c->water ? fmax(hydro->worth, 0.01) / 0.0036 : hydro->worth) + hydro->saved;
+}
+
+/* Ten times that by default: then nobody buys water for the sake of it. */
+static double lack_cost(const cb_hydro_case *c, const cb_hydro_hydro *hydro) {
+    return c->lack_cost < 0 ? 10 * most_saved(c, hydro) : c->lack_cost;
+}
+
+static void check_lack_cost(cb_hydro_case *c, const cb_place *at) {
+    for (size_t h = 0; h < cb_hydros(c); h++) {
+        const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+        double most = most_saved(c, hydro);
+        if (hydro->may_lack && lack_cost(c, hydro) < most) {
+            cb_warn_at(
+                c->builder, at, "raise it, or leave it out",
+                "lack_cost %g is below %g, which water can save at hydro %s: water from nowhere may hide a deficit",
+                c->lack_cost, most, hydro->base.name);
+            return;
+        }
+    }
+}
+
 static void add_states(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list) {
     find_extremes(c);
     find_worth(c);
+    check_lack_cost(c, at);
     for (size_t h = 0; h < list->count; h++) {
         cb_hydro_hydro *hydro = cb_hydro_at(c, h);
         if (hydro->reservoir)
@@ -234,12 +259,6 @@ static void add_storage(cb_hydro_builder *b, size_t h) {
     cb_set_state(b->c->builder, &b->at, b->node, hydro->state, in, out);
 }
 
-/* Ten times what the water can save on its way, when nothing else supplies the load: more than it is worth in any stage, so
- * that nobody buys it for the sake of it. */
-static double default_lack_cost(const cb_hydro_case *c, const cb_hydro_hydro *hydro) {
-    return 10 * c->dearest * (c->water ? fmax(hydro->worth, 0.01) / 0.0036 : hydro->worth) + 10 * hydro->saved;
-}
-
 static void add_hydro(cb_hydro_builder *b, size_t h) {
     cb_hydro_case *c = b->c;
     const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
@@ -261,8 +280,8 @@ static void add_hydro(cb_hydro_builder *b, size_t h) {
     if (outflow != CB_NONE)
         cb_hydro_entry(b, outflow, spill, 1);
     if (hydro->may_lack) {
-        double cost = c->lack_cost < 0 ? default_lack_cost(c, hydro) : c->lack_cost;
-        size_t lack = cb_hydro_column(b, cb_hydro_name("inflow_lack", name, "", ""), 0, INFINITY, cost * b->volume);
+        size_t lack = cb_hydro_column(b, cb_hydro_name("inflow_lack", name, "", ""), 0, INFINITY,
+                                      lack_cost(c, hydro) * b->volume);
         cb_hydro_entry(b, b->water[h], lack, -b->volume);
     }
 }
