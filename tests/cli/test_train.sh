@@ -240,7 +240,7 @@ case_json_of_strange_names() {
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
     cobre validate --json "$name"
     code_is 0
-    json_holds out "docs == [{'case': $text\", 'errors': [], 'valid': True}]"
+    json_holds out "docs == [{'case': $text\", 'errors': [], 'warnings': [], 'valid': True}]"
     sed -i '2s/,[^,]*$/,many/' "$name/thermals.csv"
     cobre validate --json "$name"
     code_is 1
@@ -452,7 +452,7 @@ case_validate() {
     cobre validate --json bad
     code_is 1
     json_holds out 'not docs[0]["valid"] and len(docs[0]["errors"]) >= 2'
-    json_keys out 'docs[0]' case errors valid
+    json_keys out 'docs[0]' case errors warnings valid
     json_keys out 'docs[0]["errors"][0]' file line place message suggestion
     cobre train bad
     code_is 1
