@@ -43,7 +43,7 @@ typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where eac
 /* An index: none. */
 #define COBRE_SDDP_NONE SIZE_MAX
 
-/* One error of a case. No text is NULL; what is not known is "". */
+/* One error of a case, or a warning. No text is NULL; what is not known is "". */
 typedef struct {
     size_t struct_size;
     const char *file;  /* "" for a problem that was built */
@@ -51,18 +51,19 @@ typedef struct {
     const char *place; /* a JSON path, a column of a table; of a problem that was built: names, "node a, row b" */
     const char *message;
     const char *suggestion; /* what to do about it */
+    bool warning;           /* no error: the case can be solved, but not as well as it seems */
 } cobre_sddp_issue;
 
 typedef struct {
     size_t struct_size;
     const char *scenarios; /* a table of scenarios to simulate, instead of the case's own; NULL: none */
     void *arg;
-    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* on rank 0, for every error found; may be NULL */
+    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* on rank 0, for every error and warning; may be NULL */
 } cobre_sddp_load_options;
 
-/* Reads a case: a StochOptFormat file (*.sof.json, *.sof.json.gz), or the folder of a hydrothermal case.
- * Rank 0 reads; the problem is in memory once per host. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
- * rank 0, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
+/* Reads a case: a StochOptFormat file (*.sof.json, *.sof.json.gz), or the folder of a hydrothermal case. Rank 0 reads; the
+ * problem is in memory once per host. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
+ * rank 0, and *problem is NULL; else every warning. The caller owns *problem and frees it before the communicator. */
 COBRE_API cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
                                        cobre_sddp_problem **problem);
 COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collective; sets NULL; accepts NULL */

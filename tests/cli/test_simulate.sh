@@ -68,7 +68,7 @@ case_tables_and_json() {
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
     code_is 0
     json_holds out 'docs[0]["trajectories"] == 4'
-    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound proven difference out
+    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound proven difference note out
     [ "$(ls some)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
     cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
     out_has "table     none/costs.csv"
@@ -103,6 +103,27 @@ case_no_gap() {
     out_has ", gap "
     cobre report brazil3-out
     grep -q '<dt>Gap</dt><dd>[0-9.-]*[0-9]' brazil3-out/report.html || fail "no gap in the report"
+}
+
+# Trained for one dry opening, and simulated with all that the model has: a mean below the bound is called what it is.
+case_odd_gap() {
+    local note="below the bound, more than its interval: the bound is one for the outcomes of the training"
+    cp -r "$cases/cascade" dry && sed -i 's/"openings": 20, "seed": 1/"openings": 1, "seed": 4/' dry/case.json
+    cobre train dry --iterations 20
+    code_is 0
+    cobre simulate dry --trajectories 200 --sampling out-of-sample --json
+    json_holds out 'docs[0]["mean"] + docs[0]["half"] < docs[0]["bound"] and docs[0]["note"].find("kinder") > 0'
+    cobre simulate -n 2 dry --trajectories 200 --sampling out-of-sample
+    code_is 0
+    out_has "note      the mean of 200 trajectories is "
+    out_has "$note"
+    cobre report dry-out
+    grep -q 'the mean is beyond the bound' dry-out/report.html || fail "no word in the report"
+    cobre simulate dry --trajectories 200
+    code_is 0
+    lacks ^note out
+    cobre report dry-out
+    lacks 'the mean is beyond the bound' dry-out/report.html
 }
 
 # Own scenarios: what the case has, written as a table, must give the same.

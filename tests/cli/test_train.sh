@@ -293,7 +293,7 @@ case_json_of_strange_names() {
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
     cobre validate --json "$name"
     code_is 0
-    json_holds out "docs == [{'case': $text\", 'errors': [], 'valid': True}]"
+    json_holds out "docs == [{'case': $text\", 'errors': [], 'warnings': [], 'valid': True}]"
     sed -i '2s/,[^,]*$/,many/' "$name/thermals.csv"
     cobre validate --json "$name"
     code_is 1
@@ -333,11 +333,12 @@ case_no_way_out() {
             code_is 1
             err_has "demand = "
             err_has "the LP is infeasible after 4 tries of $solver and as many of $other; written to dry-out/cobre-"
+            err_has "no decision meets these at once: "
             err_has "every state and outcome must be feasible"
             [ -n "$(find dry-out -name "cobre-2*.lp" -size +100c)" ] || fail "no .lp: $(ls dry-out)"
             cobre train -n $ranks wild.sof.json --iterations 20 --value-bound 1e6 --solver $solver
             code_is 1
-            err_has "node 1, outcome 1: price = 5, demand = 3: the LP is unbounded"
+            err_has "node 1, outcome 1: price = 5, demand = 3; incoming store = 2: the LP is unbounded"
         done
     done
     cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50000/' short/thermals.csv
@@ -350,6 +351,14 @@ case_no_way_out() {
         grep -q 'generation.gas.' short-out/*.lp || fail "no names: $(cat short-out/*.lp)"
         cobre train short --solver $solver --json
         json_holds out '[d["event"] for d in docs] == ["start", "error"]'
+    done
+    cp -r "$cases/toy" high && printf 'stage,table,name,column,value\n3,hydros,lake,storage_min,190\n' >high/changes.csv
+    for solver in glpk clp; do
+        cobre train high --solver $solver
+        code_is 1
+        err_has "node 3, outcome 2: inflow[lake] = 80; incoming storage[lake] = 0: the LP is infeasible"
+        err_has "no decision meets these at once: incoming storage[lake] = 0, storage[lake] >= 190, hydro[lake] >= 0, spill[lake] >= 0, row water[lake] = 80"
+        grep -q '^\\   storage.lake. >= 190' high-out/*.lp || fail "no conflict in the file: $(cat high-out/*.lp)"
     done
     cobre train wild.sof.json
     code_is 1
@@ -496,7 +505,7 @@ case_validate() {
     cobre validate --json bad
     code_is 1
     json_holds out 'not docs[0]["valid"] and len(docs[0]["errors"]) >= 2'
-    json_keys out 'docs[0]' case errors valid
+    json_keys out 'docs[0]' case errors warnings valid
     json_keys out 'docs[0]["errors"][0]' file line place message suggestion
     cobre train bad
     code_is 1
@@ -523,6 +532,54 @@ case_water_from_nowhere_costs_more_than_a_deficit() {
     cobre train lake --iterations 10
     code_is 0
     out_has "bound     556260000 (lower)"
+    # It saves no penalty of a plant further down, and no deficit that gets dearer: the price counts all stages.
+    printf 'hydro,subsystem,productivity,storage_max,storage_initial,turbine_max,downstream,spill_downstream,outflow_min,outflow_penalty\n%s\n%s\n' \
+        lake,m,0,1000,0,0,,weir,, weir,m,0,0,0,100,,,50,1e7 >lake/hydros.csv
+    printf 'hydro,mean,scale,noise\nlake,1,1,0\nweir,1,1,0\n' >lake/par.csv
+    buys_no_water
+    printf 'hydro,subsystem,productivity,storage_max,storage_initial,turbine_max\nlake,m,5,1000,0,100\n' >lake/hydros.csv
+    printf 'hydro,mean,scale,noise\nlake,1,1,0\n' >lake/par.csv
+    printf 'thermal,subsystem,max,cost\ngas,m,400,1\n' >lake/thermals.csv
+    printf 'stage,table,name,column,value\n2,thermals,gas,cost,100000\n' >lake/changes.csv
+    rm lake/deficits.csv
+    buys_no_water
+}
+
+# A warning is told by `cobre validate`, and once by a training, on whatever ranks; the case is valid.
+case_warnings() {
+    local good
+    cp -r "$cases/toy" dear && sed -i 's/^1,1,500/1,1,5e13/' dear/deficits.csv
+    cobre validate dear
+    code_is 0
+    out_has "dear/case.json: stage 1: warning: the costs go from 50 (node 1, column generation[gas]) to 5e+13 (node 1, column deficit[main,1]): a ratio of 1e+12, beyond 1e+11, costs accuracy -- "
+    out_has ": valid: 3 stages"
+    cobre validate --json dear
+    code_is 0
+    json_holds out 'docs[0]["valid"] and docs[0]["errors"] == [] and [w["place"] for w in docs[0]["warnings"]] == ["stage 1"]'
+    cobre train dear -n 2 --iterations 3
+    code_is 0
+    [ "$(grep -c 'warning: the costs go' err)" = 1 ] || fail "not once: $(cat err)"
+    cp -r "$cases/cascade" cheap && sed -i 's/"seed": 1/"seed": 1, "lack_cost": 100/' cheap/case.json
+    cobre validate cheap
+    code_is 0
+    out_has "cheap/case.json:1: warning: lack_cost 100 is below 1.55835e+06, "
+    out_has "which water can save at hydro head: water from nowhere may hide a deficit"
+    for good in toy brazil3 cascade gas.sof.json; do
+        cobre validate "$cases/$good"
+        code_is 0
+        lacks warning out err
+    done
+}
+
+# The policy of the case `lake` buys none.
+buys_no_water() {
+    rm -rf dry
+    cobre train lake --iterations 10 --out dry
+    code_is 0
+    cobre simulate lake --policy dry/policy.cobre --trajectories 4 --tables variables
+    code_is 0
+    grep -q '^1,1,inflow_lack,lake,0$' dry/variables.csv || fail "water from nowhere: $(grep lack dry/variables.csv)"
+    lacks -E 'inflow_lack,[a-z]+,[^0]' dry/variables.csv
 }
 
 # What SDDP.jl writes is read. The optima were found by another solver.

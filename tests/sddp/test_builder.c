@@ -63,6 +63,41 @@ static void expect(start *s, const char *place, const char *message) {
         expect(&s, place, message);                                                                                    \
     } while (0)
 
+/* A good problem of which so much is said. */
+static void expect_warning(start *s, const char *message) {
+    cobre_sddp_add_outcome(s->b, s->n, 1, (double[]){1});
+    CHECK_EQ(finish(s), COBRE_OK);
+    kit_show(&told);
+    CHECK_EQ(told.count, message ? 1 : 0);
+    if (message)
+        CHECK_HOLDS(told.issue[0].message, message);
+}
+
+/* Numbers of one kind that lie too far apart. Infinite ones, zeros and what rounding leaves of a zero do not count. */
+static void ranges(void) {
+    start s = new_start();
+    cobre_sddp_add_column(s.b, s.n, "penalty", 0, 1e11, 0.9e11);
+    cobre_sddp_add_row(s.b, s.n, "rounded", -1e-14, INFINITY);
+    expect_warning(&s, NULL);
+    s = new_start();
+    cobre_sddp_add_column(s.b, s.n, "penalty", 0, 1, -1e12);
+    expect_warning(
+        &s, "the costs go from 1 (node one -- first, column out) to 1e+12 (node one -- first, column penalty): a "
+            "ratio of 1e+12, beyond 1e+11, costs accuracy -- a penalty need only");
+    s = new_start();
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1e12, COBRE_SDDP_NOISE_COST, s.out, 0);
+    expect_warning(&s, "the costs go from 1 (");
+    s = new_start();
+    cobre_sddp_add_row(s.b, s.n, "small", -INFINITY, 1e-6);
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1e9, COBRE_SDDP_NOISE_ROW, s.row, 0);
+    expect_warning(&s,
+                   "the bounds go from 1e-06 (node one -- first, row small) to 1e+09 (node one -- first, row balance)");
+    s = new_start();
+    cobre_sddp_add_entry(s.b, s.n, cobre_sddp_add_row(s.b, s.n, "other", 0, 1), s.in, 1e-11);
+    expect_warning(&s,
+                   "the coefficients go from 1e-11 (node one -- first, column in) to 1 (node one -- first, column in)");
+}
+
 static void wrong_indices(void) {
     MISTAKE(cobre_sddp_add_column(s.b, 7, "y", 0, 1, 0), "", "there is no node 7: 1 of them exists");
     MISTAKE(cobre_sddp_add_row(s.b, 1, "y", 0, 1), "", "there is no node 1");
@@ -311,6 +346,7 @@ static void fingerprints(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
+        CHECK_CASE(ranges),
         CHECK_CASE(wrong_indices),
         CHECK_CASE(wrong_numbers),
         CHECK_CASE(wrong_outcomes),

@@ -2,6 +2,7 @@
 /* simulate.c: `cobre simulate`. */
 #include "cli/json.h"
 #include "cli/plan/session.h"
+#include "sddp/run/gap.h"
 #include "sddp/run/record.h"
 
 #include <math.h>
@@ -90,9 +91,26 @@ static int read_options(int argc, char **argv, struct simulate *simulate) {
     return code == CB_GO_ON ? settle(simulate) : code;
 }
 
+/* NULL: there is nothing odd about the gap. */
+static const char *gap_note(const struct simulate *simulate, const cobre_sddp_policy *policy,
+                            const cobre_sddp_simulation *result, char note[CB_GAP_NOTE]) {
+    const cobre_sddp_problem *problem = simulate->base.problem;
+    const cb_gap gap = {.maximises = cobre_sddp_problem_maximises(problem),
+                        .bound = cobre_sddp_policy_bound(policy),
+                        .mean = result->mean,
+                        .half = result->half,
+                        .count = result->trajectories,
+                        .unproven = !cobre_sddp_policy_proven(policy),
+                        .other_noise = simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE &&
+                                       cobre_sddp_problem_has_noise_model(problem)};
+    return isfinite(cb_simulation_gap(&simulate->options, policy, result)) ? cb_gap_note(&gap, note) : NULL;
+}
+
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,
                        const cobre_sddp_simulation *result) {
     bool is_sample = cb_simulation_is_sample(&simulate->options);
+    char note[CB_GAP_NOTE];
+    const char *odd = gap_note(simulate, policy, result, note);
     json_t *summary = json_object();
     cb_json_set(summary, "sampling", cb_json_text(simulate->sampling));
     cb_json_set(summary, "trajectories", cb_json_count(result->trajectories));
@@ -105,6 +123,7 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     cb_json_set(summary, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     const char *difference = cobre_sddp_policy_difference(policy);
     cb_json_set(summary, "difference", difference ? cb_json_text(difference) : json_null());
+    cb_json_set(summary, "note", odd ? cb_json_text(odd) : json_null());
     cb_json_set(summary, "out", cb_json_text(simulate->folder));
     cb_json_print(summary, 0);
 }
@@ -137,7 +156,8 @@ static void print_gap(const struct simulate *simulate, const cobre_sddp_policy *
 static void print_summary(const struct simulate *simulate, const cobre_sddp_policy *policy,
                           const cobre_sddp_simulation *result) {
     bool maximises = cobre_sddp_problem_maximises(simulate->base.problem);
-    char mean[32], half[32], least[32], most[32], limit[32];
+    char mean[32], half[32], least[32], most[32], limit[32], note[CB_GAP_NOTE];
+    const char *odd = gap_note(simulate, policy, result, note);
     printf("%s: %zu trajector%s, %s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
            result->trajectories == 1 ? "y" : "ies", simulate->sampling);
     printf("%-10s%s", maximises ? "value" : "cost", cb_short_text(result->mean, 8, mean));
@@ -149,7 +169,10 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
         printf(", no gap: trained for another case");
     else
         print_gap(simulate, policy, cb_simulation_gap(&simulate->options, policy, result));
-    printf("\n\n");
+    printf("\n");
+    if (odd)
+        printf("%-10s%s\n", "note", odd);
+    printf("\n");
     print_tables(simulate);
     printf("%-10scobre report ", "next");
     cb_shell_write(stdout, simulate->folder);

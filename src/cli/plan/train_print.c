@@ -9,6 +9,7 @@
 #include "cli/json.h"
 #include "comm/select.h"
 #include "sddp/run/files.h"
+#include "sddp/run/gap.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -186,6 +187,15 @@ static void print_bounds(const struct train_print *print, const cobre_sddp_progr
         printf("\nsimulated %s +- %s (95 %%, last %" PRIu64 " passes)", cb_short_text(last->window_mean, 8, mean),
                cb_short_text(last->window_half, 5, half), last->window_passes);
     printf("\n");
+    char note[CB_GAP_NOTE];
+    const cb_gap odd = {.maximises = print->maximises,
+                        .bound = last->bound,
+                        .mean = last->window_mean,
+                        .half = last->window_half,
+                        .count = last->window_passes,
+                        .unproven = !proven};
+    if (isfinite(gap) && cb_gap_note(&odd, note))
+        printf("note      %s\n", note);
 }
 
 /* A program that reads the lines wants no hint; a person does. */
