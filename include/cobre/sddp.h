@@ -328,8 +328,8 @@ COBRE_API size_t cobre_sddp_policy_nodes(const cobre_sddp_policy *policy);
 COBRE_API const char *cobre_sddp_policy_node_name(const cobre_sddp_policy *policy, size_t node);
 COBRE_API size_t cobre_sddp_policy_node_stage(const cobre_sddp_policy *policy, size_t node); /* from 1 */
 COBRE_API uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy);
-COBRE_API double
-cobre_sddp_policy_bound(const cobre_sddp_policy *policy); /* of the last iteration; NaN: see difference */
+/* Of the last iteration. NaN if there is a difference, below. */
+COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy);
 
 /* False after a warm start with the cuts of another case: then the bound may lie beyond the optimum. */
 COBRE_API bool cobre_sddp_policy_proven(const cobre_sddp_policy *policy);
