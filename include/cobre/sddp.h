@@ -43,7 +43,7 @@ typedef struct cobre_sddp_policy cobre_sddp_policy;   /* its cuts, and where eac
 /* An index: none. */
 #define COBRE_SDDP_NONE SIZE_MAX
 
-/* One error of a case. No text is NULL; what is not known is "". */
+/* One error of a case, or a warning. No text is NULL; what is not known is "". */
 typedef struct {
     size_t struct_size;
     const char *file;  /* "" for a problem that was built */
@@ -51,18 +51,19 @@ typedef struct {
     const char *place; /* a JSON path, a column of a table; of a problem that was built: names, "node a, row b" */
     const char *message;
     const char *suggestion; /* what to do about it */
+    bool warning;           /* no error: the case can be solved, but not as well as it seems */
 } cobre_sddp_issue;
 
 typedef struct {
     size_t struct_size;
     const char *scenarios; /* a table of scenarios to simulate, instead of the case's own; NULL: none */
     void *arg;
-    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* on rank 0, for every error found; may be NULL */
+    void (*issue)(void *arg, const cobre_sddp_issue *issue); /* on rank 0, for every error and warning; may be NULL */
 } cobre_sddp_load_options;
 
-/* Reads a case: a StochOptFormat file (*.sof.json), or the folder of a hydrothermal case. Rank 0 reads; the problem is in
- * memory once per host. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
- * rank 0, and *problem is NULL. The caller owns *problem and frees it before the communicator. */
+/* Reads a case: a StochOptFormat file (*.sof.json, *.sof.json.gz), or the folder of a hydrothermal case. Rank 0 reads; the
+ * problem is in memory once per host. Collective, blocks. On COBRE_INVALID_CASE every error has been passed to `issue` on
+ * rank 0, and *problem is NULL; else every warning. The caller owns *problem and frees it before the communicator. */
 COBRE_API cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *options,
                                        cobre_sddp_problem **problem);
 COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collective; sets NULL; accepts NULL */
@@ -126,7 +127,8 @@ COBRE_API size_t cobre_sddp_add_random(cobre_sddp_builder *builder, size_t node,
 COBRE_API void cobre_sddp_add_noise(cobre_sddp_builder *builder, size_t node, size_t random, double factor,
                                     cobre_sddp_noise_target target, size_t index, size_t column);
 
-/* values: one for each random variable of the node. A node without random variables needs no outcome. */
+/* values: one for each random variable of the node. A node without random variables needs no outcome. One of probability 0
+ * is left out: the others are numbered without it. */
 COBRE_API void cobre_sddp_add_outcome(cobre_sddp_builder *builder, size_t node, double probability,
                                       const double *values);
 
@@ -254,9 +256,10 @@ typedef struct {
     bool stop_when_all;      /* all the rules that are set must hold; default: any. Without rules: 100 iterations */
 
     const char *checkpoint;    /* file to write, atomically, by rank 0 ... */
-    uint64_t checkpoint_every; /* ... after so many iterations; 0: only at the end */
+    uint64_t checkpoint_every; /* ... after so many iterations, and (checkpoint_seconds, below) so much time. Both 0:
+                                  only at the end, and of the complete iterations when training fails */
     const char *resume;        /* policy file to go on from, with its solvers, to the same bits as without the break */
-    const char *warm_start;    /* policy file whose cuts to start with */
+    const char *warm_start;    /* policy file whose cuts to start with; only initial states may differ */
     const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
 
     void *arg;
@@ -264,6 +267,12 @@ typedef struct {
     int (*stop)(void *arg);
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once per iteration, on every rank */
+
+    double checkpoint_seconds; /* since the last checkpoint, by rank 0's clock; looked at after each iteration */
+    /* On rank 0, after each checkpoint but the last. One that cannot be written (then cobre_last_error says why) does not
+     * end training: the next one is tried again. */
+    void (*saved)(void *arg, cobre_status status);
+    bool accept_other_case; /* * warm_start may be of a case with other data; then no bound is proven */
 } cobre_sddp_train_options;
 
 typedef struct {
@@ -278,7 +287,7 @@ typedef struct {
 } cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
- * *policy is NULL; a checkpoint that was written stays. COBRE_INVALID_CASE: a node has no bound of its future cost;
+ * *policy is NULL; the checkpoint, if one was asked for, holds the iterations that were complete. COBRE_INVALID_CASE: a node has no bound of its future cost;
  * cobre_sddp_validate says so for every node. */
 COBRE_API cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                                         cobre_sddp_policy **policy, cobre_sddp_training *result);
@@ -297,7 +306,8 @@ COBRE_API cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const co
 
 /* The policy file is also the checkpoint: names, cuts, where each LP starts from, the trace of bounds. It holds no time,
  * host, backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads;
- * collective. The file must belong to the problem. */
+ * collective. The file must belong to a problem with the same states and nodes; cobre_sddp_policy_difference says what
+ * else differs. */
 COBRE_API cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
 COBRE_API cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *path,
                                               cobre_sddp_policy **policy);
@@ -318,7 +328,16 @@ COBRE_API size_t cobre_sddp_policy_nodes(const cobre_sddp_policy *policy);
 COBRE_API const char *cobre_sddp_policy_node_name(const cobre_sddp_policy *policy, size_t node);
 COBRE_API size_t cobre_sddp_policy_node_stage(const cobre_sddp_policy *policy, size_t node); /* from 1 */
 COBRE_API uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy);
-COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy); /* of the last iteration */
+/* Of the last iteration. NaN if there is a difference, below. */
+COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy);
+
+/* False after a warm start with the cuts of another case: then the bound may lie beyond the optimum. */
+COBRE_API bool cobre_sddp_policy_proven(const cobre_sddp_policy *policy);
+
+/* What differs between the problem that a policy was loaded for and the one that it was trained for: "the initial state of
+ * x is 1 here and was 2 there". NULL: nothing does. Such a policy can be simulated; the bound of its training is not one of
+ * this problem. Where a hydrothermal case begins in another season, its cuts have moved with the seasons. */
+COBRE_API const char *cobre_sddp_policy_difference(const cobre_sddp_policy *policy);
 
 /* The LP solvers that it was trained with; the one to fall back to is "" if there was none. */
 COBRE_API const char *cobre_sddp_policy_solver(const cobre_sddp_policy *policy);

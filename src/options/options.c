@@ -62,6 +62,17 @@ static const char *parse_seconds(const char *text, double *seconds) {
     return "not a time; write seconds, or 90s, 15m, 2h, 1d";
 }
 
+/* Without a unit it is no time. */
+static const char *parse_every(const char *text, uint64_t *count, double *seconds) {
+    *count = 0;
+    *seconds = 0;
+    if (cb_parse_whole(text, count))
+        return NULL;
+    bool has_unit = *text && strchr("smhdn", text[strlen(text) - 1]);
+    return has_unit && !parse_seconds(text, seconds) ? NULL
+                                                     : "not a number of iterations or a time; write 50, 300s or 5min";
+}
+
 static const char *parse_choice(const char *text, const struct cb_choice *choices, uint64_t *value, char words[128]) {
     size_t length = 0;
     for (const struct cb_choice *choice = choices; choice->word; choice++) {
@@ -101,6 +112,7 @@ static const char *parse(const struct cb_value *value, const char *text, struct 
         return room;
     case CB_VALUE_CHOICE: return parse_choice(text, value->choices, &parsed->count, room);
     case CB_VALUE_SECONDS: wrong = parse_seconds(text, &parsed->real); break;
+    case CB_VALUE_EVERY: return parse_every(text, &parsed->count, &parsed->real);
     case CB_VALUE_REAL: wrong = parse_real(text, &parsed->real); break;
     case CB_VALUE_COUNT:
         if (!cb_parse_whole(text, &parsed->count) ||
@@ -126,6 +138,8 @@ static void store(const struct cb_value *value, const struct parsed *parsed, voi
         memcpy(place, &half, sizeof half);
     else
         memcpy(place, &yes, sizeof yes);
+    if (value->kind == CB_VALUE_EVERY)
+        memcpy((unsigned char *)fields + value->time.offset, &parsed->real, sizeof parsed->real);
 }
 
 static bool fail(char error[CB_OPTION_ERROR], const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -23,6 +23,7 @@ enum cb_value_kind {
     CB_VALUE_COUNT,   /* a whole number: uint64_t or size_t */
     CB_VALUE_REAL,    /* double */
     CB_VALUE_SECONDS, /* double; as in 90, 90s, 15m, 2h, 1d */
+    CB_VALUE_EVERY,   /* a whole number, or a time with its unit, which goes to `time`; the other one becomes 0 */
     CB_VALUE_TEXT,    /* const char *; the text must live as long as the struct */
     CB_VALUE_CHOICE   /* one of some words: an enum or a bool */
 };
@@ -35,7 +36,7 @@ struct cb_choice {
 struct cb_value {
     const char *name; /* "N" */
     enum cb_value_kind kind;
-    struct cb_field field;
+    struct cb_field field, time;
     double least, most;   /* of a number; most 0: no limit */
     bool above;           /* it must be more than `least` */
     bool optional;        /* a second value that can be left out */

@@ -32,7 +32,7 @@ typedef struct {
 } simulation;
 
 static double edge_discount(const cobre_sddp_problem *problem, size_t from, size_t to) {
-    size_t count = from == CB_ROOT ? problem->root_edges : problem->node[from].edges;
+    size_t count = from == CB_ROOT ? problem->all_root_edges : problem->node[from].all_edges;
     const cb_edge *edge = from == CB_ROOT ? problem->root_edge : problem->node[from].edge;
     for (size_t e = 0; e < count; e++)
         if (edge[e].to == to)

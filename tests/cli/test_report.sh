@@ -56,6 +56,7 @@ case_only_training() {
 
 case_names_are_text() {
     cobre train "$cases/brazil3" --iterations 2
+    rm brazil3-out/run.json # nothing checks the table then
     sed -i 's/^name,.*/name,"<b>R\&D<\/b> ""x"""/' brazil3-out/summary.csv
     cobre report brazil3-out
     code_is 0

@@ -9,7 +9,7 @@ lines() { wc -l <"$1"; }
 tables='costs stages states variables duals noise'
 
 trained() {
-    cobre train "$cases/brazil3" --iterations 10
+    cobre train "$cases/brazil3" --iterations 10 --force
     code_is 0
 }
 
@@ -68,11 +68,11 @@ case_tables_and_json() {
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
     code_is 0
     json_holds out 'docs[0]["trajectories"] == 4'
-    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound out
-    [ "$(ls some)" = "$(printf 'costs.csv\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
+    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound proven difference note out
+    [ "$(ls some)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
     cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
     out_has "table     none/costs.csv"
-    [ "$(ls none)" = "$(printf 'costs.csv\nsimulation.csv')" ] || fail "$(ls none)"
+    [ "$(ls none)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv')" ] || fail "$(ls none)"
 }
 
 case_no_model() {
@@ -103,6 +103,27 @@ case_no_gap() {
     out_has ", gap "
     cobre report brazil3-out
     grep -q '<dt>Gap</dt><dd>[0-9.-]*[0-9]' brazil3-out/report.html || fail "no gap in the report"
+}
+
+# Trained for one dry opening, and simulated with all that the model has: a mean below the bound is called what it is.
+case_odd_gap() {
+    local note="below the bound, more than its interval: the bound is one for the outcomes of the training"
+    cp -r "$cases/cascade" dry && sed -i 's/"openings": 20, "seed": 1/"openings": 1, "seed": 4/' dry/case.json
+    cobre train dry --iterations 20
+    code_is 0
+    cobre simulate dry --trajectories 200 --sampling out-of-sample --json
+    json_holds out 'docs[0]["mean"] + docs[0]["half"] < docs[0]["bound"] and docs[0]["note"].find("kinder") > 0'
+    cobre simulate -n 2 dry --trajectories 200 --sampling out-of-sample
+    code_is 0
+    out_has "note      the mean of 200 trajectories is "
+    out_has "$note"
+    cobre report dry-out
+    grep -q 'the mean is beyond the bound' dry-out/report.html || fail "no word in the report"
+    cobre simulate dry --trajectories 200
+    code_is 0
+    lacks ^note out
+    cobre report dry-out
+    lacks 'the mean is beyond the bound' dry-out/report.html
 }
 
 # Own scenarios: what the case has, written as a table, must give the same.
@@ -221,7 +242,7 @@ case_policy() {
     out_has "10 iterations"
     out_has "20 at 2 of 3 nodes"
     cobre policy brazil3-out/policy.cobre --json
-    json_keys out 'docs[0]' policy name sense solver solver_version fallback fallback_version seed iterations bound cut_count states
+    json_keys out 'docs[0]' policy name sense solver solver_version fallback fallback_version seed iterations bound proven cut_count states
     json_holds out 'docs[0]["cut_count"] == 20'
     cobre policy brazil3-out/policy.cobre --export csv
     code_is 0
@@ -230,7 +251,7 @@ case_policy() {
     cp out cuts.csv
     cobre policy brazil3-out/policy.cobre --export json --out cuts.json
     code_is 0
-    json_keys cuts.json 'docs[0]' policy name sense solver solver_version fallback fallback_version seed iterations bound cut_count states cuts
+    json_keys cuts.json 'docs[0]' policy name sense solver solver_version fallback fallback_version seed iterations bound proven cut_count states cuts
     json_keys cuts.json 'docs[0]["cuts"][0]' node outcome iteration intercept slopes
     json_holds cuts.json 'len(docs[0]["cuts"]) == 20 and len(docs[0]["cuts"][0]["slopes"]) == len(docs[0]["states"])'
     json_holds cuts.json '[[cut["intercept"], *cut["slopes"]] for cut in docs[0]["cuts"]] == [
@@ -254,7 +275,7 @@ case_value_bound_of_the_policy() {
     cp -r open-out whole
     cobre simulate open.sof.json --trajectories 5
     code_is 0
-    cobre train open.sof.json --iterations 5 --value-bound 1000
+    cobre train open.sof.json --iterations 5 --value-bound 1000 --force
     cobre train open.sof.json --iterations 10 --resume open-out/policy.cobre
     code_is 0
     cmp open-out/policy.cobre whole/policy.cobre || fail "resumed to another policy"

@@ -105,8 +105,8 @@ case_fall_back() {
         done
         paste -d, <(tail -n 1 plain/training.csv | cut -d, -f2) <(tail -n 1 $other.1/training.csv | cut -d, -f2) >bounds
         awk -F, '{ d = ($1 - $2) / $1; exit !(d < 1e-3 && d > -1e-3) }' bounds || fail "bounds: $(cat bounds)"
-        with COBRE_LP_PATH="$PWD/with_$other" cobre "${train[@]}" --solver shaky --iterations 6 --out half
-        with COBRE_LP_PATH="$PWD/with_$other" cobre "${train[@]}" --solver shaky --resume half/policy.cobre --out whole
+        with COBRE_LP_PATH="$PWD/with_$other" cobre "${train[@]}" --solver shaky --iterations 6 --out half --force
+        with COBRE_LP_PATH="$PWD/with_$other" cobre "${train[@]}" --solver shaky --resume half/policy.cobre --out whole --force
         cmp $other.1/policy.cobre whole/policy.cobre || fail "$other: other bits after a break"
     done
     # Here the solver finds no bounds of the nodes' own costs either.

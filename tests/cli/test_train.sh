@@ -46,10 +46,10 @@ case_resume() {
     code_is 0
     cobre train "$cases/brazil3" --iterations 2 --out averse --cvar 0.5,0.5 --warm-start whole/policy.cobre
     code_is 0
-    cobre train "$cases/brazil3" --iterations 2 --out warm --warm-start averse/policy.cobre # its cuts lie above the costs
+    cobre train "$cases/brazil3" --iterations 2 --out cold --warm-start averse/policy.cobre # its cuts lie above the costs
     code_is 1
     err_has "more averse to risk"
-    cobre train "$cases/brazil3" --iterations 9 --out warm --resume averse/policy.cobre
+    cobre train "$cases/brazil3" --iterations 9 --out cold --resume averse/policy.cobre
     code_is 1
     err_has "the risk measure is not the one of that run"
     err_lacks "warm start" # advice that does not work
@@ -68,7 +68,8 @@ case_resume() {
     code_is 0
     cmp whole/policy.cobre moved/policy.cobre || fail "nothing left to do, and another policy"
     cmp whole/training.csv moved/training.csv || fail "nothing left to do, and another trace"
-    [ "$(ls moved)" = "$(printf '%s\n' policy.cobre summary.csv times.csv training.csv)" ] || fail "$(ls moved)"
+    [ "$(ls moved)" = "$(printf '%s\n' policy.cobre run.json summary.csv times.csv training.csv)" ] || fail "$(ls moved)"
+    cmp whole/run.json moved/run.json || fail "nothing left to do, and another record"
 }
 
 case_resume_from_a_read_only_folder() {
@@ -135,42 +136,94 @@ case_killed() {
     [ "$(lines elsewhere/training.csv)" = 43 ] || fail "elsewhere: $(cut -d, -f1 elsewhere/training.csv)"
 }
 
-# A full disk: it says so, and what was there stays.
+# A full disk: nothing starts there. One that fills up: it says so once, goes on, and saves when there is room again.
 case_full_disk() {
     unshare -m true 2>/dev/null || { skip "no mount namespace here" && return; }
     mkdir small
     cat >inside <<'END'
-mount -t tmpfs -o size=100k tmpfs small && cd small || exit 9
-"$1" train "$2/cascade" --iterations 2 --out o >/dev/null || exit 8
-"$1" train "$2/cascade" --iterations 900 --checkpoint-every 1 --out o --resume o/policy.cobre >/dev/null && exit 7
-"$1" policy o/policy.cobre >/dev/null || exit 6 # whole, as of the last checkpoint that fitted
-cp o/summary.csv ../summary
-"$1" report o >/dev/null || exit 5
+mount -t tmpfs -o size=400k tmpfs small && cd small || exit 9
 dd if=/dev/zero of=fill bs=1k 2>/dev/null
-cp o/report.html ../report
-"$1" report o && exit 4
-"$1" simulate "$2/cascade" --policy o/policy.cobre --trajectories 50 && exit 3
-cmp o/report.html ../report && cmp o/summary.csv ../summary && [ "$(ls o)" = "$(printf '%s\n' policy.cobre report.html summary.csv times.csv training.csv)" ]
+"$1" train nowhere --out o && exit 8 # this is told before the case is read
+[ ! -e o ] || exit 7
+rm fill
+"$1" train "$2/brazil3" --iterations 2 --out o >/dev/null || exit 6
+cp o/policy.cobre ../before
+dd if=/dev/zero of=fill bs=1k 2>/dev/null
+"$1" report o && exit 5
+"$1" simulate "$2/brazil3" --policy o/policy.cobre --trajectories 50 && exit 4
+cmp o/policy.cobre ../before && [ "$(ls o)" = "$(printf '%s\n' policy.cobre run.json summary.csv times.csv training.csv)" ]
 END
     "${within[@]}" unshare -m bash inside "$cobre" "$cases" >out 2>err
     code=$?
     code_is 0
-    err_has "o/policy.cobre: cannot write: No space left on device"
+    [ "$(grep -c "o: No space left on device" err)" = 2 ] || fail "$(cat err)"
     err_has "o/report.html: cannot write: No space left on device"
-    err_has "the tables could not be written to o: No space left on device"
+    err_lacks nowhere
+}
+
+case_disk_that_fills_up() {
+    unshare -m true 2>/dev/null || { skip "no mount namespace here" && return; }
+    mkdir small
+    cobre train "$cases/brazil3" --iterations 60 --out whole
+    # The first line of its output is the signal to fill the disk, and the message that to make room.
+    cat >inside <<'END'
+mount -t tmpfs -o size=400k tmpfs small && cd small || exit 9
+mkfifo rows
+"$1" train "$2/brazil3" --iterations 60 --checkpoint-every 1 --out o >rows 2>../said &
+exec 3<rows
+while read -r -u 3 row && [ "${row%% *}" != 5 ]; do :; done
+dd if=/dev/zero of=fill bs=1k 2>/dev/null
+while [ ! -s ../said ] && read -r -u 3 row; do :; done
+while [ $((lines += 1)) -lt 5 ] && read -r -u 3 row; do :; done
+rm fill
+cat <&3 >/dev/null
+wait $! || exit 7
+mv o ..
+END
+    "${within[@]}" unshare -m bash inside "$cobre" "$cases" >out 2>err
+    code=$?
+    code_is 0
+    grep -q "o/policy.cobre: cannot write: No space left on device: training goes on, and tries again" said || fail "$(cat said)"
+    grep -q "o/policy.cobre: written again" said || fail "$(cat said)"
+    [ "$(grep -c 'training goes on' said)" = "$(grep -c 'written again' said)" ] || fail "$(cat said)"
+    cmp whole/policy.cobre o/policy.cobre || fail "the policies differ"
+    cmp whole/run.json o/run.json || fail "the records differ" # it has the hash of training.csv, too
+}
+
+case_read_only_folder() {
+    unshare -m true 2>/dev/null || { skip "no mount namespace here" && return; }
+    mkdir there
+    cat >inside <<'END'
+mount --bind there there && mount -o remount,bind,ro there || exit 9
+"$1" train nowhere --out there && exit 8
+"$1" train nowhere --out there/new && exit 7
+exit 0
+END
+    "${within[@]}" unshare -m bash inside "$cobre" >out 2>err
+    code=$?
+    code_is 0
+    [ "$(grep -c 'Read-only file system' err)" = 2 ] || fail "$(cat err)"
+    err_lacks nowhere
+}
+
+case_file_size_limit() { # a limit is told, and does not kill; the policy as of the last checkpoint that fitted is there
+    cobre train "$cases/cascade" --iterations 60 --out whole
+    (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
+    code=$?
+    code_is 1
+    err_has "o/policy.cobre: cannot write: File too large: training goes on"
+    err_has "cobre train: o/policy.cobre: cannot write: File too large"
+    err_has "is saved; go on with"
+    gone o/policy.cobre.part || fail "it has left a part"
+    json_holds o/run.json 'docs[0]["training"]["state"] == "failed" and "File too large" in docs[0]["training"]["error"]'
+    eval "$(sed -n 's/^  //p' err)" # the command that it proposed
+    code_is 0
+    out_has "stopped: iteration limit, after 60 iterations"
+    cmp whole/policy.cobre o/policy.cobre || fail "the policies differ"
+    cmp whole/run.json o/run.json || fail "the records differ"
 }
 
 # Nobody reads what it says: it ends as after a signal.
-case_file_size_limit() { # a limit is told, and does not kill
-    (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 900 --checkpoint-every 1 --out o >out 2>err)
-    code=$?
-    code_is 1
-    err_has ": File too large"
-    gone o/policy.cobre.part || fail "it has left a part"
-    cobre policy o/policy.cobre
-    code_is 0
-}
-
 case_reader_gone() {
     local ranks
     for ranks in 1 2; do
@@ -198,7 +251,7 @@ case_two_in_one_folder() {
     code_is 1
     err_has "another training writes there"
     kill -KILL $first
-    cobre train "$cases/brazil3" --iterations 3 --out shared # the lock has gone with its owner
+    cobre train "$cases/brazil3" --iterations 3 --out shared --force # the lock has gone with its owner
     wait $first 2>/dev/null
     code_is 0
 }
@@ -212,7 +265,7 @@ case_json() {
     json_holds out 'len(docs) == 5 and docs[1]["iteration"] == 1'
     json_keys out 'docs[0]' event version case name sense nodes stages states ranks backend out
     json_keys out 'docs[1]' event iteration bound mean deviation window_mean window_half window_passes gap cuts solves seconds
-    json_keys out 'docs[4]' event stop iterations bound window_mean window_half cuts solves seconds policy
+    json_keys out 'docs[4]' event stop iterations bound proven window_mean window_half cuts solves seconds policy
     json_holds out 'docs[1]["gap"] is None' # with a risk measure
     json_holds out 'repr(docs[3]["bound"]) == repr(docs[4]["bound"])'
     cobre train nowhere --json
@@ -240,7 +293,7 @@ case_json_of_strange_names() {
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
     cobre validate --json "$name"
     code_is 0
-    json_holds out "docs == [{'case': $text\", 'errors': [], 'valid': True}]"
+    json_holds out "docs == [{'case': $text\", 'errors': [], 'warnings': [], 'valid': True}]"
     sed -i '2s/,[^,]*$/,many/' "$name/thermals.csv"
     cobre validate --json "$name"
     code_is 1
@@ -280,11 +333,12 @@ case_no_way_out() {
             code_is 1
             err_has "demand = "
             err_has "the LP is infeasible after 4 tries of $solver and as many of $other; written to dry-out/cobre-"
+            err_has "no decision meets these at once: "
             err_has "every state and outcome must be feasible"
             [ -n "$(find dry-out -name "cobre-2*.lp" -size +100c)" ] || fail "no .lp: $(ls dry-out)"
             cobre train -n $ranks wild.sof.json --iterations 20 --value-bound 1e6 --solver $solver
             code_is 1
-            err_has "node 1, outcome 1: price = 5, demand = 3: the LP is unbounded"
+            err_has "node 1, outcome 1: price = 5, demand = 3; incoming store = 2: the LP is unbounded"
         done
     done
     cp -r "$cases/toy" short && rm short/deficits.csv && sed -i 's/0,80,50/0,5,50000/' short/thermals.csv
@@ -297,6 +351,14 @@ case_no_way_out() {
         grep -q 'generation.gas.' short-out/*.lp || fail "no names: $(cat short-out/*.lp)"
         cobre train short --solver $solver --json
         json_holds out '[d["event"] for d in docs] == ["start", "error"]'
+    done
+    cp -r "$cases/toy" high && printf 'stage,table,name,column,value\n3,hydros,lake,storage_min,190\n' >high/changes.csv
+    for solver in glpk clp; do
+        cobre train high --solver $solver
+        code_is 1
+        err_has "node 3, outcome 2: inflow[lake] = 80; incoming storage[lake] = 0: the LP is infeasible"
+        err_has "no decision meets these at once: incoming storage[lake] = 0, storage[lake] >= 190, hydro[lake] >= 0, spill[lake] >= 0, row water[lake] = 80"
+        grep -q '^\\   storage.lake. >= 190' high-out/*.lp || fail "no conflict in the file: $(cat high-out/*.lp)"
     done
     cobre train wild.sof.json
     code_is 1
@@ -315,9 +377,9 @@ case_no_way_out() {
 case_rules() {
     cobre train "$cases/brazil3" --time 0.2
     out_has "stopped: time limit"
-    cobre train "$cases/brazil3" --stall 5,0.5
+    cobre train "$cases/brazil3" --stall 5,0.5 --force
     out_has "stopped: bound stalled"
-    cobre train "$cases/brazil3" --iterations 3 --stall 1,1 --stop all
+    cobre train "$cases/brazil3" --iterations 3 --stall 1,1 --stop all --force
     code_is 0
     out_has "after 3 iterations"
 }
@@ -443,7 +505,7 @@ case_validate() {
     cobre validate --json bad
     code_is 1
     json_holds out 'not docs[0]["valid"] and len(docs[0]["errors"]) >= 2'
-    json_keys out 'docs[0]' case errors valid
+    json_keys out 'docs[0]' case errors warnings valid
     json_keys out 'docs[0]["errors"][0]' file line place message suggestion
     cobre train bad
     code_is 1
@@ -470,19 +532,134 @@ case_water_from_nowhere_costs_more_than_a_deficit() {
     cobre train lake --iterations 10
     code_is 0
     out_has "bound     556260000 (lower)"
+    # It saves no penalty of a plant further down, and no deficit that gets dearer: the price counts all stages.
+    printf 'hydro,subsystem,productivity,storage_max,storage_initial,turbine_max,downstream,spill_downstream,outflow_min,outflow_penalty\n%s\n%s\n' \
+        lake,m,0,1000,0,0,,weir,, weir,m,0,0,0,100,,,50,1e7 >lake/hydros.csv
+    printf 'hydro,mean,scale,noise\nlake,1,1,0\nweir,1,1,0\n' >lake/par.csv
+    buys_no_water
+    printf 'hydro,subsystem,productivity,storage_max,storage_initial,turbine_max\nlake,m,5,1000,0,100\n' >lake/hydros.csv
+    printf 'hydro,mean,scale,noise\nlake,1,1,0\n' >lake/par.csv
+    printf 'thermal,subsystem,max,cost\ngas,m,400,1\n' >lake/thermals.csv
+    printf 'stage,table,name,column,value\n2,thermals,gas,cost,100000\n' >lake/changes.csv
+    rm lake/deficits.csv
+    buys_no_water
+}
+
+# A warning is told by `cobre validate`, and once by a training, on whatever ranks; the case is valid.
+case_warnings() {
+    local good
+    cp -r "$cases/toy" dear && sed -i 's/^1,1,500/1,1,5e13/' dear/deficits.csv
+    cobre validate dear
+    code_is 0
+    out_has "dear/case.json: stage 1: warning: the costs go from 50 (node 1, column generation[gas]) to 5e+13 (node 1, column deficit[main,1]): a ratio of 1e+12, beyond 1e+11, costs accuracy -- "
+    out_has ": valid: 3 stages"
+    cobre validate --json dear
+    code_is 0
+    json_holds out 'docs[0]["valid"] and docs[0]["errors"] == [] and [w["place"] for w in docs[0]["warnings"]] == ["stage 1"]'
+    cobre train dear -n 2 --iterations 3
+    code_is 0
+    [ "$(grep -c 'warning: the costs go' err)" = 1 ] || fail "not once: $(cat err)"
+    cp -r "$cases/cascade" cheap && sed -i 's/"seed": 1/"seed": 1, "lack_cost": 100/' cheap/case.json
+    cobre validate cheap
+    code_is 0
+    out_has "cheap/case.json:1: warning: lack_cost 100 is below 1.55835e+06, "
+    out_has "which water can save at hydro head: water from nowhere may hide a deficit"
+    for good in toy brazil3 cascade gas.sof.json; do
+        cobre validate "$cases/$good"
+        code_is 0
+        lacks warning out err
+    done
+}
+
+# The policy of the case `lake` buys none.
+buys_no_water() {
+    rm -rf dry
+    cobre train lake --iterations 10 --out dry
+    code_is 0
+    cobre simulate lake --policy dry/policy.cobre --trajectories 4 --tables variables
+    code_is 0
+    grep -q '^1,1,inflow_lack,lake,0$' dry/variables.csv || fail "water from nowhere: $(grep lack dry/variables.csv)"
+    lacks -E 'inflow_lack,[a-z]+,[^0]' dry/variables.csv
 }
 
 # What SDDP.jl writes is read. The optima were found by another solver.
 case_files_of_sddp_jl() {
     local options
     for options in "" "--multi-cut --value-bound -1e4"; do
-        cobre train "$(dirname "$cases")/tests/sddp/sddpjl_min.sof.json" --iterations 80 --out min $options
+        cobre train "$(dirname "$cases")/tests/sddp/sddpjl_min.sof.json" --iterations 80 --out min --force $options
         code_is 0
         out_has "bound     -39.8260000 (lower)"
     done
     cobre train "$(dirname "$cases")/tests/sddp/sddpjl_max.sof.json" --iterations 80 --out max
     code_is 0
     out_has "bound     39.8260000 (upper)"
+}
+
+# Outcomes and edges of probability 0 need have no solution.
+case_what_never_happens() {
+    local options solver
+    sed '/"2 tight": {/,/"successors"/s/{"probability": 0.4/{"probability": 0, "support": {"price": 8, "demand": -5}},\n&/
+        /"3 tight": {/,/]/s/{"probability": 0.6.*/&,\n{"probability": 0, "support": {"price": 8, "demand": -5}}/' \
+        "$cases/gas.sof.json" >outcomes.sof.json
+    [ "$(grep -c 'demand": -5' outcomes.sof.json)" = 2 ] || fail "$(cat outcomes.sof.json)"
+    sed 's/"2 calm": 0.7,/"never": 0, &/
+        s/^    "nodes": {/&"never": {"subproblem": "trade", "realizations": [{"probability": 1, "support": {"price": 8, "demand": -5}}]},/' \
+        "$cases/gas.sof.json" >edges.sof.json
+    for solver in glpk clp; do
+        for options in "" --multi-cut "--cvar 0.3,0.5" "--cvar 0.3,0.5 --multi-cut"; do
+            rm -rf plain outcomes edges
+            cobre train "$cases/gas.sof.json" --iterations 8 --solver $solver $options --out plain
+            cobre train outcomes.sof.json --iterations 8 --solver $solver $options --out outcomes
+            code_is 0
+            cmp plain/policy.cobre outcomes/policy.cobre || fail "$solver $options: another policy"
+            cobre train edges.sof.json --iterations 8 --solver $solver $options --out edges
+            code_is 0
+            cmp <(cut -d, -f1-3 plain/training.csv) <(cut -d, -f1-3 edges/training.csv) || fail "$solver $options: another training"
+        done
+        cobre simulate edges.sof.json --policy edges/policy.cobre --trajectories 20 --solver $solver
+        code_is 0
+        cobre validate edges.sof.json --solver $solver --write again.sof.json
+        code_is 0
+        cobre validate again.sof.json --solver $solver
+        code_is 0
+    done
+}
+
+# Compressed is what begins like it, whatever it is called.
+case_compressed() {
+    gzip -c "$cases/gas.sof.json" >gas.sof.json.gz
+    cobre train gas.sof.json.gz --iterations 5
+    code_is 0
+    cobre train "$cases/gas.sof.json" --iterations 5 --out plain
+    cmp gas-out/policy.cobre plain/policy.cobre || fail "another policy"
+    cobre simulate gas.sof.json.gz --trajectories 3
+    code_is 0
+    cp "$cases/gas.sof.json" plain.sof.json.gz
+    cobre validate plain.sof.json.gz
+    code_is 0
+    for bytes in 5 300 $(($(stat -c %s gas.sof.json.gz) - 1)); do
+        head -c $bytes gas.sof.json.gz >short.sof.json.gz
+        cobre validate short.sof.json.gz
+        code_is 1
+        out_has "short.sof.json.gz: its compressed data is cut off"
+    done
+    cp gas.sof.json.gz bent.sof.json.gz
+    printf '\377\377\377\377' | dd of=bent.sof.json.gz bs=1 seek=300 conv=notrunc 2>/dev/null
+    cobre validate bent.sof.json.gz
+    code_is 1
+    out_has "bent.sof.json.gz: its compressed data is damaged"
+    gzip -c /dev/null >empty.sof.json.gz
+    cobre validate empty.sof.json.gz
+    code_is 1
+    out_has "is not JSON"
+    python3 -c 'import gzip; open("bomb.sof.json.gz", "wb").write(gzip.compress(b" " * (1 << 24)) * 65)'
+    cobre validate bomb.sof.json.gz
+    code_is 1
+    out_has "its compressed data becomes more than 1073741824 bytes"
+    cobre validate "$cases/reservoir" --write written.sof.json.gz
+    code_is 1
+    err_has "compressed files are read, but not written"
+    gone written.sof.json.gz || fail "it was written"
 }
 
 case_write() {

@@ -472,6 +472,56 @@ static void failure_of_rank_1(void) {
     cobre_sddp_problem_free(&problem);
 }
 
+/* x >= demand, and x costs 2. */
+static size_t add_shop(cobre_sddp_builder *builder, const char *name) {
+    size_t node = cobre_sddp_add_node(builder, name, 0), x = cobre_sddp_add_column(builder, node, "x", 0, 10, 2);
+    size_t row = cobre_sddp_add_row(builder, node, "demand", 0, INFINITY);
+    cobre_sddp_add_entry(builder, node, row, x, 1);
+    cobre_sddp_add_noise(builder, node, cobre_sddp_add_random(builder, node, "demand"), 1, COBRE_SDDP_NOISE_ROW_LOWER,
+                         row, 0);
+    return node;
+}
+
+/* Outcomes and edges of probability 0: nobody solves what they lead to, and a given scenario takes such an edge. */
+static void what_never_happens(void) {
+    const double none = 0, some = 3, other = 5, far_too_much = 99;
+    for (int multi = 0; multi < 2; multi++) {
+        cobre_sddp_builder *builder;
+        CHECK_OK(cobre_sddp_builder_new("shop", false, &builder));
+        size_t today = add_shop(builder, "today"), never = add_shop(builder, "never"),
+               later = add_shop(builder, "later");
+        cobre_sddp_add_outcome(builder, today, 1, &none);
+        cobre_sddp_add_outcome(builder, never, 1, &far_too_much);
+        cobre_sddp_add_outcome(builder, later, 0, &far_too_much);
+        cobre_sddp_add_outcome(builder, later, 0.5, &some);
+        cobre_sddp_add_outcome(builder, later, 0, &far_too_much);
+        cobre_sddp_add_outcome(builder, later, 0.5, &other);
+        cobre_sddp_add_outcome(builder, later, 0, &far_too_much);
+        cobre_sddp_add_edge(builder, COBRE_SDDP_ROOT, never, 0, 1);
+        cobre_sddp_add_edge(builder, COBRE_SDDP_ROOT, today, 1, 1);
+        cobre_sddp_add_edge(builder, today, never, 0, 0.5);
+        cobre_sddp_add_edge(builder, today, later, 1, 1);
+        size_t scenario = cobre_sddp_add_scenario(builder);
+        cobre_sddp_add_step(builder, scenario, today, &some);
+        cobre_sddp_add_step(builder, scenario, never, &some);
+        CHECK_OK(cobre_sddp_finish(comm, &builder, NULL, &problem));
+        CHECK_EQ(cobre_sddp_problem_outcomes(problem, later), 2);
+        cobre_sddp_train_options options = {.multi_cut = multi, .iterations = 3, .lp_folder = kit_folder};
+        cobre_sddp_simulate_options in_sample = {.trajectories = 50},
+                                    given = {.sampling = COBRE_SDDP_GIVEN, .lp_folder = kit_folder};
+        cobre_sddp_simulation result = {.struct_size = sizeof result};
+        CHECK_OK(cobre_sddp_validate(problem, NULL));
+        CHECK_OK(cobre_sddp_train(problem, &options, &policy, NULL));
+        CHECK_NEAR(cobre_sddp_policy_bound(policy), 8, 1e-9);
+        CHECK_OK(cobre_sddp_simulate(policy, &in_sample, &result));
+        CHECK_NEAR(result.minimum, 6, 1e-9);
+        CHECK_NEAR(result.maximum, 10, 1e-9);
+        CHECK_OK(cobre_sddp_simulate(policy, &given, &result));
+        CHECK_NEAR(result.mean, 6 + 0.5 * 6, 1e-9);
+        end_gas();
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_case cases[] = {
         CHECK_CASE(null_is_refused),
@@ -485,6 +535,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(a_policy_is_read_alone),
         CHECK_CASE(damaged_files_are_refused),
         CHECK_CASE(failure_of_rank_1),
+        CHECK_CASE(what_never_happens),
         CHECK_END,
     };
     CHECK_OK(cobre_comm_open(NULL, &comm));

@@ -174,6 +174,52 @@ static void still_river(void) {
     kit_free(&r);
 }
 
+/* The inflows of these coefficients: error and warning are what must be said, NULL: nothing. */
+static void expect_growth(const char *par, const char *error, const char *warning) {
+    kit_put("par.csv", par);
+    kit_read(&r);
+    CHECK_EQ(r.count, error ? 1 : 0);
+    CHECK_EQ(r.builder->warnings, warning ? 1 : 0);
+    const cobre_sddp_issue *issue = error ? r.builder->issue : r.builder->warning;
+    if (error || warning) {
+        CHECK_HOLDS(issue->file, "par.csv");
+        CHECK_EQ(issue->warning, !error);
+        CHECK_HOLDS(issue->message, error ? error : warning);
+    }
+    kit_free(&r);
+}
+
+/* Radii that are known: of one coefficient, of a swing (the roots of z^2 = -1.21), of seasons that make up for each other. */
+static void inflows_that_run_away(void) {
+    kit_copy("toy");
+    kit_remove("inflows.csv");
+    kit_put("case.json", "{\"units\": \"energy\", \"stages\": 3, \"subsystems\": [\"main\"], "
+                         "\"inflow\": {\"source\": \"par\", \"openings\": 2}}");
+    kit_put("past_inflows.csv", "lag,lake\n1,50\n2,50\n");
+#define HEAD "hydro,mean,scale,noise,phi1,phi2\nlake,50,10,"
+    expect_growth(HEAD "0.5,0.9,0\n", NULL, NULL);
+    expect_growth(HEAD "0.5,1,0\n", NULL, NULL);
+    expect_growth(HEAD "0.5,0.5,0.5\n", NULL, NULL);
+    expect_growth(HEAD "0.5,1.1,0\n", NULL,
+                  "hydro lake: its inflows run away: what they deviate from their mean grows "
+                  "1.1-fold in 1 stage, and 1.33-fold in the 3 of the case");
+    expect_growth(HEAD "0.5,0,-1.21\n", NULL, "grows 1.1-fold in 1 stage");
+    expect_growth(HEAD "0.5,0,-0.99\n", NULL, NULL);
+    expect_growth(HEAD "0.5,0.7,0.5\n", NULL, "grows 1.14-fold");
+    expect_growth(HEAD "0.5,-11,0\n", "11-fold in 1 stage, and 1.33e+03-fold in the 3", NULL);
+#undef HEAD
+    kit_edit("case.json", "\"stages\": 3", "\"stages\": 4, \"seasons\": 2");
+#define HEAD "hydro,season,mean,scale,noise,phi1\n"
+    expect_growth(HEAD "lake,1,50,10,0.5,2\nlake,2,30,20,0.5,0.4\n", NULL, NULL);
+    expect_growth(HEAD "lake,1,50,10,0.5,2\nlake,2,30,20,0.5,0.6\n", NULL,
+                  "grows 1.2-fold in 2 stages, and 1.44-fold in the 4");
+    expect_growth(HEAD "lake,1,50,10,0.5,2\nlake,2,30,0,0.5,0.6\n", NULL, NULL);
+    kit_edit("case.json", "\"source\": \"par\"", "\"source\": \"par\", \"noise\": \"lognormal\"");
+    expect_growth(HEAD "lake,1,50,10,1,0.9\nlake,2,30,20,0,0.9\n", NULL, "grows 1.34-fold in 2 stages");
+    expect_growth(HEAD "lake,1,50,10,0.5,0.9\nlake,2,30,20,0,0.9\n", NULL, NULL);
+#undef HEAD
+}
+
 /* Over many draws the noise has the deviations and correlations that the tables say. */
 static void drawn_noise(void) {
     enum { DRAWS = 100000 };
@@ -266,6 +312,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(normal_model),
         CHECK_CASE(drawn_noise),
         CHECK_CASE(still_river),
+        CHECK_CASE(inflows_that_run_away),
         CHECK_CASE(lognormal_model),
         CHECK_CASE(brazil),
         CHECK_END,

@@ -38,9 +38,13 @@ static const struct example {
     {cb_train_rows, "multi-cut", NULL, "1", "1: takes no value"},
     {cb_train_rows, "cvar", "0.1,0.5", "0.1", "0.1: needs two values: ALPHA,BETA"},
     {cb_train_rows, "value-bound", "-2.5", "nan", "nan: not a number"},
-    {cb_train_rows, "checkpoint-every", "3", "3.5", "3.5: not a whole number"},
+    {cb_train_rows, "checkpoint-every", "3", "3.5",
+     "3.5: not a number of iterations or a time; write 50, 300s or 5min"},
+    {cb_train_rows, "checkpoint-every", "5min", "-1s",
+     "-1s: not a number of iterations or a time; write 50, 300s or 5min"},
     {cb_train_rows, "resume", "policy.cobre", NULL, NULL},
     {cb_train_rows, "warm-start", "policy.cobre", NULL, NULL},
+    {cb_train_rows, "accept-other-case", NULL, "1", "1: takes no value"},
     {cb_simulate_rows, "sampling", "given", "best", "best: in-sample, out-of-sample or given"},
     {cb_simulate_rows, "trajectories", "5", "0", "0: must be at least 1"},
     {cb_simulate_rows, "seed", "5", "", ": not a whole number"},
@@ -76,10 +80,12 @@ static void every_row_sets_its_fields_only(void) {
         CHECK_SAY(is_set(&fields, &row->given), "%s: not noted as given", x->name);
         CHECK_SAY(row->given.size || row->value[0].kind, "%s sets nothing", x->name);
         for (size_t v = 0; v < CB_OPTION_VALUES; v++)
-            CHECK_SAY(is_set(&fields, &row->value[v].field), "%s: value %zu is not set", x->name, v + 1);
+            CHECK_SAY(is_set(&fields, &row->value[v].field) ||
+                          (row->value[v].time.size && is_set(&fields, &row->value[v].time)),
+                      "%s: value %zu is not set", x->name, v + 1);
         for (size_t i = 0; i < sizeof fields; i++)
             CHECK_SAY(fields.byte[i] == 0 || is_in(&row->given, i) || is_in(&row->value[0].field, i) ||
-                          is_in(&row->value[1].field, i),
+                          is_in(&row->value[1].field, i) || is_in(&row->value[0].time, i),
                       "%s: byte %zu of another field is set", x->name, i);
     }
 }

@@ -18,6 +18,7 @@
 #include "sddp/lp/plugins.h"
 #include "sddp/problem/path.h"
 #include "sddp/read/reader.h"
+#include "sddp/run/gap.h"
 #include "sddp/stage/pool.h"
 #include "sddp/stage/stage.h"
 #include "sddp/train/risk.h"
@@ -312,7 +313,8 @@ static void infeasible_stage(void) {
     CHECK_EQ(cobre_sddp_finish(comm, &p, NULL, &problem), 0);
     CHECK_EQ(cobre_sddp_train(problem, &options, &policy, NULL), COBRE_LP_FAILED);
     const cobre_error *error = cobre_last_error();
-    CHECK_HOLDS(error->message, "node only, outcome 1: w = 5: the LP is infeasible");
+    CHECK_HOLDS(error->message, "node only, outcome 1: w = 5; incoming x = 1: the LP is infeasible");
+    CHECK_HOLDS(error->message, "; no decision meets these at once: incoming x = 1, x_out <= 1, row balance = 5");
     CHECK_EQ(access(error->file, R_OK), 0);
     unlink(error->file);
     cobre_sddp_problem_free(&problem);
@@ -433,6 +435,35 @@ static void arena_owns(void) {
     }
 }
 
+static const char *note_of(cb_gap gap) {
+    static char note[CB_GAP_NOTE];
+    const char *said = cb_gap_note(&gap, note);
+    CHECK_EQ(said != NULL, cb_gap_is_odd(&gap));
+    return said ? said : "";
+}
+
+/* A mean beyond the bound is only odd when its interval is, and when there are enough trajectories for an interval. */
+static void odd_gaps(void) {
+    cb_gap gap = {.bound = 100, .mean = 90, .half = 9.9, .count = 30};
+    CHECK_HOLDS(note_of(gap),
+                "the mean of 30 trajectories is 11 % below the bound, more than its interval: the bound holds");
+    gap.other_noise = true;
+    CHECK_HOLDS(note_of(gap), "those drawn here are kinder");
+    gap.unproven = true;
+    CHECK_HOLDS(note_of(gap), "the bound is unproven");
+    gap.count = 29;
+    CHECK_TEXT(note_of(gap), "");
+    gap.count = 1000;
+    gap.half = 10.1;
+    CHECK_TEXT(note_of(gap), "");
+    gap.half = 1;
+    gap.maximises = true;
+    CHECK_TEXT(note_of(gap), "");
+    gap.mean = 110;
+    CHECK_HOLDS(note_of(gap), "9.1 % above the bound");
+    CHECK_TEXT(note_of((cb_gap){.bound = 100, .mean = 99.99995, .count = 1000}), "");
+}
+
 int main(int argc, char **argv) {
     static const check_case tests[] = {
         CHECK_CASE(rng_is_philox),
@@ -450,6 +481,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(scenarios_know_brackets),
         CHECK_CASE(looking_changes_nothing),
         CHECK_CASE(arena_owns),
+        CHECK_CASE(odd_gaps),
         CHECK_END,
     };
     CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));

@@ -50,6 +50,8 @@ add_case(sof sof)
 set(sddp_cases $<TARGET_OBJECTS:cases_parts> ${hydro_kit})
 add_sddp_program(sddp_parts sddp/test_parts.c ${sddp_cases})
 add_case(sddp_parts sddp_parts)
+add_sddp_program(sddp_conflict sddp/test_conflict.c ${sddp_cases})
+add_case(sddp_conflict sddp_conflict)
 
 add_sddp_program(sddp_builder sddp/test_builder.c ${sddp_cases})
 add_case(sddp_builder sddp_builder)

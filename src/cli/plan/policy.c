@@ -98,6 +98,7 @@ static json_t *summary_json(const struct request *request, const cobre_sddp_poli
     cb_json_set(summary, "seed", cb_json_count(cobre_sddp_policy_seed(policy)));
     cb_json_set(summary, "iterations", cb_json_count(cobre_sddp_policy_iterations(policy)));
     cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(summary, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     cb_json_set(summary, "cut_count", cb_json_count(cobre_sddp_policy_cuts(policy)));
     for (size_t s = 0; s < cobre_sddp_policy_states(policy); s++)
         cb_json_append(states, cb_json_text(cobre_sddp_policy_state_name(policy, s)));
@@ -153,8 +154,9 @@ static void print_summary(const struct request *request, const cobre_sddp_policy
         printf(", and where it finds no optimum %s %s", cobre_sddp_policy_fallback(policy),
                cobre_sddp_policy_fallback_version(policy));
     printf("\n");
-    printf("bound     %s (%s)\n", cb_short_text(cobre_sddp_policy_bound(policy), 10, bound),
-           cobre_sddp_policy_maximises(policy) ? "upper" : "lower");
+    printf("bound     %s (%s%s)\n", cb_short_text(cobre_sddp_policy_bound(policy), 10, bound),
+           cobre_sddp_policy_maximises(policy) ? "upper" : "lower",
+           cobre_sddp_policy_proven(policy) ? "" : ", unproven: with cuts of another case");
     print_cut_counts(policy);
 }
 

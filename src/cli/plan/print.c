@@ -8,7 +8,8 @@ void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
         fprintf(file, "%zu:", issue->line);
     if (issue->place && *issue->place)
         fprintf(file, " %s:", issue->place);
-    fprintf(file, " %s%s%s\n", issue->message, *issue->suggestion ? " -- " : "", issue->suggestion);
+    fprintf(file, "%s %s%s%s\n", issue->warning ? " warning:" : "", issue->message, *issue->suggestion ? " -- " : "",
+            issue->suggestion);
 }
 
 size_t cb_stages(const cobre_sddp_problem *problem) {

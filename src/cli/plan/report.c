@@ -2,6 +2,7 @@
 /* report.c: `cobre report`: one HTML page of what `cobre train` and `cobre simulate` left in a folder. */
 #include "sddp/report/report.h"
 #include "cli/plan/session.h"
+#include "sddp/run/record.h"
 
 static const char intro[] =
     "usage: cobre report DIR [--out FILE]\n"
@@ -30,13 +31,24 @@ const struct command_line cb_line_report = {.command = "report",
 
 static int report(const char *folder, const char *path) {
     struct cb_draft draft;
-    cobre_status status = cb_draft_open(&draft, path);
+    bool known = true;
+    cobre_status status = cb_record_check(folder, &known);
+    if (!status)
+        status = cb_draft_open(&draft, path);
     if (!status)
         status = cb_draft_close(&draft, cb_report_write(draft.file, folder));
     if (!status)
         printf("%s\n", path);
-    else
-        fprintf(stderr, "cobre report: %s\n", cobre_last_error()->message);
+    const cobre_error *error = cobre_last_error();
+    if (status)
+        fprintf(stderr, "cobre report: %s\n", error->message);
+    if (status && error->suggestion[0])
+        fprintf(stderr, "cobre report:   %s\n", error->suggestion);
+    if (!status && !known)
+        fprintf(stderr,
+                "cobre report: %s has no record of its training (" CB_FILE_RUN "): whether its files belong "
+                "together cannot be checked\n",
+                folder);
     return status ? CB_EXIT_FAILED : 0;
 }
 
@@ -49,7 +61,7 @@ int cb_command_report(int argc, char **argv) {
     const char *folder = given.words[0];
     char path[PATH_MAX];
     int length = options.out ? snprintf(path, sizeof path, "%s", options.out)
-                             : snprintf(path, sizeof path, "%s/report.html", folder);
+                             : snprintf(path, sizeof path, "%s/" CB_FILE_REPORT, folder);
     if (length >= (int)sizeof path)
         return cb_usage_error("report", "the path is too long");
     return report(folder, path);

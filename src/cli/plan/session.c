@@ -4,6 +4,7 @@
 
 #include "cli/json.h"
 
+#include <signal.h>
 #include <string.h>
 
 const struct cb_option cb_json_rows[] = {
@@ -12,6 +13,7 @@ const struct cb_option cb_json_rows[] = {
 };
 
 static int open_job(struct session *session) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that outgrows its limit (ulimit -f) is a failure to write, and is told */
     if (cobre_comm_open(NULL, &session->comm) == COBRE_OK)
         return CB_GO_ON;
     if (!session->self.started) /* else the launcher prints it */
@@ -78,15 +80,15 @@ int cb_session_refused(const struct session *session) {
     return CB_EXIT_USAGE;
 }
 
-/* True when all is well on every rank. Collective. */
-static bool agree(const struct session *session, bool good) {
-    uint8_t mine = good, all;
-    return cobre_allreduce_t(session->comm, &mine, &all, 1, COBRE_MIN) == COBRE_OK && all;
+int cb_session_agree(const struct session *session, int code) {
+    uint8_t mine = code == CB_GO_ON, all;
+    bool good = cobre_allreduce_t(session->comm, &mine, &all, 1, COBRE_MIN) == COBRE_OK && all;
+    return good ? CB_GO_ON : CB_EXIT_FAILED;
 }
 
 static void on_issue(void *errors, const cobre_sddp_issue *issue) {
     cb_write_issue(stderr, issue);
-    ++*(size_t *)errors;
+    *(size_t *)errors += !issue->warning;
 }
 
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg) {
@@ -112,7 +114,7 @@ int cb_session_folder(struct session *session, const char *path, bool lock) {
                                                 (!lock || cb_folder_lock(&session->folder) == COBRE_OK));
     if (!good)
         fprintf(stderr, "cobre %s: --out %s\n", session->self.command, cobre_last_error()->message);
-    return agree(session, good) ? CB_GO_ON : CB_EXIT_FAILED;
+    return cb_session_agree(session, good ? CB_GO_ON : CB_EXIT_FAILED);
 }
 
 void cb_session_close(struct session *session) {

@@ -41,6 +41,9 @@ int cb_session_alone(struct session *session);
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);
 
+/* CB_GO_ON when every rank goes on. Collective. */
+int cb_session_agree(const struct session *session, int code);
+
 /* Rank 0 makes the folder for results, and locks it for one that must be alone there. Collective. */
 int cb_session_folder(struct session *session, const char *path, bool lock);
 void cb_session_close(struct session *session);

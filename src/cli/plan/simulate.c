@@ -2,9 +2,11 @@
 /* simulate.c: `cobre simulate`. */
 #include "cli/json.h"
 #include "cli/plan/session.h"
-#include "sddp/run/simulation.h"
+#include "sddp/run/gap.h"
+#include "sddp/run/record.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char intro[] = "usage: cobre simulate CASE [--policy FILE] [-n N] [option ...]\n"
@@ -21,6 +23,7 @@ struct simulate {
     bool wanted[CB_TABLES];
     const char *policy_path, *tables, *out;
     char policy[PATH_MAX], folder[PATH_MAX];
+    char hash[CB_SHA256_TEXT]; /* of the policy; on rank 0 */
     struct cb_spool spool;
 };
 
@@ -88,9 +91,26 @@ static int read_options(int argc, char **argv, struct simulate *simulate) {
     return code == CB_GO_ON ? settle(simulate) : code;
 }
 
+/* NULL: there is nothing odd about the gap. */
+static const char *gap_note(const struct simulate *simulate, const cobre_sddp_policy *policy,
+                            const cobre_sddp_simulation *result, char note[CB_GAP_NOTE]) {
+    const cobre_sddp_problem *problem = simulate->base.problem;
+    const cb_gap gap = {.maximises = cobre_sddp_problem_maximises(problem),
+                        .bound = cobre_sddp_policy_bound(policy),
+                        .mean = result->mean,
+                        .half = result->half,
+                        .count = result->trajectories,
+                        .unproven = !cobre_sddp_policy_proven(policy),
+                        .other_noise = simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE &&
+                                       cobre_sddp_problem_has_noise_model(problem)};
+    return isfinite(cb_simulation_gap(&simulate->options, policy, result)) ? cb_gap_note(&gap, note) : NULL;
+}
+
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,
                        const cobre_sddp_simulation *result) {
     bool is_sample = cb_simulation_is_sample(&simulate->options);
+    char note[CB_GAP_NOTE];
+    const char *odd = gap_note(simulate, policy, result, note);
     json_t *summary = json_object();
     cb_json_set(summary, "sampling", cb_json_text(simulate->sampling));
     cb_json_set(summary, "trajectories", cb_json_count(result->trajectories));
@@ -100,6 +120,10 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     cb_json_set(summary, "minimum", cb_json_real(result->minimum));
     cb_json_set(summary, "maximum", cb_json_real(result->maximum));
     cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(summary, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
+    const char *difference = cobre_sddp_policy_difference(policy);
+    cb_json_set(summary, "difference", difference ? cb_json_text(difference) : json_null());
+    cb_json_set(summary, "note", odd ? cb_json_text(odd) : json_null());
     cb_json_set(summary, "out", cb_json_text(simulate->folder));
     cb_json_print(summary, 0);
 }
@@ -116,18 +140,9 @@ static void print_tables(const struct simulate *simulate) {
     printf("%s.csv\n", several ? "}" : "");
 }
 
-static void print_summary(const struct simulate *simulate, const cobre_sddp_policy *policy,
-                          const cobre_sddp_simulation *result) {
-    bool maximises = cobre_sddp_problem_maximises(simulate->base.problem);
-    char mean[32], half[32], least[32], most[32], limit[32];
-    printf("%s: %zu trajector%s, %s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
-           result->trajectories == 1 ? "y" : "ies", simulate->sampling);
-    printf("%-10s%s", maximises ? "value" : "cost", cb_short_text(result->mean, 8, mean));
-    if (result->trajectories > 1 && cb_simulation_is_sample(&simulate->options))
-        printf(" +- %s (95 %%)", cb_short_text(result->half, 5, half));
-    printf(", from %s to %s\n", cb_short_text(result->minimum, 8, least), cb_short_text(result->maximum, 8, most));
-    printf("%-10s%s", "bound", cb_short_text(cobre_sddp_policy_bound(policy), 8, limit));
-    double gap = cb_simulation_gap(&simulate->options, policy, result);
+static void print_gap(const struct simulate *simulate, const cobre_sddp_policy *policy, double gap) {
+    if (!cobre_sddp_policy_proven(policy))
+        printf(" (unproven)");
     if (isfinite(gap))
         printf(", gap %.3g %%", gap);
     else if (cobre_sddp_policy_averse(policy))
@@ -136,7 +151,28 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
         printf(", no gap: the scenarios are no sample");
     else if (simulate->options.max_steps)
         printf(", no gap: with --max-steps");
-    printf("\n\n");
+}
+
+static void print_summary(const struct simulate *simulate, const cobre_sddp_policy *policy,
+                          const cobre_sddp_simulation *result) {
+    bool maximises = cobre_sddp_problem_maximises(simulate->base.problem);
+    char mean[32], half[32], least[32], most[32], limit[32], note[CB_GAP_NOTE];
+    const char *odd = gap_note(simulate, policy, result, note);
+    printf("%s: %zu trajector%s, %s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
+           result->trajectories == 1 ? "y" : "ies", simulate->sampling);
+    printf("%-10s%s", maximises ? "value" : "cost", cb_short_text(result->mean, 8, mean));
+    if (result->trajectories > 1 && cb_simulation_is_sample(&simulate->options))
+        printf(" +- %s (95 %%)", cb_short_text(result->half, 5, half));
+    printf(", from %s to %s\n", cb_short_text(result->minimum, 8, least), cb_short_text(result->maximum, 8, most));
+    printf("%-10s%s", "bound", cb_short_text(cobre_sddp_policy_bound(policy), 8, limit));
+    if (cobre_sddp_policy_difference(policy))
+        printf(", no gap: trained for another case");
+    else
+        print_gap(simulate, policy, cb_simulation_gap(&simulate->options, policy, result));
+    printf("\n");
+    if (odd)
+        printf("%-10s%s\n", "note", odd);
+    printf("\n");
     print_tables(simulate);
     printf("%-10scobre report ", "next");
     cb_shell_write(stdout, simulate->folder);
@@ -150,6 +186,9 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         cb_session_speaks(base))
         fprintf(stderr,
                 "cobre simulate: this case has no model of its noise: out-of-sample is the same as in-sample\n");
+    if (cobre_sddp_policy_difference(policy) && cb_session_speaks(base))
+        fprintf(stderr, "cobre simulate: %s was trained for another case: %s\n", simulate->policy,
+                cobre_sddp_policy_difference(policy));
     cb_spool_open(&simulate->spool, simulate->wanted, base->problem);
     cb_stop_catch(base, "the trajectories that are under way are finished");
     simulate->options.stop = cb_stop_asked;
@@ -165,14 +204,35 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         print_json(simulate, policy, &result);
     else
         print_summary(simulate, policy, &result);
-    if (cb_simulation_summary(simulate->folder, simulate->sampling, &simulate->options, policy, &result) != COBRE_OK)
+    if (cb_simulation_summary(simulate->folder, simulate->sampling, &simulate->options, policy, &result) != COBRE_OK ||
+        cb_record_simulation(simulate->folder, simulate->hash, &simulate->options, simulate->sampling,
+                             base->load.scenarios, policy, &result) != COBRE_OK)
         return cb_session_failed(base);
     return 0;
 }
 
-static void say_train_first(const char *case_path) {
+/* Its tables must not come beside another policy. A policy that is not there is told when it is loaded. */
+static int claim(struct simulate *simulate) {
+    int code = CB_GO_ON;
+    if (cb_session_speaks(&simulate->base) && access(simulate->policy, F_OK) == 0 &&
+        cb_record_policy(simulate->folder, simulate->policy, simulate->hash) != COBRE_OK)
+        code = cb_session_failed(&simulate->base);
+    return cb_session_agree(&simulate->base, code);
+}
+
+/* A policy that a training would not leave under that name is somebody else's. */
+static void say_train_first(const struct simulate *simulate) {
+    const char *path = simulate->policy_path, *slash = path ? strrchr(path, '/') : NULL;
+    char folder[PATH_MAX] = ".";
+    if (path && strcmp(slash ? slash + 1 : path, CB_FILE_POLICY) != 0)
+        return;
     fprintf(stderr, "cobre simulate:   train first: cobre train ");
-    cb_shell_write(stderr, case_path);
+    cb_shell_write(stderr, simulate->base.case_path);
+    if (path) {
+        cb_folder_of(path, folder);
+        fprintf(stderr, " --out ");
+        cb_shell_write(stderr, folder);
+    }
     fprintf(stderr, "\n");
 }
 
@@ -185,13 +245,15 @@ int cb_command_simulate(int argc, char **argv) {
         return code;
     struct session *base = &simulate.base;
     cobre_sddp_policy *policy = NULL;
-    code = cb_session_load(base);
+    code = cb_session_folder(base, simulate.folder, false);
     if (code == CB_GO_ON)
-        code = cb_session_folder(base, simulate.folder, false);
+        code = claim(&simulate);
+    if (code == CB_GO_ON)
+        code = cb_session_load(base);
     if (code == CB_GO_ON && cobre_sddp_policy_load(base->problem, simulate.policy, &policy) != COBRE_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
-            say_train_first(base->case_path);
+            say_train_first(&simulate);
     }
     if (code == CB_GO_ON)
         code = simulate_policy(&simulate, policy);

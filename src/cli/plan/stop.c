@@ -38,7 +38,6 @@ void cb_stop_catch(const struct session *session, const char *promise) {
                  session->self.command, promise);
     static const int signals[] = {SIGINT, SIGTERM, SIGUSR1}; /* USR1: mpirun passes it on and does nothing else */
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that outgrows its limit (ulimit -f) is a failure to write, and is told */
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old, action = {.sa_handler = ask, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);

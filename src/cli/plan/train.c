@@ -2,10 +2,28 @@
 /* train.c: `cobre train`. */
 #include "cli/plan/train.h"
 
+#include <inttypes.h>
+
+/* Says that a file cannot be written, and later that it can: training goes on. */
+static void watch(struct train *train, bool *trouble, cobre_status status, const char *path, const char *promise) {
+    if (*trouble != (status != COBRE_OK)) {
+        cb_train_print_break(&train->print);
+        if (status)
+            fprintf(stderr, "cobre train: %s: training goes on, and %s\n", cobre_last_error()->message, promise);
+        else
+            fprintf(stderr, "cobre train: %s: written again\n", path);
+    }
+    *trouble = status != COBRE_OK;
+}
+
 static void on_start(void *arg) {
     struct train *train = arg;
-    if (cb_session_speaks(&train->base))
-        cb_train_print_start(train);
+    train->started = true;
+    if (!cb_session_speaks(&train->base))
+        return;
+    if (cb_record_begin(&train->files, train->in_place) != COBRE_OK)
+        fprintf(stderr, "cobre train: %s\n", cobre_last_error()->message);
+    cb_train_print_start(train);
 }
 
 static void on_progress(void *arg, const cobre_sddp_progress *progress) {
@@ -13,12 +31,18 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
     if (!cb_session_speaks(&train->base))
         return;
     cb_train_print_row(&train->print, progress);
-    if (cb_training_row(&train->files, progress) != COBRE_OK)
-        train->code = cb_session_failed(&train->base);
+    watch(train, &train->no_trace, cb_training_row(&train->files, progress), train->files.trace_path,
+          "rows are kept until they can be written");
+}
+
+static void on_saved(void *arg, cobre_status status) {
+    struct train *train = arg;
+    watch(train, &train->no_policy, status, train->policy, "tries again at the next checkpoint");
 }
 
 /* Each file is tried, also after another one failed. */
 static void keep(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
+    uint64_t iterations;
     if (cb_training_times(&train->files, result) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
     if (!cb_session_speaks(&train->base))
@@ -27,6 +51,27 @@ static void keep(struct train *train, const cobre_sddp_training *result, const c
         train->code = cb_session_failed(&train->base);
     if (cb_training_summary(&train->files, result, policy) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
+    if (cb_record_end(&train->files, result, policy, NULL, &iterations) != COBRE_OK)
+        train->code = cb_session_failed(&train->base);
+}
+
+/* It says why, and how to go on from what was saved. */
+static int failed(struct train *train) {
+    cobre_error error = *cobre_last_error();
+    uint64_t iterations;
+    cb_train_print_break(&train->print);
+    int code = cb_session_failed(&train->base);
+    if (!train->started || !cb_session_speaks(&train->base))
+        return code;
+    if (train->files.first > 0 && cb_training_end(&train->files, 0) != COBRE_OK)
+        cb_session_failed(&train->base);
+    if (cb_record_end(&train->files, NULL, NULL, &error, &iterations) != COBRE_OK)
+        cb_session_failed(&train->base);
+    if (iterations == 0)
+        return code;
+    fprintf(stderr, "cobre train: the policy as of iteration %" PRIu64 " is saved; go on with\n  ", iterations);
+    cb_train_write_command(stderr, train, true, train->out, false);
+    return code;
 }
 
 static int train_case(struct train *train) {
@@ -42,9 +87,10 @@ static int train_case(struct train *train) {
     train->options.stop = cb_stop_asked;
     train->options.start = on_start;
     train->options.progress = on_progress;
+    train->options.saved = on_saved;
     train->options.arg = train;
     if (cobre_sddp_train(base->problem, &train->options, &policy, &result) != COBRE_OK)
-        return cb_session_failed(base);
+        return failed(train);
     keep(train, &result, policy);
     if (cb_session_speaks(base))
         cb_train_print_end(train, &result, policy);
@@ -59,9 +105,11 @@ int cb_command_train(int argc, char **argv) {
         code = cb_session_open(&train.base, argc, argv);
     if (code != CB_GO_ON)
         return code;
-    code = cb_session_load(&train.base);
+    code = cb_session_folder(&train.base, train.folder, true);
     if (code == CB_GO_ON)
-        code = cb_session_folder(&train.base, train.folder, true);
+        code = cb_train_claim(&train);
+    if (code == CB_GO_ON)
+        code = cb_session_load(&train.base);
     if (code == CB_GO_ON)
         code = train_case(&train);
     cb_session_close(&train.base);

@@ -4,7 +4,7 @@
 #define COBRE_CLI_PLAN_TRAIN_H
 
 #include "cli/plan/session.h"
-#include "sddp/run/training.h"
+#include "sddp/run/record.h"
 
 /* What rank 0 prints. */
 struct train_print {
@@ -19,10 +19,14 @@ struct train {
     struct session base;
     cobre_sddp_train_options options;
     const char *out; /* NULL: the default */
+    bool force;      /* replaces an older run */
+    bool in_place;   /* goes on with the policy that is in the folder */
+    bool started;    /* nothing was refused */
     char folder[PATH_MAX], policy[PATH_MAX];
     struct train_print print;
     struct cb_training files;
-    int code; /* of what failed while it trained; 0: nothing */
+    bool no_policy, no_trace; /* the policy, rows of training.csv could not be written when that was last tried */
+    int code;                 /* of what failed while it trained; 0: nothing */
 };
 
 /* train_options.c */
@@ -31,6 +35,16 @@ int cb_train_read_line(int argc, char **argv, struct train *train);
 /* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */
 void cb_train_print_start(struct train *train);
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
+void cb_train_print_break(struct train_print *print); /* before something else is printed */
 void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);
+
+/* train_command.c: the commands that it proposes. */
+
+/* "cobre train CASE ...", with the options that were given: to go on from the policy that is in the folder, or to do the
+ * same elsewhere (out; NULL: as given), or by force. */
+void cb_train_write_command(FILE *to, const struct train *train, bool resume, const char *out, bool force);
+
+/* Rank 0 looks whether the folder may be written to, or says which commands would work. Collective. */
+int cb_train_claim(struct train *train);
 
 #endif

@@ -4,11 +4,11 @@
 
 #include "sddp/run/files.h"
 
-static const char intro[] =
-    "usage: cobre train CASE [-n N] [option ...]\n"
-    "\n"
-    "Trains a policy for a case: a StochOptFormat file (*.sof.json) or the folder of a hydrothermal case.\n"
-    "\n";
+static const char intro[] = "usage: cobre train CASE [-n N] [option ...]\n"
+                            "\n"
+                            "Trains a policy for a case: a StochOptFormat file (*.sof.json, *.sof.json.gz) or the "
+                            "folder of a hydrothermal case.\n"
+                            "\n";
 
 static const char end[] =
     "\n"
@@ -22,6 +22,7 @@ static const struct cb_option own_rows[] = {
                 .kind = CB_VALUE_TEXT,
                 .field = CB_FIELD(struct train, out),
                 .missing = "the name of a directory"}}},
+    {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
     {.name = NULL},
 };
 
@@ -41,6 +42,8 @@ static int settle(struct train *train) {
     train->base.case_path = train->base.given.words[0];
     if (options->resume && options->warm_start)
         return cb_usage_error("train", "--resume and --warm-start: give one of them");
+    if (options->accept_other_case && !options->warm_start)
+        return cb_usage_error("train", "--accept-other-case: it says which cuts --warm-start may take");
     if (train->out)
         snprintf(train->folder, sizeof train->folder, "%s", train->out);
     else if (cb_folder_default(train->base.case_path, train->folder) != COBRE_OK)
@@ -53,7 +56,8 @@ static int settle(struct train *train) {
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
-    *train = (struct train){.base.self.command = "train", .options.struct_size = sizeof train->options};
+    *train = (struct train){
+        .base.self.command = "train", .options.struct_size = sizeof train->options, .options.checkpoint_seconds = 300};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
     return code == CB_GO_ON ? settle(train) : code;
 }

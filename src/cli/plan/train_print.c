@@ -9,6 +9,7 @@
 #include "cli/json.h"
 #include "comm/select.h"
 #include "sddp/run/files.h"
+#include "sddp/run/gap.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -150,6 +151,12 @@ void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *pr
     fflush(stdout);
 }
 
+void cb_train_print_break(struct train_print *print) {
+    if (print->terminal && print->open)
+        keep_row(print);
+    fflush(stdout);
+}
+
 static void print_json_end(const struct train *train, const cobre_sddp_training *result,
                            const cobre_sddp_policy *policy) {
     json_t *end = json_object();
@@ -157,6 +164,7 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
     cb_json_set(end, "iterations", cb_json_count(result->iterations));
     cb_json_set(end, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(end, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     cb_json_set(end, "window_mean", cb_json_real(result->window_mean));
     cb_json_set(end, "window_half", cb_json_real(result->window_half));
     cb_json_set(end, "cuts", cb_json_count(cobre_sddp_policy_cuts(policy)));
@@ -166,10 +174,11 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_print(end, 0);
 }
 
-static void print_bounds(const struct train_print *print, const cobre_sddp_progress *last) {
+static void print_bounds(const struct train_print *print, const cobre_sddp_progress *last, bool proven) {
     char bound[32], mean[32], half[32];
     double gap = find_gap(print, last);
-    printf("bound     %s (%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower");
+    printf("bound     %s (%s%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower",
+           proven ? "" : ", unproven: with cuts of another case");
     if (isfinite(gap))
         printf(", gap %.3g %%", 100 * gap);
     if (print->averse)
@@ -178,35 +187,23 @@ static void print_bounds(const struct train_print *print, const cobre_sddp_progr
         printf("\nsimulated %s +- %s (95 %%, last %" PRIu64 " passes)", cb_short_text(last->window_mean, 8, mean),
                cb_short_text(last->window_half, 5, half), last->window_passes);
     printf("\n");
-}
-
-/* The options that a resume needs, too. */
-static void print_again(const struct cb_given *given) {
-    for (size_t i = 0; i < given->count; i++) {
-        const struct cb_option *row = given->option[i].row;
-        if (row->again)
-            printf(" %s%s", row->name[1] ? "--" : "-", row->name);
-        if (row->again && given->option[i].text) {
-            printf(" ");
-            cb_shell_write(stdout, given->option[i].text);
-        }
-    }
+    char note[CB_GAP_NOTE];
+    const cb_gap odd = {.maximises = print->maximises,
+                        .bound = last->bound,
+                        .mean = last->window_mean,
+                        .half = last->window_half,
+                        .count = last->window_passes,
+                        .unproven = !proven};
+    if (isfinite(gap) && cb_gap_note(&odd, note))
+        printf("note      %s\n", note);
 }
 
 /* A program that reads the lines wants no hint; a person does. */
 static void print_next(const struct train *train, const cobre_sddp_training *result) {
     const char *path = train->base.case_path;
     if (result->stop == COBRE_SDDP_STOP_ASKED) {
-        printf("go on     cobre train ");
-        cb_shell_write(stdout, path);
-        print_again(&train->base.given);
-        printf(" --resume ");
-        cb_shell_write(stdout, train->policy);
-        if (train->out) {
-            printf(" --out ");
-            cb_shell_write(stdout, train->folder);
-        }
-        printf("\n");
+        printf("go on     ");
+        cb_train_write_command(stdout, train, true, train->out, false);
     }
     printf("next      cobre simulate ");
     cb_shell_write(stdout, path);
@@ -225,10 +222,11 @@ void cb_train_print_end(struct train *train, const cobre_sddp_training *result, 
         keep_row(print);
     printf("\nstopped: %s, after %" PRIu64 " iteration%s and %.1f s\n", cobre_sddp_stop_name(result->stop),
            result->iterations, plural((size_t)result->iterations), result->seconds);
-    print_bounds(print, &(cobre_sddp_progress){.bound = cobre_sddp_policy_bound(policy),
-                                               .window_mean = result->window_mean,
-                                               .window_half = result->window_half,
-                                               .window_passes = result->window_passes});
+    const cobre_sddp_progress last = {.bound = cobre_sddp_policy_bound(policy),
+                                      .window_mean = result->window_mean,
+                                      .window_half = result->window_half,
+                                      .window_passes = result->window_passes};
+    print_bounds(print, &last, cobre_sddp_policy_proven(policy));
     printf("\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
     printf("trace     %s/" CB_FILE_TRAINING "\n", train->folder);
     printf("times     %s/" CB_FILE_TIMES "\n", train->folder);

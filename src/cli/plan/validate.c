@@ -35,7 +35,7 @@ const struct command_line cb_line_validate = {.command = "validate",
                                               .words = 1};
 
 struct count {
-    json_t *list; /* of the errors; NULL: they are printed as text */
+    json_t *list, *warnings; /* of the errors, and of the warnings; NULL: they are printed as text */
     size_t errors;
 };
 
@@ -53,11 +53,11 @@ static json_t *error_json(const char *file, size_t line, const char *place, cons
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     struct count *count = arg;
     if (count->list)
-        cb_json_append(count->list,
+        cb_json_append(issue->warning ? count->warnings : count->list,
                        error_json(issue->file, issue->line, issue->place, issue->message, issue->suggestion));
     else
         cb_write_issue(stdout, issue);
-    count->errors++;
+    count->errors += !issue->warning;
 }
 
 /* An error that is none of the case's lines: there is no such file, or a stage problem has no solution. */
@@ -74,17 +74,18 @@ static void print_other(struct count *count) {
     }
 }
 
-static void print_json(const struct session *session, json_t *errors, bool valid) {
+static void print_json(const struct session *session, const struct count *count, bool valid) {
     json_t *verdict = json_object();
     cb_json_set(verdict, "case", cb_json_text(session->case_path));
-    cb_json_set(verdict, "errors", errors);
+    cb_json_set(verdict, "errors", count->list);
+    cb_json_set(verdict, "warnings", count->warnings);
     cb_json_set(verdict, "valid", json_boolean(valid));
     cb_json_print(verdict, JSON_INDENT(2));
 }
 
 static void print_end(const struct session *session, const struct count *count, bool valid) {
     if (count->list) {
-        print_json(session, count->list, valid);
+        print_json(session, count, valid);
     } else if (valid) {
         printf("%s: valid: ", cobre_sddp_problem_name(session->problem));
         cb_print_problem_size(session->problem);
@@ -113,7 +114,7 @@ static bool is_valid(struct validate *validate, struct count *count) {
 
 static int answer(struct validate *validate) {
     struct session *session = &validate->base;
-    struct count count = {.list = session->json ? json_array() : NULL};
+    struct count count = {.list = session->json ? json_array() : NULL, .warnings = session->json ? json_array() : NULL};
     bool valid = is_valid(validate, &count);
     if (!valid)
         print_other(&count);

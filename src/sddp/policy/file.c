@@ -3,7 +3,8 @@
  *
  *     header        fixed size, below
  *     names         of the problem, the states, the nodes, each ended by a zero byte; padded to 8 bytes
- *     nodes         stage of each node, number of outcomes of each node
+ *     nodes         stage of each node, number of outcomes of each node, sum of each node's data
+ *     initial       of each state
  *     bounds        value bound of each node, own bound of each node
  *     trace         of each iteration: bound, mean, deviation, cuts, solves
  *     starts        see starts.c; padded to 8 bytes
@@ -24,24 +25,24 @@
 #include "sddp/policy/policy.h"
 
 #define MAGIC "COBRESDP"
-#define VERSION 2
+#define VERSION 3
 #define ORDER 0x0102030405060708u
 #define PIECE 4096 /* cuts read at a time */
 
 typedef struct {
     char magic[8];
-    uint64_t version, order, fingerprint, shape;
+    uint64_t version, order, fingerprint;
     cb_lp_names solvers;
     uint64_t seed, passes, multi_cut, has_risk;
     double beta, alpha;
-    uint64_t maximise, averse, states, nodes, functions, iterations, cuts;
+    uint64_t proven, maximise, averse, seasons, first_season, ranges, states, nodes, functions, iterations, cuts;
     uint64_t name_bytes;  /* padded */
     uint64_t start_bytes; /* before they are padded */
 } header;
 
-/* Of names and nodes. */
+/* Of names, nodes and initial states. */
 static uint64_t named_bytes(const header *head) {
-    return head->name_bytes + 16 * head->nodes;
+    return head->name_bytes + 24 * head->nodes + 8 * head->states;
 }
 
 /* From the names to the starts. */
@@ -68,11 +69,15 @@ static void put(writer *out, const void *bytes, uint64_t count) {
     cb_hash_words(&out->hash, bytes, count / 8);
 }
 
+/* Behind them there may be those of an iteration that failed. */
+static uint64_t complete_cuts(const cobre_sddp_policy *policy) {
+    return policy->iterations > 0 ? policy->trace[policy->iterations - 1].cuts : policy->pool.cuts;
+}
+
 static header head_of(const cobre_sddp_policy *policy) {
     header head = {.version = VERSION,
                    .order = ORDER,
                    .fingerprint = policy->problem->fingerprint,
-                   .shape = policy->problem->shape,
                    .solvers = policy->solvers,
                    .seed = policy->seed,
                    .passes = policy->passes,
@@ -80,13 +85,17 @@ static header head_of(const cobre_sddp_policy *policy) {
                    .has_risk = policy->kind.has_risk,
                    .beta = policy->kind.risk.beta,
                    .alpha = policy->kind.risk.alpha,
+                   .proven = policy->proven,
                    .maximise = policy->names.maximise,
                    .averse = policy->names.averse,
+                   .seasons = policy->names.seasons,
+                   .first_season = policy->names.first_season,
+                   .ranges = policy->names.ranges,
                    .states = policy->names.states,
                    .nodes = policy->names.nodes,
                    .functions = policy->functions,
                    .iterations = policy->iterations,
-                   .cuts = policy->pool.cuts,
+                   .cuts = complete_cuts(policy),
                    .name_bytes = policy->names.bytes};
     memcpy(head.magic, MAGIC, sizeof head.magic);
     return head;
@@ -98,6 +107,8 @@ static void put_all(writer *out, const cobre_sddp_policy *policy, const header *
     put(out, policy->names.text, head->name_bytes);
     put(out, policy->names.stage, 8 * head->nodes);
     put(out, policy->names.outcomes, 8 * head->nodes);
+    put(out, policy->names.sum, 8 * head->nodes);
+    put(out, policy->names.initial, 8 * head->states);
     put(out, policy->value_bound, 8 * head->nodes);
     put(out, policy->own_bound, 8 * head->nodes);
     put(out, policy->trace, sizeof(cb_trace) * head->iterations);
@@ -116,7 +127,7 @@ static cobre_status write_file(const cobre_sddp_policy *policy, const header *he
     return cb_draft_close(&draft, COBRE_OK);
 }
 
-static cobre_status write_here(const cobre_sddp_policy *policy, const char *path) {
+cobre_status cb_policy_write(const cobre_sddp_policy *policy, const char *path) {
     header head = head_of(policy);
     size_t bytes = 0;
     unsigned char *starts = cb_starts_pack(policy->start, policy->names.nodes, &bytes);
@@ -133,7 +144,10 @@ cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path)
         return cb_refuse_null(policy ? "path" : "policy");
     if (!policy->problem)
         return cb_refuse("policy", "copy the file", "the policy was read without its problem, and cannot be saved");
-    cobre_status status = cobre_rank(policy->comm) == 0 ? write_here(policy, path) : COBRE_OK;
+    if (policy->match.what[0])
+        return cb_refuse("policy", "copy the file, or train with it as a warm start",
+                         "the policy was trained for another case, and cannot be saved");
+    cobre_status status = cobre_rank(policy->comm) == 0 ? cb_policy_write(policy, path) : COBRE_OK;
     return cb_agree(policy->comm, status);
 }
 
@@ -172,137 +186,46 @@ static bool makes_sense(const header *head) {
            (!head->has_risk || is_risk(head->beta, head->alpha));
 }
 
-static cobre_status check_head(const header *head, const cobre_sddp_problem *problem, const char *path, bool warm) {
+static cobre_status check_head(const header *head, const char *path) {
     if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0)
         return damaged(path, "this is not a policy file");
     if (head->order != ORDER)
         return damaged(path, "written by a machine of another byte order");
-    if (head->version != VERSION)
-        return damaged(path, head->version < VERSION ? "written by an older version of cobre, in a format that is gone"
-                                                     : "written by a newer version of cobre");
-    if (!makes_sense(head))
-        return damaged(path, "the header makes no sense");
-    if (!problem)
-        return COBRE_OK;
-    if (warm ? head->shape != problem->shape : head->fingerprint != problem->fingerprint)
-        return cb_fail_at(COBRE_INVALID_POLICY, path, 0,
-                          warm ? "a warm start needs states, nodes and numbers of outcomes of the same names"
-                               : "use it as a warm start, if only numbers have changed",
-                          "%s: this policy belongs to another problem", path);
-    if (head->states != problem->states || head->nodes != problem->nodes)
-        return damaged(path, "the header makes no sense");
-    return COBRE_OK;
+    if (head->version < VERSION)
+        return damaged(path, "written by an older version of cobre, whose cuts were no proof");
+    if (head->version > VERSION)
+        return damaged(path, "written by a newer version of cobre");
+    return makes_sense(head) ? COBRE_OK : damaged(path, "the header makes no sense");
 }
+
+/* A file that is being read. All but `file` is the same on all ranks. */
+typedef struct {
+    const char *path;
+    FILE *file; /* on rank 0 */
+    header head;
+    unsigned char *middle; /* from the names to the starts */
+    cb_policy_names names;
+    cb_match match; /* with the problem, if there is one */
+} opened;
 
 /* Rank 0 opens, checks and reads what is before the cuts. */
-static cobre_status open_here(const cobre_sddp_problem *problem, const char *path, bool warm, FILE **file, header *head,
-                              unsigned char **middle) {
-    *file = fopen(path, "rbe");
-    if (!*file)
-        return cannot_read(path, "check the name");
-    if (fread(head, sizeof *head, 1, *file) != 1)
-        return ferror(*file) ? cannot_read(path, "check the name") : damaged(path, "the file is too short");
-    CB_TRY(check_head(head, problem, path, warm));
-    CB_TRY(check_sum(*file, head, path));
-    size_t bytes = (size_t)middle_bytes(head);
-    *middle = malloc(bytes + 1);
-    if (!*middle)
+static cobre_status open_here(opened *from) {
+    from->file = fopen(from->path, "rbe");
+    if (!from->file)
+        return cannot_read(from->path, "check the name");
+    if (fread(&from->head, sizeof from->head, 1, from->file) != 1)
+        return ferror(from->file) ? cannot_read(from->path, "check the name")
+                                  : damaged(from->path, "the file is too short");
+    CB_TRY(check_head(&from->head, from->path));
+    CB_TRY(check_sum(from->file, &from->head, from->path));
+    size_t bytes = (size_t)middle_bytes(&from->head);
+    from->middle = malloc(bytes + 1);
+    if (!from->middle)
         return cb_no_memory("a policy", bytes);
-    if (fseek(*file, (long)sizeof *head, SEEK_SET) != 0 || (bytes > 0 && fread(*middle, bytes, 1, *file) != 1))
-        return cannot_read(path, "try again");
+    if (fseek(from->file, (long)sizeof from->head, SEEK_SET) != 0 ||
+        (bytes > 0 && fread(from->middle, bytes, 1, from->file) != 1))
+        return cannot_read(from->path, "try again");
     return COBRE_OK;
-}
-
-/* Opens on rank 0; everybody gets the header and the middle. */
-static cobre_status open_together(cobre_comm *comm, const cobre_sddp_problem *problem, const char *path, bool warm,
-                                  FILE **file, header *head, unsigned char **middle) {
-    bool first = cobre_rank(comm) == 0;
-    CB_TRY(cb_agree(comm, first ? open_here(problem, path, warm, file, head, middle) : COBRE_OK));
-    CB_TRY(cobre_broadcast(comm, head, sizeof *head, COBRE_U8, 0));
-    size_t bytes = (size_t)middle_bytes(head);
-    bool room = first || (*middle = malloc(bytes + 1));
-    CB_TRY(cb_agree(comm, room ? COBRE_OK : cb_no_memory("a policy", bytes)));
-    return cobre_broadcast(comm, *middle, bytes, COBRE_U8, 0);
-}
-
-/* The next cuts of rank 0's file. iteration NULL: as they are. */
-static cobre_status read_piece(const cb_pool *pool, FILE *file, const char *path, size_t cuts, const double *iteration,
-                               double *piece) {
-    if (fread(piece, pool->stride * sizeof *piece, cuts, file) != cuts)
-        return cannot_read(path, "try again");
-    for (size_t i = 0; i < cuts; i++) {
-        double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION], made = cut[CB_CUT_ITERATION];
-        bool finite = true;
-        for (size_t j = 0; j < pool->stride; j++)
-            finite = finite && isfinite(cut[j]);
-        if (!finite || function < 0 || function >= (double)pool->functions || made < 0 || made > UINT32_MAX)
-            return damaged(path, "a cut makes no sense");
-        if (iteration)
-            cut[CB_CUT_ITERATION] = *iteration;
-    }
-    return COBRE_OK;
-}
-
-/* The cuts, PIECE at a time, from rank 0's file into the pool. */
-static cobre_status read_cuts(cb_pool *pool, FILE *file, const char *path, uint64_t cuts, const double *iteration) {
-    size_t *counts = calloc(cobre_size(pool->comm), sizeof *counts);
-    double *piece = malloc(PIECE * pool->stride * sizeof *piece);
-    cobre_status status = counts && piece ? COBRE_OK : cb_no_memory("cuts", PIECE * pool->stride * 8);
-    status = cb_agree(pool->comm, status);
-    for (uint64_t left = cuts; left > 0 && !status; left -= counts[0]) {
-        counts[0] = left < PIECE ? (size_t)left : PIECE;
-        if (file)
-            status = read_piece(pool, file, path, counts[0], iteration, piece);
-        status = cb_agree(pool->comm, status);
-        if (!status)
-            status = cb_agree(pool->comm, cb_pool_add(pool, piece, counts));
-    }
-    free(counts);
-    free(piece);
-    return status;
-}
-
-/* Bounds, trace and starts. */
-static cobre_status take_middle(cobre_sddp_policy *policy, const header *head, const unsigned char *middle,
-                                const char *path) {
-    size_t nodes = policy->names.nodes;
-    middle += named_bytes(head);
-    memcpy(policy->value_bound, middle, 8 * nodes);
-    memcpy(policy->own_bound, middle + 8 * nodes, 8 * nodes);
-    middle += 16 * nodes;
-    for (uint64_t i = 0; i < head->iterations; i++) {
-        cb_trace trace;
-        memcpy(&trace, middle + i * sizeof trace, sizeof trace);
-        if (!cb_policy_trace(policy, trace))
-            return cb_no_memory("the trace", (size_t)head->iterations * sizeof trace);
-    }
-    middle += head->iterations * sizeof(cb_trace);
-    cobre_status status = cb_starts_unpack(policy->start, nodes, middle, (size_t)head->start_bytes);
-    return status == COBRE_INVALID_POLICY ? damaged(path, "the starts make no sense") : status;
-}
-
-/* Whether LPs can start from what was read. Without its problem nothing starts. */
-static cobre_status check_starts(const cobre_sddp_policy *policy, const char *path) {
-    for (size_t n = 0; policy->problem && n < policy->names.nodes; n++)
-        if (!(policy->value_bound[n] < INFINITY && policy->own_bound[n] < INFINITY) || /* for NaN, too */
-            !cb_start_fits(&policy->kind, &policy->problem->node[n], &policy->start[n]))
-            return damaged(
-                path, CB_TEXT("the start of node %s makes no sense", policy->names.name[1 + policy->names.states + n]));
-    return COBRE_OK;
-}
-
-/* Those of the problem, if there is one: the file's may be damaged. */
-static cobre_status take_names(const cobre_sddp_problem *problem, const header *head, const unsigned char *middle,
-                               const char *path, cb_policy_names *names) {
-    if (problem)
-        return cb_names_of(problem, head->averse != 0, names);
-    *names = (cb_policy_names){.states = (size_t)head->states,
-                               .nodes = (size_t)head->nodes,
-                               .maximise = head->maximise != 0,
-                               .averse = head->averse != 0,
-                               .bytes = (size_t)head->name_bytes};
-    cobre_status status = cb_names_unpack(names, middle);
-    return status == COBRE_INVALID_POLICY ? damaged(path, "the names make no sense") : status;
 }
 
 /* Is that how many functions there are? The outcomes of a damaged file may add up to anything. */
@@ -315,9 +238,150 @@ static bool counts_functions(const header *head, const cb_policy_names *names) {
     return functions == head->functions;
 }
 
-static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const header *head,
-                          const unsigned char *middle, const char *path, const char *lp_folder,
+/* What the file says about its problem. */
+static cobre_status take_names(opened *from) {
+    const header *head = &from->head;
+    from->names = (cb_policy_names){.states = (size_t)head->states,
+                                    .nodes = (size_t)head->nodes,
+                                    .maximise = head->maximise != 0,
+                                    .averse = head->averse != 0,
+                                    .bytes = (size_t)head->name_bytes,
+                                    .fingerprint = head->fingerprint,
+                                    .seasons = head->seasons,
+                                    .first_season = head->first_season,
+                                    .ranges = head->ranges};
+    cobre_status status = cb_names_unpack(&from->names, from->middle);
+    if (status == COBRE_INVALID_POLICY)
+        return damaged(from->path, "the names make no sense");
+    if (!status && !counts_functions(head, &from->names))
+        return damaged(from->path, "the header makes no sense");
+    return status;
+}
+
+/* Opens on rank 0; everybody gets the header and the middle. */
+static cobre_status open_together(cobre_comm *comm, const cobre_sddp_problem *problem, opened *from) {
+    bool first = cobre_rank(comm) == 0;
+    CB_TRY(cb_agree(comm, first ? open_here(from) : COBRE_OK));
+    CB_TRY(cobre_broadcast(comm, &from->head, sizeof from->head, COBRE_U8, 0));
+    size_t bytes = (size_t)middle_bytes(&from->head);
+    bool room = first || (from->middle = malloc(bytes + 1));
+    CB_TRY(cb_agree(comm, room ? COBRE_OK : cb_no_memory("a policy", bytes)));
+    CB_TRY(cobre_broadcast(comm, from->middle, bytes, COBRE_U8, 0));
+    cobre_status status = take_names(from);
+    if (!status && problem)
+        status = cb_policy_match(from->path, &from->names, from->head.multi_cut != 0, problem, &from->match);
+    return cb_agree(comm, status);
+}
+
+static void close_file(opened *from) {
+    if (from->file)
+        fclose(from->file);
+    free(from->middle);
+    cb_arena_free(&from->names.memory);
+}
+
+/* For each function of the file that of the policy; CB_NONE: there is none. NULL: no memory. */
+static size_t *map_functions(const cobre_sddp_policy *policy, const opened *from) {
+    size_t *map = malloc((size_t)(from->head.functions + 1) * sizeof *map), function = 0;
+    for (size_t n = 0; map && n < from->names.nodes; n++) {
+        size_t outcomes = from->head.multi_cut ? (size_t)from->names.outcomes[n] : 1;
+        size_t to = n - from->match.shift; /* far beyond the last, if it is before the first */
+        for (size_t k = 0; k < outcomes; k++)
+            map[function++] = to < policy->names.nodes ? policy->function[to] + k : CB_NONE;
+    }
+    return map;
+}
+
+/* The next cuts of rank 0's file; those without a function here are left out. iteration NULL: as they are. */
+static cobre_status read_piece(const cb_pool *pool, const opened *from, const size_t *map, const double *iteration,
+                               size_t *cuts, double *piece) {
+    size_t kept = 0;
+    if (fread(piece, pool->stride * sizeof *piece, *cuts, from->file) != *cuts)
+        return cannot_read(from->path, "try again");
+    for (size_t i = 0; i < *cuts; i++) {
+        double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION], made = cut[CB_CUT_ITERATION];
+        bool finite = true;
+        for (size_t j = 0; j < pool->stride; j++)
+            finite = finite && isfinite(cut[j]);
+        if (!finite || function < 0 || function >= (double)from->head.functions || made < 0 || made > UINT32_MAX)
+            return damaged(from->path, "a cut makes no sense");
+        size_t to = map[(size_t)function];
+        if (to == CB_NONE)
+            continue;
+        cut[CB_CUT_FUNCTION] = (double)to;
+        if (iteration)
+            cut[CB_CUT_ITERATION] = *iteration;
+        memmove(piece + kept++ * pool->stride, cut, pool->stride * sizeof *cut);
+    }
+    *cuts = kept;
+    return COBRE_OK;
+}
+
+/* The cuts, PIECE at a time, from rank 0's file into the pool. */
+static cobre_status read_cuts(cobre_sddp_policy *policy, const opened *from, const double *iteration) {
+    cb_pool *pool = &policy->pool;
+    size_t *counts = calloc(cobre_size(pool->comm), sizeof *counts), *map = map_functions(policy, from);
+    double *piece = malloc(PIECE * pool->stride * sizeof *piece);
+    cobre_status status = counts && map && piece ? COBRE_OK : cb_no_memory("cuts", PIECE * pool->stride * 8);
+    status = cb_agree(pool->comm, status);
+    for (uint64_t left = from->head.cuts, now; left > 0 && !status; left -= now) {
+        now = left < PIECE ? left : PIECE;
+        counts[0] = (size_t)now;
+        if (from->file)
+            status = read_piece(pool, from, map, iteration, &counts[0], piece);
+        status = cb_agree(pool->comm, status);
+        if (!status)
+            status = cobre_broadcast(pool->comm, counts, 1, COBRE_U64, 0);
+        if (!status && counts[0] > 0)
+            status = cb_agree(pool->comm, cb_pool_add(pool, piece, counts));
+    }
+    free(counts);
+    free(map);
+    free(piece);
+    return status;
+}
+
+static cobre_status take_trace(cobre_sddp_policy *policy, const header *head, const unsigned char *packed) {
+    for (uint64_t i = 0; i < head->iterations; i++) {
+        cb_trace trace;
+        memcpy(&trace, packed + i * sizeof trace, sizeof trace);
+        if (!cb_policy_trace(policy, trace))
+            return cb_no_memory("the trace", (size_t)head->iterations * sizeof trace);
+    }
+    return COBRE_OK;
+}
+
+/* Bounds, trace and starts. A node that the file knows nothing of has the bound 0: without cuts any will do. Where the
+ * horizon has moved, LPs start anew. */
+static cobre_status take_middle(cobre_sddp_policy *policy, const opened *from) {
+    const unsigned char *middle = from->middle + named_bytes(&from->head);
+    size_t nodes = from->names.nodes, shift = from->match.shift;
+    size_t both = nodes - shift < policy->names.nodes ? nodes - shift : policy->names.nodes;
+    memcpy(policy->value_bound, middle + 8 * shift, 8 * both);
+    memcpy(policy->own_bound, middle + 8 * (nodes + shift), 8 * both);
+    middle += 16 * nodes;
+    CB_TRY(take_trace(policy, &from->head, middle));
+    middle += from->head.iterations * sizeof(cb_trace);
+    cobre_status status =
+        shift > 0 ? COBRE_OK : cb_starts_unpack(policy->start, nodes, middle, (size_t)from->head.start_bytes);
+    return status == COBRE_INVALID_POLICY ? damaged(from->path, "the starts make no sense") : status;
+}
+
+/* Whether LPs can start from what was read. Those of other data need not fit. Without its problem nothing starts. */
+static cobre_status check_starts(cobre_sddp_policy *policy, const opened *from) {
+    for (size_t n = 0; policy->problem && n < policy->names.nodes; n++) {
+        bool bounded = policy->value_bound[n] < INFINITY && policy->own_bound[n] < INFINITY; /* not for NaN, too */
+        bool fits = cb_start_fits(&policy->kind, &policy->problem->node[n], &policy->start[n]);
+        if (!bounded || (!fits && from->match.same))
+            return damaged(from->path, CB_TEXT("the start of node %s makes no sense", policy->problem->node[n].name));
+        policy->start[n].set = policy->start[n].set && fits;
+    }
+    return COBRE_OK;
+}
+
+static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, opened *from, const char *lp_folder,
                           cobre_sddp_policy **policy) {
+    const header *head = &from->head;
     cb_policy_names names = {0};
     cb_policy_options options = {.solvers = head->solvers,
                                  .seed = head->seed,
@@ -326,35 +390,37 @@ static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, const h
                                  .has_risk = head->has_risk != 0,
                                  .risk = {.beta = head->beta, .alpha = head->alpha},
                                  .lp_folder = lp_folder};
-    cobre_status status = take_names(problem, head, middle, path, &names);
-    if (!status && !counts_functions(head, &names))
-        status = damaged(path, "the header makes no sense");
+    cobre_status status = COBRE_OK;
+    if (problem) {
+        status = cb_names_of(problem, head->averse != 0, &names);
+    } else {
+        names = from->names;
+        from->names.memory = (cb_arena){0}; /* it is the policy's now */
+    }
     if (!status)
         return cb_policy_new(comm, problem, &names, &options, policy);
     cb_arena_free(&names.memory);
     return status;
 }
-
 static cobre_status read_policy(cobre_comm *comm, cobre_sddp_problem *problem, const char *path, const char *lp_folder,
                                 cobre_sddp_policy **policy) {
-    FILE *file = NULL;
-    header head = {0};
-    unsigned char *middle = NULL;
+    opened from = {.path = path};
     *policy = NULL;
-    cobre_status status = open_together(comm, problem, path, false, &file, &head, &middle);
+    cobre_status status = open_together(comm, problem, &from);
     if (!status)
-        status = cb_agree(comm, build(comm, problem, &head, middle, path, lp_folder, policy));
+        status = cb_agree(comm, build(comm, problem, &from, lp_folder, policy));
+    if (!status) {
+        (*policy)->match = from.match;
+        (*policy)->proven = from.head.proven && (!problem || from.match.proven);
+        status = cb_agree(comm, take_middle(*policy, &from));
+    }
     if (!status)
-        status = cb_agree(comm, take_middle(*policy, &head, middle, path));
+        status = read_cuts(*policy, &from, NULL);
     if (!status)
-        status = read_cuts(&(*policy)->pool, file, path, head.cuts, NULL);
-    if (!status)
-        status = cb_agree(comm, check_starts(*policy, path));
+        status = cb_agree(comm, check_starts(*policy, &from));
     if (status)
         cobre_sddp_policy_free(policy);
-    if (file)
-        fclose(file);
-    free(middle);
+    close_file(&from);
     return status;
 }
 
@@ -397,23 +463,31 @@ static bool more_averse(const header *head, const cobre_sddp_policy *policy) {
     return false;
 }
 
-cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path) {
-    FILE *file = NULL;
-    header head = {0};
-    unsigned char *middle = NULL;
+static cobre_status check_warm(const cobre_sddp_policy *policy, const opened *from, bool accept) {
+    const char *path = from->path;
+    if ((from->head.multi_cut != 0) != policy->kind.multi_cut)
+        return cb_fail_at(COBRE_INVALID_POLICY, path, 0, "use the same kind of cuts",
+                          "%s: it holds %s, this run makes the other kind", path,
+                          from->head.multi_cut ? "multi-cuts" : "single cuts");
+    if (more_averse(&from->head, policy))
+        return cb_fail_at(COBRE_INVALID_POLICY, path, 0, "start with a policy that is as averse, or less",
+                          "%s: that run was more averse to risk, and its cuts are no bounds for this one", path);
+    if (!from->match.valid && !accept)
+        return cb_fail_at(COBRE_INVALID_POLICY, path, 0,
+                          "accept that (--accept-other-case), and the bound will be unproven",
+                          "%s: it was trained for another case: %s", path, from->match.what);
+    return COBRE_OK;
+}
+
+cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path, bool accept) {
+    opened from = {.path = path};
     double before = 0;
-    cobre_status status = open_together(policy->comm, policy->problem, path, true, &file, &head, &middle);
-    if (!status && (head.multi_cut != 0) != policy->kind.multi_cut)
-        status = cb_fail_at(COBRE_INVALID_POLICY, path, 0, "use the same kind of cuts",
-                            "%s: it holds %s, this run makes the other kind", path,
-                            head.multi_cut ? "multi-cuts" : "single cuts");
-    if (!status && more_averse(&head, policy))
-        status = cb_fail_at(COBRE_INVALID_POLICY, path, 0, "start with a policy that is as averse, or less",
-                            "%s: that run was more averse to risk, and its cuts are no bounds for this one", path);
+    cobre_status status = open_together(policy->comm, policy->problem, &from);
     if (!status)
-        status = read_cuts(&policy->pool, file, path, head.cuts, &before);
-    if (file)
-        fclose(file);
-    free(middle);
+        status = check_warm(policy, &from, accept);
+    if (!status)
+        status = read_cuts(policy, &from, &before);
+    policy->proven = policy->proven && from.head.proven && from.match.proven;
+    close_file(&from);
     return status;
 }

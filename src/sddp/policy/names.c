@@ -2,6 +2,7 @@
 /* names.c: what a policy knows about its problem, so that it can be shown without it. */
 #include <string.h>
 
+#include "sddp/hash.h"
 #include "sddp/policy/policy.h"
 
 static cobre_status allocate(cb_policy_names *names) {
@@ -10,6 +11,8 @@ static cobre_status allocate(cb_policy_names *names) {
     names->name = cb_arena_alloc(memory, 1 + names->states + names->nodes, sizeof *names->name);
     names->stage = cb_arena_alloc(memory, names->nodes, sizeof *names->stage);
     names->outcomes = cb_arena_alloc(memory, names->nodes, sizeof *names->outcomes);
+    names->sum = cb_arena_alloc(memory, names->nodes, sizeof *names->sum);
+    names->initial = cb_arena_alloc(memory, names->states, sizeof *names->initial);
     return memory->failed ? cb_no_memory("names", names->bytes) : COBRE_OK;
 }
 
@@ -32,10 +35,27 @@ static const char *name_at(const cobre_sddp_problem *problem, size_t i) {
     return i <= problem->states ? problem->state[i - 1].name : problem->node[i - 1 - problem->states].name;
 }
 
+uint64_t cb_range_sum(const cobre_sddp_problem *problem) {
+    uint64_t h = CB_HASH_START;
+    for (size_t n = 0; n < problem->nodes; n++)
+        for (size_t s = 0; s < problem->states && problem->node[n].edges > 0; s++) {
+            cb_range range = problem->node[n].range[problem->node[n].state_out[s]];
+            cb_hash_double(&h, range.lower);
+            cb_hash_double(&h, range.upper);
+        }
+    return h;
+}
+
 cobre_status cb_names_of(const cobre_sddp_problem *problem, bool averse, cb_policy_names *names) {
     size_t count = 1 + problem->states + problem->nodes;
-    *names = (cb_policy_names){
-        .states = problem->states, .nodes = problem->nodes, .maximise = problem->maximise, .averse = averse};
+    *names = (cb_policy_names){.states = problem->states,
+                               .nodes = problem->nodes,
+                               .maximise = problem->maximise,
+                               .averse = averse,
+                               .fingerprint = problem->fingerprint,
+                               .seasons = problem->seasons,
+                               .first_season = problem->first_season,
+                               .ranges = cb_range_sum(problem)};
     for (size_t i = 0; i < count; i++)
         names->bytes += strlen(name_at(problem, i)) + 1;
     names->bytes = cb_padded(names->bytes);
@@ -46,7 +66,10 @@ cobre_status cb_names_of(const cobre_sddp_problem *problem, bool averse, cb_poli
     for (size_t n = 0; n < problem->nodes; n++) {
         names->stage[n] = problem->node[n].stage;
         names->outcomes[n] = problem->node[n].outcomes;
+        names->sum[n] = cb_node_sum(problem, n);
     }
+    for (size_t s = 0; s < problem->states; s++)
+        names->initial[s] = problem->state[s].initial;
     find_names(names);
     return COBRE_OK;
 }
@@ -57,5 +80,8 @@ cobre_status cb_names_unpack(cb_policy_names *names, const unsigned char *packed
     memcpy(names->text, packed, names->bytes);
     memcpy(names->stage, packed + names->bytes, each);
     memcpy(names->outcomes, packed + names->bytes + each, each);
+    memcpy(names->sum, packed + names->bytes + 2 * each, each);
+    if (names->states > 0)
+        memcpy(names->initial, packed + names->bytes + 3 * each, names->states * sizeof *names->initial);
     return find_names(names) ? COBRE_OK : COBRE_INVALID_POLICY;
 }

@@ -40,6 +40,7 @@ cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, cb_pol
     policy->seed = options->seed;
     policy->passes = options->passes;
     policy->window = 100;
+    policy->proven = true;
     snprintf(policy->lp_folder, sizeof policy->lp_folder, "%s", options->lp_folder ? options->lp_folder : ".");
     cobre_status status = fill(policy, options->multi_cut);
     policy->kind = (cb_stage_kind){.problem = problem,
@@ -195,5 +196,14 @@ uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy) {
 }
 
 double cobre_sddp_policy_bound(const cobre_sddp_policy *policy) {
-    return policy && policy->iterations > 0 ? cb_policy_progress(policy, policy->iterations).bound : NAN;
+    bool known = policy && policy->iterations > 0 && !policy->match.what[0];
+    return known ? cb_policy_progress(policy, policy->iterations).bound : NAN;
+}
+
+bool cobre_sddp_policy_proven(const cobre_sddp_policy *policy) {
+    return policy && policy->proven;
+}
+
+const char *cobre_sddp_policy_difference(const cobre_sddp_policy *policy) {
+    return policy && policy->match.what[0] ? policy->match.what : NULL;
 }

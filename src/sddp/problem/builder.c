@@ -71,6 +71,7 @@ void cobre_sddp_builder_free(cobre_sddp_builder **pointer) {
     free(builder->factor);
     free(builder->root_edge);
     free(builder->issue);
+    free(builder->warning);
     free(builder);
 }
 
@@ -98,20 +99,33 @@ void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at) {
     builder->whole = keep_place(builder, at);
 }
 
-static void record(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format,
-                   va_list arguments) {
+static cobre_sddp_issue make_issue(cobre_sddp_builder *builder, const cb_place *at, const char *advice,
+                                   const char *format, va_list arguments) {
     char message[1024], pointer[CB_POINTER_ROOM];
-    if (builder->quiet || !CB_GROW(builder, builder->issue, builder->errors, builder->issues_room))
-        return;
     vsnprintf(message, sizeof message, format, arguments);
     const char *text = place_text(at, pointer);
-    builder->issue[builder->errors++] =
-        (cobre_sddp_issue){.struct_size = sizeof(cobre_sddp_issue),
-                           .file = keep(builder, at->file),
-                           .line = at->line ? at->line : cb_json_line(builder->json, at->file, text),
-                           .place = keep(builder, text),
-                           .message = keep(builder, message),
-                           .suggestion = keep(builder, advice ? advice : "")};
+    return (cobre_sddp_issue){.struct_size = sizeof(cobre_sddp_issue),
+                              .file = keep(builder, at->file),
+                              .line = at->line ? at->line : cb_json_line(builder->json, at->file, text),
+                              .place = keep(builder, text),
+                              .message = keep(builder, message),
+                              .suggestion = keep(builder, advice ? advice : "")};
+}
+
+static void record(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format,
+                   va_list arguments) {
+    if (!builder->quiet && CB_GROW(builder, builder->issue, builder->errors, builder->issues_room))
+        builder->issue[builder->errors++] = make_issue(builder, at, advice, format, arguments);
+}
+
+void cb_warn_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (CB_GROW(builder, builder->warning, builder->warnings, builder->warnings_room)) {
+        builder->warning[builder->warnings] = make_issue(builder, at, advice, format, arguments);
+        builder->warning[builder->warnings++].warning = true;
+    }
+    va_end(arguments);
 }
 
 void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...) {

@@ -70,6 +70,8 @@ typedef struct {
     bool has_value_bound;
     double value_bound;
     bool in_scenario; /* a step has values of its random variables */
+    size_t all_edges; /* check sets these two: edges of probability 0 come behind the others */
+    bool reached;     /* the process may come here */
 } cb_builder_node;
 
 /* A trajectory given by the case: nodes and, for each, the values of its random variables. */
@@ -98,13 +100,14 @@ struct cobre_sddp_builder {
     cb_scenario *scenario;
     cb_factor *factor;
     uint64_t opening_seed;
-    size_t longest; /* found by check */
+    size_t seasons, first_season;   /* of a hydrothermal case: in a cycle, and of its first stage; 0: it has none */
+    size_t longest, all_root_edges; /* found by check */
 
     cb_arena arena;      /* names, texts of errors, and arrays that do not grow */
     cb_place whole;      /* where errors that concern the whole are reported */
     cb_json_lines *json; /* of the JSON file that was read, if any: lines of the places in it */
-    cobre_sddp_issue *issue;
-    size_t errors, issues_room;
+    cobre_sddp_issue *issue, *warning;
+    size_t errors, issues_room, warnings, warnings_room;
     bool quiet; /* errors have been told before: they are neither kept nor counted */
     bool no_memory;
 };
@@ -117,6 +120,10 @@ void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at); /* of wh
 
 /* A reader's own error. advice: what to do about it; NULL: nothing. */
 void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Something that is no error, but will surprise. It is told when there is no error. */
+void cb_warn_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* As those of sddp.h, with a place. */
@@ -164,6 +171,9 @@ enum { CB_POINTER_ROOM = 512 };
 void cb_json_pointer(const cb_json_at *at, char pointer[CB_POINTER_ROOM]);
 size_t cb_json_line(cb_json_lines *lines, const char *file, const char *pointer);
 void cb_json_forget(cobre_sddp_builder *builder); /* when there is nothing more to report */
+
+/* warn.c: warns about what a sound problem, built of this builder, has in it. */
+void cb_builder_warn(cobre_sddp_builder *builder, const cobre_sddp_problem *problem);
 
 /* finish.c: tells every error, if there is any, and makes an error that sums them up. */
 cobre_status cb_builder_tell(const cobre_sddp_builder *builder, void issue(void *arg, const cobre_sddp_issue *issue),

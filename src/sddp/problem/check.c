@@ -2,7 +2,10 @@
 /* check.c: what only a whole problem can show, and the order that the trainer relies on.
  *
  * Entries are sorted by column, then row, duplicates summed in the order they were added.
- * The longest path is found by removing nodes without unvisited parents; what cannot be removed lies on a cycle. */
+ * The longest path is found by removing nodes without unvisited parents; what cannot be removed lies on a cycle.
+ *
+ * What has probability 0 never happens, and need have no solution. Nobody is to solve it: such outcomes are dropped, and such
+ * edges come behind the others and are not counted among them. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -60,6 +63,32 @@ static void check_outcomes(cobre_sddp_builder *builder, cb_builder_node *node, s
     if (node->outcomes > 0 && fabs(sum - 1) > PROBABILITY_SLACK)
         cb_error_at(builder, &node->at, "make it 1", "node %s: the probabilities of its outcomes add up to %.9g",
                     node->name, sum);
+}
+
+static void drop_outcomes(cb_builder_node *node) {
+    size_t kept = 0;
+    for (size_t k = 0; k < node->outcomes; k++) {
+        if (node->probability[k] == 0)
+            continue;
+        node->probability[kept] = node->probability[k];
+        for (size_t i = 0; node->table && i < node->randoms; i++)
+            node->table[kept * node->randoms + i] = node->table[k * node->randoms + i];
+        kept++;
+    }
+    node->outcomes = kept;
+}
+
+/* Puts those of probability 0 behind the others; how many others there are. */
+static size_t sort_edges(cb_edge *edge, size_t count) {
+    size_t kept = 0;
+    for (size_t e = 0; e < count; e++) {
+        cb_edge one = edge[e];
+        if (one.probability == 0)
+            continue;
+        memmove(edge + kept + 1, edge + kept, (e - kept) * sizeof *edge);
+        edge[kept++] = one;
+    }
+    return kept;
 }
 
 /* all: they must add up to 1. */
@@ -204,6 +233,7 @@ static void check_node(cobre_sddp_builder *builder, size_t index, bool sound) {
     if (node->noises > 0)
         qsort(node->noise, node->noises, sizeof *node->noise, by_target);
     sort_matrix(builder, node);
+    drop_outcomes(node);
 }
 
 /* Nodes in the order in which a search has found them. */
@@ -220,24 +250,44 @@ static void find_new(queue *found, const cb_edge *edge, size_t edges, size_t num
         }
 }
 
-/* Breadth first from the root: stages that are not given, and nodes that no path leads to. */
-static void check_reach(cobre_sddp_builder *builder) {
+/* Breadth first from the root: a stage for each node, 0 if no path leads there. NULL: no memory. */
+static const size_t *find_stages(cobre_sddp_builder *builder) {
     queue found = {.node = cb_builder_alloc(builder, builder->nodes, sizeof *found.node)};
     size_t *stage = cb_builder_alloc(builder, builder->nodes, sizeof *stage);
     if (builder->no_memory)
-        return;
+        return NULL;
     find_new(&found, builder->root_edge, builder->root_edges, 1, stage);
     for (size_t i = 0; i < found.count; i++) {
         const cb_builder_node *node = &builder->node[found.node[i]];
         find_new(&found, node->edge, node->edges, stage[found.node[i]] + 1, stage);
     }
-    for (size_t n = 0; n < builder->nodes; n++) {
+    return stage;
+}
+
+/* Stages that are not given, and nodes that no path leads to. */
+static void check_reach(cobre_sddp_builder *builder) {
+    const size_t *stage = find_stages(builder);
+    for (size_t n = 0; stage && n < builder->nodes; n++) {
         cb_builder_node *node = &builder->node[n];
         node->stage = node->stage ? node->stage : stage[n];
         if (stage[n] == 0)
             cb_error_at(builder, &node->at, "add it to the successors of a node, or remove it",
                         "node %s: no path leads here", node->name);
     }
+}
+
+/* Leaves only the edges that the process may take. */
+static void drop_edges(cobre_sddp_builder *builder) {
+    builder->all_root_edges = builder->root_edges;
+    builder->root_edges = sort_edges(builder->root_edge, builder->root_edges);
+    for (size_t n = 0; n < builder->nodes; n++) {
+        cb_builder_node *node = &builder->node[n];
+        node->all_edges = node->edges;
+        node->edges = sort_edges(node->edge, node->edges);
+    }
+    const size_t *stage = find_stages(builder);
+    for (size_t n = 0; stage && n < builder->nodes; n++)
+        builder->node[n].reached = stage[n] > 0;
 }
 
 static size_t longest_path(cobre_sddp_builder *builder) {
@@ -270,7 +320,7 @@ static size_t longest_path(cobre_sddp_builder *builder) {
 static bool may_end(const cb_builder_node *node, const bool *ends) {
     double sum = 0;
     for (size_t e = 0; e < node->edges; e++) {
-        if (node->edge[e].probability > 0 && ends[node->edge[e].to])
+        if (ends[node->edge[e].to])
             return true;
         sum += node->edge[e].probability;
     }
@@ -312,6 +362,8 @@ void cb_builder_check(cobre_sddp_builder *builder) {
         check_scenario(builder, s);
     if (builder->root_edges > 0 && !builder->no_memory)
         check_reach(builder);
+    if (!builder->no_memory)
+        drop_edges(builder);
     builder->longest = longest_path(builder);
     if (builder->longest == 0 && !builder->no_memory)
         check_cycles_end(builder);

@@ -19,6 +19,12 @@ cobre_status cb_builder_tell(const cobre_sddp_builder *builder, void issue(void 
                       first->place, *first->place ? ": " : "", first->message);
 }
 
+/* Only of a problem without errors: what is wrong comes first. */
+static void tell_warnings(const cobre_sddp_builder *builder, const cobre_sddp_load_options *options) {
+    for (size_t i = 0; i < builder->warnings && options->issue; i++)
+        options->issue(options->arg, &builder->warning[i]);
+}
+
 /* Lines of nodes, for errors that are found when the JSON file has been forgotten. */
 static void find_lines(cobre_sddp_builder *builder) {
     for (size_t n = 0; n < builder->nodes; n++) {
@@ -60,6 +66,10 @@ static cobre_status pack(cobre_sddp_builder *builder, const cobre_sddp_load_opti
     cobre_status status = cb_builder_tell(builder, options->issue, options->arg);
     if (!status && !cb_image_sum_up(&whole, image))
         status = cb_no_memory("the ranges of columns", whole.nodes * whole.states * sizeof(cb_range));
+    if (!status) {
+        cb_builder_warn(builder, &whole);
+        tell_warnings(builder, options);
+    }
     free_views(&whole);
     return status;
 }

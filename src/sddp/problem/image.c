@@ -15,7 +15,8 @@ typedef struct {
 
 typedef struct {
     uint64_t name, file, place, line, stage;
-    uint64_t columns, rows, entries, randoms, noises, outcomes, edges; /* how many */
+    uint64_t columns, rows, entries, randoms, noises, outcomes, edges, all_edges; /* how many */
+    uint64_t reached;
     uint64_t column, range, row, start, index, value, state_in, state_out, noise, probability, outcome, edge;
     uint64_t column_name, row_name, random_name;
     uint64_t deviation, factor, lognormal; /* deviation 0: no model */
@@ -140,6 +141,8 @@ static void put_node(packer *p, const cobre_sddp_builder *builder, size_t n, nod
                             .noises = node->noises,
                             .outcomes = node->outcomes,
                             .edges = node->edges,
+                            .all_edges = node->all_edges,
+                            .reached = node->reached,
                             .has_value_bound = node->has_value_bound,
                             .value_bound = node->value_bound,
                             .constant = node->constant,
@@ -154,7 +157,7 @@ static void put_node(packer *p, const cobre_sddp_builder *builder, size_t n, nod
     put_noise(p, node, record);
     record->probability = put(p, node->probability, node->outcomes, sizeof *node->probability);
     put_outcomes(p, builder, n, record);
-    record->edge = put(p, node->edge, node->edges, sizeof *node->edge);
+    record->edge = put(p, node->edge, node->all_edges, sizeof *node->edge);
 }
 
 static void put_scenarios(packer *p, const cobre_sddp_builder *builder, cb_image_head *head) {
@@ -180,16 +183,19 @@ static void lay_out(packer *p, const cobre_sddp_builder *builder) {
     uint64_t unused;
     cb_image_head head = {.longest = builder->longest,
                           .maximise = builder->maximise,
+                          .seasons = builder->seasons,
+                          .first_season = builder->first_season,
                           .states = builder->states,
                           .nodes = builder->nodes,
                           .root_edges = builder->root_edges,
+                          .all_root_edges = builder->all_root_edges,
                           .scenarios = builder->scenarios};
     cb_image_head *first = reserve(p, &unused, 1, sizeof *first);
     state_record *state = reserve(p, &head.state, builder->states, sizeof *state);
     node_record *node = reserve(p, &head.node, builder->nodes, sizeof *node), measured;
     head.name = put_text(p, builder->name);
     head.contents = put_text(p, builder->contents);
-    head.root_edge = put(p, builder->root_edge, builder->root_edges, sizeof *builder->root_edge);
+    head.root_edge = put(p, builder->root_edge, builder->all_root_edges, sizeof *builder->root_edge);
     p->factor = reserve(p, &unused, builder->factors, sizeof *p->factor);
     for (size_t f = 0; f < builder->factors; f++) {
         size_t order = builder->factor[f].order;
@@ -236,6 +242,8 @@ static cb_node view_node(const char *image, const node_record *record) {
                      .noises = record->noises,
                      .outcomes = record->outcomes,
                      .edges = record->edges,
+                     .all_edges = record->all_edges,
+                     .reached = record->reached,
                      .column = AT(record->column),
                      .range = AT(record->range),
                      .row = AT(record->row),
@@ -274,13 +282,15 @@ bool cb_image_view(const void *bytes, cobre_sddp_problem *problem) {
     problem->states = head->states;
     problem->nodes = head->nodes;
     problem->root_edges = head->root_edges;
+    problem->all_root_edges = head->all_root_edges;
     problem->scenarios = head->scenarios;
     problem->root_edge = AT(head->root_edge);
     problem->scenario = AT(head->scenario);
     problem->step = AT(head->step);
     problem->longest = head->longest;
     problem->fingerprint = head->fingerprint;
-    problem->shape = head->shape;
+    problem->seasons = head->seasons;
+    problem->first_season = head->first_season;
     problem->scale = head->scale;
     problem->unit = head->unit;
     const state_record *state = AT(head->state);

@@ -12,7 +12,7 @@ size_t cb_image_size(const cobre_sddp_builder *builder);
 /* Writes it into that many bytes, which are zero; outcomes of noise models are drawn straight into it. */
 void cb_image_pack(const cobre_sddp_builder *builder, void *image);
 
-/* What is computed from the whole goes into its image: fingerprint, shape, scale and unit, the ranges of columns.
+/* What is computed from the whole goes into its image: fingerprint, scale and unit, the ranges of columns.
  * false: no memory. */
 bool cb_image_sum_up(const cobre_sddp_problem *problem, void *image); /* sums.c */
 bool cb_find_ranges(const cobre_sddp_problem *problem, void *image);  /* ranges.c: its part of it */
@@ -22,9 +22,9 @@ bool cb_image_view(const void *image, cobre_sddp_problem *problem);
 
 /* The beginning of an image. */
 typedef struct {
-    uint64_t fingerprint, shape, longest, maximise;
+    uint64_t fingerprint, longest, maximise, seasons, first_season;
     double scale, unit;
-    uint64_t states, nodes, root_edges, scenarios; /* how many */
+    uint64_t states, nodes, root_edges, all_root_edges, scenarios; /* how many */
     uint64_t name, contents, state, node, root_edge, scenario, step;
 } cb_image_head;
 

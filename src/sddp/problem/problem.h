@@ -75,6 +75,8 @@ typedef struct {
     size_t line;
 
     size_t columns, rows, entries, randoms, noises, outcomes, edges;
+    size_t all_edges; /* those of probability 0, which only given scenarios take, follow the others */
+    bool reached;     /* the process may come here */
     const cb_column *column;
     const cb_range *range; /* what each column can be at most, whatever comes in and whatever the outcome: ranges.c */
     const cb_range *row;
@@ -126,7 +128,7 @@ struct cobre_sddp_problem {
     const char *name;
     const char *contents; /* of a hydrothermal case: "4 subsystems, 4 hydros"; else empty */
     bool maximise;
-    size_t states, nodes, root_edges, scenarios;
+    size_t states, nodes, root_edges, all_root_edges, scenarios;
     cb_state *state;
     cb_node *node;
     const cb_edge *root_edge;
@@ -134,8 +136,9 @@ struct cobre_sddp_problem {
     const cb_given_step *step;
 
     size_t longest;       /* steps of the longest path; 0: there is a cycle */
+    size_t seasons;       /* in a cycle; node n is stage n + 1 then. 0: there are none */
+    size_t first_season;  /* of node 0, from 1 */
     uint64_t fingerprint; /* of all that changes results */
-    uint64_t shape;       /* of the names of states and nodes: what a warm start asks for */
     double scale;         /* objectives of LPs are this, a power of two, times those of the problem */
     double unit;          /* the problem's columns and rows are this, a power of two, times those of LPs */
 };
@@ -155,6 +158,9 @@ void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values)
 
 /* Refuses what was drawn when it, or what the noise makes of it, is out of range: a lognormal model can draw anything. */
 cobre_status cb_check_draw(const cb_node *node, const double *values);
+
+/* sums.c: of all that belongs to the node, its edges included. */
+uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node);
 
 /* info.c */
 size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes */

@@ -75,16 +75,9 @@ static uint64_t fingerprint(const cobre_sddp_problem *problem) {
     return h;
 }
 
-/* Of what cuts depend on: the states, and the nodes with the number of their outcomes. */
-static uint64_t shape(const cobre_sddp_problem *problem) {
+uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node) {
     uint64_t h = CB_HASH_START;
-    cb_hash_word(&h, problem->maximise);
-    for (size_t s = 0; s < problem->states; s++)
-        cb_hash_text(&h, problem->state[s].name);
-    for (size_t n = 0; n < problem->nodes; n++) {
-        cb_hash_text(&h, problem->node[n].name);
-        cb_hash_word(&h, problem->node[n].outcomes);
-    }
+    hash_node(&h, problem, &problem->node[node]);
     return h;
 }
 
@@ -159,6 +152,5 @@ bool cb_image_sum_up(const cobre_sddp_problem *problem, void *image) {
     cb_image_head *head = image;
     find_scales(problem, head);
     head->fingerprint = fingerprint(problem);
-    head->shape = shape(problem);
     return cb_find_ranges(problem, image);
 }

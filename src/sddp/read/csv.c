@@ -8,57 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sddp/grow.h"
 #include "sddp/read/json_file.h"
-
-static char *read_all(cobre_sddp_builder *builder, FILE *file, size_t *size) {
-    char *text = NULL;
-    size_t room = 0;
-    for (*size = 0;; *size += fread(text + *size, 1, room - 1 - *size, file)) {
-        if (feof(file) || ferror(file)) {
-            text[*size] = 0;
-            return text;
-        }
-        if (room <= *size + 1) {
-            room = room ? 2 * room : 4096;
-            char *grown = realloc(text, room);
-            if (!grown) {
-                free(text);
-                builder->no_memory = true;
-                return NULL;
-            }
-            text = grown;
-        }
-    }
-}
-
-char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size) {
-    const cb_place at = {.file = path};
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        int why = errno;
-        struct stat is;
-        if (!optional || why != ENOENT || lstat(path, &is) == 0) /* a link to nothing was meant to be read */
-            cb_error_at(builder, &at, "see docs/case-format.md for the files of a case", "cannot be read: %s",
-                        strerror(why));
-        return NULL;
-    }
-    char *text = read_all(builder, file, size);
-    if (ferror(file)) {
-        cb_error_at(builder, &at, NULL, "cannot be read: %s", strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    fclose(file);
-    if (text && strlen(text) < *size) {
-        cb_error_at(builder, &at, "save it as plain text, UTF-8", "has a zero byte in it");
-        free(text);
-        text = NULL;
-    }
-    return text;
-}
+#include "sddp/read/text.h"
 
 typedef struct {
     cobre_sddp_builder *builder;

@@ -20,9 +20,6 @@ typedef struct {
     char asked[512]; /* the names that were asked for: "stage, season" */
 } cb_csv;
 
-/* The whole of a file, NUL-terminated, for the caller to free; NULL: reported, or, if it is optional, not there. */
-char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size);
-
 /* False: there is no such table (reported unless `optional`), or nothing of it could be read (reported). Lines that are
  * wrong are reported and left out. Free in any case. */
 bool cb_csv_read(cobre_sddp_builder *builder, const char *path, bool optional, cb_csv *table);

@@ -10,7 +10,7 @@
 
 #include "sddp/grow.h"
 #include "sddp/hash.h"
-#include "sddp/read/csv.h"
+#include "sddp/read/text.h"
 
 typedef struct {
     uint64_t pointer; /* its hash */

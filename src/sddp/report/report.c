@@ -4,6 +4,7 @@
 
 #include "sddp/error.h"
 #include "sddp/report/parts.h"
+#include "sddp/run/gap.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,6 +24,15 @@ static const char *grouped_text(const char *number, char text[64]) {
     return text;
 }
 
+static bool has_odd_gap(const struct report *report, double bound) {
+    double count = cb_fact_number(&report->simulation, "trajectories");
+    return cb_gap_is_odd(&(cb_gap){.maximises = report->maximises,
+                                   .bound = bound,
+                                   .mean = cb_fact_number(&report->simulation, "mean"),
+                                   .half = cb_fact_number(&report->simulation, "half"),
+                                   .count = count > 0 && count < 1e15 ? (uint64_t)count : 0});
+}
+
 static void write_tiles(const struct report *report) {
     FILE *to = report->to;
     const struct facts *summary = &report->summary, *simulation = &report->simulation;
@@ -33,17 +43,21 @@ static void write_tiles(const struct report *report) {
     double interval = simulated ? cb_fact_number(simulation, "half") : cb_fact_number(summary, "window_half");
     fputs("<dl class=\"tiles\">\n", to);
     cb_tile(to, maximises ? "Upper bound" : "Lower bound", grouped_text(cb_short_text(bound, 6, text), grouped),
-            "of the training");
-    const char *by = simulated ? "simulation" : "last forward passes";
+            strcmp(cb_fact(summary, "proven"), "no") == 0 ? "of the training, unproven" : "of the training");
+    const char *by = !simulated                           ? "last forward passes"
+                     : *cb_fact(simulation, "difference") ? "simulation of another case"
+                                                          : "simulation";
     snprintf(note, sizeof note, isfinite(interval) ? "± %s (95 %%), %s" : "%.0s%s", cb_short_text(interval, 4, half),
              by);
     cb_tile(to, maximises ? "Simulated value" : "Simulated cost", grouped_text(cb_short_text(mean, 6, text), grouped),
             note);
     double gap = 100 * (maximises ? bound - mean : mean - bound) / fabs(mean);
     if (simulated ? strcmp(cb_fact(simulation, "gap"), "none") == 0 : !isfinite(interval))
-        gap = NAN; /* a risk measure, or scenarios that are no sample */
+        gap = NAN; /* a risk measure, scenarios that are no sample, or another case */
     snprintf(value, sizeof value, "%.2f %%", fabs(gap) < 0.005 ? 0 : gap);
-    cb_tile(to, "Gap", isfinite(gap) ? value : "-", "of the simulated value");
+    bool odd = simulated && isfinite(gap) && has_odd_gap(report, bound);
+    cb_tile(to, "Gap", isfinite(gap) ? value : "-",
+            odd ? "the mean is beyond the bound, further than its interval" : "of the simulated value");
     cb_tile(to, "Iterations", grouped_text(cb_fact(summary, "iterations"), grouped), cb_fact(summary, "stop"));
     cb_tile(to, "Cuts", grouped_text(cb_fact(summary, "cuts"), grouped), "in the policy");
     snprintf(value, sizeof value, seconds < 1 ? "%.3f s" : seconds < 100 ? "%.1f s" : "%.0f s", seconds);

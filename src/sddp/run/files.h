@@ -9,6 +9,8 @@
 #define CB_FILE_TIMES "times.csv"
 #define CB_FILE_SUMMARY "summary.csv"
 #define CB_FILE_SIMULATION "simulation.csv"
+#define CB_FILE_RUN "run.json"       /* what the others belong to: record.h */
+#define CB_FILE_REPORT "report.html" /* where `cobre report` writes it by default */
 
 #define CB_COLUMNS_TRAINING "iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds"
 #define CB_COLUMNS_TIMES "rank,phase,seconds"

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -32,24 +33,56 @@ void cb_folder_of(const char *path, char folder[PATH_MAX]) {
     snprintf(folder, PATH_MAX, "%.*s", length ? (int)length : 1, length ? path : ".");
 }
 
+/* The last part of a path that does not end with a slash. */
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* How many levels the working directory must be left upwards to be beside the case, if it is in it; else 0. */
+static size_t levels_up(const char *case_path) {
+    char here[PATH_MAX];
+    size_t length = strlen(case_path), levels = 1;
+    if (!getcwd(here, sizeof here) || length < 2 || strncmp(here, case_path, length) != 0 ||
+        (here[length] != '/' && here[length] != '\0'))
+        return 0;
+    for (const char *at = here + length; *at; at++)
+        levels += *at == '/';
+    return levels;
+}
+
 /* The case's own name, without folder and ending: two cases trained in one place must not share their results. */
-cobre_status cb_folder_default(const char *case_path, char folder[PATH_MAX]) {
-    size_t end = strlen(case_path);
-    while (end > 1 && case_path[end - 1] == '/')
-        end--;
-    size_t start = end;
-    while (start > 0 && case_path[start - 1] != '/')
-        start--;
-    static const char *const endings[] = {".json", ".sof"};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t length = strlen(endings[i]);
-        if (end - start > length && memcmp(case_path + end - length, endings[i], length) == 0)
-            end -= length;
+static void name_of(const char *path, const char *real, char name[PATH_MAX]) {
+    snprintf(name, PATH_MAX, "%s", path);
+    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
+        name[end - 1] = '\0';
+    const char *last = last_part(name);
+    bool dots = strspn(last, ".") == strlen(last) && strlen(last) <= 2;
+    memmove(name, last, strlen(last) + 1);
+    if (dots)
+        snprintf(name, PATH_MAX, "%s", last_part(real));
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const endings[] = {".gz", ".json", ".sof"};
+        size_t length = strlen(endings[i]), end = strlen(name);
+        if (end > length && strcmp(name + end - length, endings[i]) == 0)
+            name[end - length] = '\0';
     }
-    bool dots = end - start <= 2 && strspn(case_path + start, "./") >= end - start;
-    int length = dots ? snprintf(folder, PATH_MAX, "case-out")
-                      : snprintf(folder, PATH_MAX, "%.*s-out", (int)(end - start), case_path + start);
-    return length > 0 && length < PATH_MAX ? COBRE_OK : too_long(case_path);
+    if (!*name)
+        snprintf(name, PATH_MAX, "case");
+}
+
+cobre_status cb_folder_default(const char *case_path, char folder[PATH_MAX]) {
+    char real[PATH_MAX], name[PATH_MAX];
+    if (strlen(case_path) >= PATH_MAX)
+        return too_long(case_path);
+    if (!realpath(case_path, real))
+        real[0] = '\0';
+    name_of(case_path, real, name);
+    size_t up = 3 * levels_up(real);
+    for (size_t i = 0; i < up && i + 3 < PATH_MAX; i += 3)
+        memcpy(folder + i, "../", 3);
+    bool fits = up < PATH_MAX && snprintf(folder + up, PATH_MAX - up, "%s-out", name) < (int)(PATH_MAX - up);
+    return fits ? COBRE_OK : too_long(case_path);
 }
 
 cobre_status cb_folder_policy(const char *case_path, const char *given, char policy[PATH_MAX]) {
@@ -60,8 +93,8 @@ cobre_status cb_folder_policy(const char *case_path, const char *given, char pol
     return cb_folder_join(folder, CB_FILE_POLICY, policy);
 }
 
-/* As mkdir -p. */
-static bool make(const char *path) {
+/* As mkdir -p. *made: from which length on the path is new; it was 0 before. */
+static bool make(const char *path, size_t *made) {
     char part[PATH_MAX];
     size_t length = strlen(path);
     if (length >= sizeof part) {
@@ -73,8 +106,10 @@ static bool make(const char *path) {
             continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        if (mkdir(part, 0777) < 0 && errno != EEXIST && errno != EISDIR)
+        bool done = mkdir(part, 0777) == 0;
+        if (!done && errno != EEXIST && errno != EISDIR)
             return false;
+        *made = done && !*made ? i : *made;
     }
     struct stat status;
     if (stat(path, &status) < 0)
@@ -83,11 +118,26 @@ static bool make(const char *path) {
     return S_ISDIR(status.st_mode);
 }
 
+/* A full disk, a quota or a limit (ulimit -f) is better told before the work than after it. */
+static cobre_status probe(const char *folder) {
+    static const char room[4096];
+    char path[PATH_MAX];
+    CB_TRY(cb_folder_join(folder, ".cobre-XXXXXX", path));
+    int file = mkostemp(path, O_CLOEXEC);
+    if (file < 0)
+        return cb_file_failed(folder);
+    unlink(path);
+    bool good = write(file, room, sizeof room) == (ssize_t)sizeof room && fsync(file) == 0;
+    cobre_status status = good ? COBRE_OK : cb_file_failed(folder);
+    close(file);
+    return status;
+}
+
 cobre_status cb_folder_open(struct cb_folder *folder, const char *path) {
-    *folder = (struct cb_folder){.path = path, .made = access(path, F_OK) != 0, .lock = -1};
-    if (make(path) && access(path, W_OK | X_OK) == 0)
-        return COBRE_OK;
-    return cb_file_failed(path);
+    *folder = (struct cb_folder){.path = path, .lock = -1};
+    if (!make(path, &folder->made) || access(path, W_OK | X_OK) != 0)
+        return cb_file_failed(path);
+    return probe(path);
 }
 
 /* The lock ends with the process, however that ends, but one that was killed may take a moment. */
@@ -98,7 +148,7 @@ cobre_status cb_folder_lock(struct cb_folder *folder) {
         if (errno != EWOULDBLOCK) /* a file system without locks */
             return COBRE_OK;
         if (i == TRIES) {
-            folder->made = false; /* it is the other's */
+            folder->made = 0; /* it is the other's */
             return cb_fail_at(COBRE_FILE_FAILED, folder->path, 0, NULL,
                               "%s: another training writes there; wait for its end, or give another folder",
                               folder->path);
@@ -111,8 +161,13 @@ cobre_status cb_folder_lock(struct cb_folder *folder) {
 void cb_folder_close(struct cb_folder *folder) {
     if (!folder->path)
         return;
-    if (folder->made)
-        rmdir(folder->path); /* which fails if there is something in it */
+    char part[PATH_MAX];
+    snprintf(part, sizeof part, "%s", folder->path);
+    for (size_t end = strlen(part); folder->made && end >= folder->made; end--)
+        if (part[end] == '/' || part[end] == '\0') {
+            part[end] = '\0';
+            rmdir(part); /* which fails if there is something in it */
+        }
     if (folder->lock >= 0)
         close(folder->lock);
     folder->path = NULL;

@@ -7,7 +7,7 @@
 
 #include <limits.h>
 
-/* The default folder of a case: NAME-out in the working directory. */
+/* The default folder of a case: NAME-out in the working directory; beside the case if that is in the case. */
 cobre_status cb_folder_default(const char *case_path, char folder[PATH_MAX]);
 
 /* The policy of a case: `given`, or where a training leaves it by default when that is NULL. */
@@ -25,17 +25,17 @@ cobre_status cb_file_failed(const char *path);
 /* A folder while a run writes to it. */
 struct cb_folder {
     const char *path; /* NULL: not open */
-    bool made;        /* it was not there before */
+    size_t made;      /* what of `path`, from this length on, was not there before; 0: nothing */
     int lock;         /* -1: none */
 };
 
-/* Makes the folder and its parents. */
+/* Makes the folder and its parents, and sees whether a file can be written there. */
 cobre_status cb_folder_open(struct cb_folder *folder, const char *path);
 
 /* Two trainings that write the same files at once would mix them up: the second one fails here. */
 cobre_status cb_folder_lock(struct cb_folder *folder);
 
-/* Ends the lock, and removes a folder that was made and into which nothing has come. */
+/* Ends the lock, and removes folders that were made and into which nothing has come. */
 void cb_folder_close(struct cb_folder *folder);
 
 #endif

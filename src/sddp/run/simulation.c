@@ -417,5 +417,10 @@ cobre_status cb_simulation_summary(const char *folder, const char *sampling, con
             cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
             cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
             isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
+    if (cobre_sddp_policy_difference(policy)) {
+        fputs("difference,", draft.file);
+        cb_field_write(draft.file, cobre_sddp_policy_difference(policy));
+        putc('\n', draft.file);
+    }
     return cb_draft_close(&draft, COBRE_OK);
 }

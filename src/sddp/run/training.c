@@ -56,50 +56,76 @@ static FILE *open_older(const struct cb_training *training, uint64_t first) {
     return cb_folder_join(folder, CB_FILE_TRAINING, path) ? NULL : fopen(path, "r"); /* it may be one to read only */
 }
 
-static cobre_status open_trace(struct cb_training *training, uint64_t first) {
+static cobre_status open_trace(struct cb_training *training) {
     CB_TRY(cb_folder_join(training->folder, CB_FILE_TRAINING, training->trace_path));
-    FILE *old = open_older(training, first);
+    FILE *old = open_older(training, training->first);
     bool in_place = old && is_same_file(old, training->trace_path);
     training->trace = fopen(training->trace_path, in_place ? "r+" : "w");
     bool good = training->trace != NULL;
     if (good && !in_place)
         fputs(header, training->trace);
     if (good && old)
-        good = copy_rows(training->trace, in_place ? training->trace : old, first);
+        good = copy_rows(training->trace, in_place ? training->trace : old, training->first);
+    good = good && fflush(training->trace) == 0 && (training->end = ftell(training->trace)) >= 0;
     int cause = errno;
     if (old)
         fclose(old);
+    if (!good && training->trace) {
+        fclose(training->trace);
+        training->trace = NULL;
+    }
     errno = cause;
     return good ? COBRE_OK : cb_file_failed(training->trace_path);
 }
 
-static cobre_status write_row(struct cb_training *training, const cobre_sddp_progress *now) {
-    char bound[32], mean[32], deviation[32], window_mean[32], half[32];
+/* As much as can be written: the next call goes on from there, also in the middle of a row. */
+static cobre_status write_rows(struct cb_training *training) {
     if (!training->trace)
-        CB_TRY(open_trace(training, now->iteration));
-    fprintf(training->trace, "%" PRIu64 ",%s,%s,%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6f\n", now->iteration,
-            cb_exact_text(now->bound, bound), cb_exact_text(now->mean, mean), cb_exact_text(now->deviation, deviation),
-            cb_exact_text(now->window_mean, window_mean), cb_exact_text(now->window_half, half), now->window_passes,
-            now->cuts, now->solves, now->seconds);
-    return fflush(training->trace) == 0 ? COBRE_OK : cb_file_failed(training->trace_path);
+        CB_TRY(open_trace(training));
+    while (training->length > 0) {
+        ssize_t written = pwrite(fileno(training->trace), training->rows, training->length, training->end);
+        if (written <= 0)
+            return cb_file_failed(training->trace_path);
+        training->end += written;
+        training->length -= (size_t)written;
+        memmove(training->rows, training->rows + written, training->length);
+    }
+    return COBRE_OK;
 }
 
-cobre_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *progress) {
-    cobre_status status = training->lost ? COBRE_OK : write_row(training, progress);
-    training->lost = training->lost || status;
-    return status;
+cobre_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *now) {
+    enum { ROW = 512 };
+    char bound[32], mean[32], deviation[32], window_mean[32], half[32];
+    if (training->first == 0)
+        training->first = now->iteration;
+    if (training->length + ROW > training->room) {
+        size_t room = 2 * (training->room + ROW);
+        char *more = realloc(training->rows, room);
+        if (!more)
+            return cb_no_memory(CB_FILE_TRAINING, room);
+        training->rows = more;
+        training->room = room;
+    }
+    training->length += (size_t)snprintf(
+        training->rows + training->length, ROW, "%" PRIu64 ",%s,%s,%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6f\n",
+        now->iteration, cb_exact_text(now->bound, bound), cb_exact_text(now->mean, mean),
+        cb_exact_text(now->deviation, deviation), cb_exact_text(now->window_mean, window_mean),
+        cb_exact_text(now->window_half, half), now->window_passes, now->cuts, now->solves, now->seconds);
+    return write_rows(training);
 }
 
 /* Without a row of its own a run that had nothing left to do keeps those of the run before. */
 cobre_status cb_training_end(struct cb_training *training, uint64_t iterations) {
-    if (!training->trace && !training->lost)
-        CB_TRY(open_trace(training, iterations + 1));
-    if (!training->trace)
-        return COBRE_OK;
-    bool good = !ferror(training->trace);
-    good = fclose(training->trace) == 0 && good;
+    if (training->first == 0)
+        training->first = iterations + 1;
+    cobre_status status = write_rows(training);
+    if (training->trace && fclose(training->trace) != 0 && !status)
+        status = cb_file_failed(training->trace_path);
+    free(training->rows);
     training->trace = NULL;
-    return good || training->lost ? COBRE_OK : cb_file_failed(training->trace_path);
+    training->rows = NULL;
+    training->length = training->room = 0;
+    return status;
 }
 
 static cobre_status open_file(const struct cb_training *training, const char *name, struct cb_draft *draft) {
@@ -197,6 +223,7 @@ cobre_status cb_training_summary(const struct cb_training *training, const cobre
     text_row(file, "stop", cobre_sddp_stop_name(result->stop));
     count_row(file, "iterations", result->iterations);
     real_row(file, "bound", cobre_sddp_policy_bound(policy));
+    text_row(file, "proven", cobre_sddp_policy_proven(policy) ? "yes" : "no");
     real_row(file, "window_mean", result->window_mean);
     /* With a risk measure the mean bounds nothing: without an interval readers show no gap. */
     real_row(file, "window_half", cobre_sddp_policy_averse(policy) ? NAN : result->window_half);

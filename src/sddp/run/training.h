@@ -17,16 +17,21 @@ struct cb_training {
     cobre_comm *comm;
     const cobre_sddp_problem *problem;
     const cobre_sddp_train_options *options;
-    FILE *trace; /* training.csv; NULL before the first row */
+    FILE *trace; /* training.csv; NULL before it could be opened */
     char trace_path[PATH_MAX];
-    bool lost; /* a row could not be written; no more are tried */
+    uint64_t first;        /* iteration of this training; 0: there was none yet */
+    int64_t end;           /* where the next bytes go */
+    char *rows;            /* what could not be written yet */
+    size_t length, room;   /* of them */
+    struct json_t *record; /* run.json, as of the start (record.h) */
 };
 
 /* For rank 0: a row of training.csv. The first row of a training that was resumed comes after the older rows, which are
- * in the training.csv beside the policy that it was resumed from. After a failure later calls do nothing. */
+ * in the training.csv beside the policy that it was resumed from. Rows that cannot be written are kept, and tried again by
+ * the next call. */
 cobre_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *progress);
 
-/* For rank 0: the end of training.csv. */
+/* For rank 0: the end of training.csv, also after a failure. */
 cobre_status cb_training_end(struct cb_training *training, uint64_t iterations);
 
 /* times.csv. Collective: rank 0 writes the times of all ranks. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* failure.c: what is said of an LP that has no optimum. */
-#include "sddp/stage/stage.h"
+#include "sddp/stage/conflict.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,24 +54,137 @@ static const char *advice_for(const cb_stage *stage, cb_lp_outcome result) {
                : "every state and outcome must be feasible: add a slack with a penalty (a deficit)";
 }
 
-cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values) {
+/* A text that grows as far as its room goes. */
+typedef struct {
+    char *at;
+    size_t length, room;
+} text;
+
+static void add(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(text *t, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(t->at + t->length, t->room - t->length, format, arguments);
+    va_end(arguments);
+    t->length += length > 0 ? (size_t)length : 0;
+    t->length = t->length < t->room ? t->length : t->room - 1;
+}
+
+/* Of a list, item `i` (from 0) of `count`: what stands before it. False: enough have been told, and how many are left. */
+enum { ITEMS = 6 };
+static bool add_item(text *t, const char *first, size_t i, size_t count) {
+    if (i == ITEMS && count > ITEMS + 1) {
+        add(t, " and %zu more", count - i);
+        return false;
+    }
+    add(t, "%s", i ? ", " : first);
+    return true;
+}
+
+static void add_randoms(text *t, const cb_node *node, const double *values) {
+    for (size_t i = 0; i < node->randoms && add_item(t, ": ", i, node->randoms); i++)
+        add(t, "%.80s = %.9g", cb_random_name(node, i), values[i]);
+}
+
+static bool in_conflict(const cb_conflict *conflict, size_t state) {
+    for (size_t i = 0; i < conflict->members; i++)
+        if (conflict->member[i].kind == CB_LIMIT_STATE && conflict->member[i].index == state)
+            return true;
+    return false;
+}
+
+/* The incoming state, first what is in conflict. */
+static void add_states(text *t, const cb_stage *stage, const cb_conflict *conflict) {
+    const cobre_sddp_problem *problem = stage->kind->problem;
+    size_t told = 0;
+    for (int round = 0; round < 2; round++)
+        for (size_t s = 0; s < problem->states; s++)
+            if (in_conflict(conflict, s) == (round == 0)) {
+                if (!add_item(t, "; incoming ", told++, problem->states))
+                    return;
+                add(t, "%.80s = %.9g", problem->state[s].name, stage->state[s]);
+            }
+}
+
+static void add_limit(text *t, const cb_stage *stage, const cb_limit *limit) {
     const cb_node *node = stage->node;
-    char name[192], path[512], at[1024], which[32] = "given noise";
-    if (outcome != CB_NONE)
-        snprintf(which, sizeof which, "outcome %zu", outcome + 1);
-    size_t length = (size_t)snprintf(at, sizeof at, "node %.400s, %s", node->name, which);
-    for (size_t i = 0; i < node->randoms && length < sizeof at; i++)
-        length += (size_t)snprintf(at + length, sizeof at - length, "%s%s = %.9g", i ? ", " : ": ",
-                                   cb_random_name(node, i), values[i]);
-    if (result == CB_LP_GAVE_UP)
-        return cb_lp_gave_up(stage->solver, at);
-    snprintf(name, sizeof name, "cobre-%.127s-%s.lp", node->name, which);
+    const char *name = limit->kind == CB_LIMIT_ROW      ? cb_row_name(node, limit->index)
+                       : limit->kind == CB_LIMIT_COLUMN ? cb_column_name(node, limit->index)
+                                                        : stage->kind->problem->state[limit->index].name;
+    static const char *const what[] = {"incoming ", "", "row "};
+    bool range = !isinf(limit->lower) && !isinf(limit->upper) && limit->lower != limit->upper;
+    if (range)
+        add(t, "%.9g <= ", limit->lower);
+    add(t, "%s%.80s", what[limit->kind], name);
+    add(t, " %s %.9g",
+        limit->lower == limit->upper ? "="
+        : isinf(limit->upper)        ? ">="
+                                     : "<=",
+        isinf(limit->upper) ? limit->lower : limit->upper);
+}
+
+static void add_conflict(text *t, const cb_stage *stage, const cb_conflict *conflict) {
+    if (conflict->members == 0)
+        add(t, "; no conflict of its rows and bounds was found, so it is close to feasible");
+    for (size_t i = 0; i < conflict->members; i++) {
+        if (!add_item(t, "; no decision meets these at once: ", i, conflict->members))
+            return;
+        add_limit(t, stage, &conflict->member[i]);
+    }
+}
+
+/* All of them, as comments at the end of the file. */
+static void write_conflict(const cb_stage *stage, const cb_conflict *conflict, const char *path) {
+    FILE *file = conflict->members > 0 ? fopen(path, "ae") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "\\ No decision meets these at once:\n");
+    for (size_t i = 0; i < conflict->members; i++) {
+        char line[256] = "";
+        text t = {.at = line, .room = sizeof line};
+        add_limit(&t, stage, &conflict->member[i]);
+        fprintf(file, "\\   %s\n", line);
+    }
+    fclose(file);
+}
+
+/* Writes the LP and makes the error; at: where it is. */
+static cobre_status tell(cb_stage *stage, cb_lp_outcome result, const char *which, text *at, const double *values,
+                         const cb_conflict *conflict) {
+    char name[192], path[512], reasons[1024] = "";
+    text because = {.at = reasons, .room = sizeof reasons};
+    add_states(at, stage, conflict);
+    if (result == CB_LP_INFEASIBLE)
+        add_conflict(&because, stage, conflict);
+    snprintf(name, sizeof name, "cobre-%.127s-%s.lp", stage->node->name, which);
     tame(name);
     snprintf(path, sizeof path, "%s/%s", stage->kind->lp_folder ? stage->kind->lp_folder : ".", name);
     const cb_lp_solver *other = cb_stage_other_solver(stage); /* it was asked, too */
     bool written = write_lp(stage, values, path);
+    if (written)
+        write_conflict(stage, conflict, path);
     return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0, advice_for(stage, result),
-                      "%s: the LP is %s after %d tries of %s%s%s%s%s", at, cb_lp_outcome_name(result), CB_LP_EFFORTS,
-                      stage->solver->name, other ? " and as many of " : "", other ? other->name : "",
-                      written ? "; written to " : "", written ? path : "");
+                      "%s: the LP is %s after %d tries of %s%s%s%s%s%s", at->at, cb_lp_outcome_name(result),
+                      CB_LP_EFFORTS, stage->solver->name, other ? " and as many of " : "", other ? other->name : "",
+                      written ? "; written to " : "", written ? path : "", reasons);
+}
+
+cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values) {
+    char place[1024], which[32] = "given noise";
+    text at = {.at = place, .room = sizeof place};
+    if (outcome != CB_NONE)
+        snprintf(which, sizeof which, "outcome %zu", outcome + 1);
+    add(&at, "node %.200s, %s", stage->node->name, which);
+    add_randoms(&at, stage->node, values);
+    if (result == CB_LP_GAVE_UP)
+        return cb_lp_gave_up(stage->solver, place);
+    cb_arena memory = {0};
+    cb_conflict conflict = {.members = 0};
+    if (result == CB_LP_INFEASIBLE || result == CB_LP_STUCK)
+        conflict = cb_find_conflict(stage, values, &memory);
+    if (conflict.members > 0) /* CLP can be stuck where there is no solution */
+        result = CB_LP_INFEASIBLE;
+    cobre_status status = tell(stage, result, which, &at, values, &conflict);
+    cb_arena_free(&memory);
+    return status;
 }

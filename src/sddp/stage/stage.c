@@ -42,20 +42,6 @@ bool cb_start_room(cb_start *start, size_t cuts, size_t own) {
     return true;
 }
 
-bool cb_start_copy(cb_start *to, const cb_start *from) {
-    to->set = from->set;
-    if (!from->set)
-        return true;
-    if (!cb_start_room(to, from->cuts, from->own))
-        return false;
-    to->cuts = from->cuts;
-    to->own = from->own;
-    if (from->cuts > 0)
-        memcpy(to->cut, from->cut, from->cuts * sizeof *to->cut);
-    memcpy(to->stand, from->stand, from->own + from->cuts);
-    return true;
-}
-
 void cb_stage_free(cb_stage *stage) {
     if (!stage)
         return;

@@ -23,7 +23,6 @@ typedef struct {
 bool cb_start_room(cb_start *start, size_t cuts, size_t own); /* false: no memory */
 
 void cb_start_free(cb_start *start);
-bool cb_start_copy(cb_start *to, const cb_start *from); /* false: no memory */
 
 /* What the LPs of a policy have in common. */
 typedef struct {

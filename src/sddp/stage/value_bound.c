@@ -106,7 +106,7 @@ static cobre_status find_own_bound(struct search *search, size_t index, bool nee
     const cobre_sddp_problem *problem = search->problem;
     const cb_node *node = &problem->node[index];
     own_cost own;
-    search->own_bound[index] = bound_by_columns(problem, node);
+    search->own_bound[index] = node->reached ? bound_by_columns(problem, node) : 0;
     if (search->own_bound[index] >= 0)
         return COBRE_OK;
     CB_TRY(bound_by_pair(search, index, &own));

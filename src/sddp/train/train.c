@@ -8,8 +8,10 @@
  *   - two exact sums (mean, then squares of the deviations from it);
  *   - allreduce, sum: LPs solved.
  * So everything that the next iteration depends on is in the policy, and the same on all ranks: a policy file is a
- * checkpoint. */
+ * checkpoint. An iteration that fails leaves nothing in the policy but cuts behind those that its trace counts, which a
+ * file leaves out: what was complete before can be saved then, by rank 0 alone. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,11 +35,15 @@ cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t cou
 
 /* Rank 0: where trajectory 0 ended at each node it visited, the old start elsewhere. */
 static unsigned char *pack_starts(cb_trainer *trainer, size_t *bytes) {
-    for (size_t n = 0; n < trainer->problem->nodes; n++)
-        if (cb_trainer_chain(trainer, 0, n)->set &&
-            !cb_start_copy(&trainer->policy->start[n], cb_trainer_chain(trainer, 0, n)))
-            return NULL;
-    return cb_starts_pack(trainer->policy->start, trainer->problem->nodes, bytes);
+    size_t nodes = trainer->problem->nodes;
+    cb_start *next = calloc(nodes + 1, sizeof *next); /* it shares their memory */
+    for (size_t n = 0; next && n < nodes; n++) {
+        const cb_start *chain = cb_trainer_chain(trainer, 0, n);
+        next[n] = chain->set ? *chain : trainer->policy->start[n];
+    }
+    unsigned char *packed = next ? cb_starts_pack(next, nodes, bytes) : NULL;
+    free(next);
+    return packed;
 }
 
 /* The starts of the next iteration, from rank 0 to all. */
@@ -71,15 +77,22 @@ static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, s
     return cobre_allreduce_t(trainer->comm, &solves, &trace->solves, 1, COBRE_SUM);
 }
 
-/* What was exchanged becomes part of the policy. */
+/* What was exchanged becomes part of the policy, all of it or nothing. */
 static cobre_status take(cb_trainer *trainer, cb_trace trace) {
     cobre_sddp_policy *policy = trainer->policy;
-    size_t bytes = (size_t)trainer->news.start_bytes;
+    size_t bytes = (size_t)trainer->news.start_bytes, nodes = trainer->problem->nodes;
     trace.cuts = policy->pool.cuts;
     if (policy->iterations > 0)
         trace.solves += policy->trace[policy->iterations - 1].solves;
-    CB_TRY(cb_starts_unpack(policy->start, trainer->problem->nodes, trainer->starts, bytes));
-    return cb_policy_trace(policy, trace) ? COBRE_OK : cb_no_memory("the trace", sizeof trace);
+    CB_TRY(cb_starts_unpack(trainer->next, nodes, trainer->starts, bytes));
+    if (!cb_policy_trace(policy, trace))
+        return cb_no_memory("the trace", sizeof trace);
+    for (size_t n = 0; n < nodes; n++) {
+        cb_start old = policy->start[n];
+        policy->start[n] = trainer->next[n];
+        trainer->next[n] = old;
+    }
+    return COBRE_OK;
 }
 
 /* The end of an iteration: the ranks meet before the exchange, and again over what they had no memory for after it. */
@@ -112,12 +125,33 @@ static cobre_status iterate(cb_trainer *trainer) {
     return COBRE_OK;
 }
 
-static cobre_status checkpoint(cb_trainer *trainer, bool last) {
+/* Rank 0 alone writes it and knows whether that went well: the others go on. */
+static void checkpoint(cb_trainer *trainer) {
     const cobre_sddp_train_options *options = &trainer->options;
-    if (!options->checkpoint)
-        return COBRE_OK;
-    bool due = options->checkpoint_every > 0 && trainer->policy->iterations % options->checkpoint_every == 0;
-    return due || last ? cobre_sddp_policy_save(trainer->policy, options->checkpoint) : COBRE_OK;
+    bool by_count = options->checkpoint_every > 0 && trainer->policy->iterations % options->checkpoint_every == 0;
+    bool by_time = options->checkpoint_seconds > 0 && cb_clock() - trainer->saved_time >= options->checkpoint_seconds;
+    if (!options->checkpoint || trainer->rank > 0 || !(by_count || by_time))
+        return;
+    cobre_status status = cb_policy_write(trainer->policy, options->checkpoint);
+    trainer->saved_time = cb_clock();
+    trainer->saved = status ? trainer->saved : trainer->policy->iterations;
+    if (options->saved)
+        options->saved(options->arg, status);
+}
+
+/* Training has failed: what was complete before is saved, and the error stays. */
+static void save_rest(const cb_trainer *trainer) {
+    const cobre_sddp_policy *policy = trainer->policy;
+    const char *path = trainer->options.checkpoint;
+    if (!path || trainer->rank > 0 || policy->iterations == trainer->saved)
+        return;
+    cobre_error error = *cobre_last_error();
+    char message[sizeof error.message];
+    memcpy(message, error.message, sizeof message);
+    if (cb_policy_write(policy, path))
+        snprintf(error.message, sizeof error.message, "%.*s; and the policy so far cannot be saved: %.*s",
+                 (int)sizeof message / 2, message, (int)sizeof message / 3, cobre_last_error()->message);
+    cobre_set_error(&error);
 }
 
 /* How it ended. */
@@ -134,8 +168,6 @@ static cobre_status loop(cb_trainer *trainer, ending *result) {
     CB_TRY(cb_rules_check(trainer, &result->stop)); /* a resumed run may have been done */
     if (options->start)
         options->start(options->arg);
-    if (result->stop)
-        CB_TRY(checkpoint(trainer, true));
     while (!result->stop) {
         CB_TRY(iterate(trainer));
         result->last = cb_policy_progress(policy, policy->iterations);
@@ -143,7 +175,8 @@ static cobre_status loop(cb_trainer *trainer, ending *result) {
         if (options->progress)
             options->progress(options->arg, &result->last);
         CB_TRY(cb_rules_check(trainer, &result->stop));
-        CB_TRY(checkpoint(trainer, result->stop != COBRE_SDDP_STOP_NOT_YET));
+        if (!result->stop)
+            checkpoint(trainer);
     }
     return COBRE_OK;
 }
@@ -187,11 +220,23 @@ static bool is_other_bound(const cobre_sddp_policy *policy, const cobre_sddp_tra
     return false;
 }
 
+/* Frees the policy. */
+static cobre_status other_case(cobre_sddp_policy **policy, const char *path) {
+    cb_match match = (*policy)->match;
+    cobre_sddp_policy_free(policy);
+    return cb_fail_at(
+        COBRE_INVALID_POLICY, path, 0,
+        CB_TEXT("use it as a warm start (--warm-start%s)", match.valid ? "" : " with --accept-other-case"),
+        "%s: it was trained for another case: %s", path, match.what);
+}
+
 static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                            cobre_sddp_policy **policy) {
     CB_TRY(cb_policy_load(problem, options->resume, options->lp_folder, policy));
     const cobre_sddp_policy *old = *policy;
     const char *differs = NULL;
+    if (old->match.what[0])
+        return other_case(policy, options->resume);
     if (options->solver && strcmp(options->solver, old->solvers.solver) != 0)
         differs = "solver";
     else if (options->seed != old->seed)
@@ -260,7 +305,8 @@ static cobre_status begin(cobre_sddp_problem *problem, const cobre_sddp_train_op
     CB_TRY(cb_agree(problem->comm, make(problem, options, &pair, policy)));
     (*policy)->kind.pair = pair;
     CB_TRY(bound_nodes(*policy, options));
-    return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start) : COBRE_OK;
+    return options->warm_start ? cb_policy_add_cuts(*policy, options->warm_start, options->accept_other_case)
+                               : COBRE_OK;
 }
 
 static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_training *result) {
@@ -297,8 +343,10 @@ cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_trai
         status = cb_problem_share_tours(problem);
     if (!status)
         status = cb_agree(problem->comm, cb_trainer_init(&trainer, *policy, &options));
-    if (!status)
-        status = loop(&trainer, &end);
+    if (!status && (status = loop(&trainer, &end)))
+        save_rest(&trainer);
+    if (!status && options.checkpoint)
+        status = cobre_sddp_policy_save(*policy, options.checkpoint);
     if (!status)
         tell(&trainer, &end, result);
     cb_trainer_free(&trainer);

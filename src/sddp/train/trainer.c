@@ -63,6 +63,7 @@ static bool allocate(cb_trainer *trainer) {
     cb_arena *memory = &trainer->memory;
     trainer->path = cb_arena_alloc(memory, passes, sizeof *trainer->path);
     trainer->chain = cb_arena_alloc(memory, own * nodes, sizeof *trainer->chain);
+    trainer->next = cb_arena_alloc(memory, nodes, sizeof *trainer->next);
     trainer->state = cb_arena_alloc(memory, own, sizeof *trainer->state);
     trainer->state_room = cb_arena_alloc(memory, own, sizeof *trainer->state_room);
     trainer->cost = cb_arena_alloc(memory, own, sizeof *trainer->cost);
@@ -85,6 +86,7 @@ cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, con
                             .problem = policy->problem,
                             .options = *options,
                             .start_time = cb_clock()};
+    trainer->saved_time = trainer->start_time;
     policy->window = options->window;
     cb_block(policy->passes, trainer->rank, trainer->ranks, &trainer->first, &trainer->last);
     CB_TRY(cb_stages_init(&trainer->stages, &policy->kind));
@@ -97,6 +99,8 @@ void cb_trainer_free(cb_trainer *trainer) {
         free(trainer->path[m].step);
     for (size_t i = 0; trainer->chain && i < own * trainer->problem->nodes; i++)
         cb_start_free(&trainer->chain[i]);
+    for (size_t n = 0; trainer->next && n < trainer->problem->nodes; n++)
+        cb_start_free(&trainer->next[n]);
     for (size_t i = 0; trainer->state && i < own; i++)
         free(trainer->state[i]);
     cb_stages_free(&trainer->stages);

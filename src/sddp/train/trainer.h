@@ -53,9 +53,12 @@ typedef struct {
     const double **worst;              /* scratch of cb_risk_weights */
     unsigned char *starts;             /* on their way from rank 0 */
     size_t starts_room;                /* the same on all ranks */
+    cb_start *next;                    /* of each node: a start that becomes the policy's */
     double bound;                      /* internal sense; on rank 0 */
     cb_news news;                      /* of the last iteration */
     double start_time;
+    double saved_time; /* rank 0: when a checkpoint was last tried */
+    uint64_t saved;    /* rank 0: as of which iteration there is one; 0: none */
     struct {
         double forward, backward, bound, communication, simulation;
     } times; /* seconds that this rank has spent */

@@ -266,7 +266,7 @@ static json_t *node_json(writer *w) {
                json_pack("{sfso}", "probability", node->probability[k], "support",
                          support_json(w, node->outcome + k * node->randoms)));
     return json_pack("{sssoso}", "subproblem", node->name, "realizations", realizations, "successors",
-                     edges_json(w, node->edge, node->edges));
+                     edges_json(w, node->edge, node->all_edges));
 }
 
 /* Names of random variables, which share those of the columns. */
@@ -335,7 +335,7 @@ static json_t *root_json(writer *w) {
     for (size_t s = 0; s < w->problem->states; s++)
         set(w, states, w->problem->state[s].name, json_real(w->problem->state[s].initial));
     return json_pack("{soso}", "state_variables", states, "successors",
-                     edges_json(w, w->problem->root_edge, w->problem->root_edges));
+                     edges_json(w, w->problem->root_edge, w->problem->all_root_edges));
 }
 
 static void dump_all(writer *w, FILE *file) {
@@ -390,6 +390,9 @@ static cobre_status check(const cobre_sddp_problem *problem) {
 cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path) {
     if (!problem || !path)
         return cb_refuse_null(problem ? "path" : "problem");
+    if (strlen(path) >= 3 && strcmp(path + strlen(path) - 3, ".gz") == 0)
+        return cb_refuse("path", "leave .gz out, and compress the file with gzip",
+                         "%s: compressed files are read, but not written", path);
     CB_TRY(check(problem));
     struct cb_draft draft;
     writer w = {.problem = problem};

@@ -119,6 +119,8 @@ static void count_elements(const cb_hydro_case *c) {
 void cb_hydro_build(cb_hydro_case *c) {
     const cb_place at = {.file = c->json_path};
     count_elements(c);
+    c->builder->seasons = c->seasons;
+    c->builder->first_season = c->seasons ? c->first_season : 0;
     cb_builder_rename(c->builder, *c->name ? c->name : c->folder);
     for (size_t k = 0; k < CB_KINDS; k++)
         if (cb_hydro_kinds[k]->add_states)

@@ -119,4 +119,6 @@ void cb_hydro_check(cb_hydro_case *c) {
     check_first_inflow(c);
     for (size_t s = 0; s < c->subsystems; s++)
         check_balance(c, s);
+    if (c->source == CB_HYDRO_PAR)
+        cb_hydro_check_growth(c);
 }

@@ -67,7 +67,8 @@ typedef struct {
     double first_inflow;    /* NaN: stage 1 is as random as the others */
     size_t lags;            /* PAR: the most that any season uses */
     bool may_lack;          /* its inflow can be negative */
-    double worth;           /* MW that 1 m3/s of it makes on its best way down, through turbines or over spillways */
+    double worth;           /* MW that a flow of 1 makes on its best way down, through turbines or over spillways */
+    double saves, saved;    /* penalties that a unit of volume saves at most, here and on its way down */
     bool reservoir;         /* it can store water in some stage ... */
     double lowest, highest; /* ... and these are its limits over all stages */
     size_t state;           /* storage; then come the inflows of the last stages, latest first */
@@ -115,6 +116,7 @@ typedef struct {
     size_t openings, seed;
     bool lognormal;
     double first_year, last_year, lack_cost;
+    double dearest; /* the highest cost of a MWh that serves load, in any stage */
 
     cb_hydro_list list[CB_KINDS]; /* the elements */
     size_t subsystems, blocks, changes;
@@ -273,7 +275,8 @@ bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage,
 void cb_hydro_leave_stage(cb_hydro_case *now);
 void cb_hydro_check_files(cb_hydro_case *c); /* check.c: reports tables that are none of a case's */
 void cb_hydro_check(cb_hydro_case *c);
-void cb_hydro_build(cb_hydro_case *c); /* build.c */
+void cb_hydro_check_growth(cb_hydro_case *c); /* growth.c */
+void cb_hydro_build(cb_hydro_case *c);        /* build.c */
 
 /* A column whose upper bound is a share of a load, which may be random. */
 typedef struct cb_hydro_follower {

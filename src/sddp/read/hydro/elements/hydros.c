@@ -120,46 +120,89 @@ static void supply(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply 
             sum->can += hydros[h].turbine_max * hydros[h].productivity;
 }
 
-/* A hydro is a reservoir if it can store water in any stage; its limits over all stages bound what comes in. */
-static void find_reservoirs(cb_hydro_case *c) {
+/* The dearest MWh that serves load anywhere. */
+static double dearest(const cb_hydro_case *c) {
+    double most = 1;
+    for (size_t s = 0; s < c->subsystems; s++)
+        most = fmax(most, cb_hydro_supply_of(c, s).dearest);
+    return most;
+}
+
+/* Widens the extremes of the case by what holds in one stage. */
+static void widen(cb_hydro_case *c, const cb_hydro_case *now) {
+    c->dearest = fmax(c->dearest, dearest(now));
     for (size_t h = 0; h < cb_hydros(c); h++) {
         cb_hydro_hydro *hydro = cb_hydro_at(c, h);
-        hydro->lowest = hydro->storage_min;
-        hydro->highest = hydro->storage_max;
+        const cb_hydro_hydro *its = cb_hydro_at(now, h);
+        hydro->lowest = fmin(hydro->lowest, its->storage_min);
+        hydro->highest = fmax(hydro->highest, its->storage_max);
+        hydro->saves = fmax(hydro->saves, its->outflow_penalty + fmax(0, -its->spill_cost));
     }
+}
+
+/* A hydro is a reservoir if it can store water in any stage; its limits over all stages bound what comes in. */
+static void find_extremes(cb_hydro_case *c) {
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        cb_hydro_at(c, h)->lowest = INFINITY;
+    widen(c, c);
     for (size_t t = 0; t < c->stages && c->changes > 0; t++) {
         cb_hydro_case now;
         if (!cb_hydro_at_stage(c, t, &now))
             return;
-        for (size_t h = 0; h < cb_hydros(c); h++) {
-            cb_hydro_hydro *hydro = cb_hydro_at(c, h);
-            hydro->lowest = fmin(hydro->lowest, cb_hydro_at(&now, h)->storage_min);
-            hydro->highest = fmax(hydro->highest, cb_hydro_at(&now, h)->storage_max);
-        }
+        widen(c, &now);
         cb_hydro_leave_stage(&now);
     }
     for (size_t h = 0; h < cb_hydros(c); h++)
         cb_hydro_at(c, h)->reservoir = cb_hydro_at(c, h)->highest > 0;
 }
 
-/* Water runs in no circle (check.c), so that this ends. */
+/* Water runs in no circle (check_cascade), so that this ends. */
 static void find_worth(cb_hydro_case *c) {
+    static const cb_hydro_hydro sea = {.worth = 0};
     for (bool moved = true; moved;) {
         moved = false;
         for (size_t h = 0; h < cb_hydros(c); h++) {
             cb_hydro_hydro *hydro = cb_hydro_at(c, h);
-            size_t turbined = hydro->downstream, spilled = hydro->spill_downstream;
-            double worth = fmax(hydro->productivity + (turbined != CB_NONE ? cb_hydro_at(c, turbined)->worth : 0),
-                                spilled != CB_NONE ? cb_hydro_at(c, spilled)->worth : 0);
-            moved |= worth != hydro->worth;
+            const cb_hydro_hydro *turbined = hydro->downstream != CB_NONE ? cb_hydro_at(c, hydro->downstream) : &sea;
+            const cb_hydro_hydro *spilled =
+                hydro->spill_downstream != CB_NONE ? cb_hydro_at(c, hydro->spill_downstream) : &sea;
+            double worth = fmax(hydro->productivity + turbined->worth, spilled->worth);
+            double saved = hydro->saves + fmax(turbined->saved, spilled->saved);
+            moved |= worth != hydro->worth || saved != hydro->saved;
             hydro->worth = worth;
+            hydro->saved = saved;
+        }
+    }
+}
+
+/* The most that a unit of volume can save on its way, when nothing else supplies the load. */
+static double most_saved(const cb_hydro_case *c, const cb_hydro_hydro *hydro) {
+    return c->dearest * (c->water ? fmax(hydro->worth, 0.01) / 0.0036 : hydro->worth) + hydro->saved;
+}
+
+/* Ten times that by default: then nobody buys water for the sake of it. */
+static double lack_cost(const cb_hydro_case *c, const cb_hydro_hydro *hydro) {
+    return c->lack_cost < 0 ? 10 * most_saved(c, hydro) : c->lack_cost;
+}
+
+static void check_lack_cost(cb_hydro_case *c, const cb_place *at) {
+    for (size_t h = 0; h < cb_hydros(c); h++) {
+        const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+        double most = most_saved(c, hydro);
+        if (hydro->may_lack && lack_cost(c, hydro) < most) {
+            cb_warn_at(
+                c->builder, at, "raise it, or leave it out",
+                "lack_cost %g is below %g, which water can save at hydro %s: water from nowhere may hide a deficit",
+                c->lack_cost, most, hydro->base.name);
+            return;
         }
     }
 }
 
 static void add_states(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list) {
-    find_reservoirs(c);
+    find_extremes(c);
     find_worth(c);
+    check_lack_cost(c, at);
     for (size_t h = 0; h < list->count; h++) {
         cb_hydro_hydro *hydro = cb_hydro_at(c, h);
         if (hydro->reservoir)
@@ -216,20 +259,7 @@ static void add_storage(cb_hydro_builder *b, size_t h) {
     cb_set_state(b->c->builder, &b->at, b->node, hydro->state, in, out);
 }
 
-/* The dearest MWh that serves load anywhere. */
-static double dearest(const cb_hydro_case *c) {
-    double most = 1;
-    for (size_t s = 0; s < c->subsystems; s++)
-        most = fmax(most, cb_hydro_supply_of(c, s).dearest);
-    return most;
-}
-
-/* Ten times what the water is worth when there is nothing else to supply the load. */
-static double default_lack_cost(const cb_hydro_case *c, double worth, double price) {
-    return 10 * price * (c->water ? fmax(worth, 0.01) / 0.0036 : 1);
-}
-
-static void add_hydro(cb_hydro_builder *b, size_t h, double price) {
+static void add_hydro(cb_hydro_builder *b, size_t h) {
     cb_hydro_case *c = b->c;
     const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
     const char *name = hydro->base.name;
@@ -238,7 +268,7 @@ static void add_hydro(cb_hydro_builder *b, size_t h, double price) {
         add_storage(b, h);
     if (hydro->outflow_min > 0) {
         outflow = cb_hydro_row(b, cb_hydro_name("outflow", name, "", ""), hydro->outflow_min, INFINITY);
-        size_t lack = cb_hydro_column(b, cb_hydro_name("outflow_lack", name, "", ""), 0, INFINITY,
+        size_t lack = cb_hydro_column(b, cb_hydro_name("outflow_lack", name, "", ""), 0, hydro->outflow_min,
                                       hydro->outflow_penalty * b->volume);
         cb_hydro_entry(b, outflow, lack, 1);
     }
@@ -250,18 +280,17 @@ static void add_hydro(cb_hydro_builder *b, size_t h, double price) {
     if (outflow != CB_NONE)
         cb_hydro_entry(b, outflow, spill, 1);
     if (hydro->may_lack) {
-        double cost = c->lack_cost < 0 ? default_lack_cost(c, hydro->worth, price) : c->lack_cost;
-        size_t lack = cb_hydro_column(b, cb_hydro_name("inflow_lack", name, "", ""), 0, INFINITY, cost * b->volume);
+        size_t lack = cb_hydro_column(b, cb_hydro_name("inflow_lack", name, "", ""), 0, INFINITY,
+                                      lack_cost(c, hydro) * b->volume);
         cb_hydro_entry(b, b->water[h], lack, -b->volume);
     }
 }
 
 static void build_stage(cb_hydro_builder *b, const cb_hydro_list *list) {
-    double price = dearest(b->c);
     for (size_t h = 0; h < list->count; h++)
         b->water[h] = cb_hydro_row(b, cb_hydro_name("water", cb_hydro_at_name(b->c, h), "", ""), 0, 0);
     for (size_t h = 0; h < list->count; h++)
-        add_hydro(b, h, price);
+        add_hydro(b, h);
 }
 
 const cb_hydro_kind cb_hydro_kind_hydro = {

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.c: see text.h. Whether a file is compressed is known by its first bytes, as gzread does. */
+#include "sddp/read/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#define PIECE 65536
+#define MOST_INFLATED ((size_t)1 << 30) /* bytes: a few kilobytes can be made to become any number of them */
+
+/* Room for another piece and a zero byte. */
+static bool grow(char **text, size_t size, size_t *room) {
+    if (*room >= size + PIECE + 1)
+        return true;
+    *room = 2 * (size + PIECE);
+    char *more = realloc(*text, *room);
+    *text = more ? more : *text;
+    return more;
+}
+
+/* Was that all? If not, it is reported. */
+static bool is_whole(cobre_sddp_builder *builder, const cb_place *at, gzFile file) {
+    int code;
+    const char *text = gzerror(file, &code);
+    if (code == Z_ERRNO)
+        cb_error_at(builder, at, NULL, "cannot be read: %s", strerror(errno));
+    else if (code == Z_MEM_ERROR)
+        builder->no_memory = true;
+    else if (code == Z_BUF_ERROR)
+        cb_error_at(builder, at, "copy it again", "its compressed data is cut off");
+    else if (code != Z_OK)
+        cb_error_at(builder, at, "copy it again", "its compressed data is damaged: %s", text);
+    return code == Z_OK;
+}
+
+/* Reads until the end; false: reported. */
+static bool read_all(cobre_sddp_builder *builder, const cb_place *at, gzFile file, char **text, size_t *size) {
+    size_t room = 0;
+    for (int got = 1; got > 0; *size += (size_t)(got > 0 ? got : 0)) {
+        if (!grow(text, *size, &room)) {
+            builder->no_memory = true;
+            return false;
+        }
+        if (*size > MOST_INFLATED && !gzdirect(file)) {
+            cb_error_at(builder, at, "unpack it (gunzip), if that is what it should be",
+                        "its compressed data becomes more than %zu bytes", MOST_INFLATED);
+            return false;
+        }
+        got = gzread(file, *text + *size, PIECE);
+    }
+    (*text)[*size] = 0;
+    if (!is_whole(builder, at, file))
+        return false;
+    if (strlen(*text) == *size)
+        return true;
+    cb_error_at(builder, at, "save it as plain text, UTF-8", "has a zero byte in it");
+    return false;
+}
+
+static gzFile open_text(cobre_sddp_builder *builder, const cb_place *at, bool optional) {
+    struct stat is;
+    errno = 0;
+    gzFile file = gzopen(at->file, "rb");
+    int why = errno;
+    if (file || (optional && why == ENOENT && lstat(at->file, &is) != 0)) /* a link to nothing was meant to be read */
+        return file;
+    if (why == 0 || why == ENOMEM)
+        builder->no_memory = true;
+    else
+        cb_error_at(builder, at, "see docs/case-format.md for the files of a case", "cannot be read: %s",
+                    strerror(why));
+    return NULL;
+}
+
+char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size) {
+    const cb_place at = {.file = path};
+    gzFile file = open_text(builder, &at, optional);
+    char *text = NULL;
+    *size = 0;
+    if (!file)
+        return NULL;
+    bool good = read_all(builder, &at, file, &text, size);
+    gzclose(file);
+    if (good)
+        return text;
+    free(text);
+    return NULL;
+}

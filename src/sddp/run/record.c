@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record.c: run.json of a run folder. */
+#include "sddp/run/record.h"
+
+#include "sddp/draft.h"
+#include "sddp/error.h"
+#include "sddp/policy/policy.h"
+#include "sddp/run/files.h"
+#include "sddp/run/folder.h"
+#include "sddp/run/numbers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HASH_TEXT                                                                                                      \
+    "SHA-256; of training.csv without its last column, of summary.csv without the rows date, case, ranks, backend "    \
+    "and "                                                                                                             \
+    "seconds"
+
+/* The files of a training and of a simulation that have a hash. */
+static const char *const trained[] = {CB_FILE_POLICY, CB_FILE_TRAINING, CB_FILE_SUMMARY, NULL};
+#define TABLE_FILE(code, name, columns) name ".csv",
+static const char *const simulated[] = {CB_TABLE_MAP(TABLE_FILE) CB_FILE_SIMULATION, NULL};
+
+static cobre_status no_memory(void) {
+    return cb_no_memory(CB_FILE_RUN, 0);
+}
+
+static bool is_there(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    return !cb_folder_join(folder, name, path) && access(path, F_OK) == 0;
+}
+
+/* What of a line is the same whenever and wherever the run is repeated. */
+static size_t lasting(const char *name, const char *line, size_t length) {
+    static const char *const passing[] = {"date,", "case,", "ranks,", "backend,", "seconds,"};
+    if (strcmp(name, CB_FILE_TRAINING) == 0) {
+        const char *comma = memrchr(line, ',', length);
+        return comma ? (size_t)(comma - line) : length;
+    }
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (strncmp(line, passing[i], strlen(passing[i])) == 0)
+            return 0;
+    return length;
+}
+
+static void add_lines(struct cb_sha256 *sha, FILE *file, const char *name) {
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, file) >= 0) {
+        size_t kept = lasting(name, line, strcspn(line, "\n"));
+        cb_sha256_add(sha, line, kept);
+        if (kept > 0)
+            cb_sha256_add(sha, "\n", 1);
+    }
+    free(line);
+}
+
+static void add_bytes(struct cb_sha256 *sha, FILE *file) {
+    unsigned char part[1 << 16];
+    for (size_t count; (count = fread(part, 1, sizeof part, file)) > 0;)
+        cb_sha256_add(sha, part, count);
+}
+
+static cobre_status hash_file(const char *path, const char *name, char hash[CB_SHA256_TEXT]) {
+    struct cb_sha256 sha;
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return cb_file_failed(path);
+    cb_sha256_begin(&sha);
+    if (strcmp(name, CB_FILE_TRAINING) == 0 || strcmp(name, CB_FILE_SUMMARY) == 0)
+        add_lines(&sha, file, name);
+    else
+        add_bytes(&sha, file);
+    cobre_status status = ferror(file) ? cb_file_failed(path) : COBRE_OK;
+    fclose(file);
+    cb_sha256_end(&sha, hash);
+    return status;
+}
+
+/* {"training.csv": "5e88...", ...} of those that are there. */
+static cobre_status hash_files(const char *folder, const char *const *names, json_t *files) {
+    char path[PATH_MAX], hash[CB_SHA256_TEXT];
+    for (; *names; names++) {
+        if (!is_there(folder, *names))
+            continue;
+        CB_TRY(cb_folder_join(folder, *names, path));
+        CB_TRY(hash_file(path, *names, hash));
+        if (json_object_set_new(files, *names, json_string(hash)) != 0)
+            return no_memory();
+    }
+    return COBRE_OK;
+}
+
+/* The record of a folder; NULL in *record: it has none. */
+static cobre_status read_record(const char *folder, json_t **record) {
+    char path[PATH_MAX];
+    json_error_t error;
+    *record = NULL;
+    CB_TRY(cb_folder_join(folder, CB_FILE_RUN, path));
+    if (access(path, F_OK) != 0)
+        return COBRE_OK;
+    *record = json_load_file(path, 0, &error);
+    if (json_integer_value(json_object_get(*record, "format")) == 1)
+        return COBRE_OK;
+    bool newer = *record != NULL;
+    json_decref(*record);
+    *record = NULL;
+    return cb_fail_at(COBRE_FILE_FAILED, path, 0, "remove it, and the files beside it cannot be checked", "%s: %s",
+                      path, newer ? "written by another version of cobre" : "it cannot be read, or is damaged");
+}
+
+static cobre_status write_record(const char *folder, const json_t *record) {
+    char path[PATH_MAX];
+    struct cb_draft draft;
+    CB_TRY(cb_folder_join(folder, CB_FILE_RUN, path));
+    CB_TRY(cb_draft_open(&draft, path));
+    int failed = json_dumpf(record, draft.file, JSON_INDENT(2));
+    putc('\n', draft.file);
+    return cb_draft_close(&draft, failed && !ferror(draft.file) ? no_memory() : COBRE_OK);
+}
+
+/* Replaces one part of the record, and keeps the other. */
+static cobre_status write_part(const char *folder, const char *part, json_t *value) {
+    json_t *old = NULL, *record = json_pack("{s:i, s:s}", "format", 1, "hash", HASH_TEXT);
+    cobre_status status = record ? read_record(folder, &old) : no_memory();
+    for (const char *const *key = (const char *const[]){"training", "simulation", NULL}; !status && *key; key++) {
+        json_t *member = strcmp(*key, part) == 0 ? value : json_object_get(old, *key);
+        if (member && json_object_set(record, *key, member) != 0)
+            status = no_memory();
+    }
+    if (!status)
+        status = write_record(folder, record);
+    json_decref(old);
+    json_decref(record);
+    return status;
+}
+
+static json_t *count_json(uint64_t count) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, count);
+    return count <= INT64_MAX ? json_integer((json_int_t)count) : json_string(text);
+}
+
+/* A path may hold bytes that are no text in JSON. */
+static json_t *text_json(const char *text) {
+    char plain[sizeof((cobre_error *)0)->message];
+    json_t *json = json_string(text);
+    if (json)
+        return json;
+    snprintf(plain, sizeof plain, "%s", text);
+    for (char *at = plain; *at; at++)
+        *at = (*at & 0x80) ? '?' : *at;
+    return json_string(plain);
+}
+
+/* Numbers that are not whole are texts: as they are written on the command line. */
+static json_t *real_json(double value) {
+    char text[32];
+    return json_string(cb_exact_text(value, text));
+}
+
+static json_t *pair_json(double first, double second) {
+    char text[2][32], both[80];
+    snprintf(both, sizeof both, "%s,%s", cb_exact_text(first, text[0]), cb_exact_text(second, text[1]));
+    return json_string(both);
+}
+
+/* What changes results, but for the solvers. */
+static cobre_status options_json(const cobre_sddp_train_options *options, json_t **result) {
+    char hash[CB_SHA256_TEXT];
+    json_t *json = *result = json_object();
+    size_t passes = options->forward_passes ? options->forward_passes : 1;
+    bool good = json_object_set_new(json, "seed", count_json(options->seed)) == 0 &&
+                json_object_set_new(json, "forward_passes", count_json(passes)) == 0 &&
+                json_object_set_new(json, "multi_cut", json_boolean(options->multi_cut)) == 0;
+    if (options->has_risk)
+        good &= json_object_set_new(json, "cvar", pair_json(options->risk_alpha, options->risk_beta)) == 0;
+    if (options->has_value_bound)
+        good &= json_object_set_new(json, "value_bound", real_json(options->value_bound)) == 0;
+    if (options->warm_start) {
+        CB_TRY(hash_file(options->warm_start, CB_FILE_POLICY, hash));
+        good &= json_object_set_new(json, "warm_start", json_string(hash)) == 0;
+    }
+    return good ? COBRE_OK : no_memory();
+}
+
+/* When to stop, as given. */
+static cobre_status rules_json(const cobre_sddp_train_options *options, json_t **result) {
+    bool good = true;
+    json_t *json = *result = json_object();
+    if (options->iterations)
+        good &= json_object_set_new(json, "iterations", count_json(options->iterations)) == 0;
+    if (options->seconds > 0)
+        good &= json_object_set_new(json, "seconds", real_json(options->seconds)) == 0;
+    if (options->stall_window)
+        good &= json_object_set_new(json, "stall", count_json(options->stall_window)) == 0;
+    if (options->stall_tolerance > 0)
+        good &= json_object_set_new(json, "tolerance", real_json(options->stall_tolerance)) == 0;
+    if (options->gap_rule)
+        good &= json_object_set_new(json, "gap", json_true()) == 0;
+    if (options->window)
+        good &= json_object_set_new(json, "window", count_json(options->window)) == 0;
+    if (options->simulate_every)
+        good &= json_object_set_new(json, "simulation", count_json(options->simulate_every)) == 0;
+    if (options->simulate_passes)
+        good &= json_object_set_new(json, "passes", count_json(options->simulate_passes)) == 0;
+    if (options->stop_when_all)
+        good &= json_object_set_new(json, "stop", json_string("all")) == 0;
+    return good && json ? COBRE_OK : no_memory();
+}
+
+static json_t *solver_json(const char *name, const char *version) {
+    return json_pack("{s:s, s:s}", "name", name, "version", version);
+}
+
+/* The solver and, if there is one, what takes over from it. */
+static json_t *solvers_json(const cb_lp_names *names) {
+    json_t *first = solver_json(names->solver, names->solver_version);
+    if (!*names->fallback)
+        return json_pack("[o]", first);
+    return json_pack("[o, o]", first, solver_json(names->fallback, names->fallback_version));
+}
+
+/* Whether a training with these options could go on from the policy that the folder holds. */
+static bool is_same(const char *folder, const cobre_sddp_train_options *options, const json_t *old) {
+    char path[PATH_MAX];
+    json_t *now = NULL;
+    cobre_sddp_policy *policy = NULL;
+    bool same = options_json(options, &now) == COBRE_OK && json_equal(now, old);
+    json_decref(now);
+    if (!same || cb_folder_join(folder, CB_FILE_POLICY, path) || cobre_sddp_policy_read(path, &policy))
+        return false;
+    same = !options->solver || strcmp(options->solver, cobre_sddp_policy_solver(policy)) == 0;
+    cobre_sddp_policy_free(&policy);
+    return same;
+}
+
+cobre_status cb_record_look(const char *folder, const cobre_sddp_train_options *options, struct cb_record *record) {
+    json_t *json;
+    *record = (struct cb_record){.policy = is_there(folder, CB_FILE_POLICY)};
+    for (const char *const *name = simulated; *name; name++)
+        record->simulated |= is_there(folder, *name);
+    CB_TRY(read_record(folder, &json));
+    const json_t *training = json_object_get(json, "training");
+    const char *state = json_string_value(json_object_get(training, "state"));
+    record->known = training != NULL;
+    record->finished = state && strcmp(state, "finished") == 0;
+    record->same = record->policy && is_same(folder, options, json_object_get(training, "options"));
+    json_decref(json);
+    return COBRE_OK;
+}
+
+static void remove_files(const char *folder, const char *const *names) {
+    char path[PATH_MAX];
+    for (; *names; names++)
+        if (!cb_folder_join(folder, *names, path))
+            remove(path);
+}
+
+cobre_status cb_record_begin(struct cb_training *training, bool in_place) {
+    static const char *const ends[] = {CB_FILE_SUMMARY, CB_FILE_TIMES, NULL};
+    static const char *const others[] = {CB_FILE_TRAINING, CB_FILE_REPORT, CB_FILE_RUN, NULL};
+    static const char *const policy[] = {CB_FILE_POLICY, NULL};
+    char fingerprint[32];
+    json_t *options = NULL, *rules = NULL;
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, training->problem->fingerprint);
+    cobre_status status = options_json(training->options, &options);
+    if (!status)
+        status = rules_json(training->options, &rules);
+    if (!status)
+        training->record = json_pack("{s:s, s:{s:o, s:s}, s:O, s:O, s:s}", "version", cobre_version(), "case", "name",
+                                     text_json(cobre_sddp_problem_name(training->problem)), "fingerprint", fingerprint,
+                                     "options", options, "rules", rules, "state", "running");
+    json_decref(options);
+    json_decref(rules);
+    CB_TRY(status);
+    if (!training->record)
+        return no_memory();
+    if (!in_place) {
+        remove_files(training->folder, policy); /* first: nothing else is of use without it */
+        remove_files(training->folder, simulated);
+        remove_files(training->folder, others);
+    }
+    remove_files(training->folder, ends);
+    return write_part(training->folder, "training", training->record);
+}
+
+/* Which rank has failed says nothing about the run. */
+static const char *without_rank(const cobre_error *error) {
+    size_t rank;
+    int length = 0;
+    return sscanf(error->message, "rank %zu: %n", &rank, &length) == 1 && length > 0 ? error->message + length
+                                                                                     : error->message;
+}
+
+static cobre_status end_json(json_t *json, const char *folder, const cobre_sddp_training *result,
+                             const cobre_sddp_policy *policy, const cobre_error *error) {
+    json_t *files = json_object();
+    bool good = json_object_set_new(json, "state", json_string(result ? "finished" : "failed")) == 0;
+    if (result)
+        good &= json_object_set_new(json, "stop", json_string(cobre_sddp_stop_name(result->stop))) == 0;
+    else if (error->status == COBRE_COLLECTIVE_FAILED)
+        good &= json_object_set_new(json, "error", json_string("the ranks lost each other")) == 0;
+    else
+        good &= json_object_set_new(json, "error", text_json(without_rank(error))) == 0;
+    if (policy)
+        good &= json_object_set_new(json, "iterations", count_json(cobre_sddp_policy_iterations(policy))) == 0 &&
+                json_object_set_new(json, "solvers", solvers_json(&policy->solvers)) == 0;
+    cobre_status status = hash_files(folder, trained, files);
+    good &= json_object_set_new(json, "files", files) == 0;
+    return status || good ? status : no_memory();
+}
+
+cobre_status cb_record_end(struct cb_training *training, const cobre_sddp_training *result,
+                           const cobre_sddp_policy *policy, const cobre_error *error, uint64_t *iterations) {
+    char path[PATH_MAX];
+    cobre_sddp_policy *saved = NULL;
+    json_t *json = training->record;
+    training->record = NULL;
+    *iterations = 0;
+    if (!json)
+        return no_memory();
+    if (!policy && is_there(training->folder, CB_FILE_POLICY) &&
+        !cb_folder_join(training->folder, CB_FILE_POLICY, path) && cobre_sddp_policy_read(path, &saved) == COBRE_OK)
+        policy = saved;
+    *iterations = cobre_sddp_policy_iterations(policy);
+    cobre_status status = end_json(json, training->folder, result, policy, error);
+    if (!status)
+        status = write_part(training->folder, "training", json);
+    cobre_sddp_policy_free(&saved);
+    json_decref(json);
+    return status;
+}
+
+cobre_status cb_record_policy(const char *folder, const char *policy, char hash[CB_SHA256_TEXT]) {
+    char path[PATH_MAX], other[CB_SHA256_TEXT];
+    CB_TRY(hash_file(policy, CB_FILE_POLICY, hash));
+    CB_TRY(cb_folder_join(folder, CB_FILE_POLICY, path));
+    if (strcmp(path, policy) == 0 || access(path, F_OK) != 0)
+        return COBRE_OK;
+    CB_TRY(hash_file(path, CB_FILE_POLICY, other));
+    if (strcmp(hash, other) == 0)
+        return COBRE_OK;
+    return cb_fail_at(COBRE_FILE_FAILED, folder, 0, "give another folder by --out",
+                      "%s holds another policy: a simulation of %s does not belong there", folder, policy);
+}
+
+static cobre_status simulation_json(json_t *json, const char *folder, const cobre_sddp_simulate_options *options,
+                                    const char *scenarios, const cobre_sddp_policy *policy) {
+    char hash[CB_SHA256_TEXT];
+    cb_lp_names names = policy->solvers;
+    cb_lp_pair pair;
+    json_t *files = json_object(), *given = json_object_get(json, "options");
+    if (options->solver) { /* it was found before */
+        CB_TRY(cb_lp_choose(options->solver, (int)cb_most_rows(policy->problem), &pair));
+        names = cb_lp_names_of(&pair);
+    }
+    bool good = json_object_set_new(json, "solvers", solvers_json(&names)) == 0 &&
+                json_object_set_new(json, "files", files) == 0;
+    if (options->max_steps)
+        good &= json_object_set_new(given, "max_steps", count_json(options->max_steps)) == 0;
+    if (scenarios) {
+        CB_TRY(hash_file(scenarios, "", hash));
+        good &= json_object_set_new(given, "scenarios", json_string(hash)) == 0;
+    }
+    CB_TRY(hash_files(folder, simulated, files));
+    return good ? COBRE_OK : no_memory();
+}
+
+cobre_status cb_record_simulation(const char *folder, const char *hash, const cobre_sddp_simulate_options *options,
+                                  const char *sampling, const char *scenarios, const cobre_sddp_policy *policy,
+                                  const cobre_sddp_simulation *result) {
+    json_t *json =
+        json_pack("{s:s, s:s, s:{s:s, s:o, s:o}}", "version", cobre_version(), "policy", hash, "options", "sampling",
+                  sampling, "seed", count_json(options->seed), "trajectories", count_json(result->trajectories));
+    cobre_status status = json ? simulation_json(json, folder, options, scenarios, policy) : no_memory();
+    if (!status)
+        status = write_part(folder, "simulation", json);
+    json_decref(json);
+    return status;
+}
+
+static cobre_status not_of_it(const char *folder, const char *name, const char *why) {
+    return cb_fail_at(COBRE_FILE_FAILED, folder, 0,
+                      "train or simulate again; " CB_FILE_RUN " says what belongs together",
+                      "%s/%s does not belong to the run in " CB_FILE_RUN ": %s", folder, name, why);
+}
+
+/* Each file is the one that the run left, and there is no other. */
+static cobre_status check_files(const char *folder, const char *const *names, const json_t *files) {
+    char path[PATH_MAX], hash[CB_SHA256_TEXT];
+    for (; *names; names++) {
+        const char *listed = json_string_value(json_object_get(files, *names));
+        bool there = is_there(folder, *names);
+        if (there != (listed != NULL))
+            return not_of_it(folder, *names, there ? "it is from another run" : "it is missing");
+        if (!there)
+            continue;
+        CB_TRY(cb_folder_join(folder, *names, path));
+        CB_TRY(hash_file(path, *names, hash));
+        if (strcmp(hash, listed) != 0)
+            return not_of_it(folder, *names, "it has changed since, or is from another run");
+    }
+    return COBRE_OK;
+}
+
+static cobre_status check_training(const char *folder, const json_t *training) {
+    const char *state = json_string_value(json_object_get(training, "state"));
+    if (!state || strcmp(state, "running") != 0)
+        return check_files(folder, trained, json_object_get(training, "files"));
+    return is_there(folder, CB_FILE_SUMMARY) ? not_of_it(folder, CB_FILE_SUMMARY, "that has not ended") : COBRE_OK;
+}
+
+static cobre_status check_simulation(const char *folder, const json_t *simulation) {
+    char path[PATH_MAX], hash[CB_SHA256_TEXT];
+    CB_TRY(check_files(folder, simulated, json_object_get(simulation, "files")));
+    const char *policy = json_string_value(json_object_get(simulation, "policy"));
+    if (!policy || !is_there(folder, CB_FILE_POLICY))
+        return COBRE_OK;
+    CB_TRY(cb_folder_join(folder, CB_FILE_POLICY, path));
+    CB_TRY(hash_file(path, CB_FILE_POLICY, hash));
+    if (strcmp(hash, policy) == 0)
+        return COBRE_OK;
+    return cb_fail_at(COBRE_FILE_FAILED, folder, 0, "simulate the policy that is there now",
+                      "%s: the simulation is of another policy than " CB_FILE_POLICY ", as after a training went on",
+                      folder);
+}
+
+cobre_status cb_record_check(const char *folder, bool *known) {
+    json_t *record;
+    CB_TRY(read_record(folder, &record));
+    const json_t *training = json_object_get(record, "training");
+    *known = training || (record && !is_there(folder, CB_FILE_TRAINING) && !is_there(folder, CB_FILE_SUMMARY));
+    cobre_status status = training ? check_training(folder, training) : COBRE_OK;
+    if (!status && record)
+        status = check_simulation(folder, json_object_get(record, "simulation"));
+    json_decref(record);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record.h: run.json, which says what the other files of a run folder belong to: the case, the options that change
+ * results, the LP solvers, how it ended, and the SHA-256 of each file. No time, host or number of ranks is in it: the same
+ * run has the same bytes.
+ *
+ *     {"format": 1,
+ *      "hash": what the hashes are of,
+ *      "training": {"version", "case": {"name", "fingerprint"}, "options", "rules", "state",
+ *                   "stop" or "error", "iterations", "solvers", "files"},
+ *      "simulation": {"version", "policy": its hash, "options", "solvers", "files"}}
+ *
+ * A training that is "running" has no files yet, and one that was killed stays so. All calls are for rank 0. After a
+ * failure cobre_last_error() says why. */
+#ifndef COBRE_SDDP_RUN_RECORD_H
+#define COBRE_SDDP_RUN_RECORD_H
+
+#include "sddp/run/simulation.h"
+#include "sddp/run/training.h"
+#include "sddp/sha256.h"
+
+/* What a folder holds. */
+struct cb_record {
+    bool known;     /* a training that is in run.json */
+    bool finished;  /* a training that came to its end */
+    bool policy;    /* a policy */
+    bool simulated; /* the tables of a simulation */
+    bool same;      /* a policy that a training with these options could go on from, if the case is the same */
+};
+cobre_status cb_record_look(const char *folder, const cobre_sddp_train_options *options, struct cb_record *record);
+
+/* A training starts: files of an older run are removed, but for those that one resumed in place goes on with. */
+cobre_status cb_record_begin(struct cb_training *training, bool in_place);
+
+/* It has ended. result and policy are NULL after a failure; error: what has failed. *iterations: those in the folder's
+ * policy, 0 without one. */
+cobre_status cb_record_end(struct cb_training *training, const cobre_sddp_training *result,
+                           const cobre_sddp_policy *policy, const cobre_error *error, uint64_t *iterations);
+
+/* The hash of a policy that is to be simulated. Fails if the folder for the tables holds another policy. */
+cobre_status cb_record_policy(const char *folder, const char *policy, char hash[CB_SHA256_TEXT]);
+
+/* A simulation has written its tables. hash: of its policy. scenarios: their table, or NULL. */
+cobre_status cb_record_simulation(const char *folder, const char *hash, const cobre_sddp_simulate_options *options,
+                                  const char *sampling, const char *scenarios, const cobre_sddp_policy *policy,
+                                  const cobre_sddp_simulation *result);
+
+/* Fails if files of the folder do not belong together. *known is false if there is no record of its training. */
+cobre_status cb_record_check(const char *folder, bool *known);
+
+#endif
