@@ -82,6 +82,16 @@ add_case(sddp_random sddp_random ${problems})
 add_case(sddp_random_slow sddp_random 1000)
 case_properties(sddp_random_slow LABELS slow TIMEOUT 3000)
 
+# Bounds beside exact optima, whatever the scales; the reference needs GLPK's rational arithmetic.
+if(COBRE_GLPK)
+    add_sddp_program(sddp_trust sddp/test_trust.c $<TARGET_OBJECTS:extensive_parts>)
+    target_include_directories(sddp_trust SYSTEM PRIVATE ${lp_glpk_include})
+    target_link_libraries(sddp_trust PRIVATE ${lp_glpk_libraries})
+    add_case(sddp_trust sddp_trust 0 200)
+    add_case(sddp_trust_slow sddp_trust 0 200 all)
+    case_properties(sddp_trust_slow LABELS slow TIMEOUT 3000)
+endif()
+
 add_sddp_program(sddp_driver sddp/driver.c sddp/starve.c $<TARGET_OBJECTS:nap_parts> ${sddp_cases})
 target_link_options(sddp_driver PRIVATE ${runner_exports} -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 set(cobre $<TARGET_FILE:cobre-cli>)
