@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trust.c [FIRST COUNT [all]]: does a bound ever pass the optimum, and does it reach it, whatever the scales?
+/* test_trust.c: does a bound ever pass the optimum, and does it reach it, whatever the scales and however bad the solver?
+ *
+ *     sddp_trust turns FIRST COUNT   problems FIRST on, each with every solver; cuts and risk measures take turns
+ *     sddp_trust all FIRST COUNT     every combination of them
+ *     sddp_trust liar FIRST COUNT    with the solver of liar.c, whose dual values are wrong, and cases with known optima, too
  *
  * Problem n is made from (seed, n): reservoirs or a general LP, 2 to 4 stages in a row, as a Markov graph or as a cycle; noise
  * in right-hand sides, bounds, costs and coefficients. Slacks at a penalty of up to 2^20 times the largest other cost keep
@@ -7,8 +11,8 @@
  * has a unit of its own. The reference is the whole scenario tree of the problem before it was scaled, solved in rational
  * arithmetic (GLPK's glp_exact), times the scales.
  *
- * No bound may pass the optimum by more than 1e-9, and the last must reach it to 1e-6, both relative. Each problem is
- * trained with every solver; cuts and risk measures take turns. all: with every combination of them.
+ * No bound may pass the optimum by more than 1e-9, and the last must reach it to 1e-6, both relative. With the liar, bounds
+ * need not come near, except for the known cases with the smallest lie.
  *
  * A cycle goes back to a node whose cost does not depend on the incoming state, and that has one outcome: so its value is
  * that of one round over (1 - probability * discount).
@@ -66,8 +70,8 @@ static double new_unit(maker *m) {
 
 static size_t column_in(maker *m, double unit, double lower, double upper, double cost) {
     double size = m->scale.volume * unit;
-    size_t column = cobre_sddp_add_column(m->p, m->node, NULL, lower * size, upper * size,
-                                          m->sign * cost * m->scale.cost / unit);
+    size_t column =
+        cobre_sddp_add_column(m->p, m->node, NULL, lower * size, upper * size, m->sign * cost * m->scale.cost / unit);
     m->unit[column] = unit;
     return column;
 }
@@ -342,37 +346,43 @@ static int may_stop(void *arg) {
 
 static size_t trainings, failed, passed, missed;
 
-static void train(cobre_sddp_problem *problem, watch w, const char *solver, bool multi, const char *name) {
+typedef struct {
+    const char *solver;
+    bool multi;
+    uint64_t iterations; /* at most */
+    double below;        /* how far below the optimum the last bound may be */
+} plan;
+
+static void train(cobre_sddp_problem *problem, double exact, plan how, const char *name) {
+    watch w = {.exact = exact, .below = INFINITY, .above = -INFINITY, .maximise = problem->maximise};
     cobre_sddp_train_options options = {.struct_size = sizeof options,
-                                        .solver = solver,
-                                        .iterations = MOST_ITERATIONS,
+                                        .solver = how.solver,
+                                        .iterations = how.iterations,
                                         .forward_passes = 2,
-                                        .multi_cut = multi,
+                                        .multi_cut = how.multi,
                                         .lp_folder = "/tmp",
                                         .stop = may_stop,
                                         .progress = on_progress,
                                         .arg = &w};
     cobre_sddp_policy *policy;
     const char *wrong = NULL;
-    w.above = -INFINITY;
-    w.below = INFINITY;
     trainings++;
     if (cobre_sddp_train(problem, &options, &policy, NULL)) {
         failed++;
-        printf("%s, %s%s: %s\n", name, solver, multi ? ", multi-cuts" : "", cobre_last_error()->message);
+        printf("%s, %s%s: %s\n", name, how.solver, how.multi ? ", multi-cuts" : "", cobre_last_error()->message);
         return;
     }
     cobre_sddp_policy_free(&policy);
     if (!(w.above <= ABOVE)) {
         passed++;
         wrong = "passes the optimum";
-    } else if (!(w.below <= BELOW)) {
+    } else if (!(w.below <= how.below)) {
         missed++;
         wrong = "does not reach the optimum";
     }
     if (wrong)
-        printf("%s, %s%s: %s: at most %.3g above, in the end %.3g below, after %llu iterations\n", name, solver,
-               multi ? ", multi-cuts" : "", wrong, w.above, w.below, (unsigned long long)w.iteration);
+        printf("%s, %s%s: %s: at most %.3g above, in the end %.3g below, after %llu iterations\n", name, how.solver,
+               how.multi ? ", multi-cuts" : "", wrong, w.above, w.below, (unsigned long long)w.iteration);
 }
 
 /* Even problems have powers of two, so that scaling rounds nothing. The first ten are not scaled. */
@@ -387,44 +397,86 @@ static scales scales_of(origin from) {
                     binary ? exp2(round(volume * log2(10))) : pow(10, volume), from.number % 5 == 4};
 }
 
-static void check(origin from, bool all) {
-    for (size_t r = 0; r < RISKS; r++) {
-        if (!all && r != from.number % RISKS)
-            continue;
-        double exact;
-        for (from.attempt = 0; fabs(exact = exact_value(from, risks[r])) < 1; from.attempt++)
-            ; /* the criteria are relative */
-        char name[128];
-        maker m;
-        scales scale = scales_of(from);
-        cobre_sddp_problem *problem = make(&m, from, scale, risks[r]);
-        snprintf(name, sizeof name, "problem %u.%u (%s), costs %.3g, volumes %.3g, penalty %.3g, beta %g", from.number,
-                 from.attempt, m.reservoirs ? "reservoirs" : "general", scale.cost, scale.volume, m.penalty,
-                 risks[r].beta);
-        if (isnan(exact)) {
-            printf("%s: the extensive form has no solution\n", name);
-            failed++;
-        }
-        const cb_lp_plugin *plugin;
-        for (size_t s = 0; (plugin = cb_lp_plugin_at(s)); s++)
-            for (size_t multi = 0; multi < 2 && plugin->solver; multi++)
-                if (all || multi == from.number / RISKS % 2)
-                    train(problem,
-                          (watch){.exact = exact * scale.cost * scale.volume, .maximise = problem->maximise},
-                          plugin->name, multi, name);
+/* Every solver that is here. */
+static void train_with_each(cobre_sddp_problem *problem, double exact, bool multi, const char *name) {
+    const cb_lp_plugin *plugin;
+    for (size_t s = 0; (plugin = cb_lp_plugin_at(s)); s++)
+        if (plugin->solver)
+            train(problem, exact, (plan){plugin->name, multi, MOST_ITERATIONS, BELOW}, name);
+}
+
+static const char *const lies[] = {"1e-6", "1e-3", "0.03", "0.3"};
+enum { LIES = sizeof lies / sizeof *lies, LIAR_ITERATIONS = 25 };
+
+/* Lies and cuts take turns. */
+static void train_with_liar(cobre_sddp_problem *problem, double exact, size_t turn, double below, const char *name) {
+    char longer[256];
+    setenv("COBRE_TEST_LIE", lies[turn % LIES], 1);
+    snprintf(longer, sizeof longer, "%s, lie %s", name, lies[turn % LIES]);
+    train(problem, exact, (plan){"liar", turn / LIES % 2 == 1, LIAR_ITERATIONS, below}, longer);
+}
+
+static void check_risk(origin from, cb_risk risk, const char *mode) {
+    double exact;
+    for (from.attempt = 0; fabs(exact = exact_value(from, risk)) < 1; from.attempt++)
+        ; /* the criteria are relative */
+    char name[160];
+    maker m;
+    scales scale = scales_of(from);
+    cobre_sddp_problem *problem = make(&m, from, scale, risk);
+    exact *= scale.cost * scale.volume;
+    snprintf(name, sizeof name, "problem %u.%u (%s), costs %.3g, volumes %.3g, penalty %.3g, beta %g", from.number,
+             from.attempt, m.reservoirs ? "reservoirs" : "general", scale.cost, scale.volume, m.penalty, risk.beta);
+    if (isnan(exact)) {
+        printf("%s: the extensive form has no solution\n", name);
+        failed++;
+    }
+    if (strcmp(mode, "liar") == 0)
+        train_with_liar(problem, exact, from.number, INFINITY, name);
+    for (int multi = 0; multi < 2; multi++)
+        if (strcmp(mode, "all") == 0 || (strcmp(mode, "turns") == 0 && multi == (int)(from.number / RISKS % 2)))
+            train_with_each(problem, exact, multi, name);
+    cobre_sddp_problem_free(&problem);
+}
+
+static void check(origin from, const char *mode) {
+    for (size_t r = 0; r < RISKS; r++)
+        if (strcmp(mode, "all") == 0 || r == from.number % RISKS)
+            check_risk(from, risks[r], mode);
+}
+
+/* With every lie, single cuts and multi-cuts. */
+static void lie_about_cases(void) {
+    static const struct {
+        const char *name, *path;
+        double value;
+    } cases[] = {{"toy", COBRE_SOURCE "/cases/toy", 2625},
+                 {"reservoir", COBRE_SOURCE "/cases/reservoir", 715.0 / 6},
+                 {"brazil3", COBRE_SOURCE "/cases/brazil3", 782309.1877977113}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cobre_sddp_problem *problem;
+        if (cobre_sddp_load(comm, cases[i].path, NULL, &problem))
+            stop_here(cases[i].name);
+        for (size_t turn = 0; turn < 2 * (size_t)LIES; turn++)
+            train_with_liar(problem, cases[i].value, turn, turn % LIES == 0 ? 0.05 : INFINITY, cases[i].name);
         cobre_sddp_problem_free(&problem);
     }
 }
 
 int main(int argc, char **argv) {
-    const char *text = getenv("COBRE_TEST_SEED");
+    const char *text = getenv("COBRE_TEST_SEED"), *mode = argc == 4 ? argv[1] : "";
     origin from = {.seed = text ? strtoull(text, NULL, 10) : 1};
-    uint32_t first = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
-    uint32_t count = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 200;
+    if (strcmp(mode, "turns") != 0 && strcmp(mode, "all") != 0 && strcmp(mode, "liar") != 0) {
+        fputs("usage: sddp_trust turns|all|liar FIRST COUNT\n", stderr);
+        return 2;
+    }
+    uint32_t first = (uint32_t)strtoul(argv[2], NULL, 10), count = (uint32_t)strtoul(argv[3], NULL, 10);
     if (cobre_comm_open(NULL, &comm) != COBRE_OK)
         return 1;
     for (from.number = first; from.number < first + count; from.number++)
-        check(from, argc > 3);
+        check(from, mode);
+    if (strcmp(mode, "liar") == 0)
+        lie_about_cases();
     printf("seed %llu: %u problems, %zu trainings: %zu failed, %zu passed the optimum, %zu did not reach it\n",
            (unsigned long long)from.seed, count, trainings, failed, passed, missed);
     cobre_comm_free(&comm);
