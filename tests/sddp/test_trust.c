@@ -4,6 +4,7 @@
  *     sddp_trust turns FIRST COUNT   problems FIRST on, each with every solver; cuts and risk measures take turns
  *     sddp_trust all FIRST COUNT     every combination of them
  *     sddp_trust liar FIRST COUNT    with the solver of liar.c, whose dual values are wrong, and cases with known optima, too
+ *     sddp_trust cases FIRST COUNT   cases FIRST on of those that were wrong once
  *
  * Problem n is made from (seed, n): reservoirs or a general LP, 2 to 4 stages in a row, as a Markov graph or as a cycle; noise
  * in right-hand sides, bounds, costs and coefficients. Slacks at a penalty of up to 2^20 times the largest other cost keep
@@ -24,6 +25,7 @@
 #include <string.h>
 
 #include "sddp/extensive.h"
+#include "sddp/hydro_kit.h"
 #include "sddp/lp/plugins.h"
 
 #define ABOVE 1e-9
@@ -398,12 +400,16 @@ static scales scales_of(origin from) {
 }
 
 /* Every solver that is here. */
-static void train_with_each(cobre_sddp_problem *problem, double exact, bool multi, const char *name) {
+static void train_with_each(cobre_sddp_problem *problem, double exact, plan how, const char *name) {
     const cb_lp_plugin *plugin;
-    for (size_t s = 0; (plugin = cb_lp_plugin_at(s)); s++)
+    for (size_t s = 0; (plugin = cb_lp_plugin_at(s)); s++) {
+        how.solver = plugin->name;
         if (plugin->solver)
-            train(problem, exact, (plan){plugin->name, multi, MOST_ITERATIONS, BELOW}, name);
+            train(problem, exact, how, name);
+    }
 }
+
+static const plan until_reached = {.iterations = MOST_ITERATIONS, .below = BELOW};
 
 static const char *const lies[] = {"1e-6", "1e-3", "0.03", "0.3"};
 enum { LIES = sizeof lies / sizeof *lies, LIAR_ITERATIONS = 25 };
@@ -433,9 +439,12 @@ static void check_risk(origin from, cb_risk risk, const char *mode) {
     }
     if (strcmp(mode, "liar") == 0)
         train_with_liar(problem, exact, from.number, INFINITY, name);
-    for (int multi = 0; multi < 2; multi++)
+    for (int multi = 0; multi < 2; multi++) {
+        plan how = until_reached;
+        how.multi = multi;
         if (strcmp(mode, "all") == 0 || (strcmp(mode, "turns") == 0 && multi == (int)(from.number / RISKS % 2)))
-            train_with_each(problem, exact, multi, name);
+            train_with_each(problem, exact, how, name);
+    }
     cobre_sddp_problem_free(&problem);
 }
 
@@ -445,40 +454,93 @@ static void check(origin from, const char *mode) {
             check_risk(from, risks[r], mode);
 }
 
+static cobre_sddp_problem *load(const char *path) {
+    cobre_sddp_problem *problem;
+    if (cobre_sddp_load(comm, path, NULL, &problem))
+        stop_here(path);
+    return problem;
+}
+
 /* With every lie, single cuts and multi-cuts. */
 static void lie_about_cases(void) {
     static const struct {
-        const char *name, *path;
+        const char *path;
         double value;
-    } cases[] = {{"toy", COBRE_SOURCE "/cases/toy", 2625},
-                 {"reservoir", COBRE_SOURCE "/cases/reservoir", 715.0 / 6},
-                 {"brazil3", COBRE_SOURCE "/cases/brazil3", 782309.1877977113}};
+    } cases[] = {{COBRE_SOURCE "/cases/toy", 2625},
+                 {COBRE_SOURCE "/cases/reservoir", 715.0 / 6},
+                 {COBRE_SOURCE "/cases/brazil3", 782309.1877977113}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cobre_sddp_problem *problem;
-        if (cobre_sddp_load(comm, cases[i].path, NULL, &problem))
-            stop_here(cases[i].name);
+        cobre_sddp_problem *problem = load(cases[i].path);
         for (size_t turn = 0; turn < 2 * (size_t)LIES; turn++)
-            train_with_liar(problem, cases[i].value, turn, turn % LIES == 0 ? 0.05 : INFINITY, cases[i].name);
+            train_with_liar(problem, cases[i].value, turn, turn % LIES == 0 ? 0.05 : INFINITY, cases[i].path);
         cobre_sddp_problem_free(&problem);
     }
 }
 
+/* Costs so small that solvers took them for zero, and a penalty of 1e12 that is never paid. */
+static void check_file(const char *path) {
+    cobre_sddp_problem *problem = load(path);
+    double exact = extensive_value_by(problem, SIZE_MAX, solve_exactly);
+    train_with_each(problem, exact, until_reached, path);
+    cobre_sddp_problem_free(&problem);
+}
+
+static void check_tiny_costs(void) {
+    check_file(COBRE_SOURCE "/tests/cases/tiny_costs.sof.json");
+}
+
+static void check_penalty(void) {
+    check_file(COBRE_SOURCE "/tests/cases/penalty.sof.json");
+}
+
+static void check_cost_scales(void) {
+    static const double scale[] = {1e-12, 1e-9, 1e6};
+    for (size_t i = 0; i < sizeof scale / sizeof *scale; i++) {
+        char line[64], name[64];
+        snprintf(line, sizeof line, "\"cost_scale\": %g, \"units\"", scale[i]);
+        snprintf(name, sizeof name, "brazil3, costs %g", scale[i]);
+        kit_make_folder();
+        kit_copy("brazil3");
+        kit_edit("case.json", "\"units\"", line);
+        cobre_sddp_problem *problem = load(kit_folder);
+        kit_remove_folder();
+        train_with_each(problem, 782309.1877977113 * scale[i], (plan){.iterations = 40, .below = 1e-4}, name);
+        cobre_sddp_problem_free(&problem);
+    }
+}
+
+/* Stage LPs of about 800 rows. */
+static void check_150_hydros(void) {
+    cobre_sddp_problem *problem = load(COBRE_SOURCE "/tests/cases/hydros150");
+    train_with_each(problem, 3048429681.444, (plan){.iterations = 130, .below = 1e-3}, "150 hydros");
+    cobre_sddp_problem_free(&problem);
+}
+
+static void check_cases(size_t first, size_t count) {
+    static void (*const checks[])(void) = {check_tiny_costs, check_penalty, check_cost_scales, check_150_hydros};
+    for (size_t i = first; i < first + count && i < sizeof checks / sizeof *checks; i++)
+        checks[i]();
+}
+
 int main(int argc, char **argv) {
     const char *text = getenv("COBRE_TEST_SEED"), *mode = argc == 4 ? argv[1] : "";
+    bool random = strcmp(mode, "turns") == 0 || strcmp(mode, "all") == 0 || strcmp(mode, "liar") == 0;
     origin from = {.seed = text ? strtoull(text, NULL, 10) : 1};
-    if (strcmp(mode, "turns") != 0 && strcmp(mode, "all") != 0 && strcmp(mode, "liar") != 0) {
-        fputs("usage: sddp_trust turns|all|liar FIRST COUNT\n", stderr);
+    if (!random && strcmp(mode, "cases") != 0) {
+        fputs("usage: sddp_trust turns|all|liar|cases FIRST COUNT\n", stderr);
         return 2;
     }
     uint32_t first = (uint32_t)strtoul(argv[2], NULL, 10), count = (uint32_t)strtoul(argv[3], NULL, 10);
     if (cobre_comm_open(NULL, &comm) != COBRE_OK)
         return 1;
-    for (from.number = first; from.number < first + count; from.number++)
+    for (from.number = first; random && from.number < first + count; from.number++)
         check(from, mode);
     if (strcmp(mode, "liar") == 0)
         lie_about_cases();
-    printf("seed %llu: %u problems, %zu trainings: %zu failed, %zu passed the optimum, %zu did not reach it\n",
-           (unsigned long long)from.seed, count, trainings, failed, passed, missed);
+    if (!random)
+        check_cases(first, count);
+    printf("seed %llu: %zu trainings: %zu failed, %zu passed the optimum, %zu did not reach it\n",
+           (unsigned long long)from.seed, trainings, failed, passed, missed);
     cobre_comm_free(&comm);
     return failed + passed + missed > 0;
 }

@@ -82,9 +82,17 @@ add_case(sddp_random sddp_random ${problems})
 add_case(sddp_random_slow sddp_random 1000)
 case_properties(sddp_random_slow LABELS slow TIMEOUT 3000)
 
+# The first LP of one policy, solved by each solver
+add_sddp_program(sddp_root sddp/test_root.c $<TARGET_OBJECTS:check_parts>)
+add_case(sddp_root_rio sddp_root cases/rio 30 0.1 0.5)
+add_case(sddp_root_riopar sddp_root cases/riopar 12 0.5 0.2 multi)
+add_case(sddp_root_brazil3 sddp_root ../cases/brazil3 30 1 1)
+add_case(sddp_root_slow sddp_root cases/rio 100 0.1 0.5)
+case_properties(sddp_root_slow LABELS slow)
+
 # Bounds beside exact optima, whatever the scales; the reference needs GLPK's rational arithmetic.
 if(COBRE_GLPK)
-    add_sddp_program(sddp_trust sddp/test_trust.c $<TARGET_OBJECTS:extensive_parts>)
+    add_sddp_program(sddp_trust sddp/test_trust.c $<TARGET_OBJECTS:extensive_parts> ${hydro_kit})
     target_include_directories(sddp_trust SYSTEM PRIVATE ${lp_glpk_include})
     target_link_libraries(sddp_trust PRIVATE ${lp_glpk_libraries})
     set(problems 200)
@@ -94,6 +102,9 @@ if(COBRE_GLPK)
     add_case(sddp_trust sddp_trust turns 0 ${problems})
     add_case(sddp_trust_slow sddp_trust all 0 200)
     case_properties(sddp_trust_slow LABELS slow TIMEOUT 3000)
+    add_case(sddp_trust_cases sddp_trust cases 0 3)
+    add_case(sddp_trust_150_hydros sddp_trust cases 3 1)
+    case_properties(sddp_trust_150_hydros LABELS slow)
     # A solver whose dual values are wrong, alone. tests/cli/test_solvers.sh has it, too.
     add_lp_plugin(liar sddp/liar.c ${lp_glpk_libraries} m)
     set(liar_folder ${CMAKE_CURRENT_BINARY_DIR}/liar)
