@@ -84,10 +84,10 @@ case_properties(sddp_random_slow LABELS slow TIMEOUT 3000)
 
 # The first LP of one policy, solved by each solver
 add_sddp_program(sddp_root sddp/test_root.c $<TARGET_OBJECTS:check_parts>)
-add_case(sddp_root_rio sddp_root cases/rio 30 0.1 0.5)
+add_case(sddp_root_rio sddp_root cases/rio 30 0.5 0.1)
 add_case(sddp_root_riopar sddp_root cases/riopar 12 0.5 0.2 multi)
 add_case(sddp_root_brazil3 sddp_root ../cases/brazil3 30 1 1)
-add_case(sddp_root_slow sddp_root cases/rio 100 0.1 0.5)
+add_case(sddp_root_slow sddp_root cases/rio 100 0.5 0.1)
 case_properties(sddp_root_slow LABELS slow)
 
 # Bounds beside exact optima, whatever the scales; the reference needs GLPK's rational arithmetic.
@@ -150,6 +150,20 @@ if(COBRE_SHM AND NOT COBRE_SANITIZE)
     add_program(sddp_memory sddp/memory.c)
     target_link_libraries(sddp_memory PRIVATE cobre-sddp-static)
     add_case(sddp_memory sddp/memory.py ${cobre} $<TARGET_FILE:sddp_memory>)
+endif()
+
+# Two cases on which solvers gave up
+if(COBRE_GLPK AND COBRE_CLP AND COBRE_SHM AND NOT COBRE_SANITIZE)
+    add_case(sddp_rio_averse sddp/rio.sh ${cobre} 0 100 1 2 4)
+    add_case(sddp_rio_par_multi sddp/rio.sh ${cobre} 5 8 2 1)
+    add_case(sddp_rio_multi sddp/rio.sh ${cobre} 12 8 2 3)
+    add_case(sddp_rio_par_clp sddp/rio.sh ${cobre} 3 30 2)
+endif()
+if(COBRE_GLPK AND COBRE_CLP AND COBRE_SHM AND "once" IN_LIST COBRE_SUITES)
+    foreach(run RANGE 99)
+        add_case(sddp_rio_run_${run} sddp/rio.sh ${cobre} ${run} 100 2)
+        case_properties(sddp_rio_run_${run} LABELS slow)
+    endforeach()
 endif()
 
 # The determinism matrix: all by one script. Jobs of an MPI are cases of their own, because ranks that wait poll.
