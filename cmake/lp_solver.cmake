@@ -17,9 +17,9 @@ function(add_lp_plugin name source)
 endfunction()
 
 # lp_solver(NAME SOURCE HEADER LIBRARY...): builds the plugin if the solver's header and libraries are here, and says so if
-# not. Sets the option COBRE_NAME, lp_NAME_libraries, and appends to lp_plugins. A macro, because a language is enabled.
+# not. The header may be in a folder of the solver's name. Sets the option COBRE_NAME, lp_NAME_libraries, and appends to lp_plugins. A macro, because a language is enabled.
 macro(lp_solver name source header)
-    find_path(lp_${name}_include ${header})
+    find_path(lp_${name}_include ${header} PATH_SUFFIXES ${name})
     set(lp_${name}_libraries "")
     set(lp_${name}_missing "")
     if(NOT lp_${name}_include)
