@@ -65,7 +65,7 @@ case_info() {
     grep -qE '^  clp   [0-9.]+, licence Apache-2\.0 AND EPL-1\.0 \(/.*/libcobre-lp-clp\.so\)$' out || fail "no CLP"
     cobre info --json
     json_keys out 'docs[0]["solvers"][0]' name version license file problem
-    json_holds out '[s["name"] for s in docs[0]["solvers"]] == ["clp", "glpk"]'
+    json_holds out '[s["name"] for s in docs[0]["solvers"] if s["name"] != "highs"] == ["clp", "glpk"]'
 }
 
 # A new solver is a new file. It is found, listed, taken when it is asked for, and named in the policy.

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The trainer: parts, reference cases with each solver, the same bits on any number of ranks, resume. Included by
 # tests/CMakeLists.txt.
-set(sddp_solvers "")
-foreach(solver glpk clp)
-    string(TOUPPER ${solver} option)
-    if(COBRE_${option})
-        list(APPEND sddp_solvers ${solver})
-    endif()
-endforeach()
+list(TRANSFORM lp_plugins REPLACE "^cobre-lp-" "" OUTPUT_VARIABLE sddp_solvers)
 
 # A solver that fails now and then, as a plugin that only the tests find, in two versions. tests/cli/test_solvers.sh has it.
 if(COBRE_GLPK)

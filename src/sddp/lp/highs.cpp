@@ -6,6 +6,8 @@
  * bit by bit. Passing it costs about as much as one solve, and is done once for all openings of a state.
  *
  * HiGHS takes an entry of at most SMALLEST for zero. */
+#include <cctype>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -25,8 +27,8 @@ struct cb_lp {
     std::vector<double> value;
     std::vector<double> x, reduced, activity, dual;  /* of the last optimum */
     std::vector<HighsInt> column_status, row_status; /* the same, or what is under way to HiGHS */
-    HighsInt limit = 0;  /* on iterations, as HiGHS has it */
-    bool broken = false; /* HiGHS threw something: it can only be destroyed */
+    HighsInt limit = 0;                              /* on iterations, as HiGHS has it */
+    bool broken = false;                             /* HiGHS threw something: it can only be destroyed */
 };
 
 namespace {
@@ -108,15 +110,16 @@ void destroy(cb_lp *lp) {
     delete lp;
 }
 
-/* One thread, no presolve and no perturbed costs: a warm solve takes a few iterations. Unscaled: cut rows come and go, and only
- * an unscaled matrix stays what it was. */
+/* One thread. No presolve, no perturbed costs and cheap weights: a warm solve takes a few iterations. Unscaled: cut rows come and
+ * go, and only an unscaled matrix stays what it was. */
 void set_options(void *highs) {
     Highs_setBoolOptionValue(highs, "output_flag", 0);
     Highs_setIntOptionValue(highs, "threads", 1);
     Highs_setStringOptionValue(highs, "parallel", "off");
     Highs_setStringOptionValue(highs, "presolve", "off");
     Highs_setStringOptionValue(highs, "solver", "simplex");
-    Highs_setIntOptionValue(highs, "simplex_strategy", 1); /* dual */
+    Highs_setIntOptionValue(highs, "simplex_strategy", 1);                  /* dual */
+    Highs_setIntOptionValue(highs, "simplex_dual_edge_weight_strategy", 1); /* Devex */
     Highs_setIntOptionValue(highs, "simplex_scale_strategy", 0);
     Highs_setIntOptionValue(highs, "random_seed", 0);
     Highs_setDoubleOptionValue(highs, "dual_simplex_cost_perturbation_multiplier", 0);
@@ -309,9 +312,7 @@ double row_dual(const cb_lp *lp, int row) {
 }
 
 unsigned char stand_from(HighsInt status) {
-    return status == kHighsBasisStatusBasic   ? CB_BASIC
-           : status == kHighsBasisStatusUpper ? CB_AT_UPPER
-                                              : CB_AT_LOWER;
+    return status == kHighsBasisStatusBasic ? CB_BASIC : status == kHighsBasisStatusUpper ? CB_AT_UPPER : CB_AT_LOWER;
 }
 
 void get_basis(const cb_lp *lp, unsigned char *basis) {
@@ -325,25 +326,33 @@ unsigned char extra_stand(const cb_lp *lp, int extra) {
     return stand_from(lp->row_status[lp->rows + extra]);
 }
 
-/* Of names that it does not take HiGHS says so; without names it makes them up. */
+/* "storage(lake)" for storage[lake]: brackets and spaces have a meaning in the format. What has no name gets one. */
+std::string legal_name(const char *name, const char *otherwise, int number) {
+    std::string all = name ? name : otherwise + std::to_string(number);
+    for (char &c : all)
+        c = c == '[' ? '(' : c == ']' ? ')' : std::isalnum(static_cast<unsigned char>(c)) || c == '.' ? c : '_';
+    return all;
+}
+
+/* A name that HiGHS refuses stays one that it has made up. */
 void do_write(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
     for (int j = 0; j < lp->columns; j++)
-        Highs_passColName(lp->highs, j, column_names[j] ? column_names[j] : "future");
+        Highs_passColName(lp->highs, j, legal_name(column_names[j], "future", j).c_str());
     for (int i = 0; i < lp->rows; i++)
-        Highs_passRowName(lp->highs, i, row_names[i] ? row_names[i] : "risk");
+        Highs_passRowName(lp->highs, i, legal_name(row_names[i], "risk", i).c_str());
     must(Highs_writeModel(lp->highs, path));
 }
 
 int write_file(cb_lp *lp, const char *path, const char *const *column_names, const char *const *row_names) {
-    attempt(lp, [=] { do_write(lp, path, column_names, row_names); });
-    return lp->broken;
+    return lp->broken || !succeeds([=] { do_write(lp, path, column_names, row_names); });
 }
 
 } // namespace
 
+/* It is never the fastest: docs/rationale.md has the figures. So it is taken by name, or where there is no other. */
 const cb_lp_solver cobre_lp_plugin = {
     CB_LP_ABI,     "highs",      "Apache-2.0 AND MIT",
-    Highs_version, 100000,       create,
+    Highs_version, INT_MAX,      create,
     destroy,       set_column,   set_row,
     set_cost,      set_entry,    add_row,
     start,         solve,        trouble,
