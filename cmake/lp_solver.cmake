@@ -12,6 +12,7 @@ function(add_lp_plugin name source)
     set_target_properties(cobre-lp-${name} PROPERTIES
         CXX_STANDARD 17
         CXX_VISIBILITY_PRESET hidden
+        INSTALL_RPATH_USE_LINK_PATH ON # of a solver that is not where the system's loader looks
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
         LINK_DEPENDS ${map})
 endfunction()
