@@ -280,8 +280,8 @@ cb_lp_outcome solve_with(cb_lp *lp, int effort) {
         return run(lp, effort);
     Highs_setDoubleOptionValue(lp->highs, "factor_pivot_threshold", CB_LP_PIVOT_TIGHT);
     Highs_setIntOptionValue(lp->highs, "simplex_scale_strategy", effort == 2 ? 2 : 0);
-    Highs_setIntOptionValue(lp->highs, "simplex_strategy", effort == 3 ? 4 : 1); /* 4: primal */
-    renew_basis(lp, effort > 1);
+    Highs_setIntOptionValue(lp->highs, "simplex_strategy", effort >= 3 ? 4 : 1); /* 4: primal */
+    renew_basis(lp, effort == 2 || effort == 3);
     cb_lp_outcome outcome = run(lp, effort);
     Highs_setDoubleOptionValue(lp->highs, "factor_pivot_threshold", CB_LP_PIVOT);
     Highs_setIntOptionValue(lp->highs, "simplex_scale_strategy", 0);
