@@ -412,14 +412,16 @@ static void train_with_each(cobre_sddp_problem *problem, double exact, plan how,
 static const plan until_reached = {.iterations = MOST_ITERATIONS, .below = BELOW};
 
 static const char *const lies[] = {"1e-6", "1e-3", "0.03", "0.3"};
-enum { LIES = sizeof lies / sizeof *lies, LIAR_ITERATIONS = 25 };
+enum { LIES = sizeof lies / sizeof *lies };
 
 /* Lies and cuts take turns. */
-static void train_with_liar(cobre_sddp_problem *problem, double exact, size_t turn, double below, const char *name) {
+static void train_with_liar(cobre_sddp_problem *problem, double exact, size_t turn, plan how, const char *name) {
     char longer[256];
+    how.solver = "liar";
+    how.multi = turn / LIES % 2 == 1;
     setenv("COBRE_TEST_LIE", lies[turn % LIES], 1);
     snprintf(longer, sizeof longer, "%s, lie %s", name, lies[turn % LIES]);
-    train(problem, exact, (plan){"liar", turn / LIES % 2 == 1, LIAR_ITERATIONS, below}, longer);
+    train(problem, exact, how, longer);
 }
 
 static void check_risk(origin from, cb_risk risk, const char *mode) {
@@ -438,7 +440,7 @@ static void check_risk(origin from, cb_risk risk, const char *mode) {
         failed++;
     }
     if (strcmp(mode, "liar") == 0)
-        train_with_liar(problem, exact, from.number, INFINITY, name);
+        train_with_liar(problem, exact, from.number, (plan){.iterations = 25, .below = INFINITY}, name);
     for (int multi = 0; multi < 2; multi++) {
         plan how = until_reached;
         how.multi = multi;
@@ -466,13 +468,16 @@ static void lie_about_cases(void) {
     static const struct {
         const char *path;
         double value;
-    } cases[] = {{COBRE_SOURCE "/cases/toy", 2625},
-                 {COBRE_SOURCE "/cases/reservoir", 715.0 / 6},
-                 {COBRE_SOURCE "/cases/brazil3", 782309.1877977113}};
+        uint64_t iterations;
+    } cases[] = {{COBRE_SOURCE "/cases/toy", 2625, 25},
+                 {COBRE_SOURCE "/cases/reservoir", 715.0 / 6, 25},
+                 {COBRE_SOURCE "/cases/brazil3", 782309.1877977113, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cobre_sddp_problem *problem = load(cases[i].path);
         for (size_t turn = 0; turn < 2 * (size_t)LIES; turn++)
-            train_with_liar(problem, cases[i].value, turn, turn % LIES == 0 ? 0.05 : INFINITY, cases[i].path);
+            train_with_liar(problem, cases[i].value, turn,
+                            (plan){.iterations = cases[i].iterations, .below = turn % LIES == 0 ? 0.05 : INFINITY},
+                            cases[i].path);
         cobre_sddp_problem_free(&problem);
     }
 }
