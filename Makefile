@@ -65,7 +65,7 @@ soak: test-builds
 	@$(ctest) -LE slow -R '_(shm|tcp)_'
 	@set -e; for round in $$(seq $(SOAK)); do \
 	    export COBRE_TEST_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
-	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|property|mixed|kills'; \
+	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|trust|property|mixed|kills'; \
 	done
 
 # What it finds on the way stays in build/fuzz/found; an input that breaks the target, in build/fuzz.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trainer.c CASE ITERATIONS PASSES: trains on the ranks that there are, and says where the time went. trainer.py starts it.
+/* trainer.c CASE ITERATIONS PASSES [SOLVER]: trains on the ranks that there are, and says where the time went. trainer.py starts it.
  *
  * Rank 0 prints one line of JSON. The linker sends the trainer's calls of collectives and its choice of a solver through
  * here (--wrap), so that the trainer itself is the one that users have.
@@ -25,10 +25,14 @@ static void *need(void *memory) {
     return memory;
 }
 
-static double now(void) {
+static double read_clock(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static double now(void) {
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 /* The collectives' times. */
@@ -171,7 +175,10 @@ static void account_for_time(cobre_comm *comm, cobre_sddp_problem *problem, cons
     spans = 0;
     note(now(), COBRE_OK); /* where the work begins */
     in_solver = 0;
+    double cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     must(cobre_sddp_train(problem, options, &policy, &result));
+    cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    double bound = cobre_sddp_policy_bound(policy);
     cobre_sddp_policy_free(&policy);
     size_t ranks = cobre_size(comm), numbers = 2 * spans;
     size_t *counts = need(malloc(2 * ranks * sizeof *counts)), *displs = counts + ranks;
@@ -183,9 +190,10 @@ static void account_for_time(cobre_comm *comm, cobre_sddp_problem *problem, cons
     must_meet(__real_cobre_allgatherv(comm, span, numbers, all, ranks * numbers, counts, displs, COBRE_F64));
     if (cobre_rank(comm) == 0) {
         struct account account = balance(all, ranks, numbers / 2);
-        printf("{\"ranks\": %zu, \"seconds\": %.4f, \"solver_seconds\": %.4f, \"solves\": %llu, \"bound\": %.17g, "
-               "\"calls\": %zu, \"collectives\": %.6f, \"waiting\": %.6f, \"mean_work\": %.6f, \"most_work\": %.6f}\n",
-               ranks, result.last.seconds, in_solver, (unsigned long long)result.last.solves, result.last.bound,
+        printf("{\"ranks\": %zu, \"solver\": \"%s\", \"seconds\": %.4f, \"cpu\": %.4f, \"solver_seconds\": %.4f, "
+               "\"solves\": %llu, \"bound\": %.17g, \"calls\": %zu, \"collectives\": %.6f, \"waiting\": %.6f, "
+               "\"mean_work\": %.6f, \"most_work\": %.6f}\n",
+               ranks, solver->name, result.seconds, cpu, in_solver, (unsigned long long)result.solves, bound,
                numbers / 2, account.collectives, account.waiting, account.mean_work, account.most_work);
     }
     free(counts);
@@ -195,13 +203,14 @@ static void account_for_time(cobre_comm *comm, cobre_sddp_problem *problem, cons
 int main(int argc, char **argv) {
     cobre_comm *comm;
     cobre_sddp_problem *problem;
-    if (argc != 4) {
-        fputs("usage: trainer CASE ITERATIONS PASSES; trainer.py starts it\n", stderr);
+    if (argc != 4 && argc != 5) {
+        fputs("usage: trainer CASE ITERATIONS PASSES [SOLVER]; trainer.py starts it\n", stderr);
         return 2;
     }
     cobre_sddp_train_options options = {.struct_size = sizeof options,
                                         .iterations = strtoull(argv[2], NULL, 10),
-                                        .forward_passes = strtoull(argv[3], NULL, 10)};
+                                        .forward_passes = strtoull(argv[3], NULL, 10),
+                                        .solver = argc > 4 ? argv[4] : NULL};
     must_meet(cobre_comm_open(NULL, &comm));
     must(cobre_sddp_load(comm, argv[1], NULL, &problem));
     account_for_time(comm, problem, &options);

@@ -12,14 +12,15 @@ function(add_lp_plugin name source)
     set_target_properties(cobre-lp-${name} PROPERTIES
         CXX_STANDARD 17
         CXX_VISIBILITY_PRESET hidden
+        INSTALL_RPATH_USE_LINK_PATH ON # of a solver that is not where the system's loader looks
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
         LINK_DEPENDS ${map})
 endfunction()
 
 # lp_solver(NAME SOURCE HEADER LIBRARY...): builds the plugin if the solver's header and libraries are here, and says so if
-# not. Sets the option COBRE_NAME, lp_NAME_libraries, and appends to lp_plugins. A macro, because a language is enabled.
+# not. The header may be in a folder of the solver's name. Sets the option COBRE_NAME, lp_NAME_libraries, and appends to lp_plugins. A macro, because a language is enabled.
 macro(lp_solver name source header)
-    find_path(lp_${name}_include ${header})
+    find_path(lp_${name}_include ${header} PATH_SUFFIXES ${name})
     set(lp_${name}_libraries "")
     set(lp_${name}_missing "")
     if(NOT lp_${name}_include)

@@ -139,11 +139,20 @@ static int by_place(const void *a, const void *b) {
     return x->column != y->column ? (x->column < y->column ? -1 : 1) : (x->row > y->row) - (x->row < y->row);
 }
 
-static double solve(tree *t) {
+/* With the solver that is preferred. */
+static double solve(const cb_lp_model *model) {
     cb_lp_pair pair;
-    if (cb_lp_choose(NULL, (int)t->rows, &pair) != COBRE_OK)
+    if (cb_lp_choose(NULL, model->rows, &pair) != COBRE_OK)
         return NAN;
     const cb_lp_solver *solver = pair.solver;
+    cb_lp *lp = solver->create(model);
+    solver->start(lp, NULL, 0, NULL);
+    double value = cb_lp_solve(solver, lp) == CB_LP_OPTIMAL ? solver->objective(lp) : NAN;
+    solver->destroy(lp);
+    return value;
+}
+
+static double solve_tree(tree *t, double solve_model(const cb_lp_model *)) {
     int *start = calloc(t->columns + 1, sizeof *start), *index = malloc((t->entries + 1) * sizeof *index);
     double *entry = malloc((t->entries + 1) * sizeof *entry);
     size_t kept = 0;
@@ -169,10 +178,7 @@ static double solve(tree *t) {
                          .start = start,
                          .index = index,
                          .value = entry};
-    cb_lp *lp = solver->create(&model);
-    solver->start(lp, NULL, 0, NULL);
-    double value = cb_lp_solve(solver, lp) == CB_LP_OPTIMAL ? solver->objective(lp) : NAN;
-    solver->destroy(lp);
+    double value = solve_model(&model);
     free(start);
     free(index);
     free(entry);
@@ -180,6 +186,10 @@ static double solve(tree *t) {
 }
 
 double extensive_value(const cobre_sddp_problem *problem, size_t steps) {
+    return extensive_value_by(problem, steps, solve);
+}
+
+double extensive_value_by(const cobre_sddp_problem *problem, size_t steps, double solve_model(const cb_lp_model *)) {
     tree t = {.problem = problem, .left = steps - 1};
     for (size_t e = 0; e < problem->root_edges; e++) {
         const cb_edge *edge = &problem->root_edge[e];
@@ -188,7 +198,7 @@ double extensive_value(const cobre_sddp_problem *problem, size_t steps) {
             t.cost[z] = edge->probability * edge->discount * problem->node[edge->to].probability[k];
         }
     }
-    double value = solve(&t);
+    double value = solve_tree(&t, solve_model);
     free(t.lower);
     free(t.upper);
     free(t.cost);

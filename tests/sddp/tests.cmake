@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The trainer: parts, reference cases with each solver, the same bits on any number of ranks, resume. Included by
 # tests/CMakeLists.txt.
-set(sddp_solvers "")
-foreach(solver glpk clp)
-    string(TOUPPER ${solver} option)
-    if(COBRE_${option})
-        list(APPEND sddp_solvers ${solver})
-    endif()
-endforeach()
+list(TRANSFORM lp_plugins REPLACE "^cobre-lp-" "" OUTPUT_VARIABLE sddp_solvers)
 
 # A solver that fails now and then, as a plugin that only the tests find, in two versions. tests/cli/test_solvers.sh has it.
 if(COBRE_GLPK)
@@ -84,6 +78,40 @@ add_case(sddp_random sddp_random ${problems})
 add_case(sddp_random_slow sddp_random 1000)
 case_properties(sddp_random_slow LABELS slow TIMEOUT 3000)
 
+# The first LP of one policy, solved by each solver
+add_sddp_program(sddp_root sddp/test_root.c $<TARGET_OBJECTS:check_parts>)
+add_case(sddp_root_rio sddp_root cases/rio 30 0.5 0.1)
+add_case(sddp_root_riopar sddp_root cases/riopar 12 0.5 0.2 multi)
+add_case(sddp_root_brazil3 sddp_root ../cases/brazil3 30 1 1)
+add_case(sddp_root_slow sddp_root cases/rio 100 0.5 0.1)
+case_properties(sddp_root_slow LABELS slow)
+
+# Bounds beside exact optima, whatever the scales; the reference needs GLPK's rational arithmetic.
+if(COBRE_GLPK)
+    add_sddp_program(sddp_trust sddp/test_trust.c $<TARGET_OBJECTS:extensive_parts> ${hydro_kit})
+    target_include_directories(sddp_trust SYSTEM PRIVATE ${lp_glpk_include})
+    target_link_libraries(sddp_trust PRIVATE ${lp_glpk_libraries})
+    set(problems 200)
+    if(COBRE_SANITIZE)
+        set(problems 20)
+    endif()
+    add_case(sddp_trust sddp_trust turns 0 ${problems})
+    add_case(sddp_trust_slow sddp_trust all 0 200)
+    case_properties(sddp_trust_slow LABELS slow TIMEOUT 3000)
+    add_case(sddp_trust_cases sddp_trust cases 0 3)
+    add_case(sddp_trust_150_hydros sddp_trust cases 3 1)
+    case_properties(sddp_trust_150_hydros LABELS slow)
+    # A solver whose dual values are wrong, alone. tests/cli/test_solvers.sh has it, too.
+    add_lp_plugin(liar sddp/liar.c ${lp_glpk_libraries} m)
+    set(liar_folder ${CMAKE_CURRENT_BINARY_DIR}/liar)
+    set_target_properties(cobre-lp-liar PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${liar_folder})
+    math(EXPR lies "${problems} / 2")
+    add_case(sddp_trust_liar sddp_trust liar 0 ${lies})
+    add_case(sddp_trust_liar_slow sddp_trust liar 0 2000)
+    case_properties(sddp_trust_liar ENVIRONMENT COBRE_LP_PATH=${liar_folder})
+    case_properties(sddp_trust_liar_slow ENVIRONMENT COBRE_LP_PATH=${liar_folder} LABELS slow TIMEOUT 3000)
+endif()
+
 add_sddp_program(sddp_driver sddp/driver.c sddp/starve.c $<TARGET_OBJECTS:nap_parts> ${sddp_cases})
 target_link_options(sddp_driver PRIVATE ${runner_exports} -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 set(cobre $<TARGET_FILE:cobre-cli>)
@@ -118,6 +146,20 @@ if(COBRE_SHM AND NOT COBRE_SANITIZE)
     add_program(sddp_memory sddp/memory.c)
     target_link_libraries(sddp_memory PRIVATE cobre-sddp-static)
     add_case(sddp_memory sddp/memory.py ${cobre} $<TARGET_FILE:sddp_memory>)
+endif()
+
+# Two cases on which solvers gave up
+if(COBRE_GLPK AND COBRE_CLP AND COBRE_SHM AND NOT COBRE_SANITIZE)
+    add_case(sddp_rio_averse sddp/rio.sh ${cobre} 0 100 1 2 4)
+    add_case(sddp_rio_par_multi sddp/rio.sh ${cobre} 5 8 2 1)
+    add_case(sddp_rio_multi sddp/rio.sh ${cobre} 12 8 2 3)
+    add_case(sddp_rio_par_clp sddp/rio.sh ${cobre} 3 30 2)
+endif()
+if(COBRE_GLPK AND COBRE_CLP AND COBRE_SHM AND "once" IN_LIST COBRE_SUITES)
+    foreach(run RANGE 99)
+        add_case(sddp_rio_run_${run} sddp/rio.sh ${cobre} ${run} 100 2)
+        case_properties(sddp_rio_run_${run} LABELS slow)
+    endforeach()
 endif()
 
 # The determinism matrix: all by one script. Jobs of an MPI are cases of their own, because ranks that wait poll.
