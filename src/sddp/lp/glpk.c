@@ -293,7 +293,7 @@ static cb_lp_outcome solve_with(cb_lp *lp, int effort) {
     pivot_tolerance(lp, CB_LP_PIVOT_TIGHT);
     if (effort == 1 || effort == CB_LP_POLISH) {
         glp_factorize(lp->prob);
-        outcome = run(lp, effort == 1 ? GLP_DUALP : GLP_PRIMAL);
+        outcome = run(lp, effort == 1 ? GLP_DUAL : GLP_PRIMAL);
     } else {
         if (effort == 2)
             glp_scale_prob(lp->prob, GLP_SF_AUTO);

@@ -44,9 +44,9 @@ typedef enum { CB_LP_OPTIMAL, CB_LP_INFEASIBLE, CB_LP_UNBOUNDED, CB_LP_STUCK, CB
  *   effort  starts from        method   model      pivots                 iterations
  *   0       the last basis     dual     as it is   CB_LP_PIVOT            cb_lp_limit
  *   1       the last basis     dual     as it is   CB_LP_PIVOT_TIGHT      cb_lp_limit
- *   2       the slack basis    dual     scaled     CB_LP_PIVOT_TIGHT      4 times that
- *   3       the slack basis    primal   as it is   CB_LP_PIVOT_TIGHT      4 times that
- *   POLISH  the last basis     primal   as it is   CB_LP_PIVOT_TIGHT      4 times that
+ *   2       the slack basis    dual     scaled     CB_LP_PIVOT_TIGHT      8 times that
+ *   3       the slack basis    primal   as it is   CB_LP_PIVOT_TIGHT      8 times that
+ *   POLISH  the last basis     primal   as it is   CB_LP_PIVOT_TIGHT      cb_lp_limit
  *
  * Effort 0 goes on with the factorisation where the matrix is the same, the others factorise anew. The last one does not
  * scale, because scaling can make a badly conditioned LP look infeasible. After any effort the model is unscaled again, pivots
@@ -61,8 +61,8 @@ enum { CB_LP_EFFORTS = 4, CB_LP_POLISH = 4 }; /* POLISH is no step of the ladder
 /* Solvers can cycle for ever on degenerate LPs (seen: GLPK's dual simplex, once in 440,000 warm solves of 157 columns). A
  * limit on iterations, unlike one on time, gives every machine the same bits; what runs into it climbs the ladder. */
 static inline int cb_lp_limit(int columns, int rows, int effort) {
-    int limit = 100 + 4 * rows + columns / 2;
-    return effort < 2 ? limit : 4 * limit;
+    int limit = 100 + rows + columns / 8;
+    return effort == 2 || effort == 3 ? 8 * limit : limit;
 }
 
 /* Plugins of another build have other structs. */

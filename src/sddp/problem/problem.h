@@ -27,6 +27,8 @@
 #define CB_ROOT COBRE_SDDP_ROOT
 #define CB_MOST 1e20 /* the largest number in a problem: CLP has an assertion that costs stay below 1e25 */
 
+#define CB_LARGE_COST 1024.0 /* in an LP: usual costs are at most about this */
+
 typedef cobre_sddp_noise_target cb_noise_target; /* what a noise term adds to */
 
 /* The first of those that concern the same thing: both sides of a row belong together. */

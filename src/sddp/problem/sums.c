@@ -5,9 +5,8 @@
 #include "sddp/hash.h"
 #include "sddp/problem/image.h"
 
-#define COST_EXPONENT 10 /* of the largest usual cost in an LP */
-#define SIZE_EXPONENT 6  /* of the median of bounds and right-hand sides in an LP */
-#define GAP 13           /* a cost that is 2^GAP times the next smaller one, or more, is not usual */
+#define SIZE_EXPONENT 8 /* of the median of bounds and right-hand sides in an LP */
+#define GAP 13          /* a cost that is 2^GAP times the next smaller one, or more, is not usual */
 
 static void hash_edges(uint64_t *h, const cb_edge *edge, size_t count) {
     cb_hash_word(h, count);
@@ -145,7 +144,7 @@ static void find_scales(const cobre_sddp_problem *problem, cb_image_head *head) 
     }
     int unit = sizes.total > 0 ? middle(&sizes) - SIZE_EXPONENT : 0;
     head->unit = ldexp(1, unit);
-    head->scale = costs.total > 0 ? ldexp(1, COST_EXPONENT - top(&costs) - unit) : 1;
+    head->scale = costs.total > 0 ? ldexp(CB_LARGE_COST, -top(&costs) - unit) : 1;
 }
 
 bool cb_image_sum_up(const cobre_sddp_problem *problem, void *image) {

@@ -11,7 +11,7 @@
  * The columns follow the node's own in the order Q_1 ... Q_K, t, u_1 ... u_K; the rows u_k + t - d_k Q_k >= 0 follow the
  * node's own. Without risk there are neither t nor u.
  *
- * All columns, rows and costs are scaled (stage.h); Q, t and u by the scale of the objective. */
+ * All columns, rows and costs are scaled (stage.h); Q, t and u have one unit, so chosen that slopes of cuts are about 1. */
 #include <math.h>
 
 #include "sddp/stage/stage.h"
@@ -99,7 +99,7 @@ static void put_multi(cb_lp_model *model, cb_stage *stage) {
         for (size_t o = 0; o < child->outcomes; o++, k++) {
             double weight = edge->probability * child->probability[o] * edge->discount * risk.beta;
             double bound = kind->own_bound[edge->to] + (child->edges ? kind->value_bound[edge->to] : 0);
-            put_column(model, stage->scale * bound, INFINITY, weight);
+            put_column(model, bound / stage->future_unit, INFINITY, weight);
             stage->future_bound[k] = bound;
             stage->discount[k] = edge->discount;
             if (risk.beta < 1)
@@ -114,7 +114,7 @@ static void put_multi(cb_lp_model *model, cb_stage *stage) {
 static void put_single(cb_lp_model *model, cb_stage *stage) {
     stage->function[0] = (size_t)(stage->node - stage->kind->problem->node);
     stage->future_bound[0] = stage->kind->value_bound[stage->function[0]];
-    put_column(model, stage->scale * stage->future_bound[0], INFINITY, 1);
+    put_column(model, stage->future_bound[0] / stage->future_unit, INFINITY, 1);
 }
 
 static size_t count_futures(const cb_stage_kind *kind, const cb_node *node) {
@@ -191,6 +191,7 @@ static double row_factor(double largest) {
 static void find_units(cb_stage *stage) {
     const cb_node *node = stage->node;
     stage->scale = stage->kind->plain ? 1 : stage->kind->problem->scale;
+    stage->future_unit = 1; /* a start chooses it */
     stage->unit = cb_arena_alloc(&stage->memory, node->columns, sizeof *stage->unit);
     stage->factor = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->factor);
     stage->dual_unit = cb_arena_alloc(&stage->memory, node->rows, sizeof *stage->dual_unit);
@@ -224,8 +225,10 @@ cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp *
             (stage->kind->multi_cut ? put_multi : put_single)(&model, stage);
         stage->columns = model.columns;
         stage->rows = model.rows;
-        for (int j = (int)node->columns; j < model.columns; j++)
+        for (int j = (int)node->columns; j < model.columns; j++) {
             stage->future_cost[j - (int)node->columns] = model.cost[j];
+            model.cost[j] *= stage->scale * stage->future_unit;
+        }
         *lp = solver->create(&model);
     }
     cb_arena_free(&memory);

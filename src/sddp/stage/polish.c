@@ -112,6 +112,8 @@ static void find_reduced(cb_stage *stage, double *reduced) {
         reduced[own + futures] -= stage->risk[f];
         reduced[own + futures + 1 + f] -= stage->risk[f];
     }
+    for (int j = (int)own; j < stage->columns; j++)
+        reduced[j] *= stage->scale * stage->future_unit;
 }
 
 static bool is_fixed(const cb_stage *stage, size_t column) {
@@ -128,7 +130,8 @@ static double worst_of(const cb_stage *stage, const double *reduced) {
         double wrong = stage->stand[j] == CB_BASIC      ? fabs(reduced[j])
                        : stage->stand[j] == CB_AT_LOWER ? -reduced[j]
                                                         : reduced[j];
-        double noise = own ? 4 * stage->scale * stage->unit[j] * stage->error[j] : 4 * cb_rounding(stage->cuts);
+        double noise = own ? 4 * stage->scale * stage->unit[j] * stage->error[j]
+                           : 4 * stage->scale * stage->future_unit * cb_rounding(stage->cuts);
         if (!(own && is_fixed(stage, j)) && wrong > noise)
             worst = fmax(worst, wrong);
     }
@@ -150,7 +153,7 @@ static void hold(cb_stage *stage, const polish *p, bool held) {
         if (p->held[rows + f] > 0)
             solver->set_row(stage->lp, (int)(rows + f), 0, held ? 0 : INFINITY);
     for (size_t i = 0; i < stage->cuts; i++) {
-        double lower = stage->scale * cb_pool_cut(stage->kind->pool, stage->resident[i].id)[CB_CUT_INTERCEPT];
+        double lower = cb_pool_cut(stage->kind->pool, stage->resident[i].id)[CB_CUT_INTERCEPT] / stage->future_unit;
         if (p->held[rows + stage->futures + i] > 0)
             solver->set_row(stage->lp, stage->rows + (int)i, lower, held ? lower : INFINITY);
     }
@@ -158,7 +161,8 @@ static void hold(cb_stage *stage, const polish *p, bool held) {
 
 static double usual_cost(const cb_stage *stage, int column) {
     int own = (int)stage->node->columns;
-    return column < own ? stage->scale * stage->unit[column] * stage->cost[column] : stage->future_cost[column - own];
+    return stage->scale * (column < own ? stage->unit[column] * stage->cost[column]
+                                        : stage->future_unit * stage->future_cost[column - own]);
 }
 
 /* Solves with magnified costs, and adds what its duals are to those at hand. */
@@ -172,9 +176,10 @@ static cb_lp_outcome solve_magnified(cb_stage *stage, const polish *p, double ti
     for (size_t i = 0; i < rows && result == CB_LP_OPTIMAL; i++)
         stage->dual[i] += solver->row_dual(stage->lp, (int)i) / times * stage->dual_unit[i];
     for (size_t f = 0; rows + f < (size_t)stage->rows && result == CB_LP_OPTIMAL; f++)
-        stage->risk[f] += solver->row_dual(stage->lp, (int)(rows + f)) / times;
+        stage->risk[f] += solver->row_dual(stage->lp, (int)(rows + f)) / times / (stage->scale * stage->future_unit);
     for (size_t i = 0; i < stage->cuts && result == CB_LP_OPTIMAL; i++)
-        stage->resident[i].dual += solver->row_dual(stage->lp, stage->rows + (int)i) / times;
+        stage->resident[i].dual +=
+            solver->row_dual(stage->lp, stage->rows + (int)i) / times / (stage->scale * stage->future_unit);
     hold(stage, p, false);
     for (int j = 0; j < stage->columns; j++)
         solver->set_cost(stage->lp, j, usual_cost(stage, j));

@@ -104,12 +104,13 @@ void cb_safe_tidy(cb_stage *stage) {
 
 static void read_duals(cb_stage *stage) {
     const cb_lp_solver *solver = stage->solver;
+    double future_dual = 1 / (stage->scale * stage->future_unit);
     for (size_t i = 0; i < stage->node->rows; i++)
         stage->dual[i] = solver->row_dual(stage->lp, (int)i) * stage->dual_unit[i];
     for (int i = (int)stage->node->rows; i < stage->rows; i++)
-        stage->risk[i - (int)stage->node->rows] = solver->row_dual(stage->lp, i);
+        stage->risk[i - (int)stage->node->rows] = solver->row_dual(stage->lp, i) * future_dual;
     for (size_t i = 0; i < stage->cuts; i++)
-        stage->resident[i].dual = solver->row_dual(stage->lp, stage->rows + (int)i);
+        stage->resident[i].dual = solver->row_dual(stage->lp, stage->rows + (int)i) * future_dual;
     cb_safe_tidy(stage);
 }
 
@@ -329,13 +330,15 @@ static double way(const cb_open *open) {
     return isfinite(open->range.lower) ? 1 : isfinite(open->range.upper) ? -1 : 0;
 }
 
-/* The LP of the anchor: all columns without a bound are cheaper, by so much that its duals keep away from their limits. Not
- * incoming states: more of them may cost nothing. */
-static cb_lp_outcome solve_anchor(cb_stage *stage, double by) {
+/* The LP of the anchor: all columns without a bound are cheaper by a share of their cost, so that its duals keep away from
+ * their limits. Not incoming states: more of them may cost nothing. */
+static cb_lp_outcome solve_anchor(cb_stage *stage, double share) {
+    const double usual = 64; /* costs are up to 1024 in an LP */
     for (const cb_open *open = stage->open; open < stage->open + stage->opens; open++) {
         size_t j = open->column;
+        double cost = stage->scale * stage->unit[j] * stage->cost[j];
         if (cb_incoming_state(stage->kind->problem, stage->node, j) == CB_NONE)
-            stage->solver->set_cost(stage->lp, (int)j, stage->scale * stage->unit[j] * stage->cost[j] - by * way(open));
+            stage->solver->set_cost(stage->lp, (int)j, cost - share * way(open) * (cost != 0 ? fabs(cost) : usual));
     }
     return cb_lp_solve(stage->solver, stage->lp);
 }
@@ -351,7 +354,7 @@ static void keep_anchor(cb_stage *stage, const cb_stage *own, cb_anchor *anchor)
 }
 
 static cobre_status find_anchor(cb_stage *stage, size_t outcome, cb_anchor *anchor) {
-    const double first = 64, least = 1e-3, smaller = 0.0625; /* the usual cost is up to 1024 in an LP */
+    const double first = 0.5, least = 1e-6, less = 0.0625;
     cb_stage_kind kind = {
         .problem = stage->kind->problem, .pair = {.solver = stage->kind->pair.solver}, .free_state = true};
     cb_stage *own;
@@ -360,8 +363,9 @@ static cobre_status find_anchor(cb_stage *stage, size_t outcome, cb_anchor *anch
     if (!status)
         cb_stage_set_noise(own, stage->node->outcome + outcome * stage->node->randoms);
     cb_lp_outcome result = CB_LP_UNBOUNDED;
-    for (double by = first; !status && by > least && result != CB_LP_OPTIMAL && result != CB_LP_GAVE_UP; by *= smaller)
-        result = solve_anchor(own, by);
+    for (double share = first; !status && share > least && result != CB_LP_OPTIMAL && result != CB_LP_GAVE_UP;
+         share *= less)
+        result = solve_anchor(own, share);
     if (!status && result == CB_LP_OPTIMAL) {
         read_duals(own);
         cb_safe_reduce(own);

@@ -124,12 +124,14 @@ static cb_lp_row cut_row(const cb_stage *stage, const cb_resident *cut, int *ind
     for (size_t s = 0; s < states; s++) {
         size_t column = stage->node->state_out[s];
         index[s] = (int)column;
-        value[s] = -stage->scale * stage->unit[column] * record[CB_CUT_SLOPES + s];
+        value[s] = -stage->unit[column] / stage->future_unit * record[CB_CUT_SLOPES + s];
     }
     index[states] = (int)(stage->node->columns + cut->future);
     value[states] = 1;
-    return (cb_lp_row){
-        .count = (int)states + 1, .index = index, .value = value, .lower = stage->scale * record[CB_CUT_INTERCEPT]};
+    return (cb_lp_row){.count = (int)states + 1,
+                       .index = index,
+                       .value = value,
+                       .lower = record[CB_CUT_INTERCEPT] / stage->future_unit};
 }
 
 static bool remember(cb_stage *stage, uint32_t id) {
@@ -159,6 +161,42 @@ static cobre_status start_lp(cb_stage *stage, const unsigned char *basis) {
     return room ? COBRE_OK : cb_no_memory("resident cuts", stage->cuts * width * sizeof(double));
 }
 
+/* What the cuts say at the initial state: a usual size of future costs. */
+static double usual_future(const cb_stage *stage) {
+    const cobre_sddp_problem *problem = stage->kind->problem;
+    double size = 0;
+    for (size_t f = 0; f < stage->futures; f++)
+        size = fmax(size, fabs(stage->future_bound[f]));
+    for (size_t i = 0; i < stage->cuts; i++) {
+        const double *record = cb_pool_cut(stage->kind->pool, stage->resident[i].id);
+        double value = record[CB_CUT_INTERCEPT];
+        for (size_t s = 0; s < problem->states; s++)
+            value += record[CB_CUT_SLOPES + s] * problem->state[s].initial;
+        size = fmax(size, fabs(value));
+    }
+    return size;
+}
+
+/* The unit of future costs follows their size, so that the tolerance of solvers is small beside them. */
+static void find_future_unit(cb_stage *stage) {
+    enum { EXPONENT = 12 };
+    int exponent;
+    double size = usual_future(stage);
+    frexp(size, &exponent);
+    stage->future_unit = stage->kind->plain           ? 1
+                         : size > 0 && isfinite(size) ? ldexp(1, exponent - EXPONENT)
+                                                      : CB_LARGE_COST / stage->scale;
+}
+
+static void put_futures(cb_stage *stage) {
+    int own = (int)stage->node->columns;
+    double unit = stage->future_unit;
+    for (int j = own; j < stage->columns; j++)
+        stage->solver->set_cost(stage->lp, j, stage->scale * unit * stage->future_cost[j - own]);
+    for (size_t f = 0; f < stage->futures; f++)
+        stage->solver->set_column(stage->lp, own + (int)f, stage->future_bound[f] / unit, INFINITY);
+}
+
 cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
     bool set = start && start->set;
     use(stage, stage->kind->pair.solver, stage->own);
@@ -166,6 +204,8 @@ cobre_status cb_stage_start(cb_stage *stage, const cb_start *start) {
     for (size_t i = 0; set && i < start->cuts; i++)
         if (!remember(stage, start->cut[i]))
             return cb_no_memory("resident cuts", start->cuts * sizeof *start->cut);
+    find_future_unit(stage);
+    put_futures(stage);
     return start_lp(stage, set ? start->stand : NULL);
 }
 
@@ -180,6 +220,7 @@ static cobre_status fall_back(cb_stage *stage, const double *values) {
     if (!stage->spare)
         CB_TRY(cb_stage_build(stage, other, &stage->spare));
     use(stage, other, stage->lp == stage->own ? stage->spare : stage->own);
+    put_futures(stage);
     CB_TRY(start_lp(stage, NULL));
     cb_stage_set_state(stage, stage->state);
     cb_stage_set_noise(stage, values);
@@ -249,7 +290,7 @@ static bool is_resident(const cb_stage *stage, uint32_t id) {
 /* Adds the worst cuts that future-cost column f violates; how many. */
 static size_t add_violated(cb_stage *stage, size_t f, double level) {
     cb_violation worst[CUTS_A_ROUND];
-    double tolerance = CUT_TOLERANCE * fmax(1 / stage->scale, fabs(level));
+    double tolerance = CUT_TOLERANCE * fmax(stage->future_unit, fabs(level));
     size_t found =
         cb_pool_violated(stage->kind->pool, stage->function[f], stage->out, level, tolerance, worst, CUTS_A_ROUND);
     size_t added = 0;
@@ -277,8 +318,8 @@ static void read_solution(cb_stage *stage) {
 static size_t refine(cb_stage *stage) {
     size_t added = 0;
     for (size_t f = 0; f < stage->futures; f++)
-        added += add_violated(stage, f,
-                              stage->solver->column_value(stage->lp, (int)(stage->node->columns + f)) / stage->scale);
+        added += add_violated(
+            stage, f, stage->solver->column_value(stage->lp, (int)(stage->node->columns + f)) * stage->future_unit);
     return added;
 }
 
@@ -287,7 +328,7 @@ static void sum_up(cb_stage *stage) {
     stage->future = 0;
     for (int j = (int)stage->node->columns; j < stage->columns; j++)
         stage->future += stage->future_cost[j - (int)stage->node->columns] * solver->column_value(stage->lp, j);
-    stage->future /= stage->scale;
+    stage->future *= stage->future_unit;
     stage->objective = solver->objective(stage->lp) / stage->scale + stage->constant;
 }
 

@@ -70,6 +70,7 @@ typedef struct {
     cb_lp *own, *spare;         /* spare: the fallback's, made when first needed */
     int columns, rows;          /* of the LP without cuts; the node's own come first */
     double scale, *unit, *factor, *dual_unit;
+    double future_unit;    /* of the columns after the node's own */
     size_t futures;        /* future-cost columns: columns [node->columns, + futures) */
     size_t *function;      /* what each of them is bounded by */
     double *future_bound;  /* of each of them, from below */
