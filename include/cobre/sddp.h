@@ -172,6 +172,11 @@ COBRE_API size_t cobre_sddp_problem_node_stage(const cobre_sddp_problem *problem
                                                size_t node); /* from 1; for reports */
 COBRE_API size_t cobre_sddp_problem_columns(const cobre_sddp_problem *problem, size_t node);
 COBRE_API const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, size_t node, size_t column);
+
+/* What a column can be at most, in any outcome and whatever state comes in: its bounds, or what follows from the rows where it
+ * has none. Infinite where nothing follows. */
+COBRE_API void cobre_sddp_problem_column_range(const cobre_sddp_problem *problem, size_t node, size_t column,
+                                               double *lower, double *upper);
 COBRE_API size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node);
 COBRE_API const char *cobre_sddp_problem_row_name(const cobre_sddp_problem *problem, size_t node, size_t row);
 COBRE_API size_t cobre_sddp_problem_randoms(const cobre_sddp_problem *problem, size_t node);
@@ -284,6 +289,7 @@ typedef struct {
     uint64_t solves; /* LPs, of all ranks */
     double seconds;  /* this took, by this rank's clock; and of them it spent on */
     double forward_seconds, backward_seconds, bound_seconds, communication_seconds, simulation_seconds;
+    uint64_t unproven; /* LPs of this training, of all ranks, from which no cut could be proven: none was made */
 } cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure

@@ -169,6 +169,7 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_set(end, "window_half", cb_json_real(result->window_half));
     cb_json_set(end, "cuts", cb_json_count(cobre_sddp_policy_cuts(policy)));
     cb_json_set(end, "solves", cb_json_count(result->solves));
+    cb_json_set(end, "unproven", cb_json_count(result->unproven));
     cb_json_set(end, "seconds", cb_json_real(result->seconds));
     cb_json_set(end, "policy", cb_json_text(train->policy));
     cb_json_print(end, 0);
@@ -227,6 +228,11 @@ void cb_train_print_end(struct train *train, const cobre_sddp_training *result, 
                                       .window_half = result->window_half,
                                       .window_passes = result->window_passes};
     print_bounds(print, &last, cobre_sddp_policy_proven(policy));
+    if (result->unproven > 0)
+        printf("note      %" PRIu64
+               " LPs made no cut, because columns without bounds left nothing to prove: `cobre validate` "
+               "names them\n",
+               result->unproven);
     printf("\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
     printf("trace     %s/" CB_FILE_TRAINING "\n", train->folder);
     printf("times     %s/" CB_FILE_TIMES "\n", train->folder);

@@ -3,6 +3,8 @@
 #include "cli/json.h"
 #include "cli/plan/session.h"
 
+#include <math.h>
+
 static const char intro[] =
     "usage: cobre validate CASE [--write FILE] [--scenarios FILE] [--json] [--value-bound X] [--solver NAME]\n"
     "\n"
@@ -74,11 +76,53 @@ static void print_other(struct count *count) {
     }
 }
 
+/* Calls found() with each name of columns for which no bounds are known, once; how many. */
+static size_t find_unbounded(const cobre_sddp_problem *problem, void found(void *arg, const char *name), void *arg) {
+    json_t *seen = json_object();
+    for (size_t n = 0; n < cobre_sddp_problem_nodes(problem); n++)
+        for (size_t j = 0; j < cobre_sddp_problem_columns(problem, n); j++) {
+            double lower, upper;
+            const char *name = cobre_sddp_problem_column_name(problem, n, j);
+            cobre_sddp_problem_column_range(problem, n, j, &lower, &upper);
+            if ((isinf(lower) || isinf(upper)) && !json_object_get(seen, name)) {
+                cb_json_set(seen, name, json_true());
+                found(arg, name);
+            }
+        }
+    size_t count = json_object_size(seen);
+    json_decref(seen);
+    return count;
+}
+
+static void list_name(void *arg, const char *name) {
+    cb_json_append(arg, cb_json_text(name));
+}
+
+static void print_name(void *arg, const char *name) {
+    enum { MOST = 6 };
+    size_t *printed = arg;
+    if (++*printed <= MOST)
+        printf("%s%s", *printed == 1 ? "no bounds are known of: " : ", ", name);
+    else if (*printed == MOST + 1)
+        printf(", ...");
+}
+
+/* Cuts that depend on such columns are mended, or not made. */
+static void print_unbounded(const cobre_sddp_problem *problem) {
+    size_t printed = 0;
+    if (find_unbounded(problem, print_name, &printed) > 0)
+        printf(" (%zu in all)\n", printed);
+}
+
 static void print_json(const struct session *session, const struct count *count, bool valid) {
     json_t *verdict = json_object();
     cb_json_set(verdict, "case", cb_json_text(session->case_path));
     cb_json_set(verdict, "errors", count->list);
     cb_json_set(verdict, "warnings", count->warnings);
+    json_t *unbounded = json_array();
+    if (valid)
+        find_unbounded(session->problem, list_name, unbounded);
+    cb_json_set(verdict, "unbounded", unbounded);
     cb_json_set(verdict, "valid", json_boolean(valid));
     cb_json_print(verdict, JSON_INDENT(2));
 }
@@ -92,6 +136,7 @@ static void print_end(const struct session *session, const struct count *count, 
         const char *contents = cobre_sddp_problem_contents(session->problem);
         printf("%s%s", *contents ? "; " : "", contents);
         printf("\n");
+        print_unbounded(session->problem);
     } else if (count->errors) {
         printf("%zu error%s\n", count->errors, count->errors == 1 ? "" : "s");
     }

@@ -51,6 +51,16 @@ const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, si
     return column < node->columns ? cb_column_name(node, column) : NULL;
 }
 
+void cobre_sddp_problem_column_range(const cobre_sddp_problem *problem, size_t index, size_t column, double *lower,
+                                     double *upper) {
+    const cb_node *node = node_at(problem, index);
+    cb_range range = column < node->columns ? node->range[column] : (cb_range){NAN, NAN};
+    if (lower)
+        *lower = range.lower;
+    if (upper)
+        *upper = range.upper;
+}
+
 size_t cb_most_rows(const cobre_sddp_problem *problem) {
     size_t rows = 0;
     for (size_t n = 0; n < problem->nodes; n++)

@@ -55,6 +55,7 @@ bool cb_safe_create(cb_stage *stage) {
     stage->dual = cb_arena_alloc(memory, node->rows, sizeof *stage->dual);
     stage->shift = cb_arena_alloc(memory, node->rows, sizeof *stage->shift);
     stage->risk = cb_arena_alloc(memory, stage->futures, sizeof *stage->risk);
+    stage->budget = cb_arena_alloc(memory, stage->futures, sizeof *stage->budget);
     stage->slope = cb_arena_alloc(memory, states, sizeof *stage->slope);
     stage->pull = cb_arena_alloc(memory, 2 * states, sizeof *stage->pull);
     stage->anchor = cb_arena_alloc(memory, anchors, sizeof *stage->anchor);
@@ -148,28 +149,27 @@ static void settle_risk(cb_stage *stage, tally *sum) {
     sum->loss += 2 * error * cost[0] * fabs(least);
 }
 
-/* The duals of a future-cost column's cuts are together at most what it costs. */
-static void settle_future(cb_stage *stage, size_t f, size_t cuts, double total, tally *sum) {
-    double error = cb_rounding(cuts), cost = stage->future_cost[f];
+/* The duals of a future-cost column's cuts are together at most what it costs: by how much they must shrink, in budget[f]. */
+static void settle_future(cb_stage *stage, size_t f, double total, tally *sum) {
+    double error = cb_rounding(stage->cuts), cost = stage->future_cost[f];
     if (is_averse(stage))
         cost += stage->discount[f] * stage->risk[f];
-    double shrink = total > (1 - error) * cost ? (1 - 2 * error) * cost / total : 1;
-    for (size_t i = 0; i < stage->cuts && shrink < 1; i++)
-        if (stage->resident[i].future == f)
-            stage->resident[i].dual *= shrink;
-    add(sum, (cost - total * shrink) * stage->future_bound[f]);
+    stage->budget[f] = total > (1 - error) * cost ? (1 - 2 * error) * cost / total : 1;
+    add(sum, (cost - total * stage->budget[f]) * stage->future_bound[f]);
     sum->loss += 2 * error * cost * fabs(stage->future_bound[f]);
 }
 
 static void add_futures(cb_stage *stage, tally *sum) {
     if (stage->futures > 0 && is_averse(stage))
         settle_risk(stage, sum);
-    for (size_t f = 0; f < stage->futures; f++) {
-        double total = 0;
-        for (size_t i = 0; i < stage->cuts; i++)
-            total += stage->resident[i].future == f ? stage->resident[i].dual : 0;
-        settle_future(stage, f, stage->cuts, total, sum);
-    }
+    for (size_t f = 0; f < stage->futures; f++)
+        stage->budget[f] = 0;
+    for (size_t i = 0; i < stage->cuts; i++)
+        stage->budget[stage->resident[i].future] += stage->resident[i].dual;
+    for (size_t f = 0; f < stage->futures; f++)
+        settle_future(stage, f, stage->budget[f], sum);
+    for (size_t i = 0; i < stage->cuts; i++)
+        stage->resident[i].dual *= stage->budget[stage->resident[i].future];
 }
 
 static void add_cuts(const cb_stage *stage, tally *sum) {

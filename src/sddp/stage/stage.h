@@ -101,6 +101,7 @@ typedef struct {
     double bound;        /* of the cost at the state, a little below intercept + slope state */
     double rounding;     /* what of it is for rounding errors */
     double *dual, *risk; /* of the node's rows; of those for the risk measure */
+    double *budget;      /* of each future-cost column: the sum of its cuts' duals, then how much of them it can pay */
     double *low, *high;  /* of the node's columns; 0 for those in `open`, and for incoming states that are set */
     cb_open *open;       /* columns for which no finite bounds are known */
     size_t opens;

@@ -74,7 +74,11 @@ static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, s
     trace->bound = trainer->news.bound;
     CB_TRY(cb_mean_deviation(trainer->comm, trainer->cost, trainer->last - trainer->first, trainer->policy->passes,
                              &trace->mean, &trace->deviation));
-    return cobre_allreduce_t(trainer->comm, &solves, &trace->solves, 1, COBRE_SUM);
+    uint64_t own[2] = {solves, trainer->unproven}, all[2];
+    CB_TRY(cobre_allreduce_t(trainer->comm, own, all, 2, COBRE_SUM));
+    trace->solves = all[0];
+    trainer->all_unproven = all[1];
+    return COBRE_OK;
 }
 
 /* What was exchanged becomes part of the policy, all of it or nothing. */
@@ -316,6 +320,7 @@ static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_traini
                                .window_half = end->last.window_half,
                                .window_passes = end->last.window_passes,
                                .solves = end->last.solves,
+                               .unproven = trainer->all_unproven,
                                .seconds = cb_clock() - trainer->start_time,
                                .forward_seconds = trainer->times.forward,
                                .backward_seconds = trainer->times.backward,

@@ -49,7 +49,7 @@ typedef struct {
     size_t *count;                     /* cuts of one step, by rank */
     double *probability, *weight;      /* of all outcomes of a node's children */
     double *value, *intercept, *slope; /* what they prove: at the state, and as cuts */
-    uint64_t unproven;                 /* solves of this rank that proved no cut */
+    uint64_t unproven, all_unproven;   /* solves of this rank, and of all, that proved no cut */
     const double **worst;              /* scratch of cb_risk_weights */
     unsigned char *starts;             /* on their way from rank 0 */
     size_t starts_room;                /* the same on all ranks */
