@@ -265,7 +265,7 @@ case_json() {
     json_holds out 'len(docs) == 5 and docs[1]["iteration"] == 1'
     json_keys out 'docs[0]' event version case name sense nodes stages states ranks backend out
     json_keys out 'docs[1]' event iteration bound mean deviation window_mean window_half window_passes gap cuts solves seconds
-    json_keys out 'docs[4]' event stop iterations bound proven window_mean window_half cuts solves seconds policy
+    json_keys out 'docs[4]' event stop iterations bound proven window_mean window_half cuts solves unproven seconds policy
     json_holds out 'docs[1]["gap"] is None' # with a risk measure
     json_holds out 'repr(docs[3]["bound"]) == repr(docs[4]["bound"])'
     cobre train nowhere --json
@@ -293,7 +293,7 @@ case_json_of_strange_names() {
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
     cobre validate --json "$name"
     code_is 0
-    json_holds out "docs == [{'case': $text\", 'errors': [], 'warnings': [], 'valid': True}]"
+    json_holds out "docs == [{'case': $text\", 'errors': [], 'warnings': [], 'unbounded': [], 'valid': True}]"
     sed -i '2s/,[^,]*$/,many/' "$name/thermals.csv"
     cobre validate --json "$name"
     code_is 1
@@ -505,7 +505,7 @@ case_validate() {
     cobre validate --json bad
     code_is 1
     json_holds out 'not docs[0]["valid"] and len(docs[0]["errors"]) >= 2'
-    json_keys out 'docs[0]' case errors warnings valid
+    json_keys out 'docs[0]' case errors warnings unbounded valid
     json_keys out 'docs[0]["errors"][0]' file line place message suggestion
     cobre train bad
     code_is 1

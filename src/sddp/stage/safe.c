@@ -407,8 +407,6 @@ cobre_status cb_safe_prove(cb_stage *stage, size_t outcome) {
         return COBRE_OK;
     if (!cb_has_random_dual(stage->node))
         outcome = 0;
-    if (outcome == CB_NONE)
-        return COBRE_OK;
     cb_anchor *anchor = &stage->anchor[outcome];
     if (!anchor->tried)
         CB_TRY(find_anchor(stage, outcome, anchor));
@@ -425,5 +423,6 @@ cobre_status cb_safe_prove(cb_stage *stage, size_t outcome) {
 
 cobre_status cb_safe_read(cb_stage *stage, size_t outcome) {
     read_duals(stage);
-    return cb_safe_prove(stage, outcome);
+    stage->proven = false;
+    return outcome == CB_NONE ? COBRE_OK : cb_safe_prove(stage, outcome); /* ranges are those of the outcomes */
 }

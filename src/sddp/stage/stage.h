@@ -156,7 +156,8 @@ cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome
 /* The bounds of a column of the node, in the LP. */
 void cb_stage_put_column(cb_stage *stage, size_t column, double lower, double upper);
 
-/* safe.c: reads the duals of the last solve, and finds what they prove. */
+/* safe.c: reads the duals of the last solve, and finds what they prove: nothing if the noise is none of the outcomes
+ * (CB_NONE). */
 bool cb_safe_create(cb_stage *stage); /* false: no memory */
 void cb_safe_free(cb_stage *stage);
 void cb_safe_bounds(cb_stage *stage, size_t column, cb_range bounds); /* of a column, as they are now */
