@@ -32,7 +32,7 @@ printf '%s\n' thermal,subsystem,cost coal,main,50 >"$case/thermals.csv"
 printf '%s\n' renewable,subsystem,max,cost wind,main,30,10 >"$case/renewables.csv"
 printf '%s\n' stage,table,name,column,value 2,renewables,wind,max,60 >"$case/changes.csv"
 says '0 hydros, 1 thermal, 1 renewable, 0 exchanges' "$build/cobre" validate "$case"
-says "bound     6400 (lower)" "$build/cobre" train "$case" --iterations 1 --out "$work/out"
+says "bound     6400.00000 (lower)" "$build/cobre" train "$case" --iterations 1 --out "$work/out"
 
 wrong renewables.csv main,30 main,-30 'renewables.csv:2: column max: -30 is below 0 -- give the most generation in MW, from 0 on'
 wrong renewables.csv wind,main wind,man 'renewables.csv:2: column subsystem: unknown subsystem "man"; known are: main'
