@@ -87,6 +87,23 @@ case_finished_run_is_refused() {
     cobre train "$cases/brazil3" --iterations 3 --out toy-out --resume other/policy.cobre # goes on with another one
     code_is 1
     err_has "toy-out holds a finished run"
+    cp -r "$cases/toy" edited # another case: to go on would be refused, and is not proposed
+    sed -i '2s/,[0-9.]*$/,77/' edited/thermals.csv
+    cobre train edited --iterations 7 --seed 2 --out toy-out
+    code_is 1
+    [ "$(proposed | wc -l)" = 2 ] || fail "$(cat err)"
+    err_lacks resume
+}
+
+# The command that was proposed may have nothing to do.
+case_resume_with_nothing_left_says_so() {
+    cobre train "$cases/toy" --iterations 5
+    out_lacks "iterations before"
+    cobre train "$cases/toy" --iterations 5 --resume toy-out/policy.cobre
+    code_is 0
+    out_has "the policy had 5 iterations before: only a larger --iterations goes on"
+    cobre train "$cases/toy" --iterations 6 --resume toy-out/policy.cobre
+    out_lacks "iterations before"
 }
 
 case_force_leaves_nothing_of_the_old_run() {

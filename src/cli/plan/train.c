@@ -107,9 +107,9 @@ int cb_command_train(int argc, char **argv) {
         return code;
     code = cb_session_folder(&train.base, train.folder, true);
     if (code == CB_GO_ON)
-        code = cb_train_claim(&train);
-    if (code == CB_GO_ON)
         code = cb_session_load(&train.base);
+    if (code == CB_GO_ON)
+        code = cb_train_claim(&train);
     if (code == CB_GO_ON)
         code = train_case(&train);
     cb_session_close(&train.base);

@@ -87,7 +87,7 @@ static int claim(struct train *train) {
     train->in_place = resume && is_same_file(resume, train->policy);
     if (train->force || train->in_place)
         return CB_GO_ON;
-    if (cb_record_look(train->folder, &train->options, &record) != COBRE_OK)
+    if (cb_record_look(train->folder, train->base.problem, &train->options, &record) != COBRE_OK)
         return cb_session_failed(&train->base);
     return record.finished || record.policy || record.simulated ? refuse(train, &record) : CB_GO_ON;
 }

@@ -206,6 +206,9 @@ static void print_next(const struct train *train, const cobre_sddp_training *res
         printf("go on     ");
         cb_train_write_command(stdout, train, true, train->out, false);
     }
+    if (result->stop == COBRE_SDDP_STOP_ITERATIONS && train->print.newest.iteration == 0)
+        printf("note      the policy had %" PRIu64 " iterations before: only a larger --iterations goes on\n",
+               result->iterations);
     printf("next      cobre simulate ");
     cb_shell_write(stdout, path);
     printf(" --policy ");
@@ -229,9 +232,8 @@ void cb_train_print_end(struct train *train, const cobre_sddp_training *result, 
                                       .window_passes = result->window_passes};
     print_bounds(print, &last, cobre_sddp_policy_proven(policy));
     if (result->unproven > 0)
-        printf("note      %" PRIu64
-               " LPs made no cut, because columns without bounds left nothing to prove: `cobre validate` "
-               "names them\n",
+        printf("note      %" PRIu64 " LPs gave no cut: it would have needed a limit of a column that has none; "
+               "cobre-validate(1) explains it\n",
                result->unproven);
     printf("\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
     printf("trace     %s/" CB_FILE_TRAINING "\n", train->folder);

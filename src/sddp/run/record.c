@@ -226,8 +226,9 @@ static json_t *solvers_json(const cb_lp_names *names) {
     return json_pack("[o, o]", first, solver_json(names->fallback, names->fallback_version));
 }
 
-/* Whether a training with these options could go on from the policy that the folder holds. */
-static bool is_same(const char *folder, const cobre_sddp_train_options *options, const json_t *old) {
+/* Whether a training of this case with these options could go on from the policy that the folder holds. */
+static bool is_same(const char *folder, const cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
+                    const json_t *old) {
     char path[PATH_MAX];
     json_t *now = NULL;
     cobre_sddp_policy *policy = NULL;
@@ -235,12 +236,14 @@ static bool is_same(const char *folder, const cobre_sddp_train_options *options,
     json_decref(now);
     if (!same || cb_folder_join(folder, CB_FILE_POLICY, path) || cobre_sddp_policy_read(path, &policy))
         return false;
-    same = !options->solver || strcmp(options->solver, cobre_sddp_policy_solver(policy)) == 0;
+    same = policy->names.fingerprint == problem->fingerprint &&
+           (!options->solver || strcmp(options->solver, cobre_sddp_policy_solver(policy)) == 0);
     cobre_sddp_policy_free(&policy);
     return same;
 }
 
-cobre_status cb_record_look(const char *folder, const cobre_sddp_train_options *options, struct cb_record *record) {
+cobre_status cb_record_look(const char *folder, const cobre_sddp_problem *problem,
+                            const cobre_sddp_train_options *options, struct cb_record *record) {
     json_t *json;
     *record = (struct cb_record){.policy = is_there(folder, CB_FILE_POLICY)};
     for (const char *const *name = simulated; *name; name++)
@@ -250,7 +253,7 @@ cobre_status cb_record_look(const char *folder, const cobre_sddp_train_options *
     const char *state = json_string_value(json_object_get(training, "state"));
     record->known = training != NULL;
     record->finished = state && strcmp(state, "finished") == 0;
-    record->same = record->policy && is_same(folder, options, json_object_get(training, "options"));
+    record->same = record->policy && is_same(folder, problem, options, json_object_get(training, "options"));
     json_decref(json);
     return COBRE_OK;
 }
@@ -426,7 +429,7 @@ static cobre_status check_simulation(const char *folder, const json_t *simulatio
     CB_TRY(hash_file(path, CB_FILE_POLICY, hash));
     if (strcmp(hash, policy) == 0)
         return COBRE_OK;
-    return cb_fail_at(COBRE_FILE_FAILED, folder, 0, "simulate the policy that is there now",
+    return cb_fail_at(COBRE_FILE_FAILED, folder, 0, CB_TEXT("simulate %s again", path),
                       "%s: the simulation is of another policy than " CB_FILE_POLICY ", as after a training went on",
                       folder);
 }

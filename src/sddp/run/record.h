@@ -24,9 +24,10 @@ struct cb_record {
     bool finished;  /* a training that came to its end */
     bool policy;    /* a policy */
     bool simulated; /* the tables of a simulation */
-    bool same;      /* a policy that a training with these options could go on from, if the case is the same */
+    bool same;      /* a policy that a training of this case with these options could go on from */
 };
-cobre_status cb_record_look(const char *folder, const cobre_sddp_train_options *options, struct cb_record *record);
+cobre_status cb_record_look(const char *folder, const cobre_sddp_problem *problem,
+                            const cobre_sddp_train_options *options, struct cb_record *record);
 
 /* A training starts: files of an older run are removed, but for those that one resumed in place goes on with. */
 cobre_status cb_record_begin(struct cb_training *training, bool in_place);
