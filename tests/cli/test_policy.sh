@@ -72,7 +72,7 @@ case_another_initial_state() {
         fail "bounds: $(grep '^bound' */summary.csv)"
     copy other past_inflows.csv 's/590/600/'
     sed -i 's/,2600,/,2000,/' other/hydros.csv
-    simulates_with other "the initial state of storage[head] is 2000 here and was 2600 there, and 1 more differ"
+    simulates_with other "the initial state of storage[head] is 2000 here and was 2600 there, and 1 more initial state differs"
 }
 
 case_other_data() {

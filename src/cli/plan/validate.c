@@ -102,7 +102,7 @@ static void print_name(void *arg, const char *name) {
     enum { MOST = 6 };
     size_t *printed = arg;
     if (++*printed <= MOST)
-        printf("%s%s", *printed == 1 ? "no bounds are known of: " : ", ", name);
+        printf("%s%s", *printed == 1 ? "columns without a known limit, which is no error: " : ", ", name);
     else if (*printed == MOST + 1)
         printf(", ...");
 }

@@ -79,7 +79,8 @@ static void say_beginning(const cb_policy_names *file, const cobre_sddp_problem 
     else
         snprintf(match->what, sizeof match->what, "the initial state of %s is %.10g here and was %.10g there%s",
                  problem->state[first].name, problem->state[first].initial, file->initial[first],
-                 count > 1 ? CB_TEXT(", and %zu more differ", count - 1) : "");
+                 count > 1 ? CB_TEXT(", and %zu more initial state%s", count - 1, count > 2 ? "s differ" : " differs")
+                           : "");
 }
 
 /* True if the data of all nodes is the same. */

@@ -36,7 +36,7 @@ static bool has_odd_gap(const struct report *report, double bound) {
 static void write_tiles(const struct report *report) {
     FILE *to = report->to;
     const struct facts *summary = &report->summary, *simulation = &report->simulation;
-    char value[64], note[96], text[32], half[32], grouped[64];
+    char value[64], note[128], text[32], half[32], grouped[64];
     bool maximises = report->maximises, simulated = simulation->count > 0;
     double bound = cb_fact_number(summary, "bound"), seconds = cb_fact_number(summary, "seconds");
     double mean = simulated ? cb_fact_number(simulation, "mean") : cb_fact_number(summary, "window_mean");
@@ -47,8 +47,8 @@ static void write_tiles(const struct report *report) {
     const char *by = !simulated                           ? "last forward passes"
                      : *cb_fact(simulation, "difference") ? "simulation of another case"
                                                           : "simulation";
-    snprintf(note, sizeof note, isfinite(interval) ? "± %s (95 %%), %s" : "%.0s%s", cb_short_text(interval, 4, half),
-             by);
+    snprintf(note, sizeof note, isfinite(interval) ? "± %s (95 %%), %s" : "%.0s%s",
+             grouped_text(cb_short_text(interval, 4, half), grouped), by);
     cb_tile(to, maximises ? "Simulated value" : "Simulated cost", grouped_text(cb_short_text(mean, 6, text), grouped),
             note);
     double gap = 100 * (maximises ? bound - mean : mean - bound) / fabs(mean);
