@@ -35,7 +35,7 @@ if(COBRE_SDDP)
     install(FILES ${PROJECT_BINARY_DIR}/cobre-sddp.pc DESTINATION ${pkgconfig_dir})
     # Beside each other, as here: they link to each other.
     install(DIRECTORY cases DESTINATION ${CMAKE_INSTALL_DATADIR}/cobre PATTERN "__pycache__" EXCLUDE)
-    install(FILES docs/case-format.md docs/case.schema.json docs/tutorial.md DESTINATION ${CMAKE_INSTALL_DATADIR}/cobre/docs)
+    install(FILES docs/case-format.md docs/case.schema.json docs/results.md docs/tutorial.md DESTINATION ${CMAKE_INSTALL_DATADIR}/cobre/docs)
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cobre)
