@@ -141,6 +141,7 @@ case_killed_between_checkpoints() {
     [ "$saved" -gt 0 ] || fail "$(cat out)"
     cobre report part # as far as it came
     code_is 0
+    grep -q "This training has not ended" part/report.html || fail "the report does not say so"
     cobre train "${training[@]}" $((saved + 5)) --out part --resume part/policy.cobre
     code_is 0
     cobre train "${training[@]}" $((saved + 5)) --out whole
@@ -208,6 +209,8 @@ case_failure_saves_what_was_complete() {
         err_has "infeasible"
         state_of $ranks failed
         json_holds $ranks/run.json '"infeasible" in docs[0]["training"]["error"] and docs[0]["training"]["iterations"] > 1'
+        "$cobre" report $ranks >report.out 2>&1 || fail "$(cat report.out)"
+        grep -q "This training has failed: node .*infeasible" $ranks/report.html || fail "the report does not say so"
         iterations=$(sed -n 's/.*the policy as of iteration \([0-9]*\) is saved.*/\1/p' err)
         [ "$(($(wc -l <$ranks/training.csv) - 1))" = "$iterations" ] || fail "$iterations: $(cat $ranks/training.csv)"
         proposed >commands

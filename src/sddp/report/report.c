@@ -5,6 +5,7 @@
 #include "sddp/error.h"
 #include "sddp/report/parts.h"
 #include "sddp/run/gap.h"
+#include "sddp/run/record.h"
 
 #include <errno.h>
 #include <math.h>
@@ -67,9 +68,17 @@ static void write_tiles(const struct report *report) {
     fputs("</dl>\n", to);
 }
 
+static void write_lead(FILE *to, const char *lead) {
+    fputs("<p class=\"lead\">", to);
+    cb_html_write(to, lead);
+    fputs("</p>\n", to);
+}
+
 static void write_header(const struct report *report) {
     FILE *to = report->to;
     const struct facts *summary = &report->summary;
+    char unfinished[CB_RECORD_SENTENCE];
+    cb_record_unfinished(report->folder, unfinished);
     fputs("<header>\n<p class=\"eyebrow\">cobre report</p>\n<h1>", to);
     cb_html_write(to, *cb_fact(summary, "name") ? cb_fact(summary, "name") : "Results");
     fputs("</h1>\n", to);
@@ -80,11 +89,11 @@ static void write_header(const struct report *report) {
                  cb_fact(summary, "solver"), cb_fact(summary, "forward_passes"),
                  strcmp(cb_fact(summary, "forward_passes"), "1") == 0 ? "" : "es", cb_fact(summary, "ranks"),
                  strcmp(cb_fact(summary, "ranks"), "1") == 0 ? "" : "s", cb_fact(summary, "backend"));
-        fputs("<p class=\"lead\">", to);
-        cb_html_write(to, lead);
-        fputs("</p>\n", to);
+        write_lead(to, lead);
         write_tiles(report);
     }
+    if (*unfinished)
+        write_lead(to, unfinished);
     fputs("</header>\n<main>\n", to);
 }
 

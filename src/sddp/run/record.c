@@ -445,3 +445,18 @@ cobre_status cb_record_check(const char *folder, bool *known) {
     json_decref(record);
     return status;
 }
+
+void cb_record_unfinished(const char *folder, char sentence[CB_RECORD_SENTENCE]) {
+    json_t *record;
+    *sentence = '\0';
+    if (read_record(folder, &record) != COBRE_OK)
+        return;
+    const json_t *training = json_object_get(record, "training");
+    const char *state = json_string_value(json_object_get(training, "state"));
+    const char *error = json_string_value(json_object_get(training, "error"));
+    if (state && strcmp(state, "failed") == 0)
+        snprintf(sentence, CB_RECORD_SENTENCE, "This training has failed: %s.", error ? error : "nobody knows why");
+    if (state && strcmp(state, "running") == 0)
+        snprintf(sentence, CB_RECORD_SENTENCE, "This training has not ended: it is running, or was killed.");
+    json_decref(record);
+}

@@ -18,6 +18,8 @@
 #include "sddp/run/training.h"
 #include "sddp/sha256.h"
 
+enum { CB_RECORD_SENTENCE = 4096 };
+
 /* What a folder holds. */
 struct cb_record {
     bool known;     /* a training that is in run.json */
@@ -47,5 +49,8 @@ cobre_status cb_record_simulation(const char *folder, const char *hash, const co
 
 /* Fails if files of the folder do not belong together. *known is false if there is no record of its training. */
 cobre_status cb_record_check(const char *folder, bool *known);
+
+/* A sentence about a training that has failed, or not ended; empty: there is none. */
+void cb_record_unfinished(const char *folder, char sentence[CB_RECORD_SENTENCE]);
 
 #endif
