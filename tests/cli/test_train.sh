@@ -265,7 +265,7 @@ case_json() {
     json_holds out 'len(docs) == 5 and docs[1]["iteration"] == 1'
     json_keys out 'docs[0]' event version case name sense nodes stages states ranks backend out
     json_keys out 'docs[1]' event iteration bound mean deviation window_mean window_half window_passes gap cuts solves seconds
-    json_keys out 'docs[4]' event stop iterations bound proven window_mean window_half cuts solves unproven seconds policy
+    json_keys out 'docs[4]' event stop iterations bound proven window_mean window_half cuts solves lps_without_cut seconds policy
     json_holds out 'docs[1]["gap"] is None' # with a risk measure
     json_holds out 'repr(docs[3]["bound"]) == repr(docs[4]["bound"])'
     cobre train nowhere --json

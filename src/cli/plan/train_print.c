@@ -169,7 +169,7 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_set(end, "window_half", cb_json_real(result->window_half));
     cb_json_set(end, "cuts", cb_json_count(cobre_sddp_policy_cuts(policy)));
     cb_json_set(end, "solves", cb_json_count(result->solves));
-    cb_json_set(end, "unproven", cb_json_count(result->unproven));
+    cb_json_set(end, "lps_without_cut", cb_json_count(result->unproven));
     cb_json_set(end, "seconds", cb_json_real(result->seconds));
     cb_json_set(end, "policy", cb_json_text(train->policy));
     cb_json_print(end, 0);

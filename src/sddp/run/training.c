@@ -229,7 +229,7 @@ cobre_status cb_training_summary(const struct cb_training *training, const cobre
     real_row(file, "window_half", cobre_sddp_policy_averse(policy) ? NAN : result->window_half);
     count_row(file, "cuts", cobre_sddp_policy_cuts(policy));
     count_row(file, "solves", result->solves);
-    count_row(file, "unproven", result->unproven);
+    count_row(file, "lps_without_cut", result->unproven);
     real_row(file, "seconds", result->seconds);
     return cb_draft_close(&draft, COBRE_OK);
 }
