@@ -24,7 +24,7 @@ static const cb_lp_solver *best(int rows, const cb_lp_solver *except) {
 
 #define HOW_TO_GET                                                                                                     \
     "GLPK and CLP need libglpk40 and coinor-libclp1 (Debian) to run; if cobre was built without them: install "        \
-    "libglpk-dev or coinor-libclp-dev and build it again"
+    "libglpk-dev, coinor-libclp-dev or HiGHS (README.md) and build it again"
 
 static cobre_status missing(const char *name) {
     char others[256] = "", why[CB_LP_WHY];
