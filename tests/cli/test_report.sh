@@ -73,6 +73,7 @@ case_wrong() {
     code_is 2
     cobre report nowhere
     code_is 1
+    err_has "cobre report: nowhere: No such file or directory"
     mkdir empty
     cobre report empty
     code_is 1

@@ -32,7 +32,9 @@ const struct command_line cb_line_report = {.command = "report",
 static int report(const char *folder, const char *path) {
     struct cb_draft draft;
     bool known = true;
-    cobre_status status = cb_record_check(folder, &known);
+    cobre_status status = cb_report_look(folder);
+    if (!status)
+        status = cb_record_check(folder, &known);
     if (!status)
         status = cb_draft_open(&draft, path);
     if (!status)

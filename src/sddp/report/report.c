@@ -127,12 +127,15 @@ static bool write_page(struct report *report) {
     return trained || simulated;
 }
 
-cobre_status cb_report_write(FILE *to, const char *folder) {
+cobre_status cb_report_look(const char *folder) {
     struct stat status;
     bool there = stat(folder, &status) == 0;
-    if (!there || !S_ISDIR(status.st_mode))
-        return cb_fail(COBRE_FILE_FAILED, NULL, "%s: %s", folder,
-                       there ? "is not a folder of results" : strerror(errno));
+    if (there && S_ISDIR(status.st_mode))
+        return COBRE_OK;
+    return cb_fail(COBRE_FILE_FAILED, NULL, "%s: %s", folder, there ? "is not a folder of results" : strerror(errno));
+}
+
+cobre_status cb_report_write(FILE *to, const char *folder) {
     struct report report = {.to = to, .folder = folder};
     cb_facts_read(&report, &report.summary, CB_FILE_SUMMARY);
     cb_facts_read(&report, &report.simulation, CB_FILE_SIMULATION);

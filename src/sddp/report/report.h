@@ -8,6 +8,9 @@
 
 #include <stdio.h>
 
+/* Fails when the folder is none. */
+cobre_status cb_report_look(const char *folder);
+
 /* Fails when there is nothing to show, and when memory is out; what is in `to` by then is of no use. Whether all could
  * be written, `to` knows (ferror). */
 cobre_status cb_report_write(FILE *to, const char *folder);
