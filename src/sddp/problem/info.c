@@ -75,27 +75,6 @@ size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
     return CB_NONE;
 }
 
-cb_range cb_column_range(const cb_node *node, size_t column) {
-    cb_range widest = {node->column[column].lower, node->column[column].upper};
-    double lower = widest.lower, upper = widest.upper;
-    bool random = false;
-    for (size_t i = 0; i < node->noises; i++)
-        random |=
-            cb_noise_family(node->noise[i].target) == COBRE_SDDP_NOISE_COLUMN_LOWER && node->noise[i].index == column;
-    for (size_t k = 0; k < node->outcomes && random; k++) {
-        double low = lower, high = upper;
-        for (size_t i = 0; i < node->noises; i++) {
-            const cb_noise *noise = &node->noise[i];
-            double change =
-                noise->index == column ? noise->factor * node->outcome[k * node->randoms + noise->random] : 0;
-            low += noise->target == COBRE_SDDP_NOISE_COLUMN_LOWER ? change : 0;
-            high += noise->target == COBRE_SDDP_NOISE_COLUMN_UPPER ? change : 0;
-        }
-        widest = (cb_range){fmin(widest.lower, low), fmax(widest.upper, high)};
-    }
-    return widest;
-}
-
 size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node) {
     return node_at(problem, node)->rows;
 }

@@ -45,6 +45,25 @@ typedef struct {
     double factor;
 } cb_noise;
 
+static inline bool cb_same_target(const cb_noise *a, const cb_noise *b) {
+    return cb_noise_family(a->target) == cb_noise_family(b->target) && a->index == b->index && a->column == b->column;
+}
+
+typedef struct {
+    double lower, upper;
+} cb_range;
+
+/* Adds noise terms of one target to it; an infinite side stays infinite. A cost, constant or entry is both sides. */
+static inline void cb_apply_noise(const cb_noise *term, size_t terms, const double *values, cb_range *range) {
+    for (size_t i = 0; i < terms; i++) {
+        double change = term[i].factor * values[term[i].random];
+        if (term[i].target != COBRE_SDDP_NOISE_ROW_UPPER && term[i].target != COBRE_SDDP_NOISE_COLUMN_UPPER)
+            range->lower += change;
+        if (term[i].target != COBRE_SDDP_NOISE_ROW_LOWER && term[i].target != COBRE_SDDP_NOISE_COLUMN_LOWER)
+            range->upper += change;
+    }
+}
+
 typedef struct {
     size_t to;
     double probability, discount;
@@ -57,10 +76,6 @@ typedef struct {
 typedef struct {
     double lower, upper, cost; /* the cost as it is minimised: negated if the problem maximises */
 } cb_column;
-
-typedef struct {
-    double lower, upper;
-} cb_range;
 
 /* Where a node's outcomes were drawn from: random variable i is d[i] * sum over j <= i of f[i][j] * z[j], with normal z,
  * or, lognormal, the exponential of that. */
@@ -167,8 +182,10 @@ uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node);
 /* info.c */
 size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes */
 size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
-                         size_t column);                      /* whose column this is; CB_NONE */
-cb_range cb_column_range(const cb_node *node, size_t column); /* holds its bounds, with and without noise */
+                         size_t column); /* whose column this is; CB_NONE */
+
+/* ranges.c: holds the bounds of a column, with and without noise. */
+cb_range cb_column_range(const cb_node *node, size_t column);
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
 cobre_status cb_problem_share_tours(cobre_sddp_problem *problem);

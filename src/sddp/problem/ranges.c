@@ -30,26 +30,30 @@ typedef struct {
     int *terms;
 } desk;
 
-static bool same_target(const cb_noise *a, const cb_noise *b) {
-    return cb_noise_family(a->target) == cb_noise_family(b->target) && a->index == b->index && a->column == b->column;
+static cb_range join(cb_range a, cb_range b) {
+    return (cb_range){fmin(a.lower, b.lower), fmax(a.upper, b.upper)};
 }
 
-/* Noise terms [first, last) are of one thing: widens its range by what they add in any outcome. */
-static void widen_by(const cb_node *node, size_t first, size_t last, cb_range *range) {
+/* What noise terms of one target make of it, over all outcomes. */
+static cb_range with_noise(const cb_node *node, const cb_noise *term, size_t terms, cb_range plain) {
     cb_range all = {INFINITY, -INFINITY};
     for (size_t k = 0; k < node->outcomes; k++) {
-        cb_range one = *range;
-        for (size_t i = first; i < last; i++) {
-            const cb_noise *term = &node->noise[i];
-            double change = term->factor * node->outcome[k * node->randoms + term->random];
-            if (term->target != COBRE_SDDP_NOISE_ROW_UPPER && term->target != COBRE_SDDP_NOISE_COLUMN_UPPER)
-                one.lower += change;
-            if (term->target != COBRE_SDDP_NOISE_ROW_LOWER && term->target != COBRE_SDDP_NOISE_COLUMN_LOWER)
-                one.upper += change;
-        }
-        all = (cb_range){fmin(all.lower, one.lower), fmax(all.upper, one.upper)};
+        cb_range one = plain;
+        cb_apply_noise(term, terms, node->outcome + k * node->randoms, &one);
+        all = join(all, one);
     }
-    *range = all;
+    return all;
+}
+
+cb_range cb_column_range(const cb_node *node, size_t column) {
+    cb_range plain = {node->column[column].lower, node->column[column].upper};
+    const cb_noise wanted = {.target = COBRE_SDDP_NOISE_COLUMN_LOWER, .index = column};
+    size_t first = 0, last;
+    while (first < node->noises && !cb_same_target(&node->noise[first], &wanted))
+        first++;
+    for (last = first; last < node->noises && cb_same_target(&node->noise[last], &wanted);)
+        last++;
+    return first == last ? plain : join(plain, with_noise(node, &node->noise[first], last - first, plain));
 }
 
 static cb_range *entry_of(const cb_node *node, desk *d, const cb_noise *noise) {
@@ -69,7 +73,7 @@ static void lay_out(const cb_node *node, desk *d, cb_range *column) {
         column[j] = (cb_range){node->column[j].lower, node->column[j].upper};
     for (size_t i = 0, last; i < node->noises; i = last) {
         const cb_noise *noise = &node->noise[i];
-        for (last = i + 1; last < node->noises && same_target(noise, &node->noise[last]);)
+        for (last = i + 1; last < node->noises && cb_same_target(noise, &node->noise[last]);)
             last++;
         cb_noise_target family = cb_noise_family(noise->target);
         cb_range *range = family == COBRE_SDDP_NOISE_ROW            ? &d->row[noise->index]
@@ -77,7 +81,7 @@ static void lay_out(const cb_node *node, desk *d, cb_range *column) {
                           : family == COBRE_SDDP_NOISE_COLUMN_LOWER ? (column ? &column[noise->index] : NULL)
                                                                     : NULL;
         if (range)
-            widen_by(node, i, last, range);
+            *range = with_noise(node, noise, last - i, *range);
     }
 }
 
@@ -184,13 +188,13 @@ static size_t meet(const cobre_sddp_problem *problem, part *p, cb_range *next) {
         double initial = problem->state[s].initial;
         for (size_t e = 0; e < problem->root_edges; e++) {
             cb_range *to = &next[problem->root_edge[e].to * states + s];
-            *to = (cb_range){fmin(to->lower, initial), fmax(to->upper, initial)};
+            *to = join(*to, (cb_range){initial, initial});
         }
         for (size_t n = 0; n < problem->nodes; n++) {
             cb_range out = p[n].column[problem->node[n].state_out[s]];
             for (size_t e = 0; e < problem->node[n].edges; e++) {
                 cb_range *to = &next[problem->node[n].edge[e].to * states + s];
-                *to = (cb_range){fmin(to->lower, out.lower), fmax(to->upper, out.upper)};
+                *to = join(*to, out);
             }
         }
         for (size_t n = 0; n < problem->nodes; n++) {

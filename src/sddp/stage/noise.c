@@ -9,7 +9,7 @@
 struct cb_target {
     cb_noise_target what; /* any of its family */
     int index, column;
-    double lower, upper; /* without noise; for a cost, constant or entry: lower */
+    cb_range plain; /* without noise; of a cost, constant or entry: lower */
     const cb_noise *term;
     size_t terms;
     size_t state; /* an entry of this incoming state's column; else CB_NONE */
@@ -27,20 +27,16 @@ static int entry_at(const cb_node *node, int row, int column) {
 static cb_target make(const cb_node *node, const cb_noise *noise) {
     cb_target target = {.what = noise->target, .index = (int)noise->index, .column = (int)noise->column, .term = noise};
     switch (cb_noise_family(noise->target)) {
-    case COBRE_SDDP_NOISE_ROW:
-        target.lower = node->row[noise->index].lower;
-        target.upper = node->row[noise->index].upper;
-        break;
+    case COBRE_SDDP_NOISE_ROW: target.plain = node->row[noise->index]; break;
     case COBRE_SDDP_NOISE_COLUMN_LOWER:
-        target.lower = node->column[noise->index].lower;
-        target.upper = node->column[noise->index].upper;
+        target.plain = (cb_range){node->column[noise->index].lower, node->column[noise->index].upper};
         break;
-    case COBRE_SDDP_NOISE_COST: target.lower = node->column[noise->index].cost; break;
+    case COBRE_SDDP_NOISE_COST: target.plain.lower = node->column[noise->index].cost; break;
     case COBRE_SDDP_NOISE_ENTRY:
         target.entry = entry_at(node, target.index, target.column);
-        target.lower = node->value[target.entry];
+        target.plain.lower = node->value[target.entry];
         break;
-    default: target.lower = node->constant;
+    default: target.plain.lower = node->constant;
     }
     return target;
 }
@@ -52,30 +48,15 @@ static size_t incoming_state(const cb_stage *stage, const cb_noise *noise) {
     return cb_incoming_state(stage->kind->problem, stage->node, noise->column);
 }
 
-static bool same_target(const cb_noise *a, const cb_noise *b) {
-    return cb_noise_family(a->target) == cb_noise_family(b->target) && a->index == b->index && a->column == b->column;
-}
-
 void cb_targets_create(cb_stage *stage) {
     const cb_node *node = stage->node;
     stage->target = cb_arena_alloc(&stage->memory, node->noises, sizeof *stage->target);
     for (size_t i = 0; stage->target && i < node->noises; i++) {
-        if (i == 0 || !same_target(&node->noise[i - 1], &node->noise[i])) {
+        if (i == 0 || !cb_same_target(&node->noise[i - 1], &node->noise[i])) {
             stage->target[stage->targets] = make(node, &node->noise[i]);
             stage->target[stage->targets++].state = incoming_state(stage, &node->noise[i]);
         }
         stage->target[stage->targets - 1].terms++;
-    }
-}
-
-static void add_terms(const cb_target *target, const double *values, double *lower, double *upper) {
-    for (size_t i = 0; i < target->terms; i++) {
-        const cb_noise *term = &target->term[i];
-        double change = term->factor * values[term->random];
-        if (term->target != COBRE_SDDP_NOISE_ROW_UPPER && term->target != COBRE_SDDP_NOISE_COLUMN_UPPER)
-            *lower += change; /* an infinite side stays infinite */
-        if (term->target != COBRE_SDDP_NOISE_ROW_LOWER && term->target != COBRE_SDDP_NOISE_COLUMN_LOWER)
-            *upper += change;
     }
 }
 
@@ -95,7 +76,7 @@ static bool later_state(const cb_stage *stage, size_t i) {
 /* Entries come after rows, sorted by row: the row is set again after its last one. */
 static void shift_row(cb_stage *stage, size_t i, double entry, double *shift) {
     const cb_target *target = &stage->target[i];
-    *shift += (entry - target->lower) * stage->state[target->state];
+    *shift += (entry - target->plain.lower) * stage->state[target->state];
     if (later_state(stage, i))
         return;
     stage->shift[target->index] = *shift;
@@ -109,33 +90,33 @@ void cb_stage_set_noise(cb_stage *stage, const double *values) {
     for (size_t i = 0; i < stage->targets; i++) {
         const cb_target *target = &stage->target[i];
         int at = target->index;
-        double lower = target->lower, upper = target->upper;
-        add_terms(target, values, &lower, &upper);
+        cb_range now = target->plain;
+        cb_apply_noise(target->term, target->terms, values, &now);
         switch (cb_noise_family(target->what)) {
         case COBRE_SDDP_NOISE_ROW:
-            stage->row_lower[at] = lower;
-            stage->row_upper[at] = upper;
-            put_row(stage, at, lower, upper);
+            stage->row_lower[at] = now.lower;
+            stage->row_upper[at] = now.upper;
+            put_row(stage, at, now.lower, now.upper);
             break;
         case COBRE_SDDP_NOISE_COLUMN_LOWER:
-            stage->lower[at] = lower;
-            stage->upper[at] = upper;
-            cb_safe_bounds(stage, (size_t)at, (cb_range){lower, upper});
-            cb_stage_put_column(stage, (size_t)at, lower, upper);
+            stage->lower[at] = now.lower;
+            stage->upper[at] = now.upper;
+            cb_safe_bounds(stage, (size_t)at, now);
+            cb_stage_put_column(stage, (size_t)at, now.lower, now.upper);
             break;
         case COBRE_SDDP_NOISE_COST:
-            stage->cost[at] = lower;
-            solver->set_cost(stage->lp, at, stage->scale * stage->unit[at] * lower);
+            stage->cost[at] = now.lower;
+            solver->set_cost(stage->lp, at, stage->scale * stage->unit[at] * now.lower);
             break;
         case COBRE_SDDP_NOISE_ENTRY:
-            stage->own_value[target->entry] = lower;
+            stage->own_value[target->entry] = now.lower;
             if (target->state != CB_NONE)
-                shift_row(stage, i, lower, &shift);
+                shift_row(stage, i, now.lower, &shift);
             else
                 solver->set_entry(stage->lp, at, target->column,
-                                  stage->factor[at] * lower * stage->unit[target->column]);
+                                  stage->factor[at] * now.lower * stage->unit[target->column]);
             break;
-        default: stage->constant = lower;
+        default: stage->constant = now.lower;
         }
     }
 }
