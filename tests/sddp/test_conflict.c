@@ -124,7 +124,7 @@ static void none_can_be_left_out(void) {
             cb_stage_set_noise(stage, node->outcome);
             CHECK_EQ(cb_stage_start(stage, NULL), 0);
             bool none = cb_lp_solve(stage->solver, stage->lp) != CB_LP_OPTIMAL; /* CLP is stuck once */
-            cb_conflict conflict = cb_find_conflict(stage, node->outcome, &memory);
+            cb_conflict conflict = cb_find_conflict(stage, &memory);
             CHECK_EQ(conflict.members > 0, none);
             if (none)
                 check_set(stage, &conflict);

@@ -20,8 +20,7 @@ cb_risk cb_node_risk(const cb_stage_kind *kind, const cb_node *node) {
     return kind->has_risk ? kind->risk : node->risk;
 }
 
-/* An empty model with room for so many. */
-static bool alloc_model(cb_arena *memory, cb_lp_model *model, size_t columns, size_t rows, size_t entries) {
+bool cb_model_alloc(cb_arena *memory, cb_lp_model *model, size_t columns, size_t rows, size_t entries) {
     *model = (cb_lp_model){.cost = cb_arena_alloc(memory, columns, sizeof *model->cost),
                            .column_lower = cb_arena_alloc(memory, columns, sizeof *model->column_lower),
                            .column_upper = cb_arena_alloc(memory, columns, sizeof *model->column_upper),
@@ -219,7 +218,7 @@ cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp *
         stage->future_cost = cb_arena_alloc(&stage->memory, 2 * futures + 1, sizeof *stage->future_cost);
     }
     if (!stage->memory.failed &&
-        alloc_model(&memory, &model, columns, node->rows + futures, node->entries + 3 * futures)) {
+        cb_model_alloc(&memory, &model, columns, node->rows + futures, node->entries + 3 * futures)) {
         put_own(&model, stage);
         if (futures > 0)
             (stage->kind->multi_cut ? put_multi : put_single)(&model, stage);

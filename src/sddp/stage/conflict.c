@@ -25,61 +25,33 @@ struct search {
 
 static bool alloc(struct search *search, cb_arena *memory) {
     const cb_node *node = search->node;
-    size_t columns = node->columns, rows = node->rows;
-    cb_lp_model *model = &search->model;
-    *model = (cb_lp_model){.columns = (int)columns,
-                           .rows = (int)rows,
-                           .cost = cb_arena_alloc(memory, columns, sizeof *model->cost),
-                           .column_lower = cb_arena_alloc(memory, columns, sizeof *model->column_lower),
-                           .column_upper = cb_arena_alloc(memory, columns, sizeof *model->column_upper),
-                           .row_lower = cb_arena_alloc(memory, rows, sizeof *model->row_lower),
-                           .row_upper = cb_arena_alloc(memory, rows, sizeof *model->row_upper),
-                           .start = cb_arena_alloc(memory, columns + 1, sizeof *model->start),
-                           .index = cb_arena_alloc(memory, node->entries, sizeof *model->index),
-                           .value = cb_arena_alloc(memory, node->entries, sizeof *model->value)};
-    size_t most = rows + 2 * columns;
+    size_t most = node->rows + 2 * node->columns;
     search->limit = cb_arena_alloc(memory, most, sizeof *search->limit);
     search->lifted = cb_arena_alloc(memory, most, sizeof *search->lifted);
-    return !memory->failed;
+    return cb_model_alloc(memory, &search->model, node->columns, node->rows, node->entries);
 }
 
-static void add_noise(cb_lp_model *model, const cb_noise *noise, double change) {
-    size_t i = noise->index;
-    bool lower = noise->target == COBRE_SDDP_NOISE_ROW || noise->target == COBRE_SDDP_NOISE_ROW_LOWER ||
-                 noise->target == COBRE_SDDP_NOISE_COLUMN_LOWER;
-    bool upper = noise->target == COBRE_SDDP_NOISE_ROW || noise->target == COBRE_SDDP_NOISE_ROW_UPPER ||
-                 noise->target == COBRE_SDDP_NOISE_COLUMN_UPPER;
-    bool row = cb_noise_family(noise->target) == COBRE_SDDP_NOISE_ROW;
-    if (lower)
-        (row ? model->row_lower : model->column_lower)[i] += change;
-    if (upper)
-        (row ? model->row_upper : model->column_upper)[i] += change;
-    if (noise->target == COBRE_SDDP_NOISE_ENTRY)
-        for (int e = model->start[noise->column]; e < model->start[noise->column + 1]; e++)
-            if (model->index[e] == (int)i)
-                model->value[e] += change;
-}
-
-static void fill(struct search *search, const double *values) {
+static void fill(struct search *search) {
     const cb_node *node = search->node;
+    const cb_stage *stage = search->stage;
     cb_lp_model *model = &search->model;
+    model->columns = (int)node->columns;
+    model->rows = (int)node->rows;
     for (size_t i = 0; i < node->rows; i++) {
-        model->row_lower[i] = node->row[i].lower;
-        model->row_upper[i] = node->row[i].upper;
+        model->row_lower[i] = stage->row_lower[i];
+        model->row_upper[i] = stage->row_upper[i];
     }
     for (size_t j = 0; j < node->columns; j++) {
-        model->column_lower[j] = node->column[j].lower;
-        model->column_upper[j] = node->column[j].upper;
+        model->column_lower[j] = stage->lower[j];
+        model->column_upper[j] = stage->upper[j];
         model->start[j + 1] = node->start[j + 1];
     }
     for (size_t e = 0; e < node->entries; e++) {
         model->index[e] = node->index[e];
-        model->value[e] = node->value[e];
+        model->value[e] = stage->value[e];
     }
-    for (size_t i = 0; i < node->noises; i++)
-        add_noise(model, &node->noise[i], node->noise[i].factor * values[node->noise[i].random]);
-    for (size_t s = 0; s < search->stage->kind->problem->states; s++)
-        model->column_lower[node->state_in[s]] = model->column_upper[node->state_in[s]] = search->stage->state[s];
+    for (size_t s = 0; s < stage->kind->problem->states; s++)
+        model->column_lower[node->state_in[s]] = model->column_upper[node->state_in[s]] = stage->state[s];
 }
 
 static void add_limit(struct search *search, cb_limit_kind kind, size_t index, double lower, double upper) {
@@ -166,13 +138,12 @@ static size_t keep_needed(struct search *search) {
     return kept;
 }
 
-static cb_conflict search_with(const cb_lp_solver *solver, const cb_stage *stage, const double *values,
-                               cb_arena *memory) {
+static cb_conflict search_with(const cb_lp_solver *solver, const cb_stage *stage, cb_arena *memory) {
     struct search search = {.node = stage->node, .stage = stage, .solver = solver};
     cb_conflict conflict = {.members = 0};
     if (!alloc(&search, memory))
         return conflict;
-    fill(&search, values);
+    fill(&search);
     list_limits(&search);
     search.lp = solver->create(&search.model);
     if (!search.lp)
@@ -186,8 +157,8 @@ static cb_conflict search_with(const cb_lp_solver *solver, const cb_stage *stage
     return conflict;
 }
 
-cb_conflict cb_find_conflict(const cb_stage *stage, const double *values, cb_arena *memory) {
+cb_conflict cb_find_conflict(const cb_stage *stage, cb_arena *memory) {
     const cb_lp_solver *other = cb_stage_other_solver(stage);
-    cb_conflict conflict = search_with(stage->solver, stage, values, memory);
-    return conflict.members == 0 && other ? search_with(other, stage, values, memory) : conflict;
+    cb_conflict conflict = search_with(stage->solver, stage, memory);
+    return conflict.members == 0 && other ? search_with(other, stage, memory) : conflict;
 }

@@ -18,7 +18,7 @@ typedef struct {
     size_t members;   /* 0: none was found */
 } cb_conflict;
 
-/* Of the stage's LP at its state and these values of the noise, which has no solution. */
-cb_conflict cb_find_conflict(const cb_stage *stage, const double *values, cb_arena *memory);
+/* Of the stage's LP at its state and noise, which has no solution. */
+cb_conflict cb_find_conflict(const cb_stage *stage, cb_arena *memory);
 
 #endif

@@ -181,7 +181,7 @@ cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome
     cb_arena memory = {0};
     cb_conflict conflict = {.members = 0};
     if (result == CB_LP_INFEASIBLE || result == CB_LP_STUCK)
-        conflict = cb_find_conflict(stage, values, &memory);
+        conflict = cb_find_conflict(stage, &memory);
     if (conflict.members > 0) /* CLP can be stuck where there is no solution */
         result = CB_LP_INFEASIBLE;
     cobre_status status = tell(stage, result, which, &at, values, &conflict);

@@ -144,6 +144,9 @@ cobre_status cb_find_bounds(const cobre_sddp_problem *problem, const cb_lp_pair 
 /* build.c: the LP without cuts, in the hands of `solver`; the same whenever it is made. *lp is NULL before. */
 cobre_status cb_stage_build(cb_stage *stage, const cb_lp_solver *solver, cb_lp **lp);
 
+/* build.c: an empty model with room for so many. false: no memory. */
+bool cb_model_alloc(cb_arena *memory, cb_lp_model *model, size_t columns, size_t rows, size_t entries);
+
 /* The one of the pair that is not in use. NULL: there is none. */
 const cb_lp_solver *cb_stage_other_solver(const cb_stage *stage);
 
