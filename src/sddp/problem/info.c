@@ -75,6 +75,20 @@ size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
     return CB_NONE;
 }
 
+size_t cb_child_outcomes(const cobre_sddp_problem *problem, const cb_node *node) {
+    size_t outcomes = 0;
+    for (size_t e = 0; e < node->edges; e++)
+        outcomes += problem->node[node->edge[e].to].outcomes;
+    return outcomes;
+}
+
+double cb_going_on(const cb_node *node) {
+    double sum = 0;
+    for (size_t e = 0; e < node->edges; e++)
+        sum += node->edge[e].probability;
+    return sum;
+}
+
 size_t cobre_sddp_problem_rows(const cobre_sddp_problem *problem, size_t node) {
     return node_at(problem, node)->rows;
 }

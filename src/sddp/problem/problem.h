@@ -184,8 +184,11 @@ size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes */
 size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
                          size_t column); /* whose column this is; CB_NONE */
 
+size_t cb_child_outcomes(const cobre_sddp_problem *problem, const cb_node *node); /* of all successors */
+double cb_going_on(const cb_node *node);                                          /* probability of a successor */
+
 /* ranges.c: holds the bounds of a column, with and without noise. */
-cb_range cb_column_range(const cb_node *node, size_t column);
+cb_range cb_bounds_of(const cb_node *node, size_t column);
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
 cobre_status cb_problem_share_tours(cobre_sddp_problem *problem);

@@ -45,7 +45,7 @@ static cb_range with_noise(const cb_node *node, const cb_noise *term, size_t ter
     return all;
 }
 
-cb_range cb_column_range(const cb_node *node, size_t column) {
+cb_range cb_bounds_of(const cb_node *node, size_t column) {
     cb_range plain = {node->column[column].lower, node->column[column].upper};
     const cb_noise wanted = {.target = COBRE_SDDP_NOISE_COLUMN_LOWER, .index = column};
     size_t first = 0, last;

@@ -20,6 +20,10 @@ cb_risk cb_node_risk(const cb_stage_kind *kind, const cb_node *node) {
     return kind->has_risk ? kind->risk : node->risk;
 }
 
+double cb_cost_bound(const cb_stage_kind *kind, size_t node) {
+    return kind->own_bound[node] + (kind->problem->node[node].edges > 0 ? kind->value_bound[node] : 0);
+}
+
 bool cb_model_alloc(cb_arena *memory, cb_lp_model *model, size_t columns, size_t rows, size_t entries) {
     *model = (cb_lp_model){.cost = cb_arena_alloc(memory, columns, sizeof *model->cost),
                            .column_lower = cb_arena_alloc(memory, columns, sizeof *model->column_lower),
@@ -69,10 +73,7 @@ static void put_own(cb_lp_model *model, const cb_stage *stage) {
 static void put_risk(cb_lp_model *model, const cb_stage *stage, cb_risk risk) {
     const cb_node *node = stage->node;
     int row = model->rows;
-    double going_on = 0;
-    for (size_t e = 0; e < node->edges; e++)
-        going_on += node->edge[e].probability;
-    put_column(model, -INFINITY, INFINITY, going_on * (1 - risk.beta));
+    put_column(model, -INFINITY, INFINITY, cb_going_on(node) * (1 - risk.beta));
     for (size_t k = 0; k < stage->futures; k++) {
         put_entry(model, model->rows, 1);
         put_row(model, 0, INFINITY);
@@ -97,9 +98,8 @@ static void put_multi(cb_lp_model *model, cb_stage *stage) {
         const cb_node *child = &kind->problem->node[edge->to];
         for (size_t o = 0; o < child->outcomes; o++, k++) {
             double weight = edge->probability * child->probability[o] * edge->discount * risk.beta;
-            double bound = kind->own_bound[edge->to] + (child->edges ? kind->value_bound[edge->to] : 0);
-            put_column(model, bound / stage->future_unit, INFINITY, weight);
-            stage->future_bound[k] = bound;
+            stage->future_bound[k] = cb_cost_bound(kind, edge->to);
+            put_column(model, stage->future_bound[k] / stage->future_unit, INFINITY, weight);
             stage->discount[k] = edge->discount;
             if (risk.beta < 1)
                 put_entry(model, model->rows + (int)k, -edge->discount);
@@ -117,14 +117,9 @@ static void put_single(cb_lp_model *model, cb_stage *stage) {
 }
 
 static size_t count_futures(const cb_stage_kind *kind, const cb_node *node) {
-    if (!kind->pool || node->edges == 0)
+    if (!kind->pool)
         return 0;
-    if (!kind->multi_cut)
-        return 1;
-    size_t count = 0;
-    for (size_t e = 0; e < node->edges; e++)
-        count += kind->problem->node[node->edge[e].to].outcomes;
-    return count;
+    return kind->multi_cut ? cb_child_outcomes(kind->problem, node) : node->edges > 0;
 }
 
 /* Columns and rows that cb_stage_build makes. */

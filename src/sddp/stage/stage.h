@@ -40,6 +40,7 @@ typedef struct {
 } cb_stage_kind;
 
 cb_risk cb_node_risk(const cb_stage_kind *kind, const cb_node *node);
+double cb_cost_bound(const cb_stage_kind *kind, size_t node); /* of the cost from this node on, before there are cuts */
 
 typedef struct cb_target cb_target;
 typedef struct cb_anchor cb_anchor;

@@ -5,8 +5,8 @@
  * successors, all outcomes of all successors, along their tours, at the state where m left the node; each chain of solves
  * goes on from where m left that LP. Each solve proves a cut (safe.c). Their weighted mean is m's cut (single cuts); or
  * each outcome gives a cut of its own (multi-cuts). Where nothing can be proven the bound from before there were cuts
- * stands in. Then all ranks add their cuts to the pool in one gather, in the order
- * of the trajectories: nobody sees a cut of this step before it, so that the order of computation does not matter.
+ * stands in. Then all ranks add their cuts to the pool in one gather, in the order of the trajectories: nobody sees a cut
+ * of this step before it, so that the order of computation does not matter.
  *
  * Sums run over successors and outcomes in their order. Cost of a step: M / R * outcomes LPs per rank and one gather of
  * M cuts. */
@@ -19,12 +19,7 @@
 /* Cuts that a trajectory at this node makes. */
 static size_t cuts_at(const cb_trainer *trainer, size_t index) {
     const cb_node *node = &trainer->problem->node[index];
-    if (node->edges == 0)
-        return 0;
-    size_t outcomes = 0;
-    for (size_t e = 0; e < node->edges; e++)
-        outcomes += trainer->problem->node[node->edge[e].to].outcomes;
-    return trainer->policy->kind.multi_cut ? outcomes : 1;
+    return trainer->policy->kind.multi_cut ? cb_child_outcomes(trainer->problem, node) : node->edges > 0;
 }
 
 static size_t cuts_of(const cb_trainer *trainer, size_t m, size_t k) {
@@ -34,7 +29,6 @@ static size_t cuts_of(const cb_trainer *trainer, size_t m, size_t k) {
 /* All outcomes of one successor at `state`, along its tour: what they prove goes behind the *count that are there. */
 static cobre_status solve_child(cb_trainer *trainer, size_t m, size_t child, const double *state, size_t *count) {
     const cb_node *node = &trainer->problem->node[child];
-    const cb_stage_kind *kind = &trainer->policy->kind;
     size_t states = trainer->problem->states;
     cb_stage *stage;
     CB_TRY(cb_trainer_lp(trainer, m, child, &stage));
@@ -50,8 +44,7 @@ static cobre_status solve_child(cb_trainer *trainer, size_t m, size_t child, con
             memcpy(trainer->slope + place * states, stage->slope, states * sizeof *stage->slope);
         } else {
             trainer->unproven++;
-            trainer->value[place] = trainer->intercept[place] =
-                kind->own_bound[child] + (node->edges > 0 ? kind->value_bound[child] : 0);
+            trainer->value[place] = trainer->intercept[place] = cb_cost_bound(&trainer->policy->kind, child);
             memset(trainer->slope + place * states, 0, states * sizeof *stage->slope);
         }
     }
@@ -60,7 +53,7 @@ static cobre_status solve_child(cb_trainer *trainer, size_t m, size_t child, con
 }
 
 /* Slopes far below the largest are what cancellation left (1e-35 beside 1e3 was seen), and spoil the LPs that get them. Their
- * part of the cut becomes the least that it is at any state of `range`; where that is nothing finite, they stay. */
+ * part of the cut becomes the least that it is for any value of these columns; where that is not finite, they stay. */
 static void drop_noise(double *record, const cb_node *node, const size_t *column, size_t states) {
     double largest = 0, *slope = record + CB_CUT_SLOPES;
     for (size_t s = 0; s < states; s++)
@@ -83,9 +76,7 @@ static void begin_record(double *record, size_t function, uint64_t iteration) {
 /* Probabilities of all outcomes of all successors, given that the process goes on; what they prove, discounted. */
 static double weigh(cb_trainer *trainer, const cb_node *node) {
     size_t states = trainer->problem->states, k = 0;
-    double going_on = 0;
-    for (size_t e = 0; e < node->edges; e++)
-        going_on += node->edge[e].probability;
+    double going_on = cb_going_on(node);
     for (size_t e = 0; e < node->edges; e++) {
         const cb_node *child = &trainer->problem->node[node->edge[e].to];
         for (size_t o = 0; o < child->outcomes; o++, k++) {
@@ -227,9 +218,7 @@ cobre_status cb_lower_bound(cb_trainer *trainer) {
             const double *noise = node->outcome + k * node->randoms;
             cb_stage_set_noise(stage, noise);
             CB_TRY(cb_stage_solve(stage, k, noise));
-            double bound = stage->proven
-                               ? stage->bound
-                               : policy->own_bound[edge->to] + (node->edges > 0 ? policy->value_bound[edge->to] : 0);
+            double bound = stage->proven ? stage->bound : cb_cost_bound(&policy->kind, edge->to);
             double term = edge->probability * edge->discount * node->probability[k] * bound;
             sum += term;
             size += fabs(term);

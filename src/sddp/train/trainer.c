@@ -48,10 +48,8 @@ uint64_t cb_stages_solves(const cb_stages *stages) {
 static size_t most_children(const cobre_sddp_problem *problem) {
     size_t most = 1;
     for (size_t n = 0; n < problem->nodes; n++) {
-        size_t sum = 0;
-        for (size_t e = 0; e < problem->node[n].edges; e++)
-            sum += problem->node[problem->node[n].edge[e].to].outcomes;
-        most = sum > most ? sum : most;
+        size_t outcomes = cb_child_outcomes(problem, &problem->node[n]);
+        most = outcomes > most ? outcomes : most;
     }
     return most;
 }

@@ -188,7 +188,7 @@ static void add_bound_row(writer *w, size_t column, cb_noise_target side) {
 }
 
 static void add_bounds(writer *w, size_t j) {
-    cb_range range = cb_column_range(w->node, j);
+    cb_range range = cb_bounds_of(w->node, j);
     add_bound_row(w, j, COBRE_SDDP_NOISE_COLUMN_LOWER);
     add_bound_row(w, j, COBRE_SDDP_NOISE_COLUMN_UPPER);
     if (cb_incoming_state(w->problem, w->node, j) != CB_NONE || (isinf(range.lower) && isinf(range.upper)))
