@@ -16,10 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HASH_TEXT                                                                                                      \
-    "SHA-256; of training.csv without its last column, of summary.csv without the rows date, case, ranks, backend "    \
-    "and "                                                                                                             \
-    "seconds"
+static const char hash_text[] = "SHA-256; of training.csv without its last column, of summary.csv without the rows "
+                                "date, case, ranks, backend and seconds";
 
 /* The files of a training and of a simulation that have a hash. */
 static const char *const trained[] = {CB_FILE_POLICY, CB_FILE_TRAINING, CB_FILE_SUMMARY, NULL};
@@ -82,15 +80,25 @@ static cobre_status hash_file(const char *path, const char *name, char hash[CB_S
     return status;
 }
 
+static cobre_status hash_in(const char *folder, const char *name, char hash[CB_SHA256_TEXT]) {
+    char path[PATH_MAX];
+    CB_TRY(cb_folder_join(folder, name, path));
+    return hash_file(path, name, hash);
+}
+
+/* False: no memory. */
+static bool put(json_t *json, const char *key, json_t *value) {
+    return json_object_set_new(json, key, value) == 0;
+}
+
 /* {"training.csv": "5e88...", ...} of those that are there. */
 static cobre_status hash_files(const char *folder, const char *const *names, json_t *files) {
-    char path[PATH_MAX], hash[CB_SHA256_TEXT];
+    char hash[CB_SHA256_TEXT];
     for (; *names; names++) {
         if (!is_there(folder, *names))
             continue;
-        CB_TRY(cb_folder_join(folder, *names, path));
-        CB_TRY(hash_file(path, *names, hash));
-        if (json_object_set_new(files, *names, json_string(hash)) != 0)
+        CB_TRY(hash_in(folder, *names, hash));
+        if (!put(files, *names, json_string(hash)))
             return no_memory();
     }
     return COBRE_OK;
@@ -126,7 +134,7 @@ static cobre_status write_record(const char *folder, const json_t *record) {
 
 /* Replaces one part of the record, and keeps the other. */
 static cobre_status write_part(const char *folder, const char *part, json_t *value) {
-    json_t *old = NULL, *record = json_pack("{s:i, s:s}", "format", 1, "hash", HASH_TEXT);
+    json_t *old = NULL, *record = json_pack("{s:i, s:s}", "format", 1, "hash", hash_text);
     cobre_status status = record ? read_record(folder, &old) : no_memory();
     for (const char *const *key = (const char *const[]){"training", "simulation", NULL}; !status && *key; key++) {
         json_t *member = strcmp(*key, part) == 0 ? value : json_object_get(old, *key);
@@ -175,16 +183,15 @@ static cobre_status options_json(const cobre_sddp_train_options *options, json_t
     char hash[CB_SHA256_TEXT];
     json_t *json = *result = json_object();
     size_t passes = options->forward_passes ? options->forward_passes : 1;
-    bool good = json_object_set_new(json, "seed", count_json(options->seed)) == 0 &&
-                json_object_set_new(json, "forward_passes", count_json(passes)) == 0 &&
-                json_object_set_new(json, "multi_cut", json_boolean(options->multi_cut)) == 0;
+    bool good = put(json, "seed", count_json(options->seed)) && put(json, "forward_passes", count_json(passes)) &&
+                put(json, "multi_cut", json_boolean(options->multi_cut));
     if (options->has_risk)
-        good &= json_object_set_new(json, "cvar", pair_json(options->risk_alpha, options->risk_beta)) == 0;
+        good &= put(json, "cvar", pair_json(options->risk_alpha, options->risk_beta));
     if (options->has_value_bound)
-        good &= json_object_set_new(json, "value_bound", real_json(options->value_bound)) == 0;
+        good &= put(json, "value_bound", real_json(options->value_bound));
     if (options->warm_start) {
         CB_TRY(hash_file(options->warm_start, CB_FILE_POLICY, hash));
-        good &= json_object_set_new(json, "warm_start", json_string(hash)) == 0;
+        good &= put(json, "warm_start", json_string(hash));
     }
     return good ? COBRE_OK : no_memory();
 }
@@ -194,23 +201,23 @@ static cobre_status rules_json(const cobre_sddp_train_options *options, json_t *
     bool good = true;
     json_t *json = *result = json_object();
     if (options->iterations)
-        good &= json_object_set_new(json, "iterations", count_json(options->iterations)) == 0;
+        good &= put(json, "iterations", count_json(options->iterations));
     if (options->seconds > 0)
-        good &= json_object_set_new(json, "seconds", real_json(options->seconds)) == 0;
+        good &= put(json, "seconds", real_json(options->seconds));
     if (options->stall_window)
-        good &= json_object_set_new(json, "stall", count_json(options->stall_window)) == 0;
+        good &= put(json, "stall", count_json(options->stall_window));
     if (options->stall_tolerance > 0)
-        good &= json_object_set_new(json, "tolerance", real_json(options->stall_tolerance)) == 0;
+        good &= put(json, "tolerance", real_json(options->stall_tolerance));
     if (options->gap_rule)
-        good &= json_object_set_new(json, "gap", json_true()) == 0;
+        good &= put(json, "gap", json_true());
     if (options->window)
-        good &= json_object_set_new(json, "window", count_json(options->window)) == 0;
+        good &= put(json, "window", count_json(options->window));
     if (options->simulate_every)
-        good &= json_object_set_new(json, "simulation", count_json(options->simulate_every)) == 0;
+        good &= put(json, "simulation", count_json(options->simulate_every));
     if (options->simulate_passes)
-        good &= json_object_set_new(json, "passes", count_json(options->simulate_passes)) == 0;
+        good &= put(json, "passes", count_json(options->simulate_passes));
     if (options->stop_when_all)
-        good &= json_object_set_new(json, "stop", json_string("all")) == 0;
+        good &= put(json, "stop", json_string("all"));
     return good && json ? COBRE_OK : no_memory();
 }
 
@@ -226,17 +233,23 @@ static json_t *solvers_json(const cb_lp_names *names) {
     return json_pack("[o, o]", first, solver_json(names->fallback, names->fallback_version));
 }
 
+/* NULL: it has none that can be read. */
+static cobre_sddp_policy *read_policy(const char *folder) {
+    char path[PATH_MAX];
+    cobre_sddp_policy *policy = NULL;
+    if (is_there(folder, CB_FILE_POLICY) && !cb_folder_join(folder, CB_FILE_POLICY, path))
+        cobre_sddp_policy_read(path, &policy);
+    return policy;
+}
+
 /* Whether a training of this case with these options could go on from the policy that the folder holds. */
 static bool is_same(const char *folder, const cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
                     const json_t *old) {
-    char path[PATH_MAX];
     json_t *now = NULL;
-    cobre_sddp_policy *policy = NULL;
     bool same = options_json(options, &now) == COBRE_OK && json_equal(now, old);
     json_decref(now);
-    if (!same || cb_folder_join(folder, CB_FILE_POLICY, path) || cobre_sddp_policy_read(path, &policy))
-        return false;
-    same = policy->names.fingerprint == problem->fingerprint &&
+    cobre_sddp_policy *policy = same ? read_policy(folder) : NULL;
+    same = policy && policy->names.fingerprint == problem->fingerprint &&
            (!options->solver || strcmp(options->solver, cobre_sddp_policy_solver(policy)) == 0);
     cobre_sddp_policy_free(&policy);
     return same;
@@ -294,43 +307,39 @@ cobre_status cb_record_begin(struct cb_training *training, bool in_place) {
 }
 
 /* Which rank has failed says nothing about the run. */
-static const char *without_rank(const cobre_error *error) {
+static const char *what_failed(const cobre_error *error) {
     size_t rank;
     int length = 0;
-    return sscanf(error->message, "rank %zu: %n", &rank, &length) == 1 && length > 0 ? error->message + length
-                                                                                     : error->message;
+    if (error->status == COBRE_COLLECTIVE_FAILED)
+        return "the ranks lost each other";
+    return sscanf(error->message, "rank %zu: %n", &rank, &length) == 1 ? error->message + length : error->message;
 }
 
 static cobre_status end_json(json_t *json, const char *folder, const cobre_sddp_training *result,
                              const cobre_sddp_policy *policy, const cobre_error *error) {
     json_t *files = json_object();
-    bool good = json_object_set_new(json, "state", json_string(result ? "finished" : "failed")) == 0;
+    bool good = put(json, "state", json_string(result ? "finished" : "failed"));
     if (result)
-        good &= json_object_set_new(json, "stop", json_string(cobre_sddp_stop_name(result->stop))) == 0;
-    else if (error->status == COBRE_COLLECTIVE_FAILED)
-        good &= json_object_set_new(json, "error", json_string("the ranks lost each other")) == 0;
+        good &= put(json, "stop", json_string(cobre_sddp_stop_name(result->stop)));
     else
-        good &= json_object_set_new(json, "error", text_json(without_rank(error))) == 0;
+        good &= put(json, "error", text_json(what_failed(error)));
     if (policy)
-        good &= json_object_set_new(json, "iterations", count_json(cobre_sddp_policy_iterations(policy))) == 0 &&
-                json_object_set_new(json, "solvers", solvers_json(&policy->solvers)) == 0;
+        good &= put(json, "iterations", count_json(cobre_sddp_policy_iterations(policy))) &&
+                put(json, "solvers", solvers_json(&policy->solvers));
     cobre_status status = hash_files(folder, trained, files);
-    good &= json_object_set_new(json, "files", files) == 0;
+    good &= put(json, "files", files);
     return status || good ? status : no_memory();
 }
 
 cobre_status cb_record_end(struct cb_training *training, const cobre_sddp_training *result,
                            const cobre_sddp_policy *policy, const cobre_error *error, uint64_t *iterations) {
-    char path[PATH_MAX];
-    cobre_sddp_policy *saved = NULL;
     json_t *json = training->record;
     training->record = NULL;
     *iterations = 0;
     if (!json)
         return no_memory();
-    if (!policy && is_there(training->folder, CB_FILE_POLICY) &&
-        !cb_folder_join(training->folder, CB_FILE_POLICY, path) && cobre_sddp_policy_read(path, &saved) == COBRE_OK)
-        policy = saved;
+    cobre_sddp_policy *saved = policy ? NULL : read_policy(training->folder);
+    policy = policy ? policy : saved;
     *iterations = cobre_sddp_policy_iterations(policy);
     cobre_status status = end_json(json, training->folder, result, policy, error);
     if (!status)
@@ -358,20 +367,19 @@ static cobre_status simulation_json(json_t *json, const char *folder, const cobr
     char hash[CB_SHA256_TEXT];
     cb_lp_names names = policy->solvers;
     cb_lp_pair pair;
-    json_t *files = json_object(), *given = json_object_get(json, "options");
+    json_t *given = json_object_get(json, "options");
     if (options->solver) { /* it was found before */
         CB_TRY(cb_lp_choose(options->solver, (int)cb_most_rows(policy->problem), &pair));
         names = cb_lp_names_of(&pair);
     }
-    bool good = json_object_set_new(json, "solvers", solvers_json(&names)) == 0 &&
-                json_object_set_new(json, "files", files) == 0;
+    bool good = put(json, "solvers", solvers_json(&names)) && put(json, "files", json_object());
     if (options->max_steps)
-        good &= json_object_set_new(given, "max_steps", count_json(options->max_steps)) == 0;
+        good &= put(given, "max_steps", count_json(options->max_steps));
     if (scenarios) {
         CB_TRY(hash_file(scenarios, "", hash));
-        good &= json_object_set_new(given, "scenarios", json_string(hash)) == 0;
+        good &= put(given, "scenarios", json_string(hash));
     }
-    CB_TRY(hash_files(folder, simulated, files));
+    CB_TRY(hash_files(folder, simulated, json_object_get(json, "files")));
     return good ? COBRE_OK : no_memory();
 }
 
@@ -396,7 +404,7 @@ static cobre_status not_of_it(const char *folder, const char *name, const char *
 
 /* Each file is the one that the run left, and there is no other. */
 static cobre_status check_files(const char *folder, const char *const *names, const json_t *files) {
-    char path[PATH_MAX], hash[CB_SHA256_TEXT];
+    char hash[CB_SHA256_TEXT];
     for (; *names; names++) {
         const char *listed = json_string_value(json_object_get(files, *names));
         bool there = is_there(folder, *names);
@@ -404,8 +412,7 @@ static cobre_status check_files(const char *folder, const char *const *names, co
             return not_of_it(folder, *names, there ? "it is from another run" : "it is missing");
         if (!there)
             continue;
-        CB_TRY(cb_folder_join(folder, *names, path));
-        CB_TRY(hash_file(path, *names, hash));
+        CB_TRY(hash_in(folder, *names, hash));
         if (strcmp(hash, listed) != 0)
             return not_of_it(folder, *names, "it has changed since, or is from another run");
     }
@@ -420,16 +427,15 @@ static cobre_status check_training(const char *folder, const json_t *training) {
 }
 
 static cobre_status check_simulation(const char *folder, const json_t *simulation) {
-    char path[PATH_MAX], hash[CB_SHA256_TEXT];
+    char hash[CB_SHA256_TEXT];
     CB_TRY(check_files(folder, simulated, json_object_get(simulation, "files")));
     const char *policy = json_string_value(json_object_get(simulation, "policy"));
     if (!policy || !is_there(folder, CB_FILE_POLICY))
         return COBRE_OK;
-    CB_TRY(cb_folder_join(folder, CB_FILE_POLICY, path));
-    CB_TRY(hash_file(path, CB_FILE_POLICY, hash));
+    CB_TRY(hash_in(folder, CB_FILE_POLICY, hash));
     if (strcmp(hash, policy) == 0)
         return COBRE_OK;
-    return cb_fail_at(COBRE_FILE_FAILED, folder, 0, CB_TEXT("simulate %s again", path),
+    return cb_fail_at(COBRE_FILE_FAILED, folder, 0, CB_TEXT("simulate %s/" CB_FILE_POLICY " again", folder),
                       "%s: the simulation is of another policy than " CB_FILE_POLICY ", as after a training went on",
                       folder);
 }
