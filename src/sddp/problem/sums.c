@@ -113,35 +113,31 @@ static int top(const histogram *h) {
     return last;
 }
 
-static void count_costs(histogram *h, const cb_node *node) {
-    for (size_t j = 0; j < node->columns; j++)
-        count_in(h, node->column[j].cost);
-    for (size_t i = 0; i < node->noises; i++)
-        for (size_t k = 0; k < node->outcomes && node->noise[i].target == COBRE_SDDP_NOISE_COST; k++)
-            count_in(h, node->noise[i].factor * node->outcome[k * node->randoms + node->noise[i].random]);
-}
-
-static void count_sizes(histogram *h, const cb_node *node) {
+/* sizes: of bounds and right-hand sides. */
+static void count_node(const cb_node *node, histogram *costs, histogram *sizes) {
     for (size_t j = 0; j < node->columns; j++) {
-        count_in(h, node->column[j].lower);
-        count_in(h, node->column[j].upper);
+        count_in(costs, node->column[j].cost);
+        count_in(sizes, node->column[j].lower);
+        count_in(sizes, node->column[j].upper);
     }
     for (size_t i = 0; i < node->rows; i++) {
-        count_in(h, node->row[i].lower);
-        count_in(h, node->row[i].upper);
+        count_in(sizes, node->row[i].lower);
+        count_in(sizes, node->row[i].upper);
     }
-    for (size_t i = 0; i < node->noises; i++)
-        for (size_t k = 0; k < node->outcomes && node->noise[i].target <= COBRE_SDDP_NOISE_COLUMN_UPPER; k++)
-            count_in(h, node->noise[i].factor * node->outcome[k * node->randoms + node->noise[i].random]);
+    for (const cb_noise *noise = node->noise; noise < node->noise + node->noises; noise++) {
+        histogram *h = noise->target == COBRE_SDDP_NOISE_COST           ? costs
+                       : noise->target <= COBRE_SDDP_NOISE_COLUMN_UPPER ? sizes
+                                                                        : NULL;
+        for (size_t k = 0; h && k < node->outcomes; k++)
+            count_in(h, noise->factor * node->outcome[k * node->randoms + noise->random]);
+    }
 }
 
 /* Solvers have absolute tolerances, so that they want numbers of a usual size. Powers of two change no bit of the data. */
 static void find_scales(const cobre_sddp_problem *problem, cb_image_head *head) {
     histogram costs = {.total = 0}, sizes = {.total = 0};
-    for (size_t n = 0; n < problem->nodes; n++) {
-        count_costs(&costs, &problem->node[n]);
-        count_sizes(&sizes, &problem->node[n]);
-    }
+    for (size_t n = 0; n < problem->nodes; n++)
+        count_node(&problem->node[n], &costs, &sizes);
     int unit = sizes.total > 0 ? middle(&sizes) - SIZE_EXPONENT : 0;
     head->unit = ldexp(1, unit);
     head->scale = costs.total > 0 ? ldexp(CB_LARGE_COST, -top(&costs) - unit) : 1;
