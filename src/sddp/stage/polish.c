@@ -165,35 +165,38 @@ static double usual_cost(const cb_stage *stage, int column) {
                                         : stage->future_unit * stage->future_cost[column - own]);
 }
 
+/* Those of the LP, whose costs are `times` the reduced costs, to those at hand. */
+static void add_duals(cb_stage *stage, double times) {
+    size_t rows = stage->node->rows;
+    for (size_t i = 0; i < rows; i++)
+        stage->dual[i] += cb_stage_dual(stage, i) / times;
+    for (size_t f = 0; rows + f < (size_t)stage->rows; f++)
+        stage->risk[f] += cb_stage_dual(stage, rows + f) / times;
+    for (size_t i = 0; i < stage->cuts; i++)
+        stage->resident[i].dual += cb_stage_dual(stage, (size_t)stage->rows + i) / times;
+}
+
 /* Solves with magnified costs, and adds what its duals are to those at hand. */
 static cb_lp_outcome solve_magnified(cb_stage *stage, const polish *p, double times) {
     const cb_lp_solver *solver = stage->solver;
-    size_t rows = stage->node->rows;
     for (int j = 0; j < stage->columns; j++)
         solver->set_cost(stage->lp, j, fmax(-LARGEST, fmin(LARGEST, times * p->reduced[j])));
     hold(stage, p, true);
     cb_lp_outcome result = solver->solve(stage->lp, CB_LP_POLISH);
-    for (size_t i = 0; i < rows && result == CB_LP_OPTIMAL; i++)
-        stage->dual[i] += solver->row_dual(stage->lp, (int)i) / times * stage->dual_unit[i];
-    for (size_t f = 0; rows + f < (size_t)stage->rows && result == CB_LP_OPTIMAL; f++)
-        stage->risk[f] += solver->row_dual(stage->lp, (int)(rows + f)) / times / (stage->scale * stage->future_unit);
-    for (size_t i = 0; i < stage->cuts && result == CB_LP_OPTIMAL; i++)
-        stage->resident[i].dual +=
-            solver->row_dual(stage->lp, stage->rows + (int)i) / times / (stage->scale * stage->future_unit);
+    if (result == CB_LP_OPTIMAL)
+        add_duals(stage, times);
     hold(stage, p, false);
     for (int j = 0; j < stage->columns; j++)
         solver->set_cost(stage->lp, j, usual_cost(stage, j));
     return result;
 }
 
-/* The cost of the solution in the LP. */
+/* The cost of the solution; the solver's objective is that of the magnified costs. */
 static void sum_up(cb_stage *stage) {
+    stage->future = cb_stage_future(stage);
     stage->objective = stage->constant;
-    stage->future = 0;
     for (size_t j = 0; j < stage->node->columns; j++)
         stage->objective += stage->cost[j] * cb_stage_column(stage, j);
-    for (int j = (int)stage->node->columns; j < stage->columns; j++)
-        stage->future += usual_cost(stage, j) * stage->solver->column_value(stage->lp, j) / stage->scale;
     stage->objective += stage->future;
 }
 

@@ -104,14 +104,13 @@ void cb_safe_tidy(cb_stage *stage) {
 }
 
 static void read_duals(cb_stage *stage) {
-    const cb_lp_solver *solver = stage->solver;
-    double future_dual = 1 / (stage->scale * stage->future_unit);
-    for (size_t i = 0; i < stage->node->rows; i++)
-        stage->dual[i] = solver->row_dual(stage->lp, (int)i) * stage->dual_unit[i];
-    for (int i = (int)stage->node->rows; i < stage->rows; i++)
-        stage->risk[i - (int)stage->node->rows] = solver->row_dual(stage->lp, i) * future_dual;
+    size_t rows = stage->node->rows;
+    for (size_t i = 0; i < rows; i++)
+        stage->dual[i] = cb_stage_dual(stage, i);
+    for (size_t f = 0; rows + f < (size_t)stage->rows; f++)
+        stage->risk[f] = cb_stage_dual(stage, rows + f);
     for (size_t i = 0; i < stage->cuts; i++)
-        stage->resident[i].dual = solver->row_dual(stage->lp, stage->rows + (int)i) * future_dual;
+        stage->resident[i].dual = cb_stage_dual(stage, (size_t)stage->rows + i);
     cb_safe_tidy(stage);
 }
 

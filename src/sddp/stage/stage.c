@@ -117,6 +117,11 @@ double cb_stage_column(const cb_stage *stage, size_t column) {
     return stage->unit[column] * stage->solver->column_value(stage->lp, (int)column);
 }
 
+double cb_stage_dual(const cb_stage *stage, size_t row) {
+    double unit = row < stage->node->rows ? stage->dual_unit[row] : 1 / (stage->scale * stage->future_unit);
+    return stage->solver->row_dual(stage->lp, (int)row) * unit;
+}
+
 /* future - slopes x >= intercept; index and value have room for it. */
 static cb_lp_row cut_row(const cb_stage *stage, const cb_resident *cut, int *index, double *value) {
     const double *record = cb_pool_cut(stage->kind->pool, cut->id);
@@ -323,13 +328,12 @@ static size_t refine(cb_stage *stage) {
     return added;
 }
 
-static void sum_up(cb_stage *stage) {
-    const cb_lp_solver *solver = stage->solver;
-    stage->future = 0;
-    for (int j = (int)stage->node->columns; j < stage->columns; j++)
-        stage->future += stage->future_cost[j - (int)stage->node->columns] * solver->column_value(stage->lp, j);
-    stage->future *= stage->future_unit;
-    stage->objective = solver->objective(stage->lp) / stage->scale + stage->constant;
+double cb_stage_future(const cb_stage *stage) {
+    int own = (int)stage->node->columns;
+    double sum = 0;
+    for (int j = own; j < stage->columns; j++)
+        sum += stage->future_cost[j - own] * stage->solver->column_value(stage->lp, j);
+    return sum * stage->future_unit;
 }
 
 /* The LP in use, by its solver or else by the other one. If neither finds an optimum, what the first one found counts. Not
@@ -357,7 +361,8 @@ static cobre_status solve_and_read(cb_stage *stage, int effort, size_t outcome, 
     } while (stage->futures > 0 && refine(stage) > 0);
     if (stage->no_memory)
         return cb_no_memory("resident cuts", stage->cuts);
-    sum_up(stage);
+    stage->future = cb_stage_future(stage);
+    stage->objective = stage->solver->objective(stage->lp) / stage->scale + stage->constant;
     return cb_safe_read(stage, outcome);
 }
 

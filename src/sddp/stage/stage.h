@@ -135,6 +135,8 @@ cobre_status cb_stage_solve(cb_stage *stage, size_t outcome, const double *value
 
 void cb_stage_state_out(const cb_stage *stage, double *state); /* projected onto its bounds */
 double cb_stage_column(const cb_stage *stage, size_t column);  /* its value, one of the node's */
+double cb_stage_dual(const cb_stage *stage, size_t row);       /* of any row of the LP; cuts come last */
+double cb_stage_future(const cb_stage *stage);                 /* the future cost of the solution in the LP */
 
 /* value_bound.c: bounds of the own cost and of the future cost of each node, before there are cuts. Rank 0 finds them, by
  * `pair` if there must be LPs; all ranks get them. Collective. options: a bound that is given instead, and what to do
