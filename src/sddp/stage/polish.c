@@ -16,9 +16,9 @@
 
 /* One polish: what there was before, and what it works with. */
 typedef struct {
-    double *dual, *risk, *cut, *slope; /* before */
+    double *dual, *slope; /* before */
     double intercept, bound, rounding, objective;
-    double *held;    /* the duals that went into the costs: of rows, of those for the risk measure, of cuts */
+    double *held;    /* the duals that went into the costs */
     double *reduced; /* costs of all columns of the LP, in its units */
 } polish;
 
@@ -27,24 +27,20 @@ static void copy(double *to, const double *from, size_t count) {
         memcpy(to, from, count * sizeof *to);
 }
 
-static void copy_duals(const cb_stage *stage, double *to) {
-    copy(to, stage->dual, stage->node->rows);
-    copy(to + stage->node->rows, stage->risk, stage->futures);
-    for (size_t i = 0; i < stage->cuts; i++)
-        to[stage->node->rows + stage->futures + i] = stage->resident[i].dual;
+/* Rows of the LP; the cuts are the last. */
+static size_t all_rows(const cb_stage *stage) {
+    return (size_t)stage->rows + stage->cuts;
 }
 
 static bool begin(const cb_stage *stage, polish *p) {
-    size_t rows = stage->node->rows, states = stage->kind->problem->states, duals = rows + stage->futures + stage->cuts;
-    p->dual = malloc((2 * duals + states + (size_t)stage->columns + 1) * sizeof *p->dual);
+    size_t rows = all_rows(stage), states = stage->kind->problem->states;
+    p->dual = malloc((2 * rows + states + (size_t)stage->columns + 1) * sizeof *p->dual);
     if (!p->dual)
         return false;
-    p->risk = p->dual + rows;
-    p->cut = p->risk + stage->futures;
-    p->held = p->dual + duals;
-    p->slope = p->held + duals;
+    p->held = p->dual + rows;
+    p->slope = p->held + rows;
     p->reduced = p->slope + states;
-    copy_duals(stage, p->dual);
+    copy(p->dual, stage->dual, rows);
     copy(p->slope, stage->slope, states);
     p->intercept = stage->intercept;
     p->bound = stage->bound;
@@ -54,10 +50,7 @@ static bool begin(const cb_stage *stage, polish *p) {
 }
 
 static void put_back(cb_stage *stage, const polish *p) {
-    copy(stage->dual, p->dual, stage->node->rows);
-    copy(stage->risk, p->risk, stage->futures);
-    for (size_t i = 0; i < stage->cuts; i++)
-        stage->resident[i].dual = p->cut[i];
+    copy(stage->dual, p->dual, all_rows(stage));
     copy(stage->slope, p->slope, stage->kind->problem->states);
     stage->intercept = p->intercept;
     stage->bound = p->bound;
@@ -66,7 +59,7 @@ static void put_back(cb_stage *stage, const polish *p) {
 }
 
 static bool read_basis(cb_stage *stage) {
-    size_t need = (size_t)(stage->columns + stage->rows) + stage->cuts;
+    size_t need = (size_t)stage->columns + all_rows(stage);
     if (need > stage->stand_room) {
         unsigned char *stand = realloc(stage->stand, 2 * need);
         if (!stand)
@@ -78,39 +71,28 @@ static bool read_basis(cb_stage *stage) {
     return true;
 }
 
-/* Row i of the LP; the cuts follow the others. */
-static bool is_basic(const cb_stage *stage, size_t i) {
-    return stage->stand[(size_t)stage->columns + i] == CB_BASIC;
-}
-
 /* A basic row has no dual; what rounding left there goes. */
 static void clear_basic(cb_stage *stage) {
-    size_t rows = stage->node->rows;
-    for (size_t i = 0; i < rows; i++)
-        if (is_basic(stage, i))
+    for (size_t i = 0; i < all_rows(stage); i++)
+        if (stage->stand[(size_t)stage->columns + i] == CB_BASIC)
             stage->dual[i] = 0;
-    for (size_t f = 0; rows + f < (size_t)stage->rows; f++)
-        if (is_basic(stage, rows + f))
-            stage->risk[f] = 0;
-    for (size_t i = 0; i < stage->cuts; i++)
-        if (is_basic(stage, (size_t)stage->rows + i))
-            stage->resident[i].dual = 0;
 }
 
 static void find_reduced(cb_stage *stage, double *reduced) {
     size_t own = stage->node->columns, futures = stage->futures;
     bool averse = stage->rows > (int)stage->node->rows;
+    const double *risk = cb_risk_duals(stage), *cut = cb_cut_duals(stage);
     cb_safe_reduce(stage);
     for (size_t j = 0; j < own; j++)
         reduced[j] = stage->scale * stage->unit[j] * stage->reduced[j];
     for (int j = (int)own; j < stage->columns; j++)
         reduced[j] = stage->future_cost[j - (int)own];
     for (size_t i = 0; i < stage->cuts; i++)
-        reduced[own + stage->resident[i].future] -= stage->resident[i].dual;
+        reduced[own + stage->resident[i].future] -= cut[i];
     for (size_t f = 0; f < futures && averse; f++) {
-        reduced[own + f] += stage->discount[f] * stage->risk[f];
-        reduced[own + futures] -= stage->risk[f];
-        reduced[own + futures + 1 + f] -= stage->risk[f];
+        reduced[own + f] += stage->discount[f] * risk[f];
+        reduced[own + futures] -= risk[f];
+        reduced[own + futures + 1 + f] -= risk[f];
     }
     for (int j = (int)own; j < stage->columns; j++)
         reduced[j] *= stage->scale * stage->future_unit;
@@ -154,7 +136,7 @@ static void hold(cb_stage *stage, const polish *p, bool held) {
             solver->set_row(stage->lp, (int)(rows + f), 0, held ? 0 : INFINITY);
     for (size_t i = 0; i < stage->cuts; i++) {
         double lower = cb_pool_cut(stage->kind->pool, stage->resident[i].id)[CB_CUT_INTERCEPT] / stage->future_unit;
-        if (p->held[rows + stage->futures + i] > 0)
+        if (p->held[(size_t)stage->rows + i] > 0)
             solver->set_row(stage->lp, stage->rows + (int)i, lower, held ? lower : INFINITY);
     }
 }
@@ -165,17 +147,6 @@ static double usual_cost(const cb_stage *stage, int column) {
                                         : stage->future_unit * stage->future_cost[column - own]);
 }
 
-/* Those of the LP, whose costs are `times` the reduced costs, to those at hand. */
-static void add_duals(cb_stage *stage, double times) {
-    size_t rows = stage->node->rows;
-    for (size_t i = 0; i < rows; i++)
-        stage->dual[i] += cb_stage_dual(stage, i) / times;
-    for (size_t f = 0; rows + f < (size_t)stage->rows; f++)
-        stage->risk[f] += cb_stage_dual(stage, rows + f) / times;
-    for (size_t i = 0; i < stage->cuts; i++)
-        stage->resident[i].dual += cb_stage_dual(stage, (size_t)stage->rows + i) / times;
-}
-
 /* Solves with magnified costs, and adds what its duals are to those at hand. */
 static cb_lp_outcome solve_magnified(cb_stage *stage, const polish *p, double times) {
     const cb_lp_solver *solver = stage->solver;
@@ -183,8 +154,8 @@ static cb_lp_outcome solve_magnified(cb_stage *stage, const polish *p, double ti
         solver->set_cost(stage->lp, j, fmax(-LARGEST, fmin(LARGEST, times * p->reduced[j])));
     hold(stage, p, true);
     cb_lp_outcome result = solver->solve(stage->lp, CB_LP_POLISH);
-    if (result == CB_LP_OPTIMAL)
-        add_duals(stage, times);
+    for (size_t i = 0; i < all_rows(stage) && result == CB_LP_OPTIMAL; i++)
+        stage->dual[i] += cb_stage_dual(stage, i) / times;
     hold(stage, p, false);
     for (int j = 0; j < stage->columns; j++)
         solver->set_cost(stage->lp, j, usual_cost(stage, j));
@@ -203,7 +174,7 @@ static void sum_up(cb_stage *stage) {
 static cobre_status run(cb_stage *stage, polish *p, size_t outcome, cb_polished *result) {
     int exponent;
     clear_basic(stage);
-    copy_duals(stage, p->held);
+    copy(p->held, stage->dual, all_rows(stage));
     find_reduced(stage, p->reduced);
     double worst = worst_of(stage, p->reduced);
     *result = CB_POLISH_NOTHING;

@@ -52,9 +52,7 @@ bool cb_safe_create(cb_stage *stage) {
     stage->error = cb_arena_alloc(memory, node->columns, sizeof *stage->error);
     stage->open = cb_arena_alloc(memory, node->columns, sizeof *stage->open);
     stage->bad = cb_arena_alloc(memory, node->columns, sizeof *stage->bad);
-    stage->dual = cb_arena_alloc(memory, node->rows, sizeof *stage->dual);
     stage->shift = cb_arena_alloc(memory, node->rows, sizeof *stage->shift);
-    stage->risk = cb_arena_alloc(memory, stage->futures, sizeof *stage->risk);
     stage->budget = cb_arena_alloc(memory, stage->futures, sizeof *stage->budget);
     stage->slope = cb_arena_alloc(memory, states, sizeof *stage->slope);
     stage->pull = cb_arena_alloc(memory, 2 * states, sizeof *stage->pull);
@@ -88,6 +86,7 @@ void cb_safe_bounds(cb_stage *stage, size_t column, cb_range bounds) {
 
 void cb_safe_free(cb_stage *stage) {
     free(stage->stand);
+    free(stage->dual);
 }
 
 static double usable(double dual, double lower, double upper) {
@@ -97,21 +96,23 @@ static double usable(double dual, double lower, double upper) {
 void cb_safe_tidy(cb_stage *stage) {
     for (size_t i = 0; i < stage->node->rows; i++)
         stage->dual[i] = usable(stage->dual[i], stage->row_lower[i], stage->row_upper[i]);
-    for (size_t f = 0; f < stage->futures; f++)
-        stage->risk[f] = usable(stage->risk[f], 0, INFINITY);
-    for (size_t i = 0; i < stage->cuts; i++)
-        stage->resident[i].dual = usable(stage->resident[i].dual, 0, INFINITY);
+    for (size_t i = stage->node->rows; i < (size_t)stage->rows + stage->cuts; i++)
+        stage->dual[i] = usable(stage->dual[i], 0, INFINITY);
 }
 
-static void read_duals(cb_stage *stage) {
-    size_t rows = stage->node->rows;
+static cobre_status read_duals(cb_stage *stage) {
+    size_t rows = (size_t)stage->rows + stage->cuts;
+    if (rows >= stage->dual_room) {
+        double *dual = realloc(stage->dual, (2 * rows + 1) * sizeof *dual);
+        if (!dual)
+            return cb_no_memory("duals", rows * sizeof *dual);
+        stage->dual = dual;
+        stage->dual_room = 2 * rows + 1;
+    }
     for (size_t i = 0; i < rows; i++)
         stage->dual[i] = cb_stage_dual(stage, i);
-    for (size_t f = 0; rows + f < (size_t)stage->rows; f++)
-        stage->risk[f] = cb_stage_dual(stage, rows + f);
-    for (size_t i = 0; i < stage->cuts; i++)
-        stage->resident[i].dual = cb_stage_dual(stage, (size_t)stage->rows + i);
     cb_safe_tidy(stage);
+    return COBRE_OK;
 }
 
 /* What is found so far. */
@@ -135,15 +136,15 @@ static bool is_averse(const cb_stage *stage) {
  * optimal t is never below all d_k Q_k, so that what is left of its cost has a bound to stand on. */
 static void settle_risk(cb_stage *stage, tally *sum) {
     const double *cost = stage->future_cost + stage->futures; /* of t, then of each u */
-    double total = 0, least = INFINITY, error = cb_rounding(stage->futures);
+    double total = 0, least = INFINITY, error = cb_rounding(stage->futures), *dual = cb_risk_duals(stage);
     for (size_t f = 0; f < stage->futures; f++) {
-        stage->risk[f] = fmin(stage->risk[f], cost[1 + f]);
-        total += stage->risk[f];
+        dual[f] = fmin(dual[f], cost[1 + f]);
+        total += dual[f];
         least = fmin(least, stage->discount[f] * stage->future_bound[f]);
     }
     double shrink = total > (1 - error) * cost[0] ? (1 - 2 * error) * cost[0] / total : 1;
     for (size_t f = 0; f < stage->futures; f++)
-        stage->risk[f] *= shrink;
+        dual[f] *= shrink;
     add(sum, (cost[0] - total * shrink) * least);
     sum->loss += 2 * error * cost[0] * fabs(least);
 }
@@ -152,29 +153,31 @@ static void settle_risk(cb_stage *stage, tally *sum) {
 static void settle_future(cb_stage *stage, size_t f, double total, tally *sum) {
     double error = cb_rounding(stage->cuts), cost = stage->future_cost[f];
     if (is_averse(stage))
-        cost += stage->discount[f] * stage->risk[f];
+        cost += stage->discount[f] * cb_risk_duals(stage)[f];
     stage->budget[f] = total > (1 - error) * cost ? (1 - 2 * error) * cost / total : 1;
     add(sum, (cost - total * stage->budget[f]) * stage->future_bound[f]);
     sum->loss += 2 * error * cost * fabs(stage->future_bound[f]);
 }
 
 static void add_futures(cb_stage *stage, tally *sum) {
+    double *dual = cb_cut_duals(stage);
     if (stage->futures > 0 && is_averse(stage))
         settle_risk(stage, sum);
     for (size_t f = 0; f < stage->futures; f++)
         stage->budget[f] = 0;
     for (size_t i = 0; i < stage->cuts; i++)
-        stage->budget[stage->resident[i].future] += stage->resident[i].dual;
+        stage->budget[stage->resident[i].future] += dual[i];
     for (size_t f = 0; f < stage->futures; f++)
         settle_future(stage, f, stage->budget[f], sum);
     for (size_t i = 0; i < stage->cuts; i++)
-        stage->resident[i].dual *= stage->budget[stage->resident[i].future];
+        dual[i] *= stage->budget[stage->resident[i].future];
 }
 
 static void add_cuts(const cb_stage *stage, tally *sum) {
+    const double *dual = cb_cut_duals(stage);
     for (size_t i = 0; i < stage->cuts; i++)
-        if (stage->resident[i].dual != 0)
-            add(sum, stage->resident[i].dual * cb_pool_cut(stage->kind->pool, stage->resident[i].id)[CB_CUT_INTERCEPT]);
+        if (dual[i] != 0)
+            add(sum, dual[i] * cb_pool_cut(stage->kind->pool, stage->resident[i].id)[CB_CUT_INTERCEPT]);
 }
 
 /* How the cuts pull at the outgoing states. */
@@ -184,7 +187,7 @@ static void find_pull(cb_stage *stage) {
     for (size_t s = 0; s < 2 * states; s++)
         pull[s] = 0;
     for (size_t i = 0; i < stage->cuts; i++) {
-        double dual = stage->resident[i].dual;
+        double dual = cb_cut_duals(stage)[i];
         if (dual == 0)
             continue;
         const double *record = cb_pool_cut(stage->kind->pool, stage->resident[i].id);
@@ -365,8 +368,9 @@ static cobre_status find_anchor(cb_stage *stage, size_t outcome, cb_anchor *anch
     for (double share = first; !status && share > least && result != CB_LP_OPTIMAL && result != CB_LP_GAVE_UP;
          share *= less)
         result = solve_anchor(own, share);
+    if (!status && result == CB_LP_OPTIMAL)
+        status = read_duals(own);
     if (!status && result == CB_LP_OPTIMAL) {
-        read_duals(own);
         cb_safe_reduce(own);
         keep_anchor(stage, own, anchor);
         if (stage->memory.failed)
@@ -396,7 +400,7 @@ static void blend(cb_stage *stage, const cb_anchor *anchor, double share) {
         stage->dual[i] =
             usable((1 - share) * stage->dual[i] + share * anchor->dual[i], stage->row_lower[i], stage->row_upper[i]);
     for (size_t i = 0; i < stage->cuts; i++)
-        stage->resident[i].dual *= 1 - share;
+        cb_cut_duals(stage)[i] *= 1 - share;
 }
 
 cobre_status cb_safe_prove(cb_stage *stage, size_t outcome) {
@@ -421,7 +425,7 @@ cobre_status cb_safe_prove(cb_stage *stage, size_t outcome) {
 }
 
 cobre_status cb_safe_read(cb_stage *stage, size_t outcome) {
-    read_duals(stage);
     stage->proven = false;
+    CB_TRY(read_duals(stage));
     return outcome == CB_NONE ? COBRE_OK : cb_safe_prove(stage, outcome); /* ranges are those of the outcomes */
 }

@@ -50,7 +50,6 @@ typedef struct {
     uint32_t id;
     uint32_t future; /* the future-cost column that it bounds */
     bool used;       /* it was binding since the last start */
-    double dual;     /* after a solve; not negative */
 } cb_resident;
 
 /* A column that has no finite bound on one side. */
@@ -99,12 +98,13 @@ typedef struct {
     /* safe.c: what the duals prove. The cost is at least intercept + slope x for every state x that can come in. */
     bool proven;
     double intercept, *slope;
-    double bound;        /* of the cost at the state, a little below intercept + slope state */
-    double rounding;     /* what of it is for rounding errors */
-    double *dual, *risk; /* of the node's rows; of those for the risk measure */
-    double *budget;      /* of each future-cost column: the sum of its cuts' duals, then how much of them it can pay */
-    double *low, *high;  /* of the node's columns; 0 for those in `open`, and for incoming states that are set */
-    cb_open *open;       /* columns for which no finite bounds are known */
+    double bound;    /* of the cost at the state, a little below intercept + slope state */
+    double rounding; /* what of it is for rounding errors */
+    double *dual;    /* of all rows of the LP: the node's, those for the risk measure, the cuts */
+    size_t dual_room;
+    double *budget;     /* of each future-cost column: the sum of its cuts' duals, then how much of them it can pay */
+    double *low, *high; /* of the node's columns; 0 for those in `open`, and for incoming states that are set */
+    cb_open *open;      /* columns for which no finite bounds are known */
     size_t opens;
     double *reduced;    /* costs of the node's columns, as computed from the duals */
     double *error;      /* how far each of them may be from the truth */
@@ -127,6 +127,14 @@ cobre_status cb_stage_save(cb_stage *stage, cb_start *start); /* only the cuts u
 
 void cb_stage_set_state(cb_stage *stage, const double *state);
 void cb_stage_set_noise(cb_stage *stage, const double *values); /* after the state */
+
+static inline double *cb_risk_duals(const cb_stage *stage) {
+    return stage->dual + stage->node->rows;
+}
+
+static inline double *cb_cut_duals(const cb_stage *stage) {
+    return stage->dual + stage->rows;
+}
 
 /* Afterwards all results hold. An LP without an optimum goes to the solver to fall back to, which then stays
  * until the next start. A failure writes the LP to a file and names it; outcome is for the message (CB_NONE: none of the
