@@ -2,12 +2,7 @@
 /* liar.c: an LP solver of the tests, as a plugin: GLPK whose objective and dual values are wrong by up to a share of their
  * size, which is COBRE_TEST_LIE at the time when an LP is made. How wrong one is depends on its index and value alone: the
  * same LP is told the same lies on any rank. */
-#include <limits.h>
-#include <stdint.h>
-
-#define cobre_lp_plugin glpk_plugin
-#include "sddp/lp/glpk.c"
-#undef cobre_lp_plugin
+#include "sddp/like_glpk.h"
 
 static double share;
 
@@ -41,27 +36,12 @@ static double liar_row_dual(const cb_lp *lp, int row) {
     return lie(row, row_dual(lp, row));
 }
 
-COBRE_API extern const cb_lp_solver cobre_lp_plugin;
 const cb_lp_solver cobre_lp_plugin = {
-    .abi = CB_LP_ABI,
+    LIKE_GLPK,
     .name = "liar",
-    .license = "GPL-3.0-or-later",
     .version = liar_version,
-    .from_rows = INT_MAX, /* by name only */
     .create = liar_create,
-    .destroy = destroy,
-    .set_column = set_column,
-    .set_row = set_row,
-    .set_cost = set_cost,
-    .set_entry = set_entry,
-    .add_row = add_row,
-    .start = start,
     .solve = solve,
-    .trouble = trouble,
     .objective = liar_objective,
-    .column_value = column_value,
     .row_dual = liar_row_dual,
-    .basis = get_basis,
-    .extra_stand = extra_stand,
-    .write = write_file,
 };
