@@ -2,7 +2,8 @@
 /* stage.h: the LP of one node on one rank: the node's own LP, a column for its future cost, and the cuts that it needs.
  *
  * Cuts stay in the pool; the LP holds those that mattered lately (resident cuts). A solve is: solve the LP; look for cuts
- * of the pool that the solution violates; add the worst few; again, until there are none. */
+ * of the pool that the solution violates; add the worst few; again, until there are none. Then find what the duals prove
+ * (safe.c), which is all that cuts and bounds are made of. */
 #ifndef COBRE_SDDP_STAGE_STAGE_H
 #define COBRE_SDDP_STAGE_STAGE_H
 
