@@ -167,7 +167,9 @@ uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node);
 /* info.c */
 size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes */
 size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
-                         size_t column);                      /* whose column this is; CB_NONE */
+                         size_t column); /* whose column this is; CB_NONE */
+#define CB_FAR 0x1p28 /* in units of an LP, where usual numbers are about 2^8: beyond it a bound is as good as none */
+cb_range cb_near(cb_range range, double unit);                /* infinite where it is far */
 cb_range cb_column_range(const cb_node *node, size_t column); /* holds its bounds, with and without noise */
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */
