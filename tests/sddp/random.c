@@ -3,7 +3,8 @@
  *
  * Problem n is a StochOptFormat file made from (seed, n): stages in a row, Markov graphs and cycles; noise in right-hand
  * sides, costs, coefficients and constants; every kind of set; free and bounded states; rows that are empty, doubled or
- * say nothing. Slacks at a price keep every state feasible. It is trained with each solver, single cuts and multi-cuts,
+ * say nothing. Slacks at a price keep every state feasible. In every fourth problem (open) bounds of columns are missing, or
+ * up to 1e12; if that leaves it without an optimum, or without a bound of the future cost, it is left out. It is trained with each solver, single cuts and multi-cuts,
  * in expectation and with a nested CVaR. No bound may ever pass the exact value, and the last must reach it.
  *
  * A cycle goes on with a probability of 0.2, so that a tree of 6 steps has nearly all of the cost; in deeper ones the LP
@@ -26,7 +27,8 @@ typedef struct {
     FILE *out;
     cb_rng rng;
     size_t states, plain, randoms, rows; /* of a subproblem; plain: columns that are no states and no slacks */
-    bool maximise;
+    bool maximise, open;
+    double cost[3]; /* of plain columns, as if it minimised */
 } maker;
 
 static size_t below(maker *m, size_t count) {
@@ -93,7 +95,8 @@ static void objective(maker *m) {
     for (size_t i = 0; i < m->plain; i++) {
         char name[32];
         snprintf(name, sizeof name, "y%zu", i);
-        term(m, &first, name, sense(m) * number(m, -4, 9));
+        m->cost[i] = number(m, -4, 9);
+        term(m, &first, name, sense(m) * m->cost[i]);
     }
     for (size_t s = 0; s < m->states; s++) {
         char name[32];
@@ -150,12 +153,27 @@ static void row(maker *m, size_t index) {
 
 static void bound(maker *m, const char *name, double low, double high) {
     fprintf(m->out, "  {\"function\": {\"type\": \"Variable\", \"name\": \"%s\"}, \"set\": ", name);
-    if (low == high)
+    if (isinf(low) && isinf(high))
+        fprintf(m->out, "{\"type\": \"GreaterThan\", \"lower\": -1e30}},\n");
+    else if (isinf(low))
+        fprintf(m->out, "{\"type\": \"LessThan\", \"upper\": %g}},\n", high);
+    else if (low == high)
         fprintf(m->out, "{\"type\": \"EqualTo\", \"value\": %g}},\n", low);
     else if (isinf(high))
         fprintf(m->out, "{\"type\": \"GreaterThan\", \"lower\": %g}},\n", low);
     else
         fprintf(m->out, "{\"type\": \"Interval\", \"lower\": %g, \"upper\": %g}},\n", low, high);
+}
+
+/* Bounds less, or so far away that they never bind; what is cheap keeps its bound. */
+static void open_up(maker *m, double cost, double *low, double *high) {
+    if (!m->open || chance(m, 0.6))
+        return;
+    double far = chance(m, 0.5) ? INFINITY : pow(10, 8 + (double)below(m, 5));
+    if (cost >= 0)
+        *high = far;
+    if (cost <= 0)
+        *low = -far;
 }
 
 static void bounds(maker *m) {
@@ -176,9 +194,10 @@ static void bounds(maker *m) {
             bound(m, name, low - 1, high + 1);
     }
     for (size_t i = 0; i < m->plain; i++) {
-        double low = number(m, -2, 1);
+        double low = number(m, -2, 1), high = low + number(m, 0, 6);
         snprintf(name, sizeof name, "y%zu", i);
-        bound(m, name, low, low + number(m, 0, 6));
+        open_up(m, m->cost[i], &low, &high);
+        bound(m, name, low, high);
     }
     for (size_t i = 0; i < m->rows; i++) {
         snprintf(name, sizeof name, "short%zu", i);
@@ -351,7 +370,15 @@ static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, c
     return false;
 }
 
-static bool check(size_t kind, bool maximise) {
+static size_t left_out;
+
+static bool leave_out(cobre_sddp_problem *problem) {
+    cobre_sddp_problem_free(&problem);
+    left_out++;
+    return true;
+}
+
+static bool check(size_t kind, const maker *m) {
     enum { STEPS = 6 };
     static const cb_risk risks[] = {{1, 1}, {0.5, 0.4}, {0, 0.3}};
     cobre_sddp_problem *problem;
@@ -359,9 +386,11 @@ static bool check(size_t kind, bool maximise) {
     if (cobre_sddp_load(comm, path, NULL, &problem))
         return complain("load");
     cobre_status status = cobre_sddp_validate(problem, &options);
+    if (m->open && (status == COBRE_INVALID_CASE || isnan(extensive_value(problem, STEPS))))
+        return leave_out(problem);
     if (status == COBRE_INVALID_CASE && strstr(cobre_last_error()->message, "no bound of the future")) {
         options.has_value_bound = true;
-        options.value_bound = maximise ? 1e4 : -1e4;
+        options.value_bound = m->maximise ? 1e4 : -1e4;
         status = cobre_sddp_validate(problem, &options);
     }
     if (status)
@@ -392,7 +421,7 @@ int main(int argc, char **argv) {
     if (cobre_comm_open(NULL, &comm) != COBRE_OK)
         return 1;
     for (size_t n = first; n < first + count; n++) {
-        maker m = {.out = NULL};
+        maker m = {.open = n % 4 == 3};
         snprintf(path, sizeof path, "/tmp/cobre-random-%ld-%llu-%zu.sof.json", (long)getpid(), (unsigned long long)seed,
                  n);
         m.out = fopen(path, "w");
@@ -403,12 +432,12 @@ int main(int argc, char **argv) {
         fclose(m.out);
         if (argc > 3)
             continue;
-        if (check(n % KINDS, m.maximise))
+        if (check(n % KINDS, &m))
             unlink(path);
         else
             wrong++;
     }
-    printf("seed %llu: %zu problems, %zu wrong\n", (unsigned long long)seed, count, wrong);
+    printf("seed %llu: %zu problems, %zu left out, %zu wrong\n", (unsigned long long)seed, count, left_out, wrong);
     cobre_comm_free(&comm);
     return wrong > 0;
 }

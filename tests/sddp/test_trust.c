@@ -498,6 +498,14 @@ static void check_penalty(void) {
     check_file(COBRE_SOURCE "/tests/cases/penalty.sof.json");
 }
 
+/* Columns without bounds, or with bounds of 1e18: an incoming state that its node alone does not limit, a state, and columns
+ * that are free. */
+static void check_open(void) {
+    check_file(COBRE_SOURCE "/tests/cases/open_state.sof.json");
+    check_file(COBRE_SOURCE "/tests/cases/open_far.sof.json");
+    check_file(COBRE_SOURCE "/tests/cases/open_free.sof.json");
+}
+
 static void check_cost_scales(void) {
     static const double scale[] = {1e-12, 1e-9, 1e6};
     for (size_t i = 0; i < sizeof scale / sizeof *scale; i++) {
@@ -522,7 +530,8 @@ static void check_150_hydros(void) {
 }
 
 static void check_cases(size_t first, size_t count) {
-    static void (*const checks[])(void) = {check_tiny_costs, check_penalty, check_cost_scales, check_150_hydros};
+    static void (*const checks[])(void) = {check_tiny_costs, check_penalty, check_open, check_cost_scales,
+                                           check_150_hydros};
     for (size_t i = first; i < first + count && i < sizeof checks / sizeof *checks; i++)
         checks[i]();
 }

@@ -187,6 +187,11 @@ size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
 size_t cb_child_outcomes(const cobre_sddp_problem *problem, const cb_node *node); /* of all successors */
 double cb_going_on(const cb_node *node);                                          /* probability of a successor */
 
+#define CB_FAR 0x1p28 /* in units of an LP, where usual numbers are about 2^8: beyond it a bound is as good as none */
+
+/* ranges.c: infinite where it is far. */
+cb_range cb_near(cb_range range, double unit);
+
 /* ranges.c: holds the bounds of a column, with and without noise. */
 cb_range cb_bounds_of(const cb_node *node, size_t column);
 

@@ -28,7 +28,30 @@ typedef struct {
     double *size;         /* sum of their absolute values */
     int *below, *above;   /* how many terms are infinite */
     int *terms;
+    double unit; /* of the problem */
 } desk;
+
+cb_range cb_near(cb_range range, double unit) {
+    return (cb_range){range.lower < -CB_FAR * unit ? -INFINITY : range.lower,
+                      range.upper > CB_FAR * unit ? INFINITY : range.upper};
+}
+
+static bool is_near(cb_range range, double unit) {
+    cb_range near = cb_near(range, unit);
+    return isfinite(near.lower) && isfinite(near.upper);
+}
+
+/* Takes what is found where there is nothing, or nothing near; did it help? */
+static bool improve(cb_range *range, cb_range found, double unit) {
+    cb_range before = *range, near = cb_near(found, unit);
+    bool all = isinf(range->upper), any = isinf(cb_near(*range, unit).upper);
+    if (any && found.upper >= range->lower && found.upper < range->upper && isfinite(all ? found.upper : near.upper))
+        range->upper = found.upper;
+    all = isinf(range->lower), any = isinf(cb_near(*range, unit).lower);
+    if (any && found.lower <= range->upper && found.lower > range->lower && isfinite(all ? found.lower : near.lower))
+        range->lower = found.lower;
+    return range->lower > before.lower || range->upper < before.upper;
+}
 
 static cb_range join(cb_range a, cb_range b) {
     return (cb_range){fmin(a.lower, b.lower), fmax(a.upper, b.upper)};
@@ -131,7 +154,6 @@ static cb_range left_over(const desk *d, int i, cb_range own) {
 
 /* Column j by its entries; did it help? */
 static bool narrow(const cb_node *node, const desk *d, size_t j, cb_range *column) {
-    bool changed = false;
     for (int e = node->start[j]; e < node->start[j + 1]; e++) {
         cb_range entry = d->entry[e];
         if (entry.lower <= 0 && entry.upper >= 0)
@@ -143,14 +165,10 @@ static bool narrow(const cb_node *node, const desk *d, size_t j, cb_range *colum
         cb_range found = times(left, inverse);
         found.lower -= 4 * UNIT * fabs(found.lower);
         found.upper += 4 * UNIT * fabs(found.upper);
-        if (isinf(column->upper) && isfinite(found.upper) && found.upper >= column->lower)
-            column->upper = found.upper, changed = true;
-        if (isinf(column->lower) && isfinite(found.lower) && found.lower <= column->upper)
-            column->lower = found.lower, changed = true;
-        if (changed)
-            break; /* the sums are of the old range */
+        if (improve(column, found, d->unit))
+            return true; /* the sums are of the old range */
     }
-    return changed;
+    return false;
 }
 
 static void look_at_rows(const cobre_sddp_problem *problem, const cb_node *node, desk *d, part *p) {
@@ -162,25 +180,14 @@ static void look_at_rows(const cobre_sddp_problem *problem, const cb_node *node,
         changed = false;
         add_up(node, d, p->column);
         for (size_t j = 0; j < node->columns; j++)
-            if ((isinf(p->column[j].lower) || isinf(p->column[j].upper)) &&
-                cb_incoming_state(problem, node, j) == CB_NONE)
+            if (cb_incoming_state(problem, node, j) == CB_NONE && !is_near(p->column[j], d->unit))
                 changed |= narrow(node, d, j, &p->column[j]);
     }
     p->stale = false;
 }
 
-static void take_in(part *p, size_t s, cb_range range, size_t *found) {
-    cb_range *in = &p->in[s];
-    if ((isinf(in->lower) && isfinite(range.lower)) || (isinf(in->upper) && isfinite(range.upper))) {
-        in->lower = isinf(in->lower) ? range.lower : in->lower;
-        in->upper = isinf(in->upper) ? range.upper : in->upper;
-        p->stale = true;
-        ++*found;
-    }
-}
-
 /* What may come in now: from the root, from any parent. `next` has room for all nodes and states. */
-static size_t meet(const cobre_sddp_problem *problem, part *p, cb_range *next) {
+static size_t meet(const cobre_sddp_problem *problem, double unit, part *p, cb_range *next) {
     size_t states = problem->states, found = 0;
     for (size_t i = 0; i < problem->nodes * states; i++)
         next[i] = (cb_range){INFINITY, -INFINITY};
@@ -200,7 +207,10 @@ static size_t meet(const cobre_sddp_problem *problem, part *p, cb_range *next) {
         for (size_t n = 0; n < problem->nodes; n++) {
             cb_range range = next[n * states + s];
             bool reached = range.lower <= range.upper;
-            take_in(&p[n], s, reached ? range : (cb_range){initial, initial}, &found);
+            if (improve(&p[n].in[s], reached ? range : (cb_range){initial, initial}, unit)) {
+                p[n].stale = true;
+                found++;
+            }
         }
     }
     return found;
@@ -234,7 +244,7 @@ static void find(const cobre_sddp_problem *problem, desk *d, part *p, cb_range *
         for (size_t n = 0; n < problem->nodes; n++)
             if (p[n].stale)
                 look_at_rows(problem, &problem->node[n], d, &p[n]);
-    } while (meet(problem, p, next) > 0);
+    } while (meet(problem, d->unit, p, next) > 0);
 }
 
 bool cb_find_ranges(const cobre_sddp_problem *problem, void *image) {
@@ -244,6 +254,7 @@ bool cb_find_ranges(const cobre_sddp_problem *problem, void *image) {
     part *p = cb_arena_alloc(&memory, problem->nodes, sizeof *p);
     cb_range *in = cb_arena_alloc(&memory, 2 * problem->nodes * states, sizeof *in);
     bool room = make_desk(&memory, problem, &d);
+    d.unit = ((const cb_image_head *)image)->unit;
     for (size_t i = 0; room && i < problem->nodes * states; i++)
         in[i] = (cb_range){-INFINITY, INFINITY};
     for (size_t n = 0; room && n < problem->nodes; n++) {
@@ -251,7 +262,7 @@ bool cb_find_ranges(const cobre_sddp_problem *problem, void *image) {
         lay_out(&problem->node[n], &d, p[n].column);
     }
     if (room) {
-        meet(problem, p, in + problem->nodes * states);
+        meet(problem, d.unit, p, in + problem->nodes * states);
         find(problem, &d, p, in + problem->nodes * states);
     }
     cb_arena_free(&memory);

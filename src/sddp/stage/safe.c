@@ -11,6 +11,12 @@
  * future-cost column are scaled down until they are certainly no more than what that column costs. All errors of
  * rounding are bounded and taken off.
  *
+ * A bound that is far beyond all usual numbers counts as infinite as long as that works: a rounding error times 1e15 would
+ * be all that is left of a proof.
+ *
+ * A column without any bound needs a reduced cost of exactly 0. The dual of one of its rows is taken to be the real number that
+ * makes it so. That number is known up to a wobble, which goes into the errors of all other columns of that row.
+ *
  * A column that has no finite bound where its reduced cost asks for one, be it by 1e-18, is mended by an anchor y0, duals
  * for which the reduced costs of such columns have the right sign and are not small: (1 - t) y + t y0, with a tiny t. It
  * depends on the node alone (and on the outcome, if costs or entries are random), so that bits do not depend on ranks. */
@@ -52,6 +58,9 @@ bool cb_safe_create(cb_stage *stage) {
     stage->error = cb_arena_alloc(memory, node->columns, sizeof *stage->error);
     stage->open = cb_arena_alloc(memory, node->columns, sizeof *stage->open);
     stage->bad = cb_arena_alloc(memory, node->columns, sizeof *stage->bad);
+    stage->wobble = cb_arena_alloc(memory, node->rows, sizeof *stage->wobble);
+    stage->sharing = cb_arena_alloc(memory, node->rows, sizeof *stage->sharing);
+    stage->pivot = cb_arena_alloc(memory, node->columns, sizeof *stage->pivot);
     stage->shift = cb_arena_alloc(memory, node->rows, sizeof *stage->shift);
     stage->budget = cb_arena_alloc(memory, stage->futures, sizeof *stage->budget);
     stage->slope = cb_arena_alloc(memory, states, sizeof *stage->slope);
@@ -71,8 +80,10 @@ bool cb_safe_create(cb_stage *stage) {
 
 void cb_safe_bounds(cb_stage *stage, size_t column, cb_range bounds) {
     cb_range known = stage->node->range[column];
+    cb_range near = cb_near(known, stage->unit[column]);
     bounds = (cb_range){fmax(bounds.lower, known.lower), fmin(bounds.upper, known.upper)};
-    if (isfinite(bounds.lower) && isfinite(bounds.upper)) {
+    near = (cb_range){isinf(near.lower) ? near.lower : bounds.lower, isinf(near.upper) ? near.upper : bounds.upper};
+    if (isfinite(near.lower) && isfinite(near.upper)) {
         stage->low[column] = bounds.lower;
         stage->high[column] = bounds.upper;
         return;
@@ -80,7 +91,7 @@ void cb_safe_bounds(cb_stage *stage, size_t column, cb_range bounds) {
     size_t i = 0;
     while (i < stage->opens && stage->open[i].column != column)
         i++;
-    stage->open[i] = (cb_open){.column = column, .range = bounds};
+    stage->open[i] = (cb_open){.column = column, .range = near, .whole = bounds};
     stage->opens += i == stage->opens;
 }
 
@@ -223,6 +234,106 @@ void cb_safe_reduce(cb_stage *stage) {
     }
 }
 
+/* As far as it is used now. */
+static cb_range range_of(const cb_stage *stage, const cb_open *open) {
+    return stage->far ? open->whole : open->range;
+}
+
+static bool is_free(cb_range range) {
+    return isinf(range.lower) && isinf(range.upper);
+}
+
+/* May the dual of this row be another one than it is, by a little? */
+static bool may_wobble(const cb_stage *stage, size_t row) {
+    return stage->row_lower[row] == stage->row_upper[row] || stage->dual[row] != 0;
+}
+
+static void share_rows(cb_stage *stage, size_t column, int more) {
+    const cb_node *node = stage->node;
+    for (int e = node->start[column]; e < node->start[column + 1]; e++)
+        stage->sharing[node->index[e]] += more;
+}
+
+/* The largest entry in a row that no other free column shares; CB_NONE: there is none. */
+static size_t find_pivot(const cb_stage *stage, size_t column) {
+    const cb_node *node = stage->node;
+    size_t best = CB_NONE;
+    for (int e = node->start[column]; e < node->start[column + 1]; e++) {
+        size_t row = (size_t)node->index[e];
+        if (stage->sharing[row] == 1 && may_wobble(stage, row) && stage->value[e] != 0 &&
+            (best == CB_NONE || fabs(stage->value[e]) > fabs(stage->value[best])))
+            best = (size_t)e;
+    }
+    return best;
+}
+
+static void await_pivots(cb_stage *stage) {
+    for (size_t i = 0; i < stage->opens; i++) {
+        stage->open[i].waits = is_free(range_of(stage, &stage->open[i]));
+        if (stage->open[i].waits)
+            share_rows(stage, stage->open[i].column, 1);
+    }
+}
+
+/* Pivots of free columns, in such an order that the row of a pivot has no column of those after it; their number. */
+static size_t find_pivots(cb_stage *stage) {
+    size_t found = 0, before;
+    await_pivots(stage);
+    do {
+        before = found;
+        for (size_t i = 0; i < stage->opens; i++) {
+            cb_open *open = &stage->open[i];
+            size_t entry = open->waits ? find_pivot(stage, open->column) : CB_NONE;
+            if (entry == CB_NONE)
+                continue;
+            stage->pivot[found++] = (cb_pivot){.column = open->column, .entry = entry};
+            share_rows(stage, open->column, -1);
+            open->waits = false;
+        }
+    } while (found > before);
+    for (size_t i = 0; i < stage->opens; i++)
+        if (stage->open[i].waits)
+            share_rows(stage, stage->open[i].column, -1);
+    return found;
+}
+
+static void add_wobble(cb_stage *stage, size_t column) {
+    const cb_node *node = stage->node;
+    double more = 0;
+    for (int e = node->start[column]; e < node->start[column + 1]; e++)
+        more += fabs(stage->value[e]) * stage->wobble[node->index[e]];
+    stage->error[column] += 1.001 * more;
+}
+
+/* Lets the dual of a pivot's row be what makes the reduced cost 0. */
+static void use_pivot(cb_stage *stage, cb_pivot *pivot, tally *sum) {
+    size_t column = pivot->column, row = (size_t)stage->node->index[pivot->entry];
+    double dual = stage->dual[row], lower = stage->row_lower[row], upper = stage->row_upper[row];
+    add_wobble(stage, column);
+    double wobble = 1.001 * (fabs(stage->reduced[column]) + stage->error[column]) / fabs(stage->value[pivot->entry]);
+    pivot->used = lower == upper || wobble < fabs(dual); /* else it is not certain which side it asks for */
+    if (pivot->used) {
+        stage->wobble[row] = wobble;
+        sum->loss += wobble * fabs(dual > 0 ? lower : upper);
+    }
+}
+
+/* Reduced costs of free columns become 0, those of all others less certain. The last pivot comes first: those after it
+ * change nothing in its column. */
+static void settle_free(cb_stage *stage, tally *sum) {
+    const cb_node *node = stage->node;
+    size_t count = find_pivots(stage);
+    for (size_t i = count; i-- > 0;)
+        use_pivot(stage, &stage->pivot[i], sum);
+    for (size_t j = 0; j < node->columns && count > 0; j++)
+        add_wobble(stage, j);
+    for (size_t i = 0; i < count; i++) {
+        stage->wobble[node->index[stage->pivot[i].entry]] = 0;
+        if (stage->pivot[i].used)
+            stage->reduced[stage->pivot[i].column] = stage->error[stage->pivot[i].column] = 0;
+    }
+}
+
 enum { LANES = 4 }; /* sums that do not wait for each other; their number fixes the bits */
 
 static inline double smaller(double a, double b) {
@@ -251,30 +362,37 @@ static void add_columns(const cb_stage *stage, tally *sum) {
     sum->size += (size[0] + size[1]) + (size[2] + size[3]);
 }
 
-/* The columns without a finite bound on one side. */
+/* The least that a column of this range can add. false: there is no least. */
+static bool add_least(const cb_stage *stage, size_t column, cb_range range, tally *sum) {
+    double reduced = stage->reduced[column], error = stage->error[column];
+    if (reduced == 0 && error == 0)
+        return true;
+    double down = reduced - error, up = reduced + error;
+    if ((isinf(range.lower) && up > 0) || (isinf(range.upper) && down < 0))
+        return false;
+    double at_lower = isinf(range.lower) ? INFINITY : smaller(down * range.lower, up * range.lower);
+    double at_upper = isinf(range.upper) ? INFINITY : smaller(down * range.upper, up * range.upper);
+    add(sum, smaller(at_lower, at_upper));
+    return true;
+}
+
+/* The columns without a near bound on one side. */
 static void add_open(cb_stage *stage, tally *sum) {
     for (size_t i = 0; i < stage->opens; i++) {
         const cb_open *open = &stage->open[i];
-        double reduced = stage->reduced[open->column], error = stage->error[open->column];
-        if (reduced == 0 && error == 0)
-            continue;
-        double side = isfinite(open->range.lower) ? open->range.lower : open->range.upper;
-        bool good = isfinite(side) && (isfinite(open->range.lower) ? reduced >= error : -reduced >= error);
-        if (good) {
-            add(sum, reduced * side);
-            sum->loss += error * fabs(side);
-        } else {
+        if (!add_least(stage, open->column, range_of(stage, open), sum))
             stage->bad[sum->bad++] = i;
-        }
     }
 }
 
-bool cb_round_slope(double *slope, double error, cb_range range, double *loss) {
+bool cb_round_slope(double *slope, double error, cb_range range, double unit, double *loss) {
+    if (!is_free(cb_near(range, unit)))
+        range = cb_near(range, unit);
     if (isfinite(range.lower) && isfinite(range.upper)) {
         *loss += error * fmax(fabs(range.lower), fabs(range.upper));
         return true;
     }
-    if (isinf(range.lower) && isinf(range.upper))
+    if (is_free(range))
         return error == 0;
     double side = isinf(range.upper) ? fmax(0, -range.lower) : fmax(0, range.upper);
     *slope += isinf(range.upper) ? -error : error;
@@ -287,7 +405,8 @@ static void find_slopes(cb_stage *stage, tally *sum) {
     for (size_t s = 0; s < states; s++) {
         size_t column = stage->node->state_in[s];
         stage->slope[s] = stage->reduced[column];
-        sum->lost |= !cb_round_slope(&stage->slope[s], stage->error[column], stage->node->range[column], &sum->loss);
+        sum->lost |= !cb_round_slope(&stage->slope[s], stage->error[column], stage->node->range[column],
+                                     stage->kind->problem->unit, &sum->loss);
     }
 }
 
@@ -314,6 +433,7 @@ static size_t prove(cb_stage *stage) {
     add_futures(stage, &sum);
     add_cuts(stage, &sum);
     cb_safe_reduce(stage);
+    settle_free(stage, &sum);
     add_columns(stage, &sum);
     add_open(stage, &sum);
     find_slopes(stage, &sum);
@@ -328,21 +448,55 @@ static size_t prove(cb_stage *stage) {
 }
 
 /* Which way the reduced cost of a column must go: 1, -1, or 0 if no way is right. */
-static double way(const cb_open *open) {
-    return isfinite(open->range.lower) ? 1 : isfinite(open->range.upper) ? -1 : 0;
+static double way(cb_range range) {
+    return isfinite(range.lower) ? 1 : isfinite(range.upper) ? -1 : 0;
 }
 
-/* The LP of the anchor: all columns without a bound are cheaper by a share of their cost, so that its duals keep away from
- * their limits. Not incoming states: more of them may cost nothing. */
-static cb_lp_outcome solve_anchor(cb_stage *stage, double share) {
+/* Which columns without a bound are cheaper in the LP of an anchor. More of an incoming state, or of a column without a
+ * cost, may cost nothing, and then the LP has no optimum. */
+typedef enum { ALL, NO_STATES, PRICED, CHOICES } choice;
+
+static bool is_chosen(const cb_stage *stage, size_t column, choice which) {
+    bool state = cb_incoming_state(stage->kind->problem, stage->node, column) != CB_NONE;
+    return which == ALL || (!state && (which == NO_STATES || stage->cost[column] != 0));
+}
+
+/* They are cheaper by a share of their cost, so that duals keep away from their limits. */
+static cb_lp_outcome solve_anchor(cb_stage *stage, choice which, double share) {
     const double usual = 64; /* costs are up to 1024 in an LP */
     for (const cb_open *open = stage->open; open < stage->open + stage->opens; open++) {
         size_t j = open->column;
         double cost = stage->scale * stage->unit[j] * stage->cost[j];
-        if (cb_incoming_state(stage->kind->problem, stage->node, j) == CB_NONE)
-            stage->solver->set_cost(stage->lp, (int)j, cost - share * way(open) * (cost != 0 ? fabs(cost) : usual));
+        double less = share * way(open->range) * (cost != 0 ? fabs(cost) : usual);
+        stage->solver->set_cost(stage->lp, (int)j, is_chosen(stage, j, which) ? cost - less : cost);
     }
     return cb_lp_solve(stage->solver, stage->lp);
+}
+
+static bool is_no_optimum(cb_lp_outcome result) {
+    return result != CB_LP_OPTIMAL && result != CB_LP_GAVE_UP;
+}
+
+/* As many columns, and as large a share, as leave an optimum. */
+static cb_lp_outcome search_anchor(cb_stage *stage, choice first) {
+    const double half = 0.5, least = 1e-6, less = 0.0625;
+    cb_lp_outcome result = CB_LP_UNBOUNDED;
+    for (choice which = first; which < CHOICES && is_no_optimum(result); which++)
+        for (double share = half; share > least && is_no_optimum(result); share *= less)
+            result = solve_anchor(stage, which, share);
+    return result;
+}
+
+/* Incoming states may be anything, or the LP may have no solution; but not without limit, or it may have no optimum. */
+static void confine_states(cb_stage *own) {
+    for (size_t s = 0; s < own->kind->problem->states; s++) {
+        size_t column = own->node->state_in[s];
+        cb_range range = own->node->range[column];
+        double far = CB_FAR * own->unit[column];
+        if (isinf(range.lower) || isinf(range.upper))
+            cb_stage_put_column(own, column, isinf(range.lower) ? fmin(-far, range.upper - far) : range.lower,
+                                isinf(range.upper) ? fmax(far, range.lower + far) : range.upper);
+    }
 }
 
 static void keep_anchor(cb_stage *stage, const cb_stage *own, cb_anchor *anchor) {
@@ -356,18 +510,18 @@ static void keep_anchor(cb_stage *stage, const cb_stage *own, cb_anchor *anchor)
 }
 
 static cobre_status find_anchor(cb_stage *stage, size_t outcome, cb_anchor *anchor) {
-    const double first = 0.5, least = 1e-6, less = 0.0625;
     cb_stage_kind kind = {
         .problem = stage->kind->problem, .pair = {.solver = stage->kind->pair.solver}, .free_state = true};
     cb_stage *own;
     CB_TRY(cb_stage_create(&kind, stage->node, &own));
     cobre_status status = cb_stage_start(own, NULL);
+    if (!status && !stage->kind->free_state)
+        confine_states(own);
     if (!status)
         cb_stage_set_noise(own, stage->node->outcome + outcome * stage->node->randoms);
-    cb_lp_outcome result = CB_LP_UNBOUNDED;
-    for (double share = first; !status && share > least && result != CB_LP_OPTIMAL && result != CB_LP_GAVE_UP;
-         share *= less)
-        result = solve_anchor(own, share);
+    cb_lp_outcome result = CB_LP_GAVE_UP;
+    if (!status) /* the reduced cost of a state that is set is a slope, and may be anything */
+        result = search_anchor(own, stage->kind->free_state ? ALL : NO_STATES);
     if (!status && result == CB_LP_OPTIMAL)
         status = read_duals(own);
     if (!status && result == CB_LP_OPTIMAL) {
@@ -387,7 +541,8 @@ static double share_of(const cb_stage *stage, const cb_anchor *anchor, size_t ba
     for (size_t i = 0; i < bad; i++) {
         const cb_open *open = &stage->open[stage->bad[i]];
         size_t j = open->column;
-        double need = 4 * stage->error[j] - way(open) * stage->reduced[j], gain = way(open) * anchor->reduced[j];
+        double sign = way(range_of(stage, open)), need = 4 * stage->error[j] - sign * stage->reduced[j],
+               gain = sign * anchor->reduced[j];
         share = gain > 0 ? fmax(share, need / (need + gain)) : 2;
         if (share > 1)
             return share;
@@ -403,8 +558,30 @@ static void blend(cb_stage *stage, const cb_anchor *anchor, double share) {
         cb_cut_duals(stage)[i] *= 1 - share;
 }
 
-cobre_status cb_safe_prove(cb_stage *stage, size_t outcome) {
+static bool has_far(const cb_stage *stage) {
+    for (const cb_open *open = stage->open; open < stage->open + stage->opens; open++)
+        if (open->range.lower != open->whole.lower || open->range.upper != open->whole.upper)
+            return true;
+    return false;
+}
+
+/* With no more than `most` of the anchor; how many columns are still bad. */
+static size_t mend(cb_stage *stage, const cb_anchor *anchor, double most, size_t bad) {
     enum { TRIES = 4 };
+    double more = 1;
+    for (int i = 0; i < TRIES && bad > 0 && anchor->dual; i++, more *= 2) {
+        double share = more * share_of(stage, anchor, bad);
+        if (!(share < most))
+            break;
+        blend(stage, anchor, share);
+        bad = prove(stage);
+    }
+    return bad;
+}
+
+cobre_status cb_safe_prove(cb_stage *stage, size_t outcome) {
+    const double little = 0x1p-20; /* of the anchor; what needs more is better off with bounds that are far */
+    stage->far = false;
     size_t bad = prove(stage);
     if (bad == 0)
         return COBRE_OK;
@@ -413,13 +590,11 @@ cobre_status cb_safe_prove(cb_stage *stage, size_t outcome) {
     cb_anchor *anchor = &stage->anchor[outcome];
     if (!anchor->tried)
         CB_TRY(find_anchor(stage, outcome, anchor));
-    double more = 1;
-    for (int i = 0; i < TRIES && bad > 0 && anchor->dual; i++, more *= 2) {
-        double share = more * share_of(stage, anchor, bad);
-        if (!(share < 1))
-            break;
-        blend(stage, anchor, share);
-        bad = prove(stage);
+    bool far = has_far(stage);
+    bad = mend(stage, anchor, far ? little : 1, bad);
+    if (bad > 0 && far) {
+        stage->far = true;
+        mend(stage, anchor, 1, prove(stage));
     }
     return COBRE_OK;
 }

@@ -53,11 +53,18 @@ typedef struct {
     bool used;       /* it was binding since the last start */
 } cb_resident;
 
-/* A column that has no finite bound on one side. */
+/* A column that has no near bound on one side. */
 typedef struct {
     size_t column;
-    cb_range range;
+    cb_range range, whole; /* whole: with bounds that are far away */
+    bool waits;            /* it is free, and has no pivot yet */
 } cb_open;
+
+/* A free column, and the entry in the row whose dual makes its reduced cost 0. */
+typedef struct {
+    size_t column, entry;
+    bool used;
+} cb_pivot;
 
 /* Numbers of the problem have the problem's units. The LP's own are powers of two times these: a column is `unit` times the
  * LP's, a row of the LP is `factor` times the problem's, its objective `scale` times, and so a row's dual is `dual_unit` times
@@ -107,6 +114,10 @@ typedef struct {
     double *low, *high; /* of the node's columns; 0 for those in `open`, and for incoming states that are set */
     cb_open *open;      /* columns for which no finite bounds are known */
     size_t opens;
+    bool far;           /* bounds that are far away count */
+    cb_pivot *pivot;    /* of free columns */
+    double *wobble;     /* of each row: how far its dual may be from the truth */
+    int *sharing;       /* of each row: how many free columns it has that have no pivot */
     double *reduced;    /* costs of the node's columns, as computed from the duals */
     double *error;      /* how far each of them may be from the truth */
     double entry_error; /* of a column, relative to the absolute values of its terms */
@@ -186,9 +197,9 @@ static inline double cb_rounding(size_t terms) {
     return (double)(terms + 8) * 0x1p-53;
 }
 
-/* The error of a slope goes where it is least: into the slope where the range is infinite, else into the intercept. false:
+/* The error of a slope goes where it is least: into the slope where the range is infinite or far, else into the intercept. false:
  * the range is infinite on both sides. */
-bool cb_round_slope(double *slope, double error, cb_range range, double *loss);
+bool cb_round_slope(double *slope, double error, cb_range range, double unit, double *loss);
 
 /* polish.c: makes the duals more accurate when they prove less than the LP costs, and the solution with them. */
 typedef enum {

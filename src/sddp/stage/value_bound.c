@@ -110,7 +110,7 @@ static cobre_status find_own_bound(struct search *search, size_t index, bool nee
     if (search->own_bound[index] >= 0)
         return COBRE_OK;
     CB_TRY(bound_by_pair(search, index, &own));
-    search->own_bound[index] = own.bound;
+    own.bound = search->own_bound[index] = fmax(search->own_bound[index], own.bound);
     if (own.bound > -INFINITY || !needed)
         return COBRE_OK;
     const cb_place at = {.file = node->file, .line = node->line, .text = node->place};

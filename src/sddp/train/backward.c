@@ -54,12 +54,13 @@ static cobre_status solve_child(cb_trainer *trainer, size_t m, size_t child, con
 
 /* Slopes far below the largest are what cancellation left (1e-35 beside 1e3 was seen), and spoil the LPs that get them. Their
  * part of the cut becomes the least that it is for any value of these columns; where that is not finite, they stay. */
-static void drop_noise(double *record, const cb_node *node, const size_t *column, size_t states) {
+static void drop_noise(const cobre_sddp_problem *problem, const cb_node *node, const size_t *column, double *record) {
+    size_t states = problem->states;
     double largest = 0, *slope = record + CB_CUT_SLOPES;
     for (size_t s = 0; s < states; s++)
         largest = fmax(largest, fabs(slope[s]));
     for (size_t s = 0; s < states; s++) {
-        cb_range range = node->range[column[s]];
+        cb_range range = cb_near(node->range[column[s]], problem->unit);
         double least = fmin(slope[s] * range.lower, slope[s] * range.upper);
         if (slope[s] != 0 && fabs(slope[s]) <= 1e-15 * largest && isfinite(least)) {
             record[CB_CUT_INTERCEPT] += least - cb_rounding(1) * (fabs(least) + fabs(record[CB_CUT_INTERCEPT]));
@@ -113,11 +114,12 @@ static void single_cut(cb_trainer *trainer, size_t index, uint64_t iteration, si
             absolute += fabs(term);
         }
         mean[s] = sum;
-        good &= cb_round_slope(&mean[s], error * absolute, node->range[node->state_out[s]], &loss);
+        good &=
+            cb_round_slope(&mean[s], error * absolute, node->range[node->state_out[s]], trainer->problem->unit, &loss);
     }
     record[CB_CUT_INTERCEPT] = intercept - error * size - 1.001 * loss;
     if (good && isfinite(record[CB_CUT_INTERCEPT])) {
-        drop_noise(record, node, node->state_out, states);
+        drop_noise(trainer->problem, node, node->state_out, record);
         return;
     }
     record[CB_CUT_INTERCEPT] = trainer->policy->value_bound[index];
@@ -133,7 +135,7 @@ static void multi_cuts(cb_trainer *trainer, size_t index, uint64_t iteration, do
             begin_record(record, trainer->policy->function[node->edge[e].to] + o, iteration);
             record[CB_CUT_INTERCEPT] = trainer->intercept[k];
             memcpy(record + CB_CUT_SLOPES, trainer->slope + k * states, states * sizeof *trainer->slope);
-            drop_noise(record, child, child->state_in, states);
+            drop_noise(trainer->problem, child, child->state_in, record);
         }
     }
 }
