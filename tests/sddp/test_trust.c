@@ -498,12 +498,15 @@ static void check_penalty(void) {
     check_file(COBRE_SOURCE "/tests/cases/penalty.sof.json");
 }
 
-/* Columns without bounds, or with bounds of 1e18: an incoming state that its node alone does not limit, a state, and columns
- * that are free. */
+/* Columns without bounds, or with bounds of 1e18: an incoming state that its node alone does not limit, a state, columns
+ * that are free, and a free state of a cycle. */
 static void check_open(void) {
     check_file(COBRE_SOURCE "/tests/cases/open_state.sof.json");
     check_file(COBRE_SOURCE "/tests/cases/open_far.sof.json");
     check_file(COBRE_SOURCE "/tests/cases/open_free.sof.json");
+    cobre_sddp_problem *cycle = load(COBRE_SOURCE "/tests/cases/open_cycle.sof.json"); /* x' = x / 2 + w costs x' */
+    train_with_each(cycle, 16.0 / 3, until_reached, "open_cycle");
+    cobre_sddp_problem_free(&cycle);
 }
 
 static void check_cost_scales(void) {

@@ -187,8 +187,8 @@ static void look_at_rows(const cobre_sddp_problem *problem, const cb_node *node,
 }
 
 /* What may come in now: from the root, from any parent. `next` has room for all nodes and states. */
-static size_t meet(const cobre_sddp_problem *problem, double unit, part *p, cb_range *next) {
-    size_t states = problem->states, found = 0;
+static void look_at_parents(const cobre_sddp_problem *problem, const part *p, cb_range *next) {
+    size_t states = problem->states;
     for (size_t i = 0; i < problem->nodes * states; i++)
         next[i] = (cb_range){INFINITY, -INFINITY};
     for (size_t s = 0; s < states; s++) {
@@ -204,15 +204,20 @@ static size_t meet(const cobre_sddp_problem *problem, double unit, part *p, cb_r
                 *to = join(*to, out);
             }
         }
-        for (size_t n = 0; n < problem->nodes; n++) {
-            cb_range range = next[n * states + s];
-            bool reached = range.lower <= range.upper;
-            if (improve(&p[n].in[s], reached ? range : (cb_range){initial, initial}, unit)) {
-                p[n].stale = true;
-                found++;
-            }
-        }
+        for (size_t n = 0; n < problem->nodes; n++)
+            if (next[n * states + s].lower > next[n * states + s].upper) /* never reached */
+                next[n * states + s] = (cb_range){initial, initial};
     }
+}
+
+static size_t meet(const cobre_sddp_problem *problem, double unit, part *p, cb_range *next) {
+    size_t states = problem->states, found = 0;
+    look_at_parents(problem, p, next);
+    for (size_t i = 0; i < problem->nodes * states; i++)
+        if (improve(&p[i / states].in[i % states], next[i], unit)) {
+            p[i / states].stale = true;
+            found++;
+        }
     return found;
 }
 
@@ -247,6 +252,54 @@ static void find(const cobre_sddp_problem *problem, desk *d, part *p, cb_range *
     } while (meet(problem, d->unit, p, next) > 0);
 }
 
+/* Where an end of a guess goes that must reach `to`: further than that, or without limit where that leads too far. */
+static double beyond(double end, double to, double far) {
+    double wider = to + 2 * (to - end) + copysign(to, to - end);
+    return fabs(wider) > far ? copysign(INFINITY, to - end) : wider;
+}
+
+/* Widens a guess that does not hold what comes in. */
+static bool widen(cb_range *guess, cb_range in, double far) {
+    cb_range before = *guess;
+    if (in.upper > before.upper)
+        guess->upper = beyond(before.upper, in.upper, far);
+    if (in.lower < before.lower)
+        guess->lower = beyond(before.lower, in.lower, far);
+    return guess->lower < before.lower || guess->upper > before.upper;
+}
+
+/* In a cycle a state without bounds has none for what is above, and yet it may stay within some: x' = 0.8 x + noise. A range
+ * that holds the initial state holds every state that can come in, if no node leaves it from inside of it. So ranges
+ * that are not known are guessed, and widened until that is so. */
+static void guess(const cobre_sddp_problem *problem, desk *d, part *p, cb_range *next) {
+    size_t states = problem->states;
+    for (size_t i = 0; i < problem->nodes * states; i++) {
+        cb_range *in = &p[i / states].in[i % states];
+        double initial = problem->state[i % states].initial;
+        in->lower = isinf(in->lower) ? fmin(initial, in->upper) : in->lower;
+        in->upper = isinf(in->upper) ? fmax(initial, in->lower) : in->upper;
+    }
+    for (bool wider = true; wider;) {
+        wider = false;
+        for (size_t n = 0; n < problem->nodes; n++) {
+            lay_out(&problem->node[n], d, p[n].column);
+            look_at_rows(problem, &problem->node[n], d, &p[n]);
+        }
+        look_at_parents(problem, p, next);
+        for (size_t i = 0; i < problem->nodes * states; i++)
+            wider |= widen(&p[i / states].in[i % states], next[i], CB_FAR * d->unit);
+    }
+}
+
+static bool any_unknown(const cobre_sddp_problem *problem, const part *p) {
+    for (size_t i = 0; i < problem->nodes * problem->states; i++) {
+        cb_range in = p[i / problem->states].in[i % problem->states];
+        if (isinf(in.lower) || isinf(in.upper))
+            return true;
+    }
+    return false;
+}
+
 bool cb_find_ranges(const cobre_sddp_problem *problem, void *image) {
     cb_arena memory = {0};
     desk d;
@@ -264,6 +317,8 @@ bool cb_find_ranges(const cobre_sddp_problem *problem, void *image) {
     if (room) {
         meet(problem, d.unit, p, in + problem->nodes * states);
         find(problem, &d, p, in + problem->nodes * states);
+        if (problem->longest == 0 && any_unknown(problem, p))
+            guess(problem, &d, p, in + problem->nodes * states);
     }
     cb_arena_free(&memory);
     return room;
