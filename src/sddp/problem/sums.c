@@ -6,6 +6,7 @@
 #include "sddp/problem/image.h"
 
 #define SIZE_EXPONENT 8 /* of the median of bounds and right-hand sides in an LP */
+#define FAR 20          /* a bound that is 2^FAR times the next smaller one, or more, is as good as none */
 #define GAP 13          /* a cost that is 2^GAP times the next smaller one, or more, is not usual */
 
 static void hash_edges(uint64_t *h, const cb_edge *edge, size_t count) {
@@ -95,6 +96,22 @@ static void count_in(histogram *h, double value) {
     h->total++;
 }
 
+/* Takes out what is far above the rest, if the rest is no small part: such bounds mean infinity. */
+static void drop_far(histogram *h) {
+    size_t below = 0;
+    int last = BINS;
+    for (int bin = 0; bin < BINS; bin++) {
+        if (h->count[bin] == 0)
+            continue;
+        if (bin - last > FAR && 4 * below >= h->total) {
+            h->total = below;
+            return; /* nobody looks beyond the total */
+        }
+        below += h->count[bin];
+        last = bin;
+    }
+}
+
 /* Of the median; 0 if there is nothing. */
 static int middle(const histogram *h) {
     size_t below = 0;
@@ -138,6 +155,7 @@ static void find_scales(const cobre_sddp_problem *problem, cb_image_head *head) 
     histogram costs = {.total = 0}, sizes = {.total = 0};
     for (size_t n = 0; n < problem->nodes; n++)
         count_node(&problem->node[n], &costs, &sizes);
+    drop_far(&sizes);
     int unit = sizes.total > 0 ? middle(&sizes) - SIZE_EXPONENT : 0;
     head->unit = ldexp(1, unit);
     head->scale = costs.total > 0 ? ldexp(CB_LARGE_COST, -top(&costs) - unit) : 1;
