@@ -11,7 +11,7 @@
  * The columns follow the node's own in the order Q_1 ... Q_K, t, u_1 ... u_K; the rows u_k + t - d_k Q_k >= 0 follow the
  * node's own. Without risk there are neither t nor u.
  *
- * All columns, rows and costs are scaled (stage.h); Q, t and u have one unit, so chosen that slopes of cuts are about 1. */
+ * All columns, rows and costs are scaled (stage.h); Q, t and u have one unit, which each start chooses. */
 #include <math.h>
 
 #include "sddp/stage/stage.h"

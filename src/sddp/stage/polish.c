@@ -80,7 +80,6 @@ static void clear_basic(cb_stage *stage) {
 
 static void find_reduced(cb_stage *stage, double *reduced) {
     size_t own = stage->node->columns, futures = stage->futures;
-    bool averse = stage->rows > (int)stage->node->rows;
     const double *risk = cb_risk_duals(stage), *cut = cb_cut_duals(stage);
     cb_safe_reduce(stage);
     for (size_t j = 0; j < own; j++)
@@ -89,7 +88,7 @@ static void find_reduced(cb_stage *stage, double *reduced) {
         reduced[j] = stage->future_cost[j - (int)own];
     for (size_t i = 0; i < stage->cuts; i++)
         reduced[own + stage->resident[i].future] -= cut[i];
-    for (size_t f = 0; f < futures && averse; f++) {
+    for (size_t f = 0; f < futures && cb_stage_averse(stage); f++) {
         reduced[own + f] += stage->discount[f] * risk[f];
         reduced[own + futures] -= risk[f];
         reduced[own + futures + 1 + f] -= risk[f];

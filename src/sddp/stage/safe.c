@@ -139,10 +139,6 @@ static void add(tally *sum, double term) {
     sum->size += fabs(term);
 }
 
-static bool is_averse(const cb_stage *stage) {
-    return stage->rows > (int)stage->node->rows;
-}
-
 /* Duals of the rows u_k + t - d_k Q_k >= 0 (build.c): each at most what u_k costs, all together at most what t costs. An
  * optimal t is never below all d_k Q_k, so that what is left of its cost has a bound to stand on. */
 static void settle_risk(cb_stage *stage, tally *sum) {
@@ -163,7 +159,7 @@ static void settle_risk(cb_stage *stage, tally *sum) {
 /* The duals of a future-cost column's cuts are together at most what it costs: by how much they must shrink, in budget[f]. */
 static void settle_future(cb_stage *stage, size_t f, double total, tally *sum) {
     double error = cb_rounding(stage->cuts), cost = stage->future_cost[f];
-    if (is_averse(stage))
+    if (cb_stage_averse(stage))
         cost += stage->discount[f] * cb_risk_duals(stage)[f];
     stage->budget[f] = total > (1 - error) * cost ? (1 - 2 * error) * cost / total : 1;
     add(sum, (cost - total * stage->budget[f]) * stage->future_bound[f]);
@@ -172,7 +168,7 @@ static void settle_future(cb_stage *stage, size_t f, double total, tally *sum) {
 
 static void add_futures(cb_stage *stage, tally *sum) {
     double *dual = cb_cut_duals(stage);
-    if (stage->futures > 0 && is_averse(stage))
+    if (stage->futures > 0 && cb_stage_averse(stage))
         settle_risk(stage, sum);
     for (size_t f = 0; f < stage->futures; f++)
         stage->budget[f] = 0;

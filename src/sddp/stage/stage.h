@@ -182,6 +182,11 @@ cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome
 /* The bounds of a column of the node, in the LP. */
 void cb_stage_put_column(cb_stage *stage, size_t column, double lower, double upper);
 
+/* Does the LP have rows for a risk measure (build.c)? */
+static inline bool cb_stage_averse(const cb_stage *stage) {
+    return stage->rows > (int)stage->node->rows;
+}
+
 /* safe.c: reads the duals of the last solve, and finds what they prove: nothing if the noise is none of the outcomes
  * (CB_NONE). */
 bool cb_safe_create(cb_stage *stage); /* false: no memory */
