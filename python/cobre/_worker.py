@@ -26,7 +26,8 @@ def main(index, request, answer, lifeline, listener=None):
     os.set_inheritable(answer, False)
     _end_with(lifeline)
     if listener is not None:
-        os.environ["COBRE_RUN_LISTEN_FD"] = str(listener)
+        file = os.fstat(listener)
+        os.environ["COBRE_RUN_LISTEN_FD"] = f"{listener}:{file.st_dev}:{file.st_ino}"
     try:
         _work(index, request, answer)
     except SystemExit:

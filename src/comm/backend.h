@@ -277,7 +277,11 @@ uint64_t cb_memory_free(int fd);    /* bytes that can be reserved now; fd >= 0: 
 /* os.c */
 const char *cb_variable(const char *name); /* of the environment; an empty one counts as not set */
 void cb_set_number(const char *variable, uint64_t value);
-double cb_now(void); /* seconds of the monotonic clock */
+/* A descriptor for the program that this process becomes. The variable also says what file it is, so that the program
+ * is not mistaken when it has closed it and its own file has the number. */
+bool cb_set_descriptor(const char *variable, int fd);
+int cb_take_descriptor(const char *variable); /* ours now, and closed in programs we start; -1: not there any more */
+double cb_now(void);                          /* seconds of the monotonic clock */
 struct timespec cb_timespec(double seconds);
 void cb_nap(double seconds);
 int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);

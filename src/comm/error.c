@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* error.c: this thread's last error, as a struct, as JSON, and as a line to the launcher. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "comm/same_file.h"
 #include "comm/select.h"
 #include "comm/versioned.h"
 
@@ -41,26 +39,22 @@ const char *cobre_cause_name(cobre_cause cause) {
     return "?";
 }
 
-/* The pipe to the launcher, -1 if there is none. Looked for once, at the first open, when it is still what the launcher
- * meant; from then on it does not reach programs that this one starts. */
+/* The pipe to the launcher, -1 if there is none. Looked for once, at the first open; from then on it does not reach
+ * programs that this one starts. */
 static int launcher_pipe = -1;
+static struct cb_identity launcher_pipe_id;
 
 void cb_find_launcher(void) {
-    const char *value = cb_variable(CB_ENV_ERROR_FD);
-    char *end = NULL;
-    long fd = value ? strtol(value, &end, 10) : -1;
-    struct stat status;
-    if (fd < 3 || fd > INT_MAX || *end || fstat((int)fd, &status) != 0 || !S_ISFIFO(status.st_mode))
-        return;
-    fcntl((int)fd, F_SETFD, FD_CLOEXEC);
-    launcher_pipe = (int)fd;
+    int fd = cb_take_descriptor(CB_ENV_ERROR_FD);
+    if (fd >= 0 && cb_identify(fd, &launcher_pipe_id))
+        launcher_pipe = fd;
 }
 
 /* One write of one line: whole or not at all, because it is shorter than PIPE_BUF and the pipe does not block. A full
  * pipe loses the line, which is right: an error must not wait for its reader. */
 static void tell_launcher(void) {
     struct pollfd pipe = {.fd = launcher_pipe, .events = POLLOUT};
-    if (launcher_pipe < 0)
+    if (launcher_pipe < 0 || !cb_is_still(launcher_pipe, &launcher_pipe_id))
         return;
     if (poll(&pipe, 1, 0) > 0 && pipe.revents & POLLERR)
         return; /* nobody reads: a rank that outlives its launcher must get its error, not a SIGPIPE */

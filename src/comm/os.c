@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* os.c: small things of the operating system that several backends need. */
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -12,6 +15,7 @@
 #endif
 
 #include "comm/backend.h"
+#include "comm/same_file.h"
 
 const char *cb_variable(const char *name) {
     const char *value = getenv(name);
@@ -22,6 +26,29 @@ void cb_set_number(const char *variable, uint64_t value) {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
     setenv(variable, text, 1);
+}
+
+static bool describe(int fd, char text[80]) {
+    struct cb_identity id;
+    if (!cb_identify(fd, &id))
+        return false;
+    snprintf(text, 80, "%d:%ju:%ju", fd, (uintmax_t)id.device, (uintmax_t)id.inode);
+    return true;
+}
+
+bool cb_set_descriptor(const char *variable, int fd) {
+    char text[80];
+    return describe(fd, text) && fcntl(fd, F_SETFD, 0) == 0 && setenv(variable, text, 1) == 0;
+}
+
+int cb_take_descriptor(const char *variable) {
+    char text[80];
+    const char *value = cb_variable(variable);
+    long fd = value ? strtol(value, NULL, 10) : -1;
+    if (fd < 3 || fd > INT_MAX || !describe((int)fd, text) || strcmp(text, value) != 0)
+        return -1;
+    fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+    return (int)fd;
 }
 
 double cb_now(void) {

@@ -91,12 +91,32 @@ case_no_descriptors_leak() {
     before=$(sh -c 'cd /proc/$$/fd; echo *')
     for label in "" --label; do
         # shellcheck disable=SC2086
-        cobre run -n 3 $label sh -c 'test $COBRE_RUN_RANK = 2 || exit 0; cd /proc/$$/fd; echo $COBRE_RUN_ERROR_FD: *'
+        cobre run -n 3 $label sh -c 'test $COBRE_RUN_RANK = 2 || exit 0; cd /proc/$$/fd; echo ${COBRE_RUN_ERROR_FD%%:*}: *'
         after=$(sed 's/^\[2\] //; s/.*: //' "$scratch/out")
         error_fd=$(sed 's/^\[2\] //; s/:.*//' "$scratch/out")
         [ "$(echo "$after" | tr ' ' '\n' | sort)" = "$(echo "$before $error_fd" | tr ' ' '\n' | sort)" ] ||
             fail "has '$after', expected '$before' and $error_fd"
     done
+}
+
+# A program that closes all descriptors and opens files of its own, as a daemon does: what we handed to it is gone, and its files
+# are not ours. First after it has joined the job, then before.
+case_files_of_a_program_that_closed_ours_are_left_alone() {
+    cobre run -n 2 "$helpers/rank" barrier misuse exit=5
+    code_is 5
+    err_has "its last error: "
+    with COBRE_TEST_DIR="$scratch" cobre run -n 2 "$helpers/rank" barrier usurp=own misuse exit=5
+    code_is 5
+    err_has "it reported no error"
+    [ -e "$scratch/own.0" ] && [ ! -s "$scratch/own.0" ] || fail "in a file of the program: $(cat "$scratch/own.0")"
+    mkfifo "$scratch/fifo"
+    exec 9<>"$scratch/fifo"
+    cobre run -n 2 bash -c 'for fd in {3..63}; do eval "exec $fd<>$0"; done; exec "$@"' \
+        "$scratch/fifo" "$helpers/rank" misuse exit=5
+    code_is 5
+    err_has "it reported no error"
+    ! read -rt 0 -u 9 || fail "in a pipe of the program: $(head -n 1 <&9)"
+    exec 9<&-
 }
 
 case_descriptors_of_the_user_pass() {

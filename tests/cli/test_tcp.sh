@@ -167,4 +167,15 @@ case_failure_while_the_job_forms() {
     err_has "rank 1 of 2"
 }
 
+# Rank 0 has closed the socket that we gave it, and sockets of its own have that number: it listens anew.
+case_sockets_of_a_program_that_closed_ours_are_left_alone() {
+    cobre run --backend tcp -n 2 python3 -c 'import os, socket, sys
+os.closerange(3, 64)
+own = socket.create_server(("127.0.0.1", 0))
+for fd in range(3, 64):
+    os.dup2(own.fileno(), fd)
+os.execv(sys.argv[1], sys.argv[1:])' "$helpers/rank" barrier
+    code_is 0
+}
+
 run_cases "${@:3}" 2>&1

@@ -10,7 +10,7 @@ export scratch
 export BASH_ENV=$scratch.env
 cat >"$BASH_ENV" <<'END'
 rank=$COBRE_RUN_RANK
-say() { printf '%s\n' "$1" >&"$COBRE_RUN_ERROR_FD"; }
+say() { printf '%s\n' "$1" >&"${COBRE_RUN_ERROR_FD%%:*}"; }
 blame() {
     say "{\"kind\": \"CollectiveFailed\", \"message\": \"rank $rank says: rank $2, $1\", \"context\": {\"cause\": \"$1\", \"culprit\": $2}, \"suggestion\": \"look at rank $2\"}"
 }
@@ -145,7 +145,7 @@ case_own_error_is_shown() {
 case_nonsense_on_the_error_pipe() {
     job 'test $rank = 2 || exec sleep 600
         say "no json"; say "{\"context\": {\"culprit\": 99}}"; say "{"; say "{\"message\": \"cut off"
-        printf "{\"message\": \"no end of line" >&$COBRE_RUN_ERROR_FD; exit 5'
+        printf "{\"message\": \"no end of line" >&${COBRE_RUN_ERROR_FD%%:*}; exit 5'
     named 2 5
     err_has 'its last error: {"message": "cut off'
 }

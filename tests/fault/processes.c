@@ -203,10 +203,9 @@ static void kill_of_two_ranks_in_one_process(void) {
 /* A rank that has left its group lives on when the launcher and the guard are gone, and nobody reads its errors. */
 static void outlive_launcher(void) {
     int ends[2];
-    char number[16];
+    char given[80];
     CHECK(pipe(ends) == 0);
-    snprintf(number, sizeof number, "%d", ends[1]);
-    CHECK(setenv(ENV_RUN_ERROR_FD, number, 1) == 0);
+    CHECK(setenv(ENV_RUN_ERROR_FD, descriptor_text(ends[1], given), 1) == 0);
     cobre_comm *comm = open_rank();
     close(ends[0]);
     CHECK(cobre_barrier(NULL) == COBRE_INVALID_COMMUNICATOR);

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -148,6 +149,13 @@ uint16_t random_port(void) {
 
 /* A port for this job alone. Bound without SO_REUSEADDR, so that no other job has it; with it afterwards, so that rank 0,
  * which sets it, may listen there. */
+const char *descriptor_text(int fd, char text[80]) {
+    struct stat file;
+    CHECK(fstat(fd, &file) == 0);
+    snprintf(text, 80, "%d:%ju:%ju", fd, (uintmax_t)file.st_dev, (uintmax_t)file.st_ino);
+    return text;
+}
+
 static void hold_port(job *j) {
     for (int tries = 0, on = 1; tries < 1000; tries++) {
         j->port = random_port();

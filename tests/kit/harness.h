@@ -118,6 +118,9 @@ void set_aside(double seconds); /* sleep: only for what happens at random moment
  * worst to that of a rank that looks for rank 0; not by chance(), because two cases may run with the same seed. */
 uint16_t random_port(void);
 
+/* The value of a variable by which a launcher hands a descriptor to a rank; returns text. */
+const char *descriptor_text(int fd, char text[80]);
+
 /* ---- A rank's side ---- */
 
 typedef struct {

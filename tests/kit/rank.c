@@ -10,6 +10,8 @@
  *                        broadcast is rank 1, or rank 0 where it is alone
  *   forever=BYTES        gathers one after the other, until one fails; after the second it makes the file streaming.RANK
  *   truncate             a broadcast of 1000 words from rank 0, of which the others ask for 10
+ *   usurp=NAME           closes all descriptors from 3 to 63 and opens the file NAME.RANK of $COBRE_TEST_DIR by all these
+ *                        numbers
  *   misuse               a broadcast from rank 99, which must fail at once; it is the rank's last error
  *   mark=NAME            makes the file NAME.RANK: process, time and text
  *   await=NAME           waits outside of the library for the file NAME, as a rank that computes
@@ -36,6 +38,7 @@
  * at TIME after S s, CAUSE, culprit C: STATUS: MESSAGE; SUGGESTION". 4: the ring was too slow. */
 #include "kit/rank.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +165,16 @@ static void misuse(void) {
     CHECK_STATUS(cobre_broadcast(comm, &one, 1, COBRE_F64, 99), COBRE_INVALID_ROOT);
 }
 
+static void usurp(const char *name) {
+    char own[256], path[4096];
+    snprintf(own, sizeof own, "%s.%zu", name, rank);
+    path_of(own, path, sizeof path);
+    for (int fd = 3; fd < 64; fd++)
+        close(fd);
+    while (open(path, O_CREAT | O_RDWR, 0600) < 63)
+        ;
+}
+
 static void fill(size_t bytes) {
     static char *memory;
     memory = malloc(bytes);
@@ -240,6 +253,8 @@ static void step(const char *text) {
         truncate_broadcast();
     else if (strcmp(name, "misuse") == 0)
         misuse();
+    else if (strcmp(name, "usurp") == 0)
+        usurp(value);
     else if (strcmp(name, "mark") == 0)
         mark(value, "");
     else if (strcmp(name, "await") == 0)

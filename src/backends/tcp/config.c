@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,15 +80,8 @@ static cobre_status read_port(struct cb_tcp_options *own) {
 
 /* The launcher's listening socket, already bound to the port that the other ranks were told. */
 static void read_listener(size_t rank, struct cb_tcp_options *own) {
-    const char *text = cb_variable(LISTEN_FD);
-    uint64_t fd;
-    int listens = 0;
-    socklen_t length = sizeof listens;
-    if (text && rank == 0 && cb_parse_whole(text, &fd) && fd > 2 && fd <= INT_MAX &&
-        getsockopt((int)fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens) {
-        fcntl((int)fd, F_SETFD, FD_CLOEXEC);
-        own->listen_fd = (int)fd;
-    }
+    if (rank == 0)
+        own->listen_fd = cb_take_descriptor(LISTEN_FD);
 }
 
 static cobre_status from_environment(cb_options *options) {
@@ -210,8 +202,8 @@ static void launch_rank(const cb_launch *launch, size_t rank) {
     cb_set_number(RANK, rank);
     cb_set_number(SIZE, launch->size);
     setenv(TOKEN, launch->name, 1);
-    if (rank == 0 && fcntl(launch->listen_fd, F_SETFD, 0) == 0)
-        cb_set_number(LISTEN_FD, (uint64_t)launch->listen_fd);
+    if (rank == 0)
+        cb_set_descriptor(LISTEN_FD, launch->listen_fd);
 }
 
 #endif

@@ -31,13 +31,13 @@ static void forget_outer_job(void) {
             unsetenv(*name);
 }
 
-void cb_environment_set(const struct job *job, size_t rank, int error_fd) {
+bool cb_environment_set(const struct job *job, size_t rank, int error_fd) {
     forget_outer_job();
     setenv(CB_ENV_BACKEND, cobre_backend_name(job->backend), 1);
     cb_set_number(CB_ENV_RUN_RANK, rank);
     cb_set_number(CB_ENV_RUN_SIZE, job->options.size);
-    cb_set_number(CB_ENV_ERROR_FD, (uint64_t)error_fd);
     cb_backend_at(job->backend)->launch_rank(&job->launch, rank);
+    return cb_set_descriptor(CB_ENV_ERROR_FD, error_fd);
 }
 
 /* Who and where one is, and ways to things that only this host has. */

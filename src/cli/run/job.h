@@ -157,7 +157,7 @@ int cb_settle(struct run_options *options, cobre_backend *backend);
 bool cb_environment_prepare(struct job *job);
 bool cb_environment_prepare_here(struct job *job); /* on the host of rank 0 */
 void cb_environment_end(const struct job *job);
-void cb_environment_set(const struct job *job, size_t rank, int error_fd);
+bool cb_environment_set(const struct job *job, size_t rank, int error_fd); /* false: errno says why */
 bool cb_environment_is_of_host(const char *variable); /* "NAME=value" that means nothing elsewhere */
 
 /* guard.c */

@@ -3,7 +3,6 @@
 #include "cli/run/job.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,10 +34,8 @@ static _Noreturn void become(const struct job *job, size_t index, char **program
         fail(ends->failure, false);
     if (dup2(ends->in, STDIN_FILENO) < 0 || (ends->out >= 0 && dup2(ends->out, STDOUT_FILENO) < 0) ||
         (ends->err >= 0 && dup2(ends->err, STDERR_FILENO) < 0) ||
-        (ends->error >= 0 && fcntl(ends->error, F_SETFD, 0) < 0))
+        (ends->error >= 0 && !cb_environment_set(job, index, ends->error)))
         fail(ends->failure, false);
-    if (ends->error >= 0)
-        cb_environment_set(job, index, ends->error);
     setrlimit(RLIMIT_NOFILE, &job->files);
     cb_signals_restore(isatty(STDOUT_FILENO) || isatty(STDERR_FILENO));
     execvp(program[0], program);

@@ -283,20 +283,20 @@ static void refusal_is_noted(void) {
 static void given_listener(void) {
     for (int blocks = 0; blocks < 2; blocks++) {
         job j;
-        char number[32], ports[32];
+        char given[80], variable[128], ports[32];
         make_plan(3, "secret");
         make_job(&j, 3);
         start_rank(&j, 1, join);
         int fd = listen_at("127.0.0.1", port());
         CHECK(blocks || fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
-        snprintf(number, sizeof number, ENV_RUN_LISTEN_FD "=%d", fd);
+        snprintf(variable, sizeof variable, ENV_RUN_LISTEN_FD "=%s", descriptor_text(fd, given));
         snprintf(ports, sizeof ports, ENV_TCP_PORT "=%u", port());
         const char *lines[] = {ENV_BACKEND "=tcp",
                                ENV_TCP_RANK "=0",
                                ENV_TCP_SIZE "=3",
                                ENV_RUN_SIZE "=3",
                                ENV_TCP_TOKEN "=secret",
-                               number,
+                               variable,
                                ports};
         memcpy(plan.environment[0], lines, sizeof lines);
         start_rank(&j, 0, join);
