@@ -298,6 +298,50 @@ case_signals_are_passed_on() {
     done
 }
 
+stop_ranks() { # stop_ranks RANK...: with their children
+    local rank
+    for rank; do
+        kill -STOP -- "-$(rank_pid "$rank")"
+        wait_for state_is "$(rank_pid "$rank")" T || fail "rank $rank runs on"
+    done
+}
+
+case_stopped_ranks_end() {
+    start_on $two sh -c "$waiting"
+    ready 4
+    stop_ranks 0 1 2 3
+    kill -TERM "$launcher"
+    finish
+    code_is 143
+    err_has "SIGTERM was passed on"
+}
+
+# The launcher hears of it as of any failure.
+case_signal_to_an_agent_ends_its_stopped_rank() {
+    start_on $two sh -c "$waiting"
+    ready 4
+    stop_ranks 3
+    kill -TERM "$(sed 's/.*) //' "/proc/$(rank_pid 3)/stat" | cut -d' ' -f2)"
+    finish
+    code_is 143
+    err_has "rank 3 of 4 on 127.0.0.1"
+}
+
+case_second_signal_kills() { # timed
+    local rank
+    start_on $two sh -c "trap 'touch \$scratch/got-\$COBRE_RUN_RANK' TERM; $waiting"
+    ready 4
+    kill -TERM "$launcher"
+    for rank in 0 1 2 3; do
+        wait_for exists "$scratch/got-$rank" || fail "rank $rank did not get it"
+    done
+    sleep 0.6 # signals that come closer are one wish
+    kill -TERM "$launcher"
+    finish
+    code_is 143
+    err_has "4 of 4 ranks were killed"
+}
+
 case_stop_and_continue() {
     start_on $two sh -c "$waiting"
     ready 4

@@ -137,6 +137,109 @@ case_own_code_after_a_signal() {
     code_is 33
 }
 
+stop_ranks() { # stop_ranks RANK...: with their children
+    local rank
+    for rank; do
+        kill -STOP -- "-$(rank_pid "$rank")"
+        wait_for state_is "$(rank_pid "$rank")" T || fail "rank $rank runs on"
+    done
+}
+
+case_stopped_ranks_end() {
+    local signal number
+    ulimit -c 0
+    while read -r signal number; do
+        rm -f "$scratch"/pid-*
+        start run -n 2 sh -c "$waiting"
+        ready 2
+        stop_ranks 0 1
+        kill "-$signal" "$launcher"
+        finish
+        code_is $((128 + number))
+        err_has "SIG$signal was passed on"
+    done <<<"INT 2
+TERM 15
+HUP 1
+QUIT 3"
+}
+
+case_stopped_rank_may_handle_a_signal() {
+    start run -n 2 sh -c "trap 'echo \$COBRE_RUN_RANK; kill \$(jobs -p) 2>/dev/null; exit 0' TERM; $waiting"
+    ready 2
+    stop_ranks 1
+    kill -TERM "$launcher"
+    finish
+    code_is 0
+    [ "$(sort "$scratch/out" | paste -sd' ')" = "0 1" ] || fail "it reached: $(cat "$scratch/out")"
+}
+
+# Ranks that note each signal and stay.
+staying='trap "echo signal >>$scratch/got-$COBRE_RUN_RANK" INT TERM; '$waiting
+again=0.6 # seconds; signals that come closer are one wish
+ask() { # ask SIGNAL TIMES: waits until all ranks have got it
+    kill "-$1" "$launcher"
+    wait_for lines_are "$scratch/got-0" "$2" && wait_for lines_are "$scratch/got-1" "$2" || fail "$1 did not arrive"
+}
+
+case_second_signal_kills_after_two_seconds() { # timed
+    local since took
+    start run -n 2 sh -c "$staying"
+    ready 2
+    ask TERM 1
+    sleep 3
+    ! ended "$launcher" && ! ended "$(rank_pid 0)" && ! ended "$(rank_pid 1)" || fail "the first signal killed"
+    since=$(micros)
+    ask TERM 2
+    finish
+    took=$(ms_between "$since" "$(micros)")
+    [ "$took" -ge 1900 ] && [ "$took" -lt 3000 ] || fail "the kill came after $took ms"
+    code_is 143
+    err_has "SIGTERM was passed on"
+    err_has "2 of 2 ranks were killed"
+    err_lacks "failed first"
+}
+
+case_third_signal_kills_at_once() { # timed
+    local since took
+    start run -n 2 sh -c "$staying"
+    ready 2
+    ask INT 1
+    sleep $again
+    since=$(micros)
+    ask INT 2
+    sleep $again
+    kill -INT "$launcher"
+    finish
+    took=$(ms_between "$since" "$(micros)")
+    [ "$took" -lt 1500 ] || fail "the kill came after $took ms"
+    code_is 130
+    err_has "2 of 2 ranks were killed"
+}
+
+# As timeout(1) sends them: one wish, which kills nothing.
+case_two_signals_at_once_are_one_wish() { # timed
+    start run -n 2 sh -c "trap 'sleep 3; echo done; kill \$(jobs -p) 2>/dev/null; exit 0' TERM INT; $waiting"
+    ready 2
+    kill -TERM "$launcher"
+    kill -INT "$launcher"
+    finish
+    code_is 0
+    out_has "done"
+}
+
+case_second_signal_may_be_another() { # timed
+    start run -n 2 sh -c "trap 'echo >>\$scratch/got-\$COBRE_RUN_RANK' INT; $waiting"
+    ready 2
+    ask INT 1
+    sleep $again
+    kill -TERM "$launcher"
+    finish
+    code_is 143
+    err_has "SIGTERM was passed on"
+    err_lacks "failed first"
+    err_lacks "were killed"
+}
+
 # The ranks live through the user's SIGTERM; later one crashes, and another dies by our own SIGTERM.
 case_a_later_failure_is_not_the_users() {
     start run -n 2 sh -c 'trap "trap - TERM; touch $scratch/once-$COBRE_RUN_RANK" TERM

@@ -179,7 +179,7 @@ static void handle_signals(struct agent *agent) {
     if (cb_signal_take(SIGCHLD))
         look_at_rank(agent);
     for (int signal = cb_signal_take_passed(); signal; signal = cb_signal_take_passed())
-        kill(-agent->rank->pid, signal);
+        cb_signal_group(agent->rank->pid, signal);
 }
 
 static void close_input(struct agent *agent) {
@@ -215,7 +215,11 @@ static bool take(struct agent *agent, const struct frame *frame) {
         agent->input_is_owed = true;
         break;
     case FRAME_INPUT_END: agent->input_ends = true; break;
-    case FRAME_SIGNAL: return numbers && number > 0 && number < NSIG && (kill(-agent->rank->pid, (int)number), true);
+    case FRAME_SIGNAL:
+        if (!numbers || number == 0 || number >= NSIG)
+            return false;
+        cb_signal_group(agent->rank->pid, (int)number);
+        return true;
     case FRAME_UNWANTED:
         cb_close(number == STDOUT_FILENO ? &agent->rank->out.fd : &agent->rank->err.fd);
         return numbers;

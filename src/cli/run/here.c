@@ -63,7 +63,7 @@ static bool has_ended(struct rank *rank) {
 }
 
 static void signal_rank(struct rank *rank, int signal) {
-    kill(-rank->pid, signal);
+    cb_signal_group(rank->pid, signal);
 }
 
 const struct place cb_here = {

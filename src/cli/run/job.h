@@ -61,9 +61,13 @@ struct stream {
     struct text line;
 };
 
-/* How far the end of a failed job has come, and what drives it on. (stage.c) */
-enum stage { RUNNING, FAILING, TERMINATING, KILLING, CUTTING };
-enum event { RANK_FAILED, RANK_NOT_STARTED, INTERRUPTED, TIME_OVER };
+/* How far the early end of a job has come, and what drives it on. (stage.c) */
+enum stage { RUNNING, HURRYING, FAILING, TERMINATING, KILLING, CUTTING };
+enum event { RANK_FAILED, RANK_NOT_STARTED, ASKED_TWICE, INTERRUPTED, TIME_OVER };
+
+/* Signals that ask for the end and come closer together are one wish: timeout(1) sends its own to the process and then
+ * to its group, and a batch system to the launcher and to each rank. */
+enum { CB_ECHO_MS = 500 };
 
 /* With the agent of a rank elsewhere:
  *   CONNECTING -> CONNECTED    the agent has started the rank
@@ -133,7 +137,9 @@ struct job {
     unsigned sweeps;
     enum stage stage;
     int64_t deadline;  /* of the stage, in ms of the monotonic clock; INT64_MAX: none */
-    int passed_signal; /* the first SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
+    int passed_signal; /* the last SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
+    unsigned wishes;   /* how many times signals have asked for the end (run.c) */
+    int64_t wished_at; /* the last time */
     int start_code;    /* of a rank that we could not start; CB_GO_ON: none */
     cb_launch launch;  /* port 0: not known yet */
     const char *agent; /* in an agent: its host, as the launcher calls it */
@@ -189,7 +195,8 @@ bool cb_signal_take(int signal);
 int cb_signal_take_passed(void); /* the next one to pass on; 0: none */
 void cb_signal_stop_self(void);  /* returns when continued */
 bool cb_signal_ends(int signal); /* it asks the job to end */
-void cb_signals_release(void);   /* all ranks have ended: such a signal ends us, too */
+void cb_signal_group(pid_t group, int signal);
+void cb_signals_release(void); /* all ranks have ended: such a signal ends us, too */
 const char *cb_signal_name(int signal);
 
 /* output.c: lines of the ranks, labelled, whole. */

@@ -11,8 +11,9 @@ static const char intro[] =
 
 static const char end[] =
     "\n"
-    "Standard input goes to rank 0. The exit code is that of the rank that failed first (128 + signal if a signal\n"
-    "killed it), 0 when all ended well. See cobre-run(1).\n";
+    "Standard input goes to rank 0. SIGINT, SIGTERM, SIGHUP and SIGQUIT go to all ranks; 2 s after a second one those\n"
+    "that are left are killed, after a third one at once. The exit code is that of the rank that failed first (128 +\n"
+    "signal if a signal killed it), 0 when all ended well. See cobre-run(1).\n";
 
 struct line {
     struct run_options options;

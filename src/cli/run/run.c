@@ -102,11 +102,30 @@ static void look_at_ranks(struct job *job) {
     }
 }
 
-static void pass_on(struct job *job, int signal) {
-    if (cb_signal_ends(signal) && job->stage == RUNNING && !job->passed_signal)
+static bool is_echo(struct job *job) {
+    int64_t now = cb_now_ms();
+    if (job->wishes && now < job->wished_at + CB_ECHO_MS)
+        return true;
+    job->wished_at = now;
+    job->wishes++;
+    return false;
+}
+
+static void pass_on_end(struct job *job, int signal) {
+    bool starting = job->place->is_starting && job->place->is_starting(job), echo = is_echo(job);
+    if (job->stage == RUNNING)
         job->passed_signal = signal;
-    if (cb_signal_ends(signal) && job->place->is_starting && job->place->is_starting(job)) {
+    if (!starting)
+        cb_signal_ranks(job, signal);
+    if (!echo && (starting || job->wishes > 2))
         cb_job_event(job, INTERRUPTED);
+    else if (!echo && job->wishes == 2)
+        cb_job_event(job, ASKED_TWICE);
+}
+
+static void pass_on(struct job *job, int signal) {
+    if (cb_signal_ends(signal)) {
+        pass_on_end(job, signal);
         return;
     }
     cb_signal_ranks(job, signal);

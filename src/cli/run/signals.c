@@ -81,6 +81,13 @@ bool cb_signal_ends(int signal) {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+/* A stopped process takes only SIGKILL before it is continued. */
+void cb_signal_group(pid_t group, int signal) {
+    kill(-group, signal);
+    if (cb_signal_ends(signal))
+        kill(-group, SIGCONT);
+}
+
 void cb_signals_release(void) {
     sigset_t ending;
     sigemptyset(&ending);

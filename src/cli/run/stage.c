@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stage.c: how a job ends before its time. The stage of a job changes here and nowhere else.
  *
+ * A signal that asks for the end is passed on to the ranks, and it is theirs to end. After a second one they get a
+ * moment (HURRYING), then SIGKILL (KILLING); after a third one SIGKILL at once.
+ *
  * When a rank fails, the others get a moment to notice it and to report (FAILING), then SIGTERM (TERMINATING), then
  * SIGKILL (KILLING). A host that cannot be reached any more does not answer to that: at last the contact with the ranks
  * is cut, and all count as ended (CUTTING). The events:
  *   RANK_FAILED       a rank that had become its program ended badly.
  *   RANK_NOT_STARTED  a rank could not become its program: the others cannot form a job, and have nothing to report.
- *   INTERRUPTED       a signal that ends the job came while ranks were still starting: not all of them can be told.
+ *   ASKED_TWICE       a second signal asks for the end.
+ *   INTERRUPTED       a third one does, or one that came while ranks were still starting: not all of them can be told.
  *   TIME_OVER         the stage has lasted as long as it may.
  * What is not in the table of transitions changes nothing. */
 #include "cli/run/job.h"
@@ -17,10 +21,14 @@ static const struct {
 } transitions[] = {
     {.event = RANK_FAILED, .from = RUNNING, .to = FAILING},
     {.event = RANK_NOT_STARTED, .from = RUNNING, .to = KILLING},
+    {.event = ASKED_TWICE, .from = RUNNING, .to = HURRYING},
+    {.event = ASKED_TWICE, .from = FAILING, .to = HURRYING},
     {.event = INTERRUPTED, .from = RUNNING, .to = KILLING},
+    {.event = INTERRUPTED, .from = HURRYING, .to = KILLING},
     {.event = INTERRUPTED, .from = FAILING, .to = KILLING},
     {.event = INTERRUPTED, .from = TERMINATING, .to = KILLING},
     {.event = INTERRUPTED, .from = KILLING, .to = CUTTING},
+    {.event = TIME_OVER, .from = HURRYING, .to = KILLING},
     {.event = TIME_OVER, .from = FAILING, .to = TERMINATING},
     {.event = TIME_OVER, .from = TERMINATING, .to = KILLING},
     {.event = TIME_OVER, .from = KILLING, .to = CUTTING},
@@ -30,12 +38,13 @@ static const struct {
  * of FAILING is for its own words. */
 static const struct {
     int64_t lasts_ms; /* 0: until all ranks have ended */
-    int signals[2];   /* to the ranks, in this order */
+    int signal;       /* to the ranks; 0: none */
     bool cuts;
 } stages[] = {
+    [HURRYING] = {.lasts_ms = 2000},
     [FAILING] = {.lasts_ms = 500},
-    [TERMINATING] = {.lasts_ms = 2000, .signals = {SIGTERM, SIGCONT}}, /* a stopped rank would not see SIGTERM */
-    [KILLING] = {.lasts_ms = 2000, .signals = {SIGKILL}},
+    [TERMINATING] = {.lasts_ms = 2000, .signal = SIGTERM},
+    [KILLING] = {.lasts_ms = 2000, .signal = SIGKILL},
     [CUTTING] = {.cuts = true},
 };
 
@@ -56,8 +65,8 @@ void cb_signal_ranks(const struct job *job, int signal) {
 static void enter(struct job *job, enum stage stage) {
     job->stage = stage;
     job->deadline = stages[stage].lasts_ms ? cb_now_ms() + stages[stage].lasts_ms : INT64_MAX;
-    for (size_t i = 0; i < 2 && stages[stage].signals[i]; i++)
-        cb_signal_ranks(job, stages[stage].signals[i]);
+    if (stages[stage].signal)
+        cb_signal_ranks(job, stages[stage].signal);
     if (stages[stage].cuts && job->place->cut)
         job->place->cut(job);
 }

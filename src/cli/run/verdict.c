@@ -159,28 +159,39 @@ static void print_others(const struct job *job, const struct rank *first) {
                 stopped, well);
 }
 
-/* A signal that we passed on and that killed ranks, or kept them from starting, is the user's will and no rank's
- * fault. */
-static bool ended_by_passed_signal(const struct job *job) {
-    if (job->passed_signal && job->started < job->options.size)
+/* Signals that we passed on and that killed ranks, or made us kill them, or kept them from starting, are the user's will
+ * and no rank's fault. */
+static bool ended_by_passed_signal(const struct job *job, const struct rank *first) {
+    if (!job->passed_signal)
+        return false;
+    if (job->started < job->options.size || stopped_by_us(first))
         return true;
-    for (size_t i = 0; job->passed_signal && i < job->started; i++) {
+    for (size_t i = 0; i < job->started; i++) {
         const struct rank *rank = &job->ranks[i];
         if (rank->never_ran)
             return true;
-        if (by_signal(rank) && rank->status == job->passed_signal && !cb_is_stopping(rank->seen_in))
+        if (by_signal(rank) && cb_signal_ends(rank->status) && !cb_is_stopping(rank->seen_in))
             return true;
     }
     return false;
+}
+
+static size_t count_killed(const struct job *job) {
+    size_t killed = 0;
+    for (size_t i = 0; i < job->started; i++)
+        killed += stopped_by_us(&job->ranks[i]) && job->ranks[i].status == SIGKILL;
+    return killed;
 }
 
 static int judge(const struct job *job) {
     const struct rank *first = first_failure(job);
     if (!first)
         return 0;
-    if (ended_by_passed_signal(job)) {
+    if (ended_by_passed_signal(job, first)) {
         fprintf(stderr, "cobre run: %s was passed on to the ranks, and ended the job\n",
                 cb_signal_name(job->passed_signal));
+        if (count_killed(job))
+            fprintf(stderr, "cobre run:   %zu of %zu ranks were killed\n", count_killed(job), job->options.size);
         return 128 + job->passed_signal;
     }
     if (job->options.self && !by_signal(first) && (first->status == 1 || first->status == CB_EXIT_USAGE))
