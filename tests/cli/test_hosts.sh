@@ -363,6 +363,34 @@ case_kill_of_the_launcher() {
     wait_for all_gone || fail "processes are left"
 }
 
+case_kill_of_an_agent_and_its_guard() {
+    local agent guard
+    start_on $two sh -c 'echo $$ >$scratch/new-$COBRE_RUN_RANK; mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK
+        trap "" TERM HUP; exec sleep 600'
+    ready 4
+    agent=$(sed 's/.*) //' "/proc/$(rank_pid 3)/stat" | cut -d' ' -f2)
+    read -r guard _ <"/proc/$agent/task/$agent/children"
+    kill -9 "$guard" "$agent"
+    wait_for ended "$(rank_pid 3)" || fail "the rank is left"
+    finish
+    code_is 125
+    err_has "rank 3 of 4 on 127.0.0.1"
+}
+
+case_stopped_guard_of_an_agent_holds_up_nobody() {
+    local agent guard
+    start_on $two sh -c "$waiting"
+    ready 4
+    agent=$(sed 's/.*) //' "/proc/$(rank_pid 3)/stat" | cut -d' ' -f2)
+    read -r guard _ <"/proc/$agent/task/$agent/children"
+    kill -STOP "$guard"
+    wait_for state_is "$guard" T || fail "the guard runs on"
+    kill -TERM "$launcher"
+    finish
+    code_is 143
+    wait_for all_gone || fail "processes are left"
+}
+
 case_kill_of_the_launcher_while_it_starts_ranks() {
     local i
     for i in 1 5 9 13; do

@@ -176,8 +176,10 @@ static void look_at_rank(struct agent *agent) {
 
 static void handle_signals(struct agent *agent) {
     cb_signals_read();
-    if (cb_signal_take(SIGCHLD))
+    if (cb_signal_take(SIGCHLD)) {
         look_at_rank(agent);
+        cb_guard_renew(&agent->job);
+    }
     for (int signal = cb_signal_take_passed(); signal; signal = cb_signal_take_passed())
         cb_signal_group(agent->rank->pid, signal);
 }
@@ -278,7 +280,7 @@ static void pass_on(struct agent *agent) {
 
 static void bury(struct agent *agent) {
     kill(-agent->rank->pid, SIGKILL);
-    cb_guard_tell(agent->job.guard_fd, 0);
+    cb_guard_dismiss(&agent->job);
     relay_what_is_left(agent);
     flush_all(agent);
     while (waitpid(agent->rank->pid, NULL, 0) < 0 && errno == EINTR)

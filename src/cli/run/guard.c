@@ -6,17 +6,21 @@
  * parent-death signal would not reach. There is no moment at which a rank runs and the guard does not know it: a rank
  * writes its own id, before exec, and holds the write end until then.
  *
- * The ids stay valid because the launcher reaps no rank before it has killed all groups and said so (record 0). */
+ * The ids stay valid because the launcher reaps no rank before it has killed all groups and said so (record 0).
+ *
+ * The guard may be killed or stopped as any process may. The launcher never waits for it without a limit, and starts
+ * another one when it is gone; the ranks themselves end with the launcher anyway (start.c). */
 #include "cli/run/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PIPE = 3, GONE_CHECKS = 30, GONE_CHECK_MS = 10 };
+enum { PIPE = 3, GONE_CHECKS = 30, GONE_CHECK_MS = 10, READY_MS = 10000 };
 
 /* Out of reach of signals, of the terminal and of the ranks' groups, and holding nothing that someone may wait for. */
 static void withdraw(int pipe_fd) {
@@ -64,6 +68,19 @@ static _Noreturn void guard(const struct job *job) {
     _exit(0);
 }
 
+static bool has_withdrawn(int ready_fd) {
+    struct pollfd ready = {.fd = ready_fd, .events = POLLIN};
+    int64_t deadline = cb_now_ms() + READY_MS, left;
+    int count;
+    do {
+        left = deadline - cb_now_ms();
+        count = poll(&ready, 1, left > 0 ? (int)left : 0);
+    } while (count < 0 && errno == EINTR);
+    if (count == 0)
+        errno = ETIMEDOUT;
+    return count > 0;
+}
+
 bool cb_guard_start(struct job *job) {
     int records[2], ready[2];
     if (!cb_pipe(records) || !cb_pipe(ready))
@@ -75,12 +92,15 @@ bool cb_guard_start(struct job *job) {
     }
     close(records[0]);
     close(ready[1]);
-    char none;
-    while (job->guard > 0 && read(ready[0], &none, 1) < 0 && errno == EINTR)
-        ;
-    close(ready[0]);
+    cb_unblocked(records[1]); /* a guard that is stopped does not read */
     job->guard_fd = records[1];
-    return job->guard > 0;
+    bool good = job->guard > 0 && has_withdrawn(ready[0]);
+    int error = errno;
+    close(ready[0]);
+    if (!good)
+        cb_guard_end(job);
+    errno = error;
+    return good;
 }
 
 bool cb_guard_tell(int guard_fd, pid_t pid) {
@@ -91,8 +111,30 @@ bool cb_guard_tell(int guard_fd, pid_t pid) {
     return written == (ssize_t)sizeof pid;
 }
 
+void cb_guard_renew(struct job *job) {
+    int how, status;
+    if (job->guard <= 0 || !cb_has_ended(job->guard, &how, &status))
+        return;
+    cb_guard_end(job);
+    bool good = cb_guard_start(job);
+    for (size_t i = 0; good && i < job->options.size; i++)
+        good = !job->ranks[i].pid || cb_guard_tell(job->guard_fd, job->ranks[i].pid);
+    if (!good)
+        fprintf(stderr, "cobre run: the guard was killed, and there can be no other: %s\n", strerror(errno));
+}
+
+void cb_guard_dismiss(const struct job *job) {
+    if (job->guard > 0 && !cb_guard_tell(job->guard_fd, 0))
+        kill(job->guard, SIGKILL);
+}
+
+/* By SIGKILL: one that is stopped, or waits behind other programs, must not hold us up. */
 void cb_guard_end(struct job *job) {
     cb_close(&job->guard_fd);
-    while (waitpid(job->guard, NULL, 0) < 0 && errno == EINTR)
-        ;
+    if (job->guard > 0) {
+        kill(job->guard, SIGKILL);
+        while (waitpid(job->guard, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    job->guard = 0;
 }

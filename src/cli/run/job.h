@@ -136,14 +136,14 @@ struct job {
     size_t started, running;
     unsigned sweeps;
     enum stage stage;
-    int64_t deadline;  /* of the stage, in ms of the monotonic clock; INT64_MAX: none */
-    int passed_signal; /* the last SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
-    unsigned wishes;   /* how many times signals have asked for the end (run.c) */
-    int64_t wished_at; /* the last time */
-    int start_code;    /* of a rank that we could not start; CB_GO_ON: none */
-    cb_launch launch;  /* port 0: not known yet */
-    const char *agent; /* in an agent: its host, as the launcher calls it */
-    pid_t guard;
+    int64_t deadline;      /* of the stage, in ms of the monotonic clock; INT64_MAX: none */
+    int passed_signal;     /* the last SIGINT, SIGTERM, SIGHUP or SIGQUIT passed on while all was well; 0: none */
+    unsigned wishes;       /* how many times signals have asked for the end (run.c) */
+    int64_t wished_at;     /* the last time */
+    int start_code;        /* of a rank that we could not start; CB_GO_ON: none */
+    cb_launch launch;      /* port 0: not known yet */
+    const char *agent;     /* in an agent: its host, as the launcher calls it */
+    pid_t guard;           /* 0: none */
     int guard_fd;          /* the only write end of the guard's pipe */
     int input_fd, null_fd; /* standard input of rank 0; of the others */
     struct rlimit files;   /* the limit we were started with, which the ranks get back */
@@ -168,7 +168,9 @@ bool cb_environment_is_of_host(const char *variable); /* "NAME=value" that means
 
 /* guard.c */
 bool cb_guard_start(struct job *job);
-bool cb_guard_tell(int guard_fd, pid_t pid); /* pid leads a group of the job; 0: all groups have been killed */
+bool cb_guard_tell(int guard_fd, pid_t pid);  /* pid leads a group of the job; does not wait */
+void cb_guard_renew(struct job *job);         /* a child has ended: if it is the guard, starts another */
+void cb_guard_dismiss(const struct job *job); /* all groups have been killed: it has nothing left to kill */
 void cb_guard_end(struct job *job);
 
 /* start.c: starts one rank. CB_GO_ON, or the exit code. */

@@ -9,7 +9,7 @@
  *     one cannot, say why, start no more, kill the others.
  *  6. Until all ranks have ended: pass signals on, relay labelled output and what is typed, keep each rank's last
  *     error. When one fails, end the others (stage.c).
- *  7. Kill what is left in the ranks' groups, tell the guard, reap the ranks, end the guard, remove the name.
+ *  7. Kill what is left in the ranks' groups, tell the guard, reap the ranks, remove the name, end the guard.
  *  8. Write out what is left of the output; say who failed first and why; exit with its code.
  */
 #include "cli/run/job.h"
@@ -137,8 +137,10 @@ static void pass_on(struct job *job, int signal) {
 
 static void handle_signals(struct job *job) {
     cb_signals_read();
-    if (cb_signal_take(SIGCHLD))
+    if (cb_signal_take(SIGCHLD)) {
         look_at_ranks(job);
+        cb_guard_renew(job);
+    }
     for (int signal = cb_signal_take_passed(); signal; signal = cb_signal_take_passed())
         pass_on(job, signal);
 }
@@ -251,13 +253,13 @@ static void bury(struct job *job) {
         job->place->close(job);
     for (size_t i = 0; i < job->started; i++)
         kill(-job->ranks[i].pid, SIGKILL);
-    cb_guard_tell(job->guard_fd, 0);
+    cb_guard_dismiss(job);
     read_what_is_left(job);
     for (size_t i = 0; i < job->started; i++)
         while (waitpid(job->ranks[i].pid, NULL, 0) < 0 && errno == EINTR)
             ;
-    cb_guard_end(job);
     cb_environment_end(job);
+    cb_guard_end(job);
 }
 
 /* Our reader may be slow, but a signal ends the wait for it. */

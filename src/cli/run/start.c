@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,10 +29,20 @@ static _Noreturn void fail(int fd, bool in_exec) {
     _exit(written < 0 ? CB_EXIT_LAUNCHER : CB_EXIT_CANNOT_RUN);
 }
 
+/* Lets the kernel kill this process when its launcher ends, whatever becomes of the guard. A parent in another process
+ * namespace is 0; one that has ended is not. */
+static void end_with(pid_t launcher) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pid_t parent = getppid();
+    if (parent != launcher && parent != 0)
+        _exit(CB_EXIT_LAUNCHER); /* it ended before the kernel was asked */
+}
+
 /* The signals that we catch are blocked here until cb_signals_restore. */
 static _Noreturn void become(const struct job *job, size_t index, char **program, const struct ends *ends) {
-    if (setpgid(0, 0) < 0 || !cb_guard_tell(job->guard_fd, getpid()))
+    if (setpgid(0, 0) < 0)
         fail(ends->failure, false);
+    cb_guard_tell(job->guard_fd, getpid()); /* if the guard is gone, the launcher tells the next one */
     if (dup2(ends->in, STDIN_FILENO) < 0 || (ends->out >= 0 && dup2(ends->out, STDOUT_FILENO) < 0) ||
         (ends->err >= 0 && dup2(ends->err, STDERR_FILENO) < 0) ||
         (ends->error >= 0 && !cb_environment_set(job, index, ends->error)))
@@ -132,9 +143,11 @@ static int start(struct job *job, size_t index, char **program, struct ends *end
     if (!cb_pipe(failure_ends))
         return cannot_start(job, index, errno);
     ends->failure = failure_ends[1];
-    pid_t pid = fork();
-    if (pid == 0)
+    pid_t launcher = getpid(), pid = fork();
+    if (pid == 0) {
+        end_with(launcher);
         become(job, index, program, ends);
+    }
     int fork_error = errno;
     close(failure_ends[1]);
     if (pid < 0) {
