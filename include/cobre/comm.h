@@ -15,8 +15,10 @@
  *     collective; the communicator stays usable and the other ranks go on waiting for a right call.
  *   - After COBRE_COLLECTIVE_FAILED the communicator is broken: every further collective on it fails at once with the
  *     same first cause. cobre_comm_free and cobre_region_free still work and do not block.
- *   - A communicator takes one call at a time, from any thread. Different communicators may be used by different
- *     threads at the same time.
+ *   - A communicator takes one call at a time, from any thread. A collective that another thread makes meanwhile, or the
+ *     interrupted hook, is COBRE_INVALID_COMMUNICATOR at once, and nothing else happens; so is cobre_comm_free. (Calls on
+ *     local never wait, and may overlap.) cobre_abort and what is not collective may be called at any time. Different
+ *     communicators may be used by different threads at the same time.
  *   - After fork() the child's handles are invalid: calls on them return COBRE_INVALID_COMMUNICATOR.
  *   - "Collective" means: every rank calls it, in the same order among the collectives of that communicator.
  */
