@@ -212,6 +212,8 @@ COBRE_API cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size
 
 /* recv[i] = send[i] of rank 0 op send[i] of rank 1 op ..., folded in rank order: the same bits on every rank, backend
  * and run. Integer sums wrap. min and max: -0 < +0. A NaN operand gives the canonical quiet NaN (more than one rank).
+ * Floats round to nearest, subnormals are numbers and nothing traps, whatever the thread has set (rounding mode, flush to
+ * zero, traps); its settings are the same afterwards.
  * send_count == recv_count >= 1, the same on all ranks. recv may be send, otherwise the two must not overlap. */
 COBRE_API cobre_status cobre_allreduce(cobre_comm *comm, const void *send, size_t send_count, void *recv,
                                        size_t recv_count, cobre_type type, cobre_op op);
@@ -278,7 +280,8 @@ COBRE_API cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *sen
 
 /* An exact sum: an accumulator that holds any sum of doubles exactly. The rounded result is the correctly rounded true
  * sum: the same bits for any order, any split over ranks. Infinities and NaN behave as in IEEE sums; the empty sum is
- * +0, a sum of only -0 is -0, overflow rounds to infinity. Up to 2^62 values. The pointers must not be NULL. */
+ * +0, a sum of only -0 is -0, overflow rounds to infinity. Up to 2^62 values. The settings of the thread do not count. The
+ * pointers must not be NULL. */
 #define COBRE_EXACT_LIMBS 68
 
 typedef struct {
