@@ -200,9 +200,11 @@ COBRE_API cobre_backend cobre_comm_backend(const cobre_comm *comm);
  * *local. On failure *local is NULL; after COBRE_ALLOCATION_FAILED (on all ranks) `comm` stays usable. */
 COBRE_API cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local);
 
-/* Collectives block until every rank has entered (local: never). Buffers belong to the caller, are aligned as their
- * type requires (not checked), and are not kept. Counts are in elements. After COBRE_COLLECTIVE_FAILED the contents of
- * recv are undefined. */
+/* Collectives block until every rank has entered (local: never). mpi is less strict: broadcast and allgatherv return when
+ * the caller has what it receives, and ranks that send it nothing may enter later; so may, in split_local, ranks of other
+ * nodes. With COBRE_CHECK=1 all wait for all there, too; a barrier always does. Buffers belong to the caller, are aligned
+ * as their type requires (not checked), and are not kept. Counts are in elements. After COBRE_COLLECTIVE_FAILED the
+ * contents of recv are undefined. */
 
 /* Part r of recv, at displs[r], becomes the counts[r] elements that rank r sent; what lies between the parts stays.
  * counts must be the same on all ranks, displs may differ; send_count == counts[rank]; parts must not overlap and must
