@@ -7,7 +7,9 @@
 #include <fenv.h>
 
 /* From here to the end of the function, which is one of sddp.h. */
-#define CB_USUAL_FLOATS() __attribute__((cleanup(cb_restore_floats))) fenv_t callers_floats_ = cb_set_usual_floats()
+#define CB_USUAL_FLOATS()                                                                                              \
+    __attribute__((cleanup(cb_restore_floats))) fenv_t callers_floats_ = cb_set_usual_floats();                        \
+    (void)callers_floats_
 
 static inline fenv_t cb_set_usual_floats(void) {
     fenv_t callers;
