@@ -15,8 +15,10 @@
  *     collective; the communicator stays usable and the other ranks go on waiting for a right call.
  *   - After COBRE_COLLECTIVE_FAILED the communicator is broken: every further collective on it fails at once with the
  *     same first cause. cobre_comm_free and cobre_region_free still work and do not block.
- *   - A communicator takes one call at a time, from any thread. Different communicators may be used by different
- *     threads at the same time.
+ *   - A communicator takes one call at a time, from any thread. A collective that another thread makes meanwhile, or the
+ *     interrupted hook, is COBRE_INVALID_COMMUNICATOR at once, and nothing else happens; so is cobre_comm_free. (Calls on
+ *     local never wait, and may overlap.) cobre_abort and what is not collective may be called at any time. Different
+ *     communicators may be used by different threads at the same time.
  *   - After fork() the child's handles are invalid: calls on them return COBRE_INVALID_COMMUNICATOR.
  *   - "Collective" means: every rank calls it, in the same order among the collectives of that communicator.
  */
@@ -198,9 +200,11 @@ COBRE_API cobre_backend cobre_comm_backend(const cobre_comm *comm);
  * *local. On failure *local is NULL; after COBRE_ALLOCATION_FAILED (on all ranks) `comm` stays usable. */
 COBRE_API cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local);
 
-/* Collectives block until every rank has entered (local: never). Buffers belong to the caller, are aligned as their
- * type requires (not checked), and are not kept. Counts are in elements. After COBRE_COLLECTIVE_FAILED the contents of
- * recv are undefined. */
+/* Collectives block until every rank has entered (local: never). mpi is less strict: broadcast and allgatherv return when
+ * the caller has what it receives, and ranks that send it nothing may enter later; so may, in split_local, ranks of other
+ * nodes. With COBRE_CHECK=1 all wait for all there, too; a barrier always does. Buffers belong to the caller, are aligned
+ * as their type requires (not checked), and are not kept. Counts are in elements. After COBRE_COLLECTIVE_FAILED the
+ * contents of recv are undefined. */
 
 /* Part r of recv, at displs[r], becomes the counts[r] elements that rank r sent; what lies between the parts stays.
  * counts must be the same on all ranks, displs may differ; send_count == counts[rank]; parts must not overlap and must
@@ -210,6 +214,8 @@ COBRE_API cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size
 
 /* recv[i] = send[i] of rank 0 op send[i] of rank 1 op ..., folded in rank order: the same bits on every rank, backend
  * and run. Integer sums wrap. min and max: -0 < +0. A NaN operand gives the canonical quiet NaN (more than one rank).
+ * Floats round to nearest, subnormals are numbers and nothing traps, whatever the thread has set (rounding mode, flush to
+ * zero, traps); its settings are the same afterwards.
  * send_count == recv_count >= 1, the same on all ranks. recv may be send, otherwise the two must not overlap. */
 COBRE_API cobre_status cobre_allreduce(cobre_comm *comm, const void *send, size_t send_count, void *recv,
                                        size_t recv_count, cobre_type type, cobre_op op);
@@ -276,7 +282,8 @@ COBRE_API cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *sen
 
 /* An exact sum: an accumulator that holds any sum of doubles exactly. The rounded result is the correctly rounded true
  * sum: the same bits for any order, any split over ranks. Infinities and NaN behave as in IEEE sums; the empty sum is
- * +0, a sum of only -0 is -0, overflow rounds to infinity. Up to 2^62 values. The pointers must not be NULL. */
+ * +0, a sum of only -0 is -0, overflow rounds to infinity. Up to 2^62 values. The settings of the thread do not count. The
+ * pointers must not be NULL. */
 #define COBRE_EXACT_LIMBS 68
 
 typedef struct {

@@ -22,6 +22,8 @@
  *     sets it. Options that are zero have their defaults; NULL instead of options means: all of them.
  *   - A problem or policy belongs to a communicator, which must outlive it.
  *   - Callbacks get `arg` of the same struct.
+ *   - The floating-point settings of the calling thread (rounding mode, flush to zero, traps) do not count. They are the
+ *     same after a call; callbacks run in those that a thread starts with: rounding to nearest, no flushing, no traps.
  *   - Bounds, cuts, policy bytes and simulated costs do not depend on the number of ranks or the backend. They depend on
  *     the problem, the options that say so, and the pair of LP solvers with their versions: the one in use and the
  *     one that takes over where it finds no optimum. Rank 0 chooses them; a rank that lacks one is an error on all.

@@ -153,7 +153,10 @@ class Comm(_cobre.Comm):
     the job when nothing refers to the exception any more, and the others' calls fail with "peer left". So a traceback is printed
     before those of the others.
 
-    A communicator takes one call at a time, from any thread. Ctrl-C ends a call that waits, and with it the communicator.
+    A call waits until all ranks have made it. Under an MPI broadcast and allgatherv wait only for the ranks that send
+    something; barrier waits for all everywhere.
+
+    A communicator takes one call at a time, from any thread; a second one is a RuntimeError. Ctrl-C ends a call that waits, and with it the communicator.
     """
 
     def __init__(

@@ -78,9 +78,10 @@ struct cobre_comm {
     unsigned fork_generation; /* cb_fork_generation at open: another value means that we are a fork's child */
     cobre_backend backend;
     size_t rank, size, node_rank, node_size;
-    size_t regions;        /* not yet freed */
-    uint64_t regions_made; /* numbers them; the same on all ranks */
-    double stall_secs;     /* 0: none */
+    atomic_bool busy;                   /* a call is not over yet (dispatch.h) */
+    atomic_size_t regions;              /* not yet freed */
+    atomic_uint_least64_t regions_made; /* numbers them; the same on all ranks */
+    double stall_secs;                  /* 0: none */
     int (*interrupted)(void *);
     void *interrupted_arg;
     cobre_comm *next_open; /* list of this process's open communicators (comm.c) */

@@ -89,6 +89,14 @@ cobre_status cb_bad_handle(const cobre_comm *comm, const char *operation) {
                     "%s: the communicator was opened before fork(), in the parent process", operation);
 }
 
+cobre_status cb_in_use(const cobre_comm *comm, const char *operation) {
+    return cb_error(
+        comm, comm->backend, COBRE_INVALID_COMMUNICATOR,
+        &(struct cb_details){.operation = operation,
+                             .suggestion = "make one call at a time on a communicator, and none in its hook"},
+        "%s: the communicator is in use by another thread, or by the call that asks this hook", operation);
+}
+
 /* Fills in what is common to all backends' communicators. */
 static void finish_open(cobre_comm *comm, double stall_secs, int (*interrupted)(void *), void *interrupted_arg) {
     comm->magic = CB_COMM_MAGIC;
@@ -124,9 +132,13 @@ cobre_status cobre_comm_free(cobre_comm **comm) {
     if (!comm || !*comm)
         return COBRE_OK;
     CB_TRY(cb_check_handle(*comm, "free"));
-    if ((*comm)->regions)
+    CB_TRY(cb_enter(*comm, "free"));
+    size_t regions = atomic_load(&(*comm)->regions);
+    if (regions) {
+        cb_leave(comm);
         return CB_INVALID(*comm, "free", "comm", "free the regions first, in the same order on all ranks",
-                          "free: %zu regions of this communicator are not freed yet", (*comm)->regions);
+                          "free: %zu regions of this communicator are not freed yet", regions);
+    }
     forget(*comm);
     (*comm)->magic = 0;
     cb_backend_at((*comm)->backend)->free(*comm);
@@ -177,6 +189,7 @@ cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local) {
     if (local)
         *local = NULL;
     CB_TRY(cb_check_handle(comm, "split_local"));
+    CB_ENTER(comm, "split_local");
     if (!local)
         return CB_INVALID(comm, "split_local", "local", "pass &local", "split_local: the place for the result is NULL");
     cobre_comm *made = NULL;
@@ -288,6 +301,7 @@ uint64_t cb_hash_counts(uint64_t seed, const size_t *counts, size_t n) {
 cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size_t send_count, void *recv, size_t recv_count,
                               const size_t *counts, const size_t *displs, cobre_type type) {
     CB_TRY(cb_check_handle(comm, "allgatherv"));
+    CB_ENTER(comm, "allgatherv");
     cb_call call = {.type = type, .count = send_count, .send = send, .recv = recv, .counts = counts, .displs = displs};
     size_t total;
     CB_TRY(cb_check_gather(comm, "allgatherv", &call, recv_count, &total));
@@ -320,6 +334,7 @@ static cobre_status check_allreduce(const cobre_comm *comm, const cb_call *call,
 cobre_status cobre_allreduce(cobre_comm *comm, const void *send, size_t send_count, void *recv, size_t recv_count,
                              cobre_type type, cobre_op op) {
     CB_TRY(cb_check_handle(comm, "allreduce"));
+    CB_ENTER(comm, "allreduce");
     cb_call call = {
         .print = {.operation = CB_ALLREDUCE, .type = (uint8_t)type, .op = (uint8_t)op, .count = send_count},
         .type = type,
@@ -357,6 +372,7 @@ static cobre_status check_broadcast(const cobre_comm *comm, const cb_call *call)
 /* inline: gcc else keeps a call to it where link-time optimisation could fold it away (tests/local_only). */
 inline cobre_status cobre_broadcast(cobre_comm *comm, void *buf, size_t count, cobre_type type, size_t root) {
     CB_TRY(CB_CHECK_NO_OPS ? cb_check_handle(comm, "broadcast") : COBRE_OK);
+    CB_ENTER(comm, "broadcast");
     cb_call call = {
         .print = {.operation = CB_BROADCAST, .type = (uint8_t)type, .root = (uint32_t)root, .count = count},
         .type = type,
@@ -370,6 +386,7 @@ inline cobre_status cobre_broadcast(cobre_comm *comm, void *buf, size_t count, c
 
 cobre_status cobre_barrier(cobre_comm *comm) {
     CB_TRY(CB_CHECK_NO_OPS ? cb_check_handle(comm, "barrier") : COBRE_OK);
-    cb_call call = {.print = {.operation = CB_BARRIER}};
+    CB_ENTER(comm, "barrier");
+    static const cb_call call = {.print = {.operation = CB_BARRIER}}; /* a new one would take longer than the rest */
     return cb_barrier(comm, &call);
 }

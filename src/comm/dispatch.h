@@ -32,6 +32,27 @@ enum { CB_COMM_MAGIC = 0xc0b4ec01, CB_REGION_MAGIC = 0xc0b4e4e6 };
 /* Says why the handle cannot be used. */
 cobre_status cb_bad_handle(const cobre_comm *comm, const char *operation);
 
+/* One call at a time: from CB_ENTER to the end of the function the communicator is this call's, and another call on it, by
+ * another thread or by the hook, is refused. The calls of local keep nothing in the communicator and never wait: they may
+ * overlap, and pay nothing. */
+#define CB_ENTER(comm, operation)                                                                                      \
+    CB_TRY(cb_enter(comm, operation));                                                                                 \
+    __attribute__((cleanup(cb_leave))) cobre_comm *entered_ = (comm);                                                  \
+    (void)entered_
+
+cobre_status cb_in_use(const cobre_comm *comm, const char *operation);
+
+static inline cobre_status cb_enter(cobre_comm *comm, const char *operation) {
+    if (cb_backend_of(comm) == COBRE_LOCAL || !atomic_exchange_explicit(&comm->busy, true, memory_order_acquire))
+        return COBRE_OK;
+    return cb_in_use(comm, operation);
+}
+
+static inline void cb_leave(cobre_comm **comm) {
+    if (cb_backend_of(*comm) != COBRE_LOCAL)
+        atomic_store_explicit(&(*comm)->busy, false, memory_order_release);
+}
+
 /* cb_barrier(comm, call), cb_broadcast(comm, call), ...: each a switch over the backends of this build. */
 #define CB_ARM(NAME, name, operation)                                                                                  \
     CB_WHEN(COBRE_HAVE_##NAME, case COBRE_##NAME : return cb_##name##_##operation(comm, call);)

@@ -49,6 +49,7 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         status = check_create(comm, count, type, flags, region);
     if (status)
         return status;
+    CB_ENTER(comm, "region_create");
     cobre_region none = {0}, *handle = calloc(1, sizeof *handle), *made = handle ? handle : &none;
     *made = (cobre_region){
         .magic = CB_REGION_MAGIC,
@@ -112,6 +113,7 @@ static cb_call region_call(cobre_region *region, cb_operation operation) {
 
 cobre_status cobre_region_fence(cobre_region *region) {
     CB_TRY(check_region(region, "region_fence"));
+    CB_ENTER(region->comm, "region_fence");
     cb_call call = region_call(region, CB_REGION_FENCE);
     return cb_region_fence(region->comm, &call);
 }
@@ -120,6 +122,7 @@ cobre_status cobre_region_fence(cobre_region *region) {
  * is sealed all the same, so that every rank refuses the same calls. */
 cobre_status cobre_region_seal(cobre_region *region) {
     CB_TRY(check_region(region, "region_seal"));
+    CB_ENTER(region->comm, "region_seal");
     cb_call call = region_call(region, CB_REGION_SEAL);
     CB_TRY(cb_region_fence(region->comm, &call));
     region->sealed = true;
@@ -191,6 +194,7 @@ cobre_status cobre_region_free(cobre_region **region) {
     if (!region || !*region)
         return COBRE_OK;
     CB_TRY(check_region(*region, "region_free"));
+    CB_ENTER((*region)->comm, "region_free");
     (*region)->comm->regions--;
     (*region)->magic = 0;
     free_region(*region);
@@ -206,6 +210,7 @@ cobre_status cobre_allgatherv_region(cobre_comm *comm, const void *send, size_t 
         status = check_region(region, "allgatherv_region");
     if (status)
         return status;
+    CB_ENTER(comm, "allgatherv_region");
     if (region->comm != comm)
         return CB_INVALID(comm, "allgatherv_region", "region", "create the region on the communicator of the call",
                           "allgatherv_region: the region belongs to another communicator");

@@ -2,10 +2,12 @@
 /* types.c: element types, and the one fold that every backend uses.
  *
  * The order of operands is the caller's: acc holds the fold of ranks 0..r-1, x is rank r's. Compiled without
- * contraction to fused multiply-add; each loop is written so that it vectorises without changing a bit. */
+ * contraction to fused multiply-add; each loop is written so that it vectorises without changing a bit. The caller's
+ * settings of the processor do not count: floats are folded in the usual ones. */
 #include <string.h>
 
 #include "comm/backend.h"
+#include "comm/float_settings.h"
 
 size_t cobre_type_size(cobre_type type) {
     return cb_type_size(type);
@@ -95,7 +97,7 @@ FOLD_INTEGER(u64, uint64_t, uint64_t)
         T greatest = a > b ? a : b > a ? b : float_of_##name(bits_of_##name(a) & bits_of_##name(b));                   \
         return a != a || b != b ? float_of_##name(QUIET_NAN) : greatest;                                               \
     }                                                                                                                  \
-    static void fold_##name(cobre_op op, T *restrict acc, const T *restrict x, size_t n) {                             \
+    __attribute__((noinline)) static void fold_##name(cobre_op op, T *restrict acc, const T *restrict x, size_t n) {   \
         switch (op) {                                                                                                  \
         case COBRE_SUM:                                                                                                \
             for (size_t i = 0; i < n; i++)                                                                             \
@@ -115,6 +117,17 @@ FOLD_INTEGER(u64, uint64_t, uint64_t)
 FOLD_FLOAT(f32, float, uint32_t, UINT32_C(0x7fc00000))
 FOLD_FLOAT(f64, double, uint64_t, UINT64_C(0x7ff8000000000000))
 
+static void fold_floats(cobre_type type, cobre_op op, void *acc, const void *x, size_t count) {
+    cb_float_settings was;
+    bool changed = cb_float_settings_default(&was);
+    if (type == COBRE_F32)
+        fold_f32(op, acc, x, count);
+    else
+        fold_f64(op, acc, x, count);
+    if (changed)
+        cb_float_settings_restore(&was);
+}
+
 void cb_fold(cobre_type type, cobre_op op, void *acc, const void *x, size_t count) {
     switch (type) {
     case COBRE_U8: fold_u8(op, acc, x, count); break;
@@ -122,7 +135,7 @@ void cb_fold(cobre_type type, cobre_op op, void *acc, const void *x, size_t coun
     case COBRE_U32: fold_u32(op, acc, x, count); break;
     case COBRE_I64: fold_i64(op, acc, x, count); break;
     case COBRE_U64: fold_u64(op, acc, x, count); break;
-    case COBRE_F32: fold_f32(op, acc, x, count); break;
-    case COBRE_F64: fold_f64(op, acc, x, count); break;
+    case COBRE_F32:
+    case COBRE_F64: fold_floats(type, op, acc, x, count); break;
     }
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "sddp/read/reader.h"
+#include "sddp/usual_floats.h"
 
 static bool is_folder(const char *path) {
     struct stat status;
@@ -35,6 +36,7 @@ static cobre_sddp_builder *read_case(const char *path, const cobre_sddp_load_opt
 
 cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *given,
                              cobre_sddp_problem **problem) {
+    CB_USUAL_FLOATS();
     cobre_sddp_load_options options = {0};
     if (!comm || !path || !problem)
         return cb_refuse_null(!comm ? "comm" : !path ? "path" : "problem");

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sddp/train/trainer.h"
+#include "sddp/usual_floats.h"
 
 #define ROUND 4 /* trajectories per rank in a round */
 
@@ -268,6 +269,7 @@ static cobre_status simulate(cobre_sddp_policy *policy, const cb_stage_kind *kin
 
 cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given,
                                  cobre_sddp_simulation *result) {
+    CB_USUAL_FLOATS();
     cobre_sddp_simulate_options options = {0};
     cobre_sddp_simulation all = {0};
     if (!policy)

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "sddp/stage/stage.h"
+#include "sddp/usual_floats.h"
 
 cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_validate_options *given) {
+    CB_USUAL_FLOATS();
     cobre_sddp_validate_options options = {0};
     cb_lp_pair pair;
     if (!problem)

@@ -2,6 +2,7 @@
 /* allreduce of floats: the order of the fold, signed zeros and NaN, looked at bit by bit. */
 #include "conformance/checked.h"
 #include "conformance/tables.h"
+#include "kit/float_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,108 @@ static void allreduce_subnormals(kit *k) {
     CHECK_EQ(least, 1);
 }
 
+/* Who has them: rank `one`, or all for KIT_MAX_RANKS. */
+static void run_in(const kit *k, const struct float_settings *settings, size_t one, void (*call)(kit *k, void *),
+                   void *data) {
+    kit here = *k;
+    bool changes = one == KIT_MAX_RANKS || one == k->rank;
+    kit_note(k, "%s on %s", settings->name, one == KIT_MAX_RANKS ? "all ranks" : "one rank");
+    if (changes)
+        set_floats(settings);
+    struct floats_now before = read_floats();
+    call(&here, data);
+    struct floats_now after = read_floats();
+    set_usual_floats();
+    CHECK_EQ(after.control, before.control);
+    CHECK_EQ(after.rounding, before.rounding);
+}
+
+struct reduction {
+    cobre_type type;
+    cobre_op op;
+    size_t count;
+    const void *send;
+    void *recv;
+};
+
+static void reduce(kit *k, void *data) {
+    const struct reduction *r = data;
+    CHECK_OK(cobre_allreduce(k->comm, r->send, r->count, r->recv, r->count, r->type, r->op));
+}
+
+static const size_t who[] = {0, 1, KIT_MAX_RANKS};
+
+/* The data tell the settings apart: sums that round, infinities, NaN, subnormals. */
+static void allreduce_any_settings(kit *k) {
+    static const size_t counts[] = {1, 3, 1000, 20000};
+    enum { MOST = 20000 };
+    double *send = kit_alloc(4 * MOST * sizeof *send), *recv = send + MOST, *expected = recv + MOST;
+    for (size_t n = 0; n < 3 * sizeof counts / sizeof counts[0]; n++)
+        for (cobre_type type = COBRE_F32; type <= COBRE_F64; type++) {
+            struct reduction r = {type, COBRE_SUM + (cobre_op)(n % 3), counts[n / 3], send, recv};
+            reference_fill(send, type, 0, r.count, reference_sequence(k->seed, k->rank));
+            reference_reduce(expected, expected + MOST, type, r.op, 0, r.count, k->seed, k->size);
+            for (size_t s = 0; s < FLOAT_SETTINGS; s++)
+                for (size_t w = 0; w < sizeof who / sizeof who[0]; w++) {
+                    memset(recv, 0, r.count * reference_size(type));
+                    run_in(k, &float_settings[s], who[w], reduce, &r);
+                    CHECK_BYTES((const char *)recv, (const char *)expected, r.count * reference_size(type));
+                }
+        }
+    free(send);
+}
+
+/* By hand, as bits: 5 and 10 are subnormal; 1 + 2^-60 rounds to 1, and DBL_MAX + DBL_MAX to infinity. */
+static void allreduce_any_settings_by_hand(kit *k) {
+    enum { COUNT = 4 };
+    static const uint64_t first[COUNT] = {5, 0x3ff0000000000000u, 0xbff0000000000000u, 0x7fefffffffffffffu};
+    static const uint64_t second[COUNT] = {10, 0x3c30000000000000u, 0xbc30000000000000u, 0x7fefffffffffffffu};
+    static const uint64_t sums[COUNT] = {15, 0x3ff0000000000000u, 0xbff0000000000000u, INFINITY_F64};
+    uint64_t recv[COUNT];
+    CHECK_EQ(k->size, 2);
+    for (size_t s = 0; s < FLOAT_SETTINGS; s++)
+        for (size_t w = 0; w < sizeof who / sizeof who[0]; w++) {
+            struct reduction r = {COBRE_F64, COBRE_SUM, COUNT, k->rank ? second : first, recv};
+            run_in(k, &float_settings[s], who[w], reduce, &r);
+            CHECK_BYTES((const char *)recv, (const char *)sums, sizeof sums);
+            r = (struct reduction){COBRE_F64, COBRE_MIN, 1, r.send, recv};
+            run_in(k, &float_settings[s], who[w], reduce, &r);
+            CHECK_EQ(recv[0], 5);
+            r.op = COBRE_MAX;
+            run_in(k, &float_settings[s], who[w], reduce, &r);
+            CHECK_EQ(recv[0], 10);
+        }
+}
+
+/* 1, then 2^-60, then subnormals, then what is to be taken away again. */
+static void sum_exactly(kit *k, void *data) {
+    static const double values[] = {1, 0x1p-60, 0x1p-1074, 5e-324, -1, 0x1.8p-1040, 1e300, -1e300};
+    cobre_exact sum;
+    double *total = data;
+    cobre_exact_init(&sum);
+    cobre_exact_add(&sum, values[k->rank % 2]);
+    cobre_exact_add_n(&sum, values, sizeof values / sizeof values[0]);
+    cobre_exact sum_here = sum;
+    CHECK_OK(cobre_exact_allreduce(k->comm, &sum));
+    total[0] = cobre_exact_round(&sum);
+    cobre_exact_init(&sum);
+    cobre_exact_add_n(&sum, values + 2, 2);
+    total[1] = cobre_exact_round(&sum);
+    total[2] = cobre_exact_round(&sum_here);
+}
+
+static void exact_sum_any_settings(kit *k) {
+    double expected[3], total[3];
+    sum_exactly(k, expected);
+    uint64_t two_units = 2;
+    CHECK_BYTES((const char *)&expected[1], (const char *)&two_units, sizeof two_units);
+    for (size_t s = 0; s < FLOAT_SETTINGS; s++)
+        for (size_t w = 0; w < sizeof who / sizeof who[0]; w++) {
+            run_in(k, &float_settings[s], who[w], sum_exactly, total);
+            CHECK_BYTES((const char *)total, (const char *)expected, sizeof total);
+        }
+}
+
 /* One rank: what comes back are the very bytes, for every type, canonical or not. */
 static void allreduce_identity(kit *k) {
     enum { COUNT = 3000 };
@@ -162,6 +265,9 @@ const kit_case float_cases[] = {
     KIT_CASE(allreduce_nan),
     KIT_CASE(allreduce_infinities),
     KIT_CASE(allreduce_subnormals),
+    KIT_CASE(allreduce_any_settings),
+    KIT_CASE_WITH(allreduce_any_settings_by_hand, .ranks = "2"),
+    KIT_CASE(exact_sum_any_settings),
     KIT_CASE_WITH(allreduce_identity, .ranks = "1"),
     KIT_END,
 };

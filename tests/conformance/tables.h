@@ -12,6 +12,7 @@
     X(float_cases)                                                                                                     \
     X(broadcast_cases)                                                                                                 \
     X(barrier_cases)                                                                                                   \
+    X(thread_cases)                                                                                                    \
     X(sequence_cases)                                                                                                  \
     X(region_cases)                                                                                                    \
     X(split_cases)                                                                                                     \

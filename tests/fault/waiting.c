@@ -5,6 +5,7 @@
 #include "kit/sentinel.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static struct {
     int (*hook)(void *);
     bool armed;     /* the hook may stop the call */
     bool computing; /* the others are not in a call when it happens */
+    bool beside;    /* who aborts has a thread in a call */
 } plan;
 
 static cobre_comm *open_as_planned(void) {
@@ -206,6 +208,41 @@ static void interrupted(void) {
     end_job(&j);
 }
 
+static cobre_comm *waited_on; /* NULL: the hook makes no call */
+
+static int make_a_call(void *argument) {
+    (void)argument;
+    if (waited_on && !asked++)
+        tell("refused", cobre_barrier(waited_on));
+    return 0;
+}
+
+static void wait_with_a_calling_hook(void) {
+    cobre_comm *comm = open_as_planned();
+    CHECK_OK(cobre_barrier(comm));
+    waited_on = comm;
+    if (self.rank == plan.away)
+        await_order();
+    tell("returned", sum_ranks(comm));
+    tell("again", sum_ranks(comm));
+    CHECK_OK(cobre_comm_free(&comm));
+}
+
+/* A hook must not call: its call is refused, and the one that asks it goes on. */
+static void hook_makes_a_call(void) {
+    job j;
+    plan.hook = make_a_call;
+    plan.away = 0;
+    plan.stall_secs = 0;
+    start_job(&j, 3, wait_with_a_calling_hook);
+    for (size_t r = 1; r < 3; r++) {
+        const report *refused = await(&j, r, "refused");
+        CHECK(refused->status == COBRE_INVALID_COMMUNICATOR && strstr(refused->message, "this hook"));
+    }
+    order(&j, 0, 'g');
+    must_succeed(&j);
+}
+
 static int stop_at_once(void *argument) {
     (void)argument;
     return ++asked > 3;
@@ -312,11 +349,19 @@ static void signal_asks_hook(void) {
 
 /* ---- Abort ---- */
 
+static void *wait_inside(void *comm) {
+    report_inside();
+    return sum_ranks(comm) ? comm : NULL;
+}
+
 static void abort_or_wait(void) {
     cobre_comm *comm = open_as_planned();
+    pthread_t thread;
     CHECK_OK(cobre_barrier(comm));
     say("ready", 0);
     if (self.rank == plan.away) {
+        if (plan.beside)
+            CHECK(pthread_create(&thread, NULL, wait_inside, comm) == 0);
         await_order();
         say("leaves", 0);
         cobre_abort(comm, 7, "the reservoir \"A\" is empty");
@@ -337,6 +382,8 @@ static void abort_run(size_t size, size_t away, bool computing) {
     await_all(&j, "ready");
     if (!computing)
         await_waiters(&j);
+    if (plan.beside)
+        await(&j, away, "inside");
     mark_time(&j);
     order(&j, away, 'a');
     double since = await(&j, away, "leaves")->time;
@@ -368,6 +415,13 @@ static void abort_with_text(void) {
         abort_run(size, size - 1, true);
         abort_run(size, 0, true);
     }
+}
+
+static void abort_beside_a_call(void) {
+    plan.beside = true;
+    for (size_t away = 0; away < 3; away += 2)
+        abort_run(3, away, true);
+    plan.beside = false;
 }
 
 /* ---- Cost ---- */
@@ -421,10 +475,12 @@ const check_case waiting_cases[] = {
     {.name = "stall_limit", .run = stall_limit},
     {.name = "no_stall_limit", .run = no_stall_limit},
     {.name = "interrupted", .run = interrupted},
+    {.name = "hook_makes_a_call", .run = hook_makes_a_call},
     {.name = "interrupted_join", .run = interrupted_join},
     {.name = "hook_is_asked_often", .run = hook_is_asked_often},
     {.name = "signal_asks_hook", .run = signal_asks_hook, .timed = true},
     {.name = "abort_with_text", .run = abort_with_text},
+    {.name = "abort_beside_a_call", .run = abort_beside_a_call},
     {.name = "idle_wait", .run = idle_wait, .timed = TIMED_NAPS},
     {.name = "sixteen_ranks", .run = sixteen_ranks, .busy = true},
     CHECK_END,

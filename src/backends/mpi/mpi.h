@@ -15,7 +15,7 @@ typedef cobre_status cb_mpi_error(const cobre_comm *comm, cobre_backend backend,
                                   const struct cb_details *details, const char *format, ...);
 
 /* The version, and a number that is raised whenever a struct that both sides use changes between two versions. */
-#define CB_MPI_ABI CB_VERSION_TEXT "/5"
+#define CB_MPI_ABI CB_VERSION_TEXT "/6"
 
 /* The one symbol that a plugin exports: const cb_mpi_plugin cobre_mpi_plugin. */
 typedef struct {

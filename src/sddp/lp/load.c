@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "sddp/lp/plugins.h"
+#include "sddp/usual_floats.h"
 
 #define PREFIX "libcobre-lp-"
 #define SUFFIX ".so"
@@ -124,7 +125,9 @@ static const cb_lp_solver *check(cb_lp_plugin *plugin, const cb_lp_solver *solve
     return plugin->problem[0] ? NULL : solver;
 }
 
+/* A library that was built with -Ofast changes the floating-point settings when it is loaded. */
 static void load(cb_lp_plugin *plugin) {
+    CB_USUAL_FLOATS();
     void *library = dlopen(plugin->file, RTLD_NOW | RTLD_LOCAL);
     const cb_lp_solver *solver = library ? dlsym(library, "cobre_lp_plugin") : NULL;
     if (solver)

@@ -23,6 +23,7 @@
 #include "sddp/draft.h"
 #include "sddp/hash.h"
 #include "sddp/policy/policy.h"
+#include "sddp/usual_floats.h"
 
 #define MAGIC "COBRESDP"
 #define VERSION 3
@@ -140,6 +141,7 @@ cobre_status cb_policy_write(const cobre_sddp_policy *policy, const char *path) 
 }
 
 cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path) {
+    CB_USUAL_FLOATS();
     if (!policy || !path)
         return cb_refuse_null(policy ? "path" : "policy");
     if (!policy->problem)
@@ -430,6 +432,7 @@ cobre_status cb_policy_load(cobre_sddp_problem *problem, const char *path, const
 }
 
 cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *path, cobre_sddp_policy **policy) {
+    CB_USUAL_FLOATS();
     if (!problem || !path || !policy)
         return cb_refuse_null(!problem ? "problem" : !path ? "path" : "policy");
     return cb_policy_load(problem, path, NULL, policy);
@@ -437,6 +440,7 @@ cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *pat
 
 /* The same as loading, by a communicator that has this process only. */
 cobre_status cobre_sddp_policy_read(const char *path, cobre_sddp_policy **policy) {
+    CB_USUAL_FLOATS();
     if (!path || !policy)
         return cb_refuse_null(path ? "policy" : "path");
     cobre_config config = {.struct_size = sizeof config, .backend = COBRE_LOCAL};

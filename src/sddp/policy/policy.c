@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "sddp/grow.h"
+#include "sddp/usual_floats.h"
 
 static cobre_status fill(cobre_sddp_policy *policy, bool multi_cut) {
     size_t nodes = policy->names.nodes;
@@ -118,6 +119,7 @@ uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy) {
 
 cobre_status cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t index, cobre_sddp_cut *result,
                                    double *slopes) {
+    CB_USUAL_FLOATS();
     if (!policy || !result)
         return cb_refuse_null(policy ? "cut" : "policy");
     CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_cut, intercept));
@@ -196,6 +198,7 @@ uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy) {
 }
 
 double cobre_sddp_policy_bound(const cobre_sddp_policy *policy) {
+    CB_USUAL_FLOATS();
     bool known = policy && policy->iterations > 0 && !policy->match.what[0];
     return known ? cb_policy_progress(policy, policy->iterations).bound : NAN;
 }

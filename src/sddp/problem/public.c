@@ -2,8 +2,10 @@
 /* public.c: the builder of sddp.h: that of builder.h, without places. */
 #include "sddp/grow.h"
 #include "sddp/problem/builder.h"
+#include "sddp/usual_floats.h"
 
 size_t cobre_sddp_add_state(cobre_sddp_builder *builder, const char *name, double initial) {
+    CB_USUAL_FLOATS();
     return builder ? cb_add_state(builder, NULL, name, initial) : CB_NONE;
 }
 
@@ -13,19 +15,23 @@ size_t cobre_sddp_add_node(cobre_sddp_builder *builder, const char *name, size_t
 
 size_t cobre_sddp_add_column(cobre_sddp_builder *builder, size_t node, const char *name, double lower, double upper,
                              double cost) {
+    CB_USUAL_FLOATS();
     return builder ? cb_add_column(builder, NULL, node, name, lower, upper, cost) : CB_NONE;
 }
 
 size_t cobre_sddp_add_row(cobre_sddp_builder *builder, size_t node, const char *name, double lower, double upper) {
+    CB_USUAL_FLOATS();
     return builder ? cb_add_row(builder, NULL, node, name, lower, upper) : CB_NONE;
 }
 
 void cobre_sddp_add_entry(cobre_sddp_builder *builder, size_t node, size_t row, size_t column, double value) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_add_entry(builder, NULL, node, row, column, value);
 }
 
 void cobre_sddp_add_constant(cobre_sddp_builder *builder, size_t node, double cost) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_add_constant(builder, NULL, node, cost);
 }
@@ -41,6 +47,7 @@ size_t cobre_sddp_add_random(cobre_sddp_builder *builder, size_t node, const cha
 
 void cobre_sddp_add_noise(cobre_sddp_builder *builder, size_t node, size_t random, double factor,
                           cobre_sddp_noise_target target, size_t index, size_t column) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_add_noise(
             builder, NULL, node,
@@ -48,16 +55,19 @@ void cobre_sddp_add_noise(cobre_sddp_builder *builder, size_t node, size_t rando
 }
 
 void cobre_sddp_add_outcome(cobre_sddp_builder *builder, size_t node, double probability, const double *values) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_add_outcome(builder, NULL, node, probability, values);
 }
 
 size_t cobre_sddp_add_factor(cobre_sddp_builder *builder, size_t order, const double *values) {
+    CB_USUAL_FLOATS();
     return builder ? cb_add_factor(builder, NULL, order, values) : CB_NONE;
 }
 
 void cobre_sddp_set_model(cobre_sddp_builder *builder, size_t node, size_t openings, bool lognormal,
                           const double *deviation, size_t factor) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_set_model(builder, NULL, node, openings, lognormal, deviation, factor);
 }
@@ -68,16 +78,19 @@ void cobre_sddp_set_opening_seed(cobre_sddp_builder *builder, uint64_t seed) {
 }
 
 void cobre_sddp_add_edge(cobre_sddp_builder *builder, size_t from, size_t to, double probability, double discount) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_add_edge(builder, NULL, from, to, probability, discount);
 }
 
 void cobre_sddp_set_risk(cobre_sddp_builder *builder, size_t node, double beta, double alpha) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_set_risk(builder, NULL, node, beta, alpha);
 }
 
 void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t node, double bound) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_set_value_bound(builder, NULL, node, bound);
 }
@@ -90,12 +103,14 @@ size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder) {
 }
 
 void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t node, const double *values) {
+    CB_USUAL_FLOATS();
     if (builder)
         cb_add_step(builder, NULL, scenario, node, values);
 }
 
 cobre_status cobre_sddp_finish(cobre_comm *comm, cobre_sddp_builder **builder, const cobre_sddp_load_options *given,
                                cobre_sddp_problem **problem) {
+    CB_USUAL_FLOATS();
     cobre_sddp_load_options options = {0};
     cobre_sddp_builder *none = NULL;
     builder = builder ? builder : &none;

@@ -17,6 +17,7 @@
 
 #include "sddp/train/rules.h"
 #include "sddp/train/trainer.h"
+#include "sddp/usual_floats.h"
 
 cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,
                                double *deviation) {
@@ -333,6 +334,7 @@ static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_traini
 
 cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *given,
                               cobre_sddp_policy **policy, cobre_sddp_training *result) {
+    CB_USUAL_FLOATS();
     cobre_sddp_train_options options = {0};
     cb_trainer trainer = {0};
     ending end = {.stop = COBRE_SDDP_STOP_NOT_YET};

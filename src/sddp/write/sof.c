@@ -17,6 +17,7 @@
 #include "sddp/draft.h"
 #include "sddp/problem/problem.h"
 #include "sddp/read/json_file.h"
+#include "sddp/usual_floats.h"
 
 /* A node on its way. Names of random variables are new where a column has the same. */
 typedef struct {
@@ -388,6 +389,7 @@ static cobre_status check(const cobre_sddp_problem *problem) {
 }
 
 cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path) {
+    CB_USUAL_FLOATS();
     if (!problem || !path)
         return cb_refuse_null(problem ? "path" : "problem");
     if (strlen(path) >= 3 && strcmp(path + strlen(path) - 3, ".gz") == 0)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* usual_floats.h: the planner computes with the floating-point settings that every thread starts with, whatever the caller has
+ * set: rounding to nearest, subnormals as they are, no traps. */
+#ifndef COBRE_SDDP_USUAL_FLOATS_H
+#define COBRE_SDDP_USUAL_FLOATS_H
+
+#include <fenv.h>
+
+/* From here to the end of the function, which is one of sddp.h. */
+#define CB_USUAL_FLOATS()                                                                                              \
+    __attribute__((cleanup(cb_restore_floats))) fenv_t callers_floats_ = cb_set_usual_floats();                        \
+    (void)callers_floats_
+
+static inline fenv_t cb_set_usual_floats(void) {
+    fenv_t callers;
+    fegetenv(&callers);
+    fesetenv(FE_DFL_ENV);
+    return callers;
+}
+
+static inline void cb_restore_floats(const fenv_t *callers) {
+    fesetenv(callers);
+}
+
+#endif
