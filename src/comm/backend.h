@@ -283,6 +283,9 @@ void cb_nap(double seconds);
 int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 size_t cb_page_size(void);
 void cb_interleave(void *base, size_t bytes); /* pages in turn over the memory nodes */
+/* For the next pages at that place of a file: the system remembers it by the place. It takes the process, and the mapping,
+ * that asked for it. */
+void cb_end_interleave(void *base, size_t bytes);
 size_t cb_round_up(size_t value, size_t to);
 static inline size_t cb_least(size_t a, size_t b) {
     return a < b ? a : b;

@@ -104,13 +104,22 @@ static unsigned long memory_nodes(void) {
 }
 #endif
 
+enum { MPOL_DEFAULT_POLICY = 0, MPOL_INTERLEAVE_POLICY = 3 };
+
 /* A wish, not a need: kernels and containers without NUMA refuse it, and the pages then lie as the slices. */
 void cb_interleave(void *base, size_t bytes) {
 #ifdef SYS_mbind
-    enum { MPOL_INTERLEAVE_POLICY = 3 };
     unsigned long nodes = memory_nodes();
     if (nodes)
         syscall(SYS_mbind, base, bytes, MPOL_INTERLEAVE_POLICY, &nodes, 8 * sizeof nodes, 0);
+#else
+    (void)base, (void)bytes;
+#endif
+}
+
+void cb_end_interleave(void *base, size_t bytes) {
+#ifdef SYS_mbind
+    syscall(SYS_mbind, base, bytes, MPOL_DEFAULT_POLICY, NULL, 0, 0);
 #else
     (void)base, (void)bytes;
 #endif
