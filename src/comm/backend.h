@@ -69,7 +69,8 @@ typedef struct {
     void *recv; /* broadcast: the buffer */
     const size_t *counts, *displs;
     cobre_region *region; /* calls on a region; region_create: to be filled in */
-    bool unable;          /* region_create: this rank has no memory for the handle, so that no rank gets a region */
+    bool unable;          /* region_create: this rank has no memory for the handle, so that no rank gets a region;
+                             backends use it for split_local in the same way */
     cobre_comm **made;    /* split_local: the result */
 } cb_call;
 
@@ -202,8 +203,9 @@ CB_OPERATION_MAP(CB_DECLARE_OPERATION)
 #undef CB_DECLARE
 
 /* Regions of backends without shared memory (heap_region.c). */
-cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region);
-cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error);
+cobre_status cb_heap_region_create(cobre_comm *comm, const cb_call *call);
+/* There is too little of this rank's own memory for what the call makes. */
+cobre_status cb_heap_refuse(const cobre_comm *comm, const cb_call *call, uint64_t asked, uint64_t there, int os_error);
 void cb_heap_memory_free(void *data, size_t mapped);
 
 /* types.c */

@@ -241,10 +241,10 @@ void cb_shm_memory_free(void *data, size_t mapped) {
 cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = (struct cb_shm_comm *)base;
     struct cb_shm_comm *made = calloc(1, sizeof *made);
-    if (!made)
-        return cb_no_room(base, COBRE_SHM,
-                          &(struct cb_shortage){.operation = "split_local", .asked = sizeof *made, .os_error = ENOMEM});
-    cobre_status status = create_extent(comm, call, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &made->arena);
+    struct cb_extent arena;
+    cb_call here = *call;
+    here.unable = !made;
+    cobre_status status = create_extent(comm, &here, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &arena);
     if (status) {
         free(made);
         return status;
@@ -257,6 +257,7 @@ cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {
         .node_size = base->node_size,
     };
     made->job = comm->job;
+    made->arena = arena;
     made->bulk_bytes = comm->bulk_bytes;
     atomic_fetch_add_explicit(&comm->job->users, 1, memory_order_relaxed);
     cb_shm_attach_arena(made, (char *)made->arena.base + cb_page_size());
