@@ -12,6 +12,7 @@
 #endif
 
 #include "comm/backend.h"
+#include "comm/file_limit.h"
 
 const char *cb_variable(const char *name) {
     const char *value = getenv(name);
@@ -80,8 +81,11 @@ static void flush_if_free(FILE *stream) {
 }
 
 void cb_flush_output(void) {
+    struct cb_file_limit hold;
+    cb_file_limit_hold(&hold);
     flush_if_free(stdout);
     flush_if_free(stderr);
+    cb_file_limit_release(&hold);
 }
 
 #ifdef SYS_mbind

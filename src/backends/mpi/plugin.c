@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backends/mpi/plugin.h"
+#include "comm/file_limit.h"
 
 enum { SCRATCH_BYTES = 4 << 20 };
 
@@ -311,7 +312,10 @@ static void free_comm(cobre_comm *base) {
 
 static void abort_job(cobre_comm *base, int code, const char *text) {
     const struct cb_mpi_comm *comm = (const struct cb_mpi_comm *)base;
+    struct cb_file_limit hold;
+    cb_file_limit_hold(&hold);
     fprintf(stderr, "cobre: rank %zu aborted with code %d: %s\n", base->rank, code, text);
+    cb_file_limit_release(&hold);
     cb_flush_output(); /* MPI_Abort does not come back */
     process.broken = true;
     if (!cb_plugin_finalised())
