@@ -131,15 +131,16 @@ static bool is_all(const unsigned char *data, size_t bytes, unsigned char value)
 }
 
 static void one_after_another(void) {
+    enum { PART = 50 * 1000 };
     size_t times = KIT_SANITIZED ? 100 : 1000;
     cobre_comm *comm = open_rank();
     limit_files(100 * 1000 * 1000);
     for (size_t i = 0; i < times; i++) {
         cobre_region *region;
         CHECK_OK(cobre_region_create(comm, 10 * 1000 * 1000, COBRE_U8, 0, &region));
-        unsigned char *mine = cobre_region_claim(region, self.rank * 1000 * 1000, 1000 * 1000);
-        CHECK(is_all(mine, 1000 * 1000, 0));
-        memset(mine, 255, 1000 * 1000);
+        unsigned char *mine = cobre_region_claim(region, self.rank * 3000 * 1000, PART);
+        CHECK(is_all(mine, PART, 0));
+        memset(mine, 255, PART);
         CHECK_OK(i % 3 ? cobre_region_fence(region) : cobre_region_seal(region));
         CHECK_OK(cobre_region_free(&region));
     }
