@@ -153,6 +153,30 @@ static void regions_one_after_another(void) {
     end_job(&j);
 }
 
+/* A slow rank still holds the last region when rank 0 looks for a place for the next: it looks again. */
+static void replace_at_the_limit(void) {
+    cobre_region *region;
+    cobre_comm *comm = open_rank();
+    limit_files(24 * MIB);
+    CHECK_OK(cobre_region_create(comm, 12 * MIB, COBRE_U8, 0, &region));
+    if (self.rank == 1)
+        await_order();
+    CHECK_OK(cobre_region_free(&region));
+    if (self.rank == 0)
+        report_inside();
+    CHECK_OK(cobre_region_create(comm, 12 * MIB, COBRE_U8, 0, &region));
+    CHECK_OK(cobre_region_free(&region));
+    CHECK_OK(cobre_comm_free(&comm));
+}
+
+static void place_of_a_region_not_yet_freed(void) {
+    job j;
+    start_job(&j, 3, replace_at_the_limit);
+    await(&j, 0, "inside"); /* it has looked, and waits for the others */
+    order(&j, 1, 'f');
+    end_job(&j);
+}
+
 /* A program that locks its memory gives it back all the same. */
 static void lock_all(void) {
     cobre_region *region;
@@ -314,6 +338,7 @@ const check_case file_limit_cases[] = {
     {.name = "file_limit_at_open", .run = file_limit_at_open, .only = COBRE_SHM},
     {.name = "file_limit_of_a_region", .run = file_limit_of_a_region, .only = COBRE_SHM},
     {.name = "regions_one_after_another", .run = regions_one_after_another, .busy = true, .only = COBRE_SHM},
+    {.name = "place_of_a_region_not_yet_freed", .run = place_of_a_region_not_yet_freed, .only = COBRE_SHM},
     {.name = "regions_of_locked_memory", .run = regions_of_locked_memory, .busy = true, .only = COBRE_SHM},
     {.name = "regions_of_mixed_sizes", .run = regions_of_mixed_sizes, .busy = true, .only = COBRE_SHM},
     {.name = "regions_of_two_threads", .run = regions_of_two_threads, .busy = true, .only = COBRE_SHM},
