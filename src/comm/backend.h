@@ -245,7 +245,7 @@ struct cb_shortage {
     bool shared;           /* the memory that is missing is shared */
     const char *where;     /* " on the node of rank 2"; NULL: here */
     uint64_t asked, there; /* bytes */
-    int os_error;          /* why the system refused it; EFBIG: by the limit of file sizes */
+    int os_error;          /* why the system refused it; EFBIG: by the limit of file sizes, EBADF: the file is closed */
 };
 cobre_status cb_no_room(const cobre_comm *comm, cobre_backend backend, const struct cb_shortage *lack);
 

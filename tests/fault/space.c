@@ -205,9 +205,10 @@ static void space_of_a_region_not_yet_freed(void) {
 
 /* ---- What the segment takes ---- */
 
-/* The job's unnamed file: its size and what it occupies. */
-static void find_segment(off_t *size, blkcnt_t *blocks) {
+/* The job's unnamed file: its descriptor, size and what it occupies. */
+static int find_segment(off_t *size, blkcnt_t *blocks) {
     size_t found = 0;
+    int segment = -1;
     for (int fd = 3; fd < 256; fd++) {
         char link[64], target[256] = "";
         struct stat file;
@@ -215,12 +216,14 @@ static void find_segment(off_t *size, blkcnt_t *blocks) {
         if (readlink(link, target, sizeof target - 1) > 0 && strncmp(target, "/dev/shm/", 9) == 0 &&
             strstr(target, "(deleted)") && fstat(fd, &file) == 0) {
             found++;
+            segment = fd;
             *size = file.st_size;
             *blocks = file.st_blocks;
             CHECK((file.st_mode & 0777) == 0600 && file.st_nlink == 0);
         }
     }
     CHECK_SAY(found == 1, "one unnamed segment, not %zu", found);
+    return segment;
 }
 
 static void measure_segment(void) {
@@ -251,6 +254,46 @@ static void segment_size(void) {
     start_job(&j, 2, measure_segment);
     printf("the segment of 2 ranks has %llu bytes\n", (unsigned long long)await(&j, 0, "size")->number);
     end_job(&j);
+}
+
+/* A program closes all descriptors, and has a file of its own where the job's was: it stays as it is. */
+static void take_descriptor(void) {
+    off_t size;
+    blkcnt_t blocks;
+    FILE *own = NULL;
+    int segment = -1;
+    cobre_region *kept, *region;
+    cobre_comm *comm = open_rank();
+    CHECK_OK(cobre_region_create(comm, 1000, COBRE_U8, 0, &kept));
+    if (self.rank == 1 || await_order() == 'a') {
+        segment = find_segment(&size, &blocks);
+        own = tmpfile();
+        CHECK(own && fwrite("mine", 1, 4, own) == 4 && fflush(own) == 0 && dup2(fileno(own), segment) == segment);
+    }
+    tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+    CHECK(!region);
+    CHECK_OK(cobre_region_free(&kept));
+    CHECK_OK(cobre_barrier(comm));
+    CHECK_OK(cobre_comm_free(&comm));
+    if (own) {
+        char text[8] = "";
+        CHECK(pread(segment, text, sizeof text, 0) == 4 && strcmp(text, "mine") == 0);
+        fclose(own);
+    }
+}
+
+static void descriptor_of_the_program(void) {
+    for (const char *others = "ab"; *others; others++) { /* both ranks, or rank 1 alone */
+        job j;
+        start_job(&j, 2, take_descriptor);
+        order(&j, 0, *others);
+        for (size_t r = 0; r < 2; r++) {
+            const report *made = await(&j, r, "made");
+            CHECK(made->status == COBRE_ALLOCATION_FAILED);
+            CHECK_HOLDS(made->message, "has closed the descriptor");
+        }
+        end_job(&j);
+    }
 }
 
 #if COBRE_HAVE_SHM
@@ -306,6 +349,7 @@ const check_case space_cases[] = {
     {.name = "no_space_for_region", .run = no_space_for_region, .busy = true, .only = COBRE_SHM},
     {.name = "space_of_a_region_not_yet_freed", .run = space_of_a_region_not_yet_freed, .only = COBRE_SHM},
     {.name = "segment_size", .run = segment_size, .busy = true, .only = COBRE_SHM},
+    {.name = "descriptor_of_the_program", .run = descriptor_of_the_program, .only = COBRE_SHM},
 #if COBRE_HAVE_SHM
     {.name = "region_fails_on_one_rank", .run = region_fails_on_one_rank, .only = COBRE_SHM},
 #endif

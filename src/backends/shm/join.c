@@ -340,7 +340,7 @@ static void release_job(struct cb_job *job) {
         cb_shm_release_rank(job);
     if (job->header)
         cb_shm_unmap(job->header, job->header->fixed_bytes);
-    if (job->fd >= 0)
+    if (job->fd >= 0 && (!job->inode || cb_shm_has_file(job)))
         close(job->fd);
     cb_shm_forget_places(job);
     pthread_mutex_destroy(&job->placing);
@@ -362,6 +362,11 @@ static cobre_status join(const cb_options *options, struct cb_job **result) {
     if (status) {
         release_job(job);
         return status;
+    }
+    struct stat file;
+    if (fstat(job->fd, &file) == 0) {
+        job->device = file.st_dev;
+        job->inode = file.st_ino;
     }
     job->crowded = is_crowded(job);
     *result = job;

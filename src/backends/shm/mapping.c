@@ -21,6 +21,11 @@ void cb_shm_unmap(void *base, size_t bytes) {
     munmap(base, bytes);
 }
 
+bool cb_shm_has_file(const struct cb_job *job) {
+    struct stat file;
+    return fstat(job->fd, &file) == 0 && file.st_dev == job->device && file.st_ino == job->inode;
+}
+
 int cb_shm_lengthen(int fd, off_t end) {
     struct cb_file_limit hold;
     struct stat file;

@@ -141,6 +141,8 @@ static void take_back(const struct cb_job *job, const struct cb_extent *extent) 
 
 /* Rank 0, step 1. */
 static struct place take_place(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
+    if (!cb_shm_has_file(comm->job))
+        return (struct place){.outcome = {.error = EBADF}};
     uint64_t there = cb_memory_free(comm->job->fd);
     if (extent->bytes > there)
         return (struct place){.outcome = {.error = ENOSPC, .there = there}};
@@ -169,11 +171,11 @@ static cobre_status find_place(struct cb_shm_comm *comm, const cb_call *call, st
 static struct outcome reserve_slice(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
     size_t page = cb_page_size(), pages = extent->bytes / page - 1, size = comm->base.size, rank = comm->base.rank;
     size_t first = page + pages * rank / size * page, last = page + pages * (rank + 1) / size * page;
-    int fd = comm->job->fd, error;
-    if (rank != 0)
-        extent->base = cb_shm_map(fd, extent->offset, extent->bytes);
-    error = extent->base ? cb_shm_reserve(fd, extent->offset + (off_t)first, last - first) : errno;
-    error = call->unable ? ENOMEM : error;
+    int fd = comm->job->fd, error = call->unable ? ENOMEM : cb_shm_has_file(comm->job) ? 0 : EBADF;
+    if (!error && rank != 0 && !(extent->base = cb_shm_map(fd, extent->offset, extent->bytes)))
+        error = errno;
+    if (!error)
+        error = cb_shm_reserve(fd, extent->offset + (off_t)first, last - first);
     return (struct outcome){.error = error, .there = error ? cb_memory_free(fd) : 0};
 }
 

@@ -124,6 +124,8 @@ struct cb_extent {
 struct cb_job {
     _Atomic unsigned users; /* communicators */
     int fd;
+    dev_t device; /* this and inode: the file behind fd, once the job has formed */
+    ino_t inode;
     size_t rank, size;
     bool crowded; /* more ranks than cores: spinning would keep others from running */
     struct cb_job_header *header;
@@ -159,6 +161,9 @@ int cb_shm_lengthen(int fd, off_t end);
 int cb_shm_reserve(int fd, off_t offset, size_t bytes);
 bool cb_shm_punch(int fd, off_t offset, size_t bytes);
 bool cb_shm_empty(void *base, size_t bytes); /* the same for what is mapped; it may be sealed or locked */
+
+/* A program may close fd and have a file of its own there. So ask before fd is used: */
+bool cb_shm_has_file(const struct cb_job *job);
 
 /* liveness.c */
 int cb_shm_init_alive(pthread_mutex_t *alive);
