@@ -14,6 +14,10 @@ endif()
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
 
+# Shared libraries and plugins stay loaded after dlclose: they have threads, and functions that run at exit and after a fork.
+string(APPEND CMAKE_SHARED_LINKER_FLAGS " -Wl,-z,nodelete")
+string(APPEND CMAKE_MODULE_LINKER_FLAGS " -Wl,-z,nodelete")
+
 option(COBRE_WERROR "warnings are errors" ON)
 set(COBRE_SANITIZE "" CACHE STRING "sanitizers, as after -fsanitize=; empty: none")
 

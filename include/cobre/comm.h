@@ -21,6 +21,10 @@
  *     communicators may be used by different threads at the same time.
  *   - After fork() the child's handles are invalid: calls on them return COBRE_INVALID_COMMUNICATOR.
  *   - "Collective" means: every rank calls it, in the same order among the collectives of that communicator.
+ *   - A file that would outgrow its limit (ulimit -f) is an error: while the library makes a file longer, or writes out
+ *     what the program printed (cobre_abort), its thread holds SIGXFSZ back. It never changes what a signal does.
+ *   - The shared library stays loaded after dlclose(), because it may have threads. A plugin that links the static one
+ *     needs -Wl,-z,nodelete for the same reason.
  */
 #ifndef COBRE_COMM_H
 #define COBRE_COMM_H
@@ -234,8 +238,9 @@ enum {
     COBRE_REGION_INTERLEAVE = 1u /* spread the pages over the NUMA nodes instead of by the ranks' slices */
 };
 
-/* Collective, blocks. The memory is reserved before this returns: too little is COBRE_ALLOCATION_FAILED on all ranks,
- * and the communicator stays usable. The caller owns *region (NULL on failure). count may be 0. */
+/* Collective, blocks. The memory is reserved before this returns: too little, and be it for the handle of one rank, is
+ * COBRE_ALLOCATION_FAILED on all ranks, and the communicator stays usable. The caller owns *region (NULL on failure). count
+ * may be 0. */
 COBRE_API cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type, unsigned flags,
                                            cobre_region **region);
 
@@ -257,11 +262,12 @@ COBRE_API size_t cobre_region_count(const cobre_region *region);
 COBRE_API cobre_status cobre_region_fence(cobre_region *region);
 
 /* Fence, then read-only for everyone: a later write through an old pointer is a segmentation fault, not a silent
- * change. Collective over the node. COBRE_ALLOCATION_FAILED, on one rank: sealed, but the system did not let this rank
- * protect its pages. */
+ * change. Collective over the node. COBRE_ALLOCATION_FAILED, on the rank concerned only: the region is sealed, so that all
+ * ranks refuse the same calls, but the system did not let this rank protect its pages. It may try again by another seal,
+ * which is collective, too. */
 COBRE_API cobre_status cobre_region_seal(cobre_region *region);
 
-/* Frees the caller's share; the last one gives the memory back. Collective, in the same order on all ranks, before the
+/* Frees the caller's share; the last one gives the memory back, and its place in the job's file. Collective, in the same order on all ranks, before the
  * communicator; it does not wait for them (mpi may). Sets *region to NULL. NULL and pointers to NULL are accepted. */
 COBRE_API cobre_status cobre_region_free(cobre_region **region);
 

@@ -69,7 +69,8 @@ typedef struct {
     void *recv; /* broadcast: the buffer */
     const size_t *counts, *displs;
     cobre_region *region; /* calls on a region; region_create: to be filled in */
-    bool unable;          /* region_create: this rank has no memory for the handle, so that no rank gets a region */
+    bool unable;          /* region_create: this rank has no memory for the handle, so that no rank gets a region;
+                             backends use it for split_local in the same way */
     cobre_comm **made;    /* split_local: the result */
 } cb_call;
 
@@ -203,8 +204,9 @@ CB_OPERATION_MAP(CB_DECLARE_OPERATION)
 #undef CB_DECLARE
 
 /* Regions of backends without shared memory (heap_region.c). */
-cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region);
-cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error);
+cobre_status cb_heap_region_create(cobre_comm *comm, const cb_call *call);
+/* There is too little of this rank's own memory for what the call makes. */
+cobre_status cb_heap_refuse(const cobre_comm *comm, const cb_call *call, uint64_t asked, uint64_t there, int os_error);
 void cb_heap_memory_free(void *data, size_t mapped);
 
 /* types.c */
@@ -244,7 +246,7 @@ struct cb_shortage {
     bool shared;           /* the memory that is missing is shared */
     const char *where;     /* " on the node of rank 2"; NULL: here */
     uint64_t asked, there; /* bytes */
-    int os_error;          /* why the system refused it; EFBIG: by the limit of file sizes */
+    int os_error;          /* why the system refused it; EFBIG: by the limit of file sizes, EBADF: the file is closed */
 };
 cobre_status cb_no_room(const cobre_comm *comm, cobre_backend backend, const struct cb_shortage *lack);
 
@@ -288,6 +290,9 @@ void cb_nap(double seconds);
 int cb_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 size_t cb_page_size(void);
 void cb_interleave(void *base, size_t bytes); /* pages in turn over the memory nodes */
+/* For the next pages at that place of a file: the system remembers it by the place. It takes the process, and the mapping,
+ * that asked for it. */
+void cb_end_interleave(void *base, size_t bytes);
 size_t cb_round_up(size_t value, size_t to);
 static inline size_t cb_least(size_t a, size_t b) {
     return a < b ? a : b;

@@ -19,27 +19,30 @@ static void touch(char *data, size_t bytes) {
         *(volatile char *)(data + at) = 0;
 }
 
-cobre_status cb_heap_region_refuse(const cobre_comm *comm, uint64_t asked, uint64_t there, int os_error) {
-    return cb_no_room(
-        comm, comm->backend,
-        &(struct cb_shortage){.operation = "region_create", .asked = asked, .there = there, .os_error = os_error});
+cobre_status cb_heap_refuse(const cobre_comm *comm, const cb_call *call, uint64_t asked, uint64_t there, int os_error) {
+    return cb_no_room(comm, comm->backend,
+                      &(struct cb_shortage){.operation = cb_operation_name(call->print.operation),
+                                            .asked = asked,
+                                            .there = there,
+                                            .os_error = os_error});
 }
 
-cobre_status cb_heap_region_create(cobre_comm *comm, cobre_region *region) {
+cobre_status cb_heap_region_create(cobre_comm *comm, const cb_call *call) {
+    cobre_region *region = call->region;
     size_t page = cb_page_size();
     uint64_t there = cb_memory_free(-1);
-    if (region->bytes > there)
-        return cb_heap_region_refuse(comm, region->bytes, there, ENOMEM);
+    if (region->bytes > there || call->unable)
+        return cb_heap_refuse(comm, call, region->bytes, there, ENOMEM);
     region->mapped = cb_round_up(region->bytes ? region->bytes : 1, page);
     char *data = mmap(NULL, region->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED)
-        return cb_heap_region_refuse(comm, region->bytes, there, errno);
+        return cb_heap_refuse(comm, call, region->bytes, there, errno);
     for (size_t done = 0; done < region->mapped; done += STEP) {
         size_t left = region->mapped - done;
         there = cb_memory_free(-1);
         if (left > there) {
             munmap(data, region->mapped);
-            return cb_heap_region_refuse(comm, region->bytes, done + there, ENOMEM);
+            return cb_heap_refuse(comm, call, region->bytes, done + there, ENOMEM);
         }
         touch(data + done, left < STEP ? left : STEP);
     }

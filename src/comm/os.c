@@ -15,6 +15,7 @@
 #endif
 
 #include "comm/backend.h"
+#include "comm/file_limit.h"
 #include "comm/same_file.h"
 
 const char *cb_variable(const char *name) {
@@ -107,8 +108,11 @@ static void flush_if_free(FILE *stream) {
 }
 
 void cb_flush_output(void) {
+    struct cb_file_limit hold;
+    cb_file_limit_hold(&hold);
     flush_if_free(stdout);
     flush_if_free(stderr);
+    cb_file_limit_release(&hold);
 }
 
 #ifdef SYS_mbind
@@ -131,13 +135,22 @@ static unsigned long memory_nodes(void) {
 }
 #endif
 
+enum { MPOL_DEFAULT_POLICY = 0, MPOL_INTERLEAVE_POLICY = 3 };
+
 /* A wish, not a need: kernels and containers without NUMA refuse it, and the pages then lie as the slices. */
 void cb_interleave(void *base, size_t bytes) {
 #ifdef SYS_mbind
-    enum { MPOL_INTERLEAVE_POLICY = 3 };
     unsigned long nodes = memory_nodes();
     if (nodes)
         syscall(SYS_mbind, base, bytes, MPOL_INTERLEAVE_POLICY, &nodes, 8 * sizeof nodes, 0);
+#else
+    (void)base, (void)bytes;
+#endif
+}
+
+void cb_end_interleave(void *base, size_t bytes) {
+#ifdef SYS_mbind
+    syscall(SYS_mbind, base, bytes, MPOL_DEFAULT_POLICY, NULL, 0, 0);
 #else
     (void)base, (void)bytes;
 #endif

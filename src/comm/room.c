@@ -17,6 +17,11 @@ cobre_status cb_no_room(const cobre_comm *comm, cobre_backend backend, const str
                         "%s: %s of shared memory would make the job's file larger than its limit (ulimit -f)",
                         lack->operation, need);
     }
+    if (lack->os_error == EBADF) {
+        details.suggestion = "close only descriptors that the program has opened itself";
+        return cb_error(comm, backend, COBRE_ALLOCATION_FAILED, &details,
+                        "%s: a rank's program has closed the descriptor of the job's shared memory", lack->operation);
+    }
     if (lack->there >= lack->asked) {
         details.suggestion = "raise the limits of this process (ulimit -v)";
         return cb_error(comm, backend, COBRE_ALLOCATION_FAILED, &details,

@@ -60,6 +60,14 @@ case_crashed() { (ulimit -c 0; dies die=segv 139 "killed by SIGSEGV"; exit $case
 case_exited() { dies exit=42 42 "exit code 42"; }
 case_aborted() { dies abort=7 7 "exit code 7" "the test wants it"; }
 
+# What it has printed goes into a file that is as long as it may be: the exit code is its own all the same.
+case_aborted_at_the_file_limit() {
+    head -c 1024 /dev/zero >"$scratch/full"
+    (ulimit -f 1 && COBRE_BACKEND=local exec "$rank" say=more abort=7 >>"$scratch/full")
+    code=$?
+    code_is 7
+}
+
 case_left() {
     cobre run -n 4 "$rank" barrier=3 2:exit=0 barrier=1000
     code_is 3

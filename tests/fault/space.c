@@ -5,15 +5,14 @@
  * written is a SIGBUS, which ends a rank with a status that the harness does not forgive. */
 #include "kit/harness.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -206,9 +205,10 @@ static void space_of_a_region_not_yet_freed(void) {
 
 /* ---- What the segment takes ---- */
 
-/* The job's unnamed file: its size and what it occupies. */
-static void find_segment(off_t *size, blkcnt_t *blocks) {
+/* The job's unnamed file: its descriptor, size and what it occupies. */
+static int find_segment(off_t *size, blkcnt_t *blocks) {
     size_t found = 0;
+    int segment = -1;
     for (int fd = 3; fd < 256; fd++) {
         char link[64], target[256] = "";
         struct stat file;
@@ -216,12 +216,14 @@ static void find_segment(off_t *size, blkcnt_t *blocks) {
         if (readlink(link, target, sizeof target - 1) > 0 && strncmp(target, "/dev/shm/", 9) == 0 &&
             strstr(target, "(deleted)") && fstat(fd, &file) == 0) {
             found++;
+            segment = fd;
             *size = file.st_size;
             *blocks = file.st_blocks;
             CHECK((file.st_mode & 0777) == 0600 && file.st_nlink == 0);
         }
     }
     CHECK_SAY(found == 1, "one unnamed segment, not %zu", found);
+    return segment;
 }
 
 static void measure_segment(void) {
@@ -254,28 +256,77 @@ static void segment_size(void) {
     end_job(&j);
 }
 
-/* One rank alone cannot reserve its slice, here by its limit of file sizes: nobody gets the region, and all of it is
- * given back. */
+/* A program closes all descriptors, and has a file of its own where the job's was: it stays as it is. */
+static void take_descriptor(void) {
+    off_t size;
+    blkcnt_t blocks;
+    FILE *own = NULL;
+    int segment = -1;
+    cobre_region *kept, *region;
+    cobre_comm *comm = open_rank();
+    CHECK_OK(cobre_region_create(comm, 1000, COBRE_U8, 0, &kept));
+    if (self.rank == 1 || await_order() == 'a') {
+        segment = find_segment(&size, &blocks);
+        own = tmpfile();
+        CHECK(own && fwrite("mine", 1, 4, own) == 4 && fflush(own) == 0 && dup2(fileno(own), segment) == segment);
+    }
+    tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+    CHECK(!region);
+    CHECK_OK(cobre_region_free(&kept));
+    CHECK_OK(cobre_barrier(comm));
+    CHECK_OK(cobre_comm_free(&comm));
+    if (own) {
+        char text[8] = "";
+        CHECK(pread(segment, text, sizeof text, 0) == 4 && strcmp(text, "mine") == 0);
+        fclose(own);
+    }
+}
+
+static void descriptor_of_the_program(void) {
+    for (const char *others = "ab"; *others; others++) { /* both ranks, or rank 1 alone */
+        job j;
+        start_job(&j, 2, take_descriptor);
+        order(&j, 0, *others);
+        for (size_t r = 0; r < 2; r++) {
+            const report *made = await(&j, r, "made");
+            CHECK(made->status == COBRE_ALLOCATION_FAILED);
+            CHECK_HOLDS(made->message, "has closed the descriptor");
+        }
+        end_job(&j);
+    }
+}
+
+#if COBRE_HAVE_SHM
+/* The shm backend maps its extents by this (-Wl,--wrap). */
+static bool refuse_mapping;
+
+void *__real_cb_shm_map(int fd, off_t offset, size_t bytes);
+void *__wrap_cb_shm_map(int fd, off_t offset, size_t bytes);
+void *__wrap_cb_shm_map(int fd, off_t offset, size_t bytes) {
+    if (!refuse_mapping)
+        return __real_cb_shm_map(fd, offset, bytes);
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* One rank alone cannot map the region: nobody gets it, and all of it is given back. */
 static void fail_alone(void) {
-    struct rlimit normal, small;
     off_t size;
     blkcnt_t before, after;
     cobre_region *region;
     cobre_comm *comm = open_rank();
-    signal(SIGXFSZ, SIG_IGN);
-    CHECK(getrlimit(RLIMIT_FSIZE, &normal) == 0);
     find_segment(&size, &before);
-    small = (struct rlimit){.rlim_cur = (rlim_t)size + (1 << 20), .rlim_max = normal.rlim_max};
-    CHECK_OK(cobre_barrier(comm)); /* both have counted before anything is made */
-    if (self.rank == 1)
-        CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
-    tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
-    CHECK(region == NULL);
+    for (size_t unlucky = 0; unlucky < self.size; unlucky++) {
+        CHECK_OK(cobre_barrier(comm)); /* both have counted before anything is made */
+        refuse_mapping = self.rank == unlucky;
+        tell("made", cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
+        refuse_mapping = false;
+        CHECK(region == NULL);
+        CHECK_OK(cobre_barrier(comm));
+        find_segment(&size, &after);
+        CHECK_SAY(after == before, "all is given back: %lld blocks, before %lld", (long long)after, (long long)before);
+    }
     CHECK_OK(cobre_barrier(comm));
-    find_segment(&size, &after);
-    CHECK_SAY(after == before, "all is given back: %lld blocks, before %lld", (long long)after, (long long)before);
-    CHECK_OK(cobre_barrier(comm));
-    CHECK(setrlimit(RLIMIT_FSIZE, &normal) == 0);
     CHECK_OK(cobre_region_create(comm, 8 << 20, COBRE_U8, 0, &region));
     use_all_paths(comm);
     CHECK_OK(cobre_region_free(&region));
@@ -285,10 +336,12 @@ static void fail_alone(void) {
 static void region_fails_on_one_rank(void) {
     job j;
     start_job(&j, 2, fail_alone);
-    for (size_t r = 0; r < 2; r++)
-        CHECK(await(&j, r, "made")->status == COBRE_ALLOCATION_FAILED);
+    for (size_t unlucky = 0; unlucky < 2; unlucky++)
+        for (size_t r = 0; r < 2; r++)
+            CHECK(await(&j, r, "made")->status == COBRE_ALLOCATION_FAILED);
     end_job(&j);
 }
+#endif
 
 const check_case space_cases[] = {
     {.name = "no_space_to_open", .run = no_space_to_open, .only = COBRE_SHM},
@@ -296,6 +349,9 @@ const check_case space_cases[] = {
     {.name = "no_space_for_region", .run = no_space_for_region, .busy = true, .only = COBRE_SHM},
     {.name = "space_of_a_region_not_yet_freed", .run = space_of_a_region_not_yet_freed, .only = COBRE_SHM},
     {.name = "segment_size", .run = segment_size, .busy = true, .only = COBRE_SHM},
+    {.name = "descriptor_of_the_program", .run = descriptor_of_the_program, .only = COBRE_SHM},
+#if COBRE_HAVE_SHM
     {.name = "region_fails_on_one_rank", .run = region_fails_on_one_rank, .only = COBRE_SHM},
+#endif
     CHECK_END,
 };

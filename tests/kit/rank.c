@@ -23,6 +23,8 @@
  *   measure=OPERATION,BYTES,ROUNDS,STAR_ROUNDS,PERCENT    the ring against the link: see rank_link.c
  *   cycles=WHAT,N        region, split or open, N times; then nothing may have grown
  *   overfill             a region that does not fit /dev/shm, then one that does
+ *   region=BYTES         makes a region, writes it and frees it
+ *   refused=WHAT         region, split or seal, while one rank after the other lacks the memory for it; with refuse.c only
  *
  * Options, wherever they stand among the steps:
  *
@@ -275,6 +277,10 @@ static void step(const char *text) {
         go_round(value);
     else if (strcmp(name, "overfill") == 0)
         overfill();
+    else if (strcmp(name, "region") == 0)
+        make_region(number);
+    else if (strcmp(name, "refused") == 0)
+        refused(value);
     else
         CHECK_NEVER("\"%s\" is a step", text);
 }

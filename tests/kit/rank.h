@@ -32,5 +32,9 @@ void operation_free(operation *op);
 void measure_link(const char *what);
 void go_round(const char *what);
 void overfill(void);
+void make_region(size_t bytes);
+void refused(const char *what);
+extern _Thread_local const char
+    *refuse; /* the next call of this function by this thread fails, where refuse.c is linked */
 
 #endif

@@ -109,3 +109,64 @@ void overfill(void) {
     CHECK(((const uint8_t *)cobre_region_data(region))[room / 2 - 1] == 0);
     must(cobre_region_free(&region));
 }
+
+void make_region(size_t bytes) {
+    cobre_region *region;
+    must(cobre_region_create(comm, bytes, COBRE_U8, 0, &region));
+    if (cobre_region_data_mut(region))
+        memset(cobre_region_data_mut(region), 1, bytes);
+    must(cobre_region_fence(region));
+    must(cobre_region_free(&region));
+}
+
+_Thread_local const char *refuse;
+
+/* The call was refused this rank's memory, if it should be, and failed on all ranks, with the same words. */
+static void must_be_refused(cobre_status status) {
+    char mine[2048] = "", first[2048];
+    CHECK_SAY(!refuse, "%s was called", refuse);
+    CHECK_STATUS(status, COBRE_ALLOCATION_FAILED);
+    snprintf(mine, sizeof mine, "%s", cobre_last_error()->message);
+    memcpy(first, mine, sizeof first);
+    must(cobre_broadcast(comm, first, sizeof first, COBRE_U8, 0));
+    CHECK_TEXT(mine, first);
+    CHECK_HOLDS(mine, "Cannot allocate memory");
+}
+
+static void refuse_region(bool unlucky) {
+    cobre_region *region;
+    refuse = unlucky ? "calloc" : NULL;
+    must_be_refused(cobre_region_create(comm, SMALL, COBRE_F64, 0, &region));
+    CHECK(!region);
+    one_region();
+}
+
+static void refuse_split(bool unlucky) {
+    cobre_comm *local;
+    refuse = unlucky ? "calloc" : NULL;
+    must_be_refused(cobre_split_local(comm, &local));
+    CHECK(!local);
+    one_split();
+}
+
+/* Only its own rank hears of pages that stay writable. To all of them the region is sealed. */
+static void refuse_seal(bool unlucky) {
+    cobre_region *region;
+    must(cobre_region_create(comm, SMALL, COBRE_F64, 0, &region));
+    refuse = unlucky ? "mprotect" : NULL;
+    CHECK_STATUS(cobre_region_seal(region), unlucky ? COBRE_ALLOCATION_FAILED : COBRE_OK);
+    CHECK_SAY(!refuse, "%s was called", refuse);
+    if (unlucky)
+        CHECK_HOLDS(cobre_last_error()->message, "cannot make the region read-only");
+    CHECK(!cobre_region_claim(region, 0, 1) && !cobre_region_data_mut(region));
+    must(cobre_region_seal(region)); /* again, and now it works */
+    must(cobre_region_free(&region));
+}
+
+void refused(const char *what) {
+    void (*turn)(bool) = strcmp(what, "region") == 0  ? refuse_region
+                         : strcmp(what, "split") == 0 ? refuse_split
+                                                      : refuse_seal;
+    for (size_t unlucky = 0; unlucky < size; unlucky++)
+        turn(rank == unlucky);
+}

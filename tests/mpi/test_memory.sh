@@ -24,6 +24,18 @@ case_a_region_that_does_not_fit() {
     [ -z "$(residue)" ] || fail "left: $(residue)"
 }
 
+case_one_rank_without_memory() {
+    launch 2 "$helpers/starved" refused=region refused=split refused=seal barrier
+    code_is 0
+}
+
+# The launcher's limit is that of its ranks; what MPI itself needs is below it.
+case_file_limit() {
+    launch 2 bash -c 'ulimit -f 20480 && exec "$@"' rank "$helpers/rank" region=10000000 region=30000000
+    code_is_not 0
+    err_count "of shared memory would make the job's file larger than its limit (ulimit -f)" 2
+}
+
 # Found, not promised: without room for its own buffers MPICH ends the job in MPI_Init, Open MPI warns and goes on.
 case_no_room_for_mpi_itself() {
     mount -o remount,size=1m /dev/shm

@@ -14,18 +14,22 @@ static cobre_status identity(const cb_call *call, size_t at) {
     return COBRE_OK;
 }
 
-static cobre_status open_alone(const cb_options *options, cobre_comm **comm) {
-    (void)options;
+static cobre_status make_alone(const char *operation, cobre_comm **comm) {
     *comm = calloc(1, sizeof **comm);
     if (!*comm)
-        return cb_error(
-            NULL, COBRE_LOCAL, COBRE_ALLOCATION_FAILED,
-            &(struct cb_details){.operation = "open", .expected = sizeof **comm, .suggestion = "free memory"},
-            "no memory for a communicator");
+        return cb_no_room(
+            NULL, COBRE_LOCAL,
+            &(struct cb_shortage){
+                .operation = operation, .asked = sizeof **comm, .there = cb_memory_free(-1), .os_error = ENOMEM});
     (*comm)->backend = COBRE_LOCAL;
     (*comm)->size = 1;
     (*comm)->node_size = 1;
     return COBRE_OK;
+}
+
+static cobre_status open_alone(const cb_options *options, cobre_comm **comm) {
+    (void)options;
+    return make_alone("open", comm);
 }
 
 static void free_alone(cobre_comm *comm) {
@@ -38,7 +42,7 @@ static void abort_alone(cobre_comm *comm, int code, const char *text) {
 
 cobre_status cb_local_split_local(cobre_comm *comm, const cb_call *call) {
     (void)comm;
-    return open_alone(NULL, call->made);
+    return make_alone("split_local", call->made);
 }
 
 cobre_status cb_local_barrier(cobre_comm *comm, const cb_call *call) {
@@ -66,8 +70,7 @@ cobre_status cb_local_allgatherv_region(cobre_comm *comm, const cb_call *call) {
 }
 
 cobre_status cb_local_region_create(cobre_comm *comm, const cb_call *call) {
-    return call->unable ? cb_heap_region_refuse(comm, call->region->bytes, 0, ENOMEM)
-                        : cb_heap_region_create(comm, call->region);
+    return cb_heap_region_create(comm, call);
 }
 
 cobre_status cb_local_region_fence(cobre_comm *comm, const cb_call *call) {

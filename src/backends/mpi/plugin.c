@@ -6,6 +6,7 @@
  * the launcher, which takes it for a failure. An MPI that the program has initialised is the program's to finalise.
  *
  * Everything runs on our own duplicate of MPI_COMM_WORLD, where errors are returned. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "backends/mpi/plugin.h"
+#include "comm/file_limit.h"
 
 enum { SCRATCH_BYTES = 4 << 20 };
 
@@ -215,25 +217,48 @@ static int make_handles(struct cb_mpi_comm *comm, MPI_Comm parent, bool one_node
     return find_nodes(comm);
 }
 
-/* A communicator over the ranks of `parent`, or an MPI error code, with *made then NULL. */
-static int make(MPI_Comm parent, bool one_node, bool check, struct cb_mpi_comm **made) {
+/* The memory of a communicator over the ranks of `parent`; NULL: there is none. */
+static struct cb_mpi_comm *find_memory(MPI_Comm parent) {
     int size;
-    MPI_Comm_size(parent, &size);
-    struct cb_mpi_comm *comm = *made = calloc(1, sizeof *comm);
+    struct cb_mpi_comm *comm = calloc(1, sizeof *comm);
     if (!comm)
-        return MPI_ERR_NO_MEM;
+        return NULL;
     comm->world = comm->node = comm->leaders = MPI_COMM_NULL;
-    int code = allocate(comm, (size_t)size) ? make_handles(comm, parent, one_node) : MPI_ERR_NO_MEM;
-    if (code != MPI_SUCCESS) {
+    MPI_Comm_size(parent, &size);
+    if (allocate(comm, (size_t)size))
+        return comm;
+    release(comm);
+    return NULL;
+}
+
+/* A communicator over the ranks of `parent`, or an MPI error code. *made NULL without one: a rank of `all`, which make one at
+ * the same time, has no memory for its part, and so none of them has made one. */
+static int make(MPI_Comm all, MPI_Comm parent, bool one_node, bool check, struct cb_mpi_comm **made) {
+    struct cb_mpi_comm *comm = find_memory(parent);
+    int mine = comm != NULL, able = 0;
+    int code = MPI_Allreduce(&mine, &able, 1, MPI_INT, MPI_MIN, all);
+    *made = NULL;
+    if (code == MPI_SUCCESS && able)
+        code = make_handles(comm, parent, one_node);
+    if (comm && (code != MPI_SUCCESS || !able)) {
         free_handles(comm);
         release(comm);
-        *made = NULL;
-        return code;
     }
+    if (code != MPI_SUCCESS || !able)
+        return code;
     comm->base.backend = COBRE_MPI;
     comm->check = check;
     process.open++;
+    *made = comm;
     return MPI_SUCCESS;
+}
+
+static cobre_status no_memory(const cobre_comm *comm, const char *operation) {
+    return cb_no_room(comm, COBRE_MPI,
+                      &(struct cb_shortage){.operation = operation,
+                                            .asked = sizeof(struct cb_mpi_comm) + SCRATCH_BYTES,
+                                            .there = cb_memory_free(-1),
+                                            .os_error = ENOMEM});
 }
 
 static cobre_status refuse(int code, const char *advice, const char *text) {
@@ -267,10 +292,12 @@ static cobre_status initialise(void) {
 static cobre_status open_world(const cb_options *options, cobre_comm **comm) {
     struct cb_mpi_comm *made;
     CB_TRY(initialise());
-    int code = make(MPI_COMM_WORLD, false, cb_mpi_own(options)->check, &made);
+    int code = make(MPI_COMM_WORLD, MPI_COMM_WORLD, false, cb_mpi_own(options)->check, &made);
     if (code != MPI_SUCCESS)
         return refuse(code, "see that there is memory, and room in /dev/shm",
                       "MPI could not make a communicator of our own");
+    if (!made)
+        return no_memory(NULL, "open");
     *comm = &made->base;
     return COBRE_OK;
 }
@@ -285,7 +312,10 @@ static void free_comm(cobre_comm *base) {
 
 static void abort_job(cobre_comm *base, int code, const char *text) {
     const struct cb_mpi_comm *comm = (const struct cb_mpi_comm *)base;
+    struct cb_file_limit hold;
+    cb_file_limit_hold(&hold);
     fprintf(stderr, "cobre: rank %zu aborted with code %d: %s\n", base->rank, code, text);
+    cb_file_limit_release(&hold);
     cb_flush_output(); /* MPI_Abort does not come back */
     process.broken = true;
     if (!cb_plugin_finalised())
@@ -295,9 +325,11 @@ static void abort_job(cobre_comm *base, int code, const char *text) {
 cobre_status cb_plugin_split_local(cobre_comm *base, const cb_call *call) {
     struct cb_mpi_comm *comm = (struct cb_mpi_comm *)base, *made;
     CB_TRY(cb_plugin_enter(comm, call, comm->world));
-    int code = make(comm->node, true, comm->check, &made);
+    int code = make(comm->world, comm->node, true, comm->check, &made);
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Comm_dup", code);
+    if (!made)
+        return no_memory(base, "split_local");
     *call->made = &made->base;
     return COBRE_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* region.c: memory that the ranks of a node share: windows of MPI_Win_allocate_shared.
  *
- * A full /dev/shm is a SIGBUS under one MPI and a hang under another, so each node's leader looks at what is free before
- * anything is asked of MPI, and all ranks agree to go on. The leader's share of the window holds everything; it has room
+ * A full /dev/shm is a SIGBUS under one MPI and a hang under another, and a file beyond its limit (ulimit -f) a deadly
+ * signal, so each node's leader looks at what is free before anything is asked of MPI, and all ranks agree to go on. The leader's share of the window holds everything; it has room
  * to begin at a page's start, each rank zeroes its slice (and so places its pages), and the window stays locked for
  * everyone until it is freed: loads and stores then need MPI_Win_sync and a barrier between them, nothing else. */
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "backends/mpi/plugin.h"
@@ -31,27 +32,49 @@ static uint64_t shared_memory_free(void) {
     return there;
 }
 
-/* Is there room on every node? All ranks come to the same answer. */
+static bool beyond_file_limit(uint64_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
+/* What a rank tells of its part. */
+struct room {
+    uint64_t there; /* bytes free */
+    int64_t error;  /* errno, 0: it can go on */
+};
+_Static_assert(sizeof(struct room) <= CB_MPI_SMALLEST, "one of each rank fits the scratch");
+
+static struct room look_for_room(const struct cb_mpi_comm *comm, const cb_call *call, uint64_t bytes) {
+    bool leads = comm->base.node_rank == 0;
+    struct room room = {.there = leads || call->unable ? shared_memory_free() : 0};
+    room.error = call->unable                        ? ENOMEM
+                 : leads && room.there < bytes       ? ENOSPC
+                 : leads && beyond_file_limit(bytes) ? EFBIG
+                                                     : 0;
+    return room;
+}
+
+/* Is there room on every node, and a handle on every rank? All ranks come to the same answer. */
 static cobre_status agree_on_room(struct cb_mpi_comm *comm, const cb_call *call, uint64_t bytes) {
-    uint64_t mine = call->unable ? 0 : comm->base.node_rank == 0 ? shared_memory_free() : UINT64_MAX;
+    struct room mine = look_for_room(comm, call, bytes);
     int code = cb_plugin_gather_equal(comm, &mine, sizeof mine, comm->scratch, comm->world);
     if (code != MPI_SUCCESS)
         return cb_plugin_fail(comm, call, "MPI_Allgather", code);
-    const uint64_t *there = (const uint64_t *)(void *)comm->scratch;
-    size_t least = 0;
-    for (size_t r = 1; r < comm->base.size; r++)
-        least = there[r] < there[least] ? r : least;
-    if (there[least] >= bytes)
+    const struct room *rooms = (const struct room *)(void *)comm->scratch;
+    size_t r = 0;
+    while (r < comm->base.size && !rooms[r].error)
+        r++;
+    if (r == comm->base.size)
         return COBRE_OK;
     char where[64];
-    snprintf(where, sizeof where, " on the node of rank %zu", least);
+    snprintf(where, sizeof where, " on the node of rank %zu", r);
     return cb_no_room(&comm->base, COBRE_MPI,
                       &(struct cb_shortage){.operation = "region_create",
                                             .shared = true,
                                             .where = where,
                                             .asked = bytes,
-                                            .there = there[least],
-                                            .os_error = ENOSPC});
+                                            .there = rooms[r].there,
+                                            .os_error = (int)rooms[r].error});
 }
 
 static cobre_status fence(struct cb_mpi_comm *comm, const cb_call *call, const cobre_region *region) {

@@ -149,7 +149,6 @@ static cobre_status build_segment(struct cb_job *job, const char *name) {
     job->header->bulk_bytes = bulk;
     job->header->fixed_bytes = bytes;
     job->header->creator = getpid();
-    atomic_init(&job->header->next_extent, cb_round_up(bytes, cb_page_size()));
     cobre_status status = init_ranks(job);
     if (!status)
         status = claim_rank(job);
@@ -341,8 +340,10 @@ static void release_job(struct cb_job *job) {
         cb_shm_release_rank(job);
     if (job->header)
         cb_shm_unmap(job->header, job->header->fixed_bytes);
-    if (job->fd >= 0)
+    if (job->fd >= 0 && (!job->inode || cb_shm_has_file(job)))
         close(job->fd);
+    cb_shm_forget_places(job);
+    pthread_mutex_destroy(&job->placing);
     free(job);
 }
 
@@ -355,12 +356,14 @@ static cobre_status join(const cb_options *options, struct cb_job **result) {
     if (!job)
         return no_memory(sizeof *job);
     *job = (struct cb_job){.users = 1, .fd = -1, .rank = options->rank, .size = options->size};
+    pthread_mutex_init(&job->placing, NULL);
     struct patience patience = {.options = options, .deadline = cb_now() + options->join_timeout_secs, .nap = 50e-6};
     cobre_status status = job->rank == 0 ? lead(job, &patience) : follow(job, &patience);
     if (status) {
         release_job(job);
         return status;
     }
+    cb_identify(job->fd, &job->file);
     job->crowded = is_crowded(job);
     *result = job;
     return COBRE_OK;

@@ -2,15 +2,21 @@
 /* region.c: extents of the job's file: shared regions, and the arenas of further communicators.
  *
  * To make one:
- *   1. Rank 0 finds a place: it looks whether there is room, takes an offset, makes the header and tells (round 1). If
- *      there was none it looks again (one round more): the others may have freed an extent only just before they entered.
+ *   1. Rank 0 finds a place: it looks whether there is room, takes the first gap between extents that is large enough, else
+ *      the end of the file, makes the header and tells (round 1). If there was no room it looks again (one round more): the
+ *      others may have freed an extent only just before they entered.
  *   2. Each rank maps the extent and reserves its slice of it, so that on a machine with several memory nodes the pages
  *      lie near the rank that claims that slice.
  *   3. All tell how it went (last round). If one of them failed, all let go, and rank 0 punches the extent out of the
- *      file; otherwise the last to free it does. */
+ *      file; otherwise the last to free it does.
+ *
+ * To free one is each rank's own affair, and may come after the job. The last to do it punches out the data, then the
+ * header's page. So rank 0, which looks at the headers' places in the file when it needs a place, knows an extent as free
+ * only when all of it is gone, and a new one there has zeros. The extent of a rank that has died stays taken. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backends/shm/shm.h"
 
@@ -60,33 +66,96 @@ static int make_header(struct cb_shm_comm *comm, struct cb_extent *extent) {
     if (error)
         return error;
     struct cb_extent_header *header = cb_shm_map(fd, extent->offset, extent->bytes);
-    if (!header)
-        return errno;
+    if (!header) {
+        error = errno;
+        cb_shm_punch(fd, extent->offset, cb_page_size());
+        return error;
+    }
     atomic_store_explicit(&header->attached, (uint32_t)comm->base.size, memory_order_relaxed);
+    atomic_store_explicit(&header->taken, 1, memory_order_relaxed);
     extent->base = header;
     return 0;
 }
 
+static bool is_free(const struct cb_job *job, const struct cb_place *place) {
+    struct cb_extent_header header;
+    ssize_t got = pread(job->fd, &header, sizeof header, place->offset);
+    return got == (ssize_t)sizeof header && !atomic_load_explicit(&header.taken, memory_order_relaxed);
+}
+
+/* The link to the extent behind the first gap of so many bytes; the list loses those that are free. */
+static struct cb_place **find_gap(struct cb_job *job, size_t bytes, off_t *offset) {
+    struct cb_place **link = &job->places;
+    *offset = (off_t)cb_round_up(job->header->fixed_bytes, cb_page_size());
+    while (*link) {
+        struct cb_place *place = *link;
+        if (is_free(job, place)) {
+            *link = place->next;
+            free(place);
+        } else if ((size_t)(place->offset - *offset) >= bytes)
+            break;
+        else {
+            *offset = place->offset + (off_t)place->bytes;
+            link = &place->next;
+        }
+    }
+    return link;
+}
+
+/* Finds the extent's place and makes its header there. 0 or errno. */
+static int place_extent(struct cb_shm_comm *comm, struct cb_extent *extent) {
+    struct cb_job *job = comm->job;
+    struct cb_place *place = malloc(sizeof *place);
+    if (!place)
+        return ENOMEM;
+    pthread_mutex_lock(&job->placing);
+    struct cb_place **link = find_gap(job, extent->bytes, &extent->offset);
+    int error = cb_shm_lengthen(job->fd, extent->offset + (off_t)extent->bytes);
+    if (!error)
+        error = make_header(comm, extent);
+    if (error)
+        free(place);
+    else {
+        *place = (struct cb_place){.next = *link, .offset = extent->offset, .bytes = extent->bytes};
+        *link = place;
+    }
+    pthread_mutex_unlock(&job->placing);
+    return error;
+}
+
+void cb_shm_forget_places(struct cb_job *job) {
+    while (job->places) {
+        struct cb_place *place = job->places;
+        job->places = place->next;
+        free(place);
+    }
+}
+
+/* Rank 0: nobody has the extent any more. */
+static void take_back(const struct cb_job *job, const struct cb_extent *extent) {
+    size_t page = cb_page_size();
+    cb_end_interleave(extent->base, extent->bytes);
+    if (cb_shm_punch(job->fd, extent->offset + (off_t)page, extent->bytes - page))
+        cb_shm_punch(job->fd, extent->offset, page);
+}
+
 /* Rank 0, step 1. */
 static struct place take_place(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
-    struct cb_job *job = comm->job;
-    uint64_t there = cb_memory_free(job->fd);
+    if (!cb_shm_has_file(comm->job))
+        return (struct place){.outcome = {.error = EBADF}};
+    uint64_t there = cb_memory_free(comm->job->fd);
     if (extent->bytes > there)
         return (struct place){.outcome = {.error = ENOSPC, .there = there}};
-    uint64_t offset = atomic_fetch_add_explicit(&job->header->next_extent, extent->bytes, memory_order_relaxed);
-    extent->offset = (off_t)offset;
-    int error = make_header(comm, extent);
-    if (error)
-        cb_shm_punch(job->fd, extent->offset, extent->bytes);
-    else if (call->print.flags & COBRE_REGION_INTERLEAVE)
+    int error = place_extent(comm, extent);
+    if (!error && call->print.flags & COBRE_REGION_INTERLEAVE)
         cb_interleave(extent->base, extent->bytes);
-    return (struct place){.outcome = {.error = error, .there = there}, .offset = offset};
+    return (struct place){.outcome = {.error = error, .there = there}, .offset = (uint64_t)extent->offset};
 }
 
 /* Step 1. */
 static cobre_status find_place(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
     struct place place = {.outcome.error = ENOSPC};
-    for (int look = 0; look < 2 && place.outcome.error == ENOSPC; look++) {
+    for (int look = 0; look < 2 && (place.outcome.error == ENOSPC || place.outcome.error == EFBIG); look++) {
         if (comm->base.rank == 0)
             place = take_place(comm, call, extent);
         CB_TRY(tell(comm, call, extent, &place, sizeof place));
@@ -102,11 +171,11 @@ static cobre_status find_place(struct cb_shm_comm *comm, const cb_call *call, st
 static struct outcome reserve_slice(struct cb_shm_comm *comm, const cb_call *call, struct cb_extent *extent) {
     size_t page = cb_page_size(), pages = extent->bytes / page - 1, size = comm->base.size, rank = comm->base.rank;
     size_t first = page + pages * rank / size * page, last = page + pages * (rank + 1) / size * page;
-    int fd = comm->job->fd, error;
-    if (rank != 0)
-        extent->base = cb_shm_map(fd, extent->offset, extent->bytes);
-    error = extent->base ? cb_shm_reserve(fd, extent->offset + (off_t)first, last - first) : errno;
-    error = call->unable ? ENOMEM : error;
+    int fd = comm->job->fd, error = call->unable ? ENOMEM : cb_shm_has_file(comm->job) ? 0 : EBADF;
+    if (!error && rank != 0 && !(extent->base = cb_shm_map(fd, extent->offset, extent->bytes)))
+        error = errno;
+    if (!error)
+        error = cb_shm_reserve(fd, extent->offset + (off_t)first, last - first);
     return (struct outcome){.error = error, .there = error ? cb_memory_free(fd) : 0};
 }
 
@@ -125,10 +194,10 @@ static cobre_status reserve_together(struct cb_shm_comm *comm, const cb_call *ca
     struct outcome all = first_failure(comm);
     if (!all.error)
         return COBRE_OK;
+    if (comm->base.rank == 0)
+        take_back(comm->job, extent);
     if (extent->base)
         cb_shm_unmap(extent->base, extent->bytes);
-    if (comm->base.rank == 0)
-        cb_shm_punch(comm->job->fd, extent->offset, extent->bytes);
     return refuse(comm, call, extent, &all);
 }
 
@@ -149,8 +218,11 @@ void cb_shm_extent_free(struct cb_extent *extent) {
     if (!extent->base)
         return;
     struct cb_extent_header *header = extent->base;
-    if (atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1)
-        cb_shm_empty(extent->base, extent->bytes);
+    size_t page = cb_page_size();
+    cb_end_interleave(extent->base, extent->bytes); /* before the place can be another's */
+    if (atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1 &&
+        cb_shm_empty((char *)extent->base + page, extent->bytes - page))
+        cb_shm_empty(extent->base, page);
     cb_shm_unmap(extent->base, extent->bytes);
     extent->base = NULL;
 }
@@ -171,10 +243,10 @@ void cb_shm_memory_free(void *data, size_t mapped) {
 cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = (struct cb_shm_comm *)base;
     struct cb_shm_comm *made = calloc(1, sizeof *made);
-    if (!made)
-        return cb_no_room(base, COBRE_SHM,
-                          &(struct cb_shortage){.operation = "split_local", .asked = sizeof *made, .os_error = ENOMEM});
-    cobre_status status = create_extent(comm, call, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &made->arena);
+    struct cb_extent arena;
+    cb_call here = *call;
+    here.unable = !made;
+    cobre_status status = create_extent(comm, &here, cb_shm_arena_bytes(base->size, comm->bulk_bytes), &arena);
     if (status) {
         free(made);
         return status;
@@ -187,6 +259,7 @@ cobre_status cb_shm_split_local(cobre_comm *base, const cb_call *call) {
         .node_size = base->node_size,
     };
     made->job = comm->job;
+    made->arena = arena;
     made->bulk_bytes = comm->bulk_bytes;
     atomic_fetch_add_explicit(&comm->job->users, 1, memory_order_relaxed);
     cb_shm_attach_arena(made, (char *)made->arena.base + cb_page_size());

@@ -4,8 +4,8 @@
  *   file:   [ job header | rank headers | arena of the first communicator | extents: regions, arenas of further ones ]
  *   arena:  [ arena header | doors, one per rank | slots, two per rank | bulk areas, two per rank ]
  *
- * The file has no name once the job has formed. Extents are added at its end, never reused, and punched out when the
- * last rank has freed them, so that the file is sparse and its offsets never run out.
+ * The file has no name once the job has formed. An extent is punched out when the last rank has freed it, and its place
+ * is used again (region.c).
  *
  * THE SLOT PROTOCOL. Every collective is one or more rounds. In round n each rank writes its payload into its slot of
  * parity n & 1, publishes it by storing n into the slot's word, and waits until every other rank's slot of that parity
@@ -39,9 +39,10 @@
 #include <sys/types.h>
 
 #include "backends/shm/config.h"
+#include "comm/same_file.h"
 
 enum {
-    CB_SHM_LAYOUT = 4, /* raised when anything below changes, or how a call is cut into rounds */
+    CB_SHM_LAYOUT = 5, /* raised when anything below changes, or how a call is cut into rounds */
     CB_SHM_MAX_CPUS = 1024,
     CB_LINE = 64,    /* a cache line */
     CB_SMALL = 32,   /* bytes of a payload that fits into the slot's own line */
@@ -61,7 +62,6 @@ struct cb_job_header {
     _Atomic uint32_t phase;         /* FORMING until rank 0 stores another */
     _Atomic uint32_t missing;       /* why FAILED: the rank that died, left or did not come; set before phase */
     _Atomic uint32_t missing_state; /* and that rank's state */
-    _Atomic uint64_t next_extent;   /* file offset; taken by fetch_add */
 };
 
 enum { CB_ABSENT, CB_JOINED, CB_LEFT, CB_ABORTED, CB_DIED }; /* cb_rank_header.state */
@@ -101,9 +101,18 @@ struct cb_slot {
 };
 _Static_assert(sizeof(struct cb_slot) == CB_LINE, "a slot is one line");
 
-/* An extent's first page. */
+/* An extent's first page, written by rank 0 before others know of it. Rank 0 also reads `taken` from the file, without the
+ * mapping: a page that has been punched out reads 0 there, and stays out. */
 struct cb_extent_header {
-    _Atomic uint32_t attached; /* ranks that have not freed it; set to size by rank 0 before others know of it */
+    _Atomic uint32_t attached; /* ranks that have not freed it; at first the size of the job */
+    _Atomic uint32_t taken;    /* 1 until the page is punched out, which is the last step of freeing the extent */
+};
+
+/* The place of an extent. Only the process of rank 0 lists them: it is rank 0 of all communicators of the job. */
+struct cb_place {
+    struct cb_place *next; /* at a higher offset */
+    off_t offset;
+    size_t bytes;
 };
 
 struct cb_extent {
@@ -116,6 +125,7 @@ struct cb_extent {
 struct cb_job {
     _Atomic unsigned users; /* communicators */
     int fd;
+    struct cb_identity file; /* behind fd, once the job has formed */
     size_t rank, size;
     bool crowded; /* more ranks than cores: spinning would keep others from running */
     struct cb_job_header *header;
@@ -124,6 +134,8 @@ struct cb_job {
     sem_t answered, leave; /* the helper has claimed the rank or not; it shall let go */
     int claim_error;
     bool claimed;
+    pthread_mutex_t placing; /* guards places: each communicator may be used by another thread */
+    struct cb_place *places; /* rank 0: of extents that were taken at the last look */
 };
 
 struct cb_shm_comm {
@@ -143,10 +155,15 @@ struct cb_shm_comm {
 /* mapping.c */
 void *cb_shm_map(int fd, off_t offset, size_t bytes); /* NULL: errno says why */
 void cb_shm_unmap(void *base, size_t bytes);
+/* Makes the file at least so long, without pages; 0 or errno, EFBIG beyond the limit of file sizes. */
+int cb_shm_lengthen(int fd, off_t end);
 /* Makes the pages of [offset, offset + bytes); 0 or errno, ENOSPC or ENOMEM when there are too few. */
 int cb_shm_reserve(int fd, off_t offset, size_t bytes);
-void cb_shm_punch(int fd, off_t offset, size_t bytes);
-void cb_shm_empty(void *base, size_t bytes); /* the same for what is mapped; it may be sealed */
+bool cb_shm_punch(int fd, off_t offset, size_t bytes);
+bool cb_shm_empty(void *base, size_t bytes); /* the same for what is mapped; it may be sealed or locked */
+
+/* A program may close fd and have a file of its own there. So ask before fd is used: */
+bool cb_shm_has_file(const struct cb_job *job);
 
 /* liveness.c */
 int cb_shm_init_alive(pthread_mutex_t *alive);
@@ -194,5 +211,6 @@ void cb_shm_put(struct cb_shm_comm *comm, unsigned char *to, const unsigned char
 
 /* region.c */
 void cb_shm_extent_free(struct cb_extent *extent);
+void cb_shm_forget_places(struct cb_job *job);
 
 #endif

@@ -238,31 +238,36 @@ cobre_status cb_tcp_allgatherv_region(cobre_comm *base, const cb_call *call) {
     return cb_tcp_allgatherv(base, call); /* call->recv is the region's memory, this rank's own */
 }
 
-cobre_status cb_tcp_split_local(cobre_comm *base, const cb_call *call) {
-    cobre_status status = cb_tcp_barrier(base, call);
-    return status ? status : cb_local_split_local(base, call);
-}
-
-/* Each rank makes its own block and tells how many bytes it had, or that they were enough. The ranks agree on the least,
- * so that all have a block or none. */
-cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call) {
-    cobre_region *region = call->region;
+/* Each rank has made its own part, or not, and tells how many bytes it had, or that they were enough. The ranks agree on the
+ * least, so that all have what the call makes or none: COBRE_OK or an error on all of them. */
+static cobre_status agree(cobre_comm *base, const cb_call *call, cobre_status made, size_t asked) {
     const uint64_t enough = UINT64_MAX;
-    cobre_status made =
-        call->unable ? cb_heap_region_refuse(base, region->bytes, 0, ENOMEM) : cb_heap_region_create(base, region);
     uint64_t mine = made ? cobre_last_error()->actual : enough, least = enough;
     if (made && mine == enough) /* a machine that does not tell */
         mine--;
     cb_call vote = {
         .print = call->print, .type = COBRE_U64, .op = COBRE_MIN, .count = 1, .send = &mine, .recv = &least};
-    cobre_status status = cb_tcp_allreduce(base, &vote);
-    if (!status && least == enough)
-        return COBRE_OK;
-    if (!made)
+    CB_TRY(cb_tcp_allreduce(base, &vote));
+    if (least == enough || made)
+        return made;
+    return cb_heap_refuse(base, call, asked, least, ENOMEM);
+}
+
+cobre_status cb_tcp_split_local(cobre_comm *base, const cb_call *call) {
+    cobre_status made = cb_local_split_local(base, call);
+    cobre_status status = agree(base, call, made, sizeof **call->made);
+    if (status && !made)
+        cb_local_backend.free(*call->made);
+    return status;
+}
+
+cobre_status cb_tcp_region_create(cobre_comm *base, const cb_call *call) {
+    const cobre_region *region = call->region;
+    cobre_status made = cb_heap_region_create(base, call);
+    cobre_status status = agree(base, call, made, region->bytes);
+    if (status && !made)
         cb_heap_memory_free(region->data, region->mapped);
-    if (status)
-        return status;
-    return made ? made : cb_heap_region_refuse(base, region->bytes, least, ENOMEM);
+    return status;
 }
 
 cobre_status cb_tcp_region_fence(cobre_comm *base, const cb_call *call) {

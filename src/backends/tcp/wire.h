@@ -8,7 +8,7 @@
 #include "comm/backend.h"
 
 enum {
-    CB_WIRE_VERSION = 2, /* raised when the bytes change, or how a call is cut into frames */
+    CB_WIRE_VERSION = 3, /* raised when the bytes change, or how a call is cut into frames */
     CB_NONCE = 32,
     CB_PROOF = 32,
     CB_JOB_ID = 16,

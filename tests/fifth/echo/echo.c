@@ -76,7 +76,7 @@ cobre_status cb_echo_allgatherv_region(cobre_comm *comm, const cb_call *call) {
 }
 
 cobre_status cb_echo_region_create(cobre_comm *comm, const cb_call *call) {
-    return cb_heap_region_create(comm, call->region);
+    return cb_heap_region_create(comm, call);
 }
 
 cobre_status cb_echo_split_local(cobre_comm *comm, const cb_call *call) {
