@@ -3,7 +3,8 @@
 # run.sh COBRE HELPERS [CASE...]: a tcp job over four hosts.
 #
 # A host is a network namespace with an address of its own (10.77.0.1 ... .4, fd77::1 ... ::4) and a cable (a veth pair)
-# to a switch (a bridge); each cable carries 1 Gbit/s each way (tbf at both ends). Rank r runs on host r.
+# to a switch (a bridge); each cable carries 1 Gbit/s each way (tbf at both ends). Rank r runs on host r, or, in cases with
+# several sets of four hosts, on host first_host + r.
 #
 # All of it, switch and scratch files included, is inside network, mount and process namespaces that this script makes
 # for each case: nothing outside is touched, and when the first process of a case ends, however that happens, the kernel
@@ -70,10 +71,22 @@ make_hosts() {
     done
 }
 
-# Silence between two hosts: they send to a machine that is not there, as when a firewall drops what they send.
-part() { # part HOST HOST
+# Silence from one host to another, or between two: they send to a machine that is not there, as when a firewall drops what
+# they send.
+silence() { # silence FROM TO
     ip -n "host$1" neigh replace "10.77.0.$(($2 + 1))" lladdr 02:00:00:00:00:99 dev eth0 nud permanent
-    ip -n "host$2" neigh replace "10.77.0.$(($1 + 1))" lladdr 02:00:00:00:00:99 dev eth0 nud permanent
+}
+
+part() { # part HOST HOST
+    silence "$1" "$2"
+    silence "$2" "$1"
+}
+
+make_more_hosts() { # with the numbers in $ranks
+    local host
+    for host in $ranks; do
+        make_host "$host"
+    done
 }
 
 pull_cable() { # pull_cable HOST: nobody hears of it, no connection is closed
@@ -88,6 +101,7 @@ has_sent() { [ "$(sent_by "$1")" -gt "$2" ]; }
 
 declare -A pid
 coordinator=10.77.0.1
+first_host=0
 timeout=30
 
 # within SECONDS FROM TO WHAT: it happened at TO, no longer after FROM than promised; times in micros, without what the machine
@@ -105,7 +119,7 @@ start() { # start JOB PORT SIZE RANK STEP...
     mkdir -p "$job"
     env "$mark" COBRE_COMM_BACKEND=tcp $ENV_TCP_COORDINATOR="$coordinator" $ENV_TCP_PORT="$port" $ENV_TCP_RANK="$r" \
         $ENV_TCP_SIZE="$size" $ENV_TCP_TOKEN="$job-0123456789abcdef" $ENV_TCP_TIMEOUT="$timeout" \
-        COBRE_TEST_DIR="$PWD/$job" nsenter --net="/run/netns/host$r" "$helpers/rank" "$@" >"$job/out-$r" 2>&1 &
+        COBRE_TEST_DIR="$PWD/$job" nsenter --net="/run/netns/host$((first_host + r))" "$helpers/rank" "$@" >"$job/out-$r" 2>&1 &
     pid[$job-$r]=$!
 }
 
@@ -269,6 +283,85 @@ vanish() { # vanish HOST
 case_vanish() { vanish 2; }
 case_vanish_coordinator() { vanish 0; }
 
+# cut_off JOB RANK A B LIMIT FROM: the rank failed because ranks A and B cannot reach each other.
+cut_off() {
+    local when hosts
+    hosts="rank $3 on host 10\.77\.0\.$((first_host + $3 + 1)) and rank $4 on host 10\.77\.0\.$((first_host + $4 + 1)) cannot reach each other"
+    collect "$1" "$2" 3
+    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* transport, culprit [$3$4]: .*$hosts;.*/\1\2/p" "$1/out-$2")
+    if [ -z "$when" ]; then
+        fail "$1: rank $2 does not say that ranks $3 and $4 cannot reach each other: $(cat "$1/out-$2")"
+    else
+        within "$5" "$6" "$when" "$1: rank $2 knew"
+    fi
+}
+
+# Ranks A and B lose each other: from A to B, from B to A, both ways; each on four hosts of its own. In jobs that stream over the
+# ring, one way (gather) and both (reduce); in one that waits in a barrier for a rank that computes; in one where B computes,
+# and comes when the limit has passed. All ranks have the same error within the limit and 2 s.
+break_link() { # break_link A B
+    local a=$1 b=$2 r way late=3 from entered job ways=('silence from to' 'silence to from' 'part from to')
+    [ "$b" != 3 ] || late=$((a == 1 ? 2 : 1))
+    timeout=3
+    ranks='4 5 6 7 8 9 10 11' make_more_hosts
+    for way in 0 1 2; do
+        first_host=$((4 * way))
+        coordinator=10.77.0.$((first_host + 1))
+        start_all gather$way 7100 forever=8000000
+        start_all reduce$way 7101 barrier mark=ready $(printf 'reduce=8000000 %.0s' {1..500})
+        for r in $ranks; do
+            if [ "$r" = $late ]; then
+                start wait$way 7102 4 "$r" barrier mark=ready await=late barrier
+            else
+                start wait$way 7102 4 "$r" barrier mark=ready barrier
+            fi
+            if [ "$r" = "$b" ]; then
+                start out$way 7103 4 "$r" barrier mark=ready await=late barrier gather=4000000
+            else
+                start out$way 7103 4 "$r" barrier mark=ready barrier gather=4000000
+            fi
+        done
+    done
+    for way in 0 1 2; do
+        all_marked gather$way streaming $ranks
+        for job in reduce wait out; do
+            all_marked $job$way ready $ranks
+        done
+    done
+    sleep 0.5
+    for way in 0 1 2; do
+        set -- ${ways[way]//from/$((4 * way + a))}
+        ${*//to/$((4 * way + b))}
+    done
+    from=$(micros)
+    sleep 5.2
+    entered=$(micros)
+    touch {wait,out}{0,1,2}/late
+    for way in 0 1 2; do
+        first_host=$((4 * way))
+        for r in $ranks; do
+            cut_off gather$way "$r" "$a" "$b" 5 "$from"
+            cut_off reduce$way "$r" "$a" "$b" 5 "$from"
+            if [ "$r" = $late ]; then
+                cut_off wait$way "$r" "$a" "$b" 1 "$entered"
+            else
+                cut_off wait$way "$r" "$a" "$b" 5 "$from"
+            fi
+            if [ "$r" = "$b" ]; then
+                cut_off out$way "$r" "$a" "$b" 1 "$entered"
+            else
+                cut_off out$way "$r" "$a" "$b" 5 "$from"
+            fi
+        done
+    done
+}
+
+case_cut_0_1() { break_link 0 1; }
+case_cut_0_2() { break_link 0 2; }
+case_cut_0_3() { break_link 0 3; }
+case_cut_1_2() { break_link 1 2; }
+case_cut_2_3() { break_link 2 3; }
+
 # Slow is not dead. With a limit of 2 s: rank 2 stopped for 5 s in the middle of a stream, and rank 0 in a barrier; a
 # rank that is 5 s late; and with two ranks, where nothing is agreed on first, one that for 5 s does not read what the
 # other pushes at it.
@@ -298,7 +391,7 @@ case_slow() {
     touch stopped0/go
     all_marked late ready $ranks
     all_marked unread ready 0 1
-    sleep 5
+    sleep 6.5
     for job in late unread stopped; do
         for r in $ranks; do
             [ -z "${pid[$job-$r]-}" ] || ! ended "${pid[$job-$r]}" || fail "$job: rank $r did not wait for the slow one"
