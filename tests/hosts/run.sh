@@ -362,8 +362,48 @@ case_cut_0_3() { break_link 0 3; }
 case_cut_1_2() { break_link 1 2; }
 case_cut_2_3() { break_link 2 3; }
 
-# Slow is not dead. With a limit of 2 s: rank 2 stopped for 5 s in the middle of a stream, and rank 0 in a barrier; a
-# rank that is 5 s late; and with two ranks, where nothing is agreed on first, one that for 5 s does not read what the
+# Rank 2 is stopped until its window is closed and rank 1 seldom asks whether it is open; then they lose each other.
+case_cut_closed() {
+    local r from
+    timeout=3
+    start_all closed 7100 forever=8000000
+    all_marked closed streaming $ranks
+    kill -STOP "${pid[closed-2]}"
+    sleep 4
+    for r in $ranks; do
+        ! ended "${pid[closed-$r]}" || fail "rank $r did not wait for the one that is stopped"
+    done
+    part 1 2
+    pulled=$(micros)
+    sleep 5
+    from=$(micros)
+    kill -CONT "${pid[closed-2]}"
+    for r in 0 1 3; do
+        cut_off closed "$r" 1 2 10 "$pulled"
+    done
+    cut_off closed 2 1 2 5 "$from"
+}
+
+# Ranks 1 and 3 have no connection, and need none.
+case_cut_apart() {
+    local r
+    timeout=2
+    for r in $ranks; do
+        if [ "$r" = 0 ]; then
+            start apart 7100 4 0 barrier mark=ready await=late $everything
+        else
+            start apart 7100 4 "$r" barrier mark=ready $everything
+        fi
+    done
+    all_wait apart $ranks
+    part 1 3
+    sleep 5
+    touch apart/late
+    all_done apart $ranks
+}
+
+# Slow is not dead. With a limit of 2 s: rank 2 stopped for 6.5 s in the middle of a stream, and rank 0 in a barrier; a
+# rank that is so late; and with two ranks, where nothing is agreed on first, one that for so long does not read what the
 # other pushes at it.
 case_slow() {
     local r sent
