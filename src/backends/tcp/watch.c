@@ -13,6 +13,10 @@
 
 #include "backends/tcp/tcp.h"
 
+/* How soon a program is found out that closes all descriptors: poll does not tell if there are others under their
+ * numbers. */
+enum { CLOSED_MS = 250 };
+
 struct cb_watch {
     pthread_t thread;
     pthread_mutex_t guard; /* of everything below */
@@ -112,8 +116,8 @@ static void look_at_all(struct pollfd *polls, size_t count) {
         polls[i].revents = polls[i].fd >= 0 ? POLLIN : 0;
 }
 
-/* The program may have closed either end of the pipe. With the thread end its holds on the connections: while it is in
- * poll, those that the program has closed stay open. */
+/* False when the program has closed the pipe. The thread ends then: while it is in poll, the connections that the program
+ * has closed stay open for the others. */
 static bool can_be_woken(const struct cb_watch *watch) {
     return !(watch->polls[0].revents & (POLLHUP | POLLNVAL)) && cb_is_still(watch->wake[0], &watch->wake_id);
 }
@@ -125,7 +129,7 @@ static void *run(void *argument) {
         polls[0] = (struct pollfd){.fd = watch->wake[0], .events = POLLIN};
         for (size_t r = 1; r < watch->size; r++)
             polls[r] = (struct pollfd){.fd = watch->controls[r], .events = POLLIN};
-        if (poll(polls, (nfds_t)watch->size, -1) < 0)
+        if (poll(polls, (nfds_t)watch->size, CLOSED_MS) < 0)
             look_at_all(polls, watch->size);
         pthread_mutex_lock(&watch->guard);
         stop = watch->stopping;
