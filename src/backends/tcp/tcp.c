@@ -211,6 +211,14 @@ void cb_tcp_abort(cobre_comm *base, int code, const char *text) {
         cb_tcp_tell(comm, CB_TAG_FAILED, &failure);
 }
 
+/* To close descriptors and open others takes longer than this. */
+#define CLOSING_SECONDS 1e-6
+
+/* Has the program closed our connections since the last collective? To ask costs a system call for each. */
+static bool are_closed(const struct cb_tcp_comm *comm, bool ring) {
+    return cb_now() - comm->outside_since > CLOSING_SECONDS && !cb_links_are_ours(comm, ring);
+}
+
 /* Numbers a collective and runs it, unless the communicator is broken. What failed elsewhere since the last one is seen
  * here for rank 0, whose watcher knows; the others find it when they wait. */
 static cobre_status run(cobre_comm *base, const cb_call *call, const struct algorithms *algorithms, size_t bytes) {
@@ -218,13 +226,14 @@ static cobre_status run(cobre_comm *base, const cb_call *call, const struct algo
     comm->sequence++;
     if (comm->failure.cause != COBRE_CAUSE_NONE || (comm->watch && cb_tcp_alarm(comm)))
         return cb_tcp_broken(comm, call);
-    if (!cb_links_are_ours(comm, bytes > CB_TCP_SMALL)) {
+    if (are_closed(comm, bytes > CB_TCP_SMALL)) {
         cb_failure closed = cb_link_closed(base->rank);
         return cb_tcp_fail(comm, call, &closed);
     }
     atomic_store_explicit(&comm->inside, true, memory_order_relaxed);
     cobre_status status = choose_and_run(comm, call, algorithms, bytes);
     atomic_store_explicit(&comm->inside, false, memory_order_relaxed);
+    comm->outside_since = cb_now();
     return status;
 }
 

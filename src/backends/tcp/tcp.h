@@ -93,7 +93,8 @@ struct cb_tcp_comm {
     struct cb_link *links; /* one for each data connection, then those of the ring */
     size_t link_count;
     bool coordinator_left;
-    atomic_bool inside; /* a collective */
+    atomic_bool inside;   /* a collective */
+    double outside_since; /* the end of the last one */
     uint64_t sequence;
     struct cb_frames frames;
     int64_t *pids;

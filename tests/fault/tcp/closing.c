@@ -88,7 +88,9 @@ static void one_closes(void) {
     list_open(with_cobre);
     CHECK_OK(cobre_barrier(comm));
     CHECK_OK(call_large(comm));
+    say("ready", 0);
     if (self.rank == closer) {
+        await_order();
         say("closes", 0);
         take_numbers(before, with_cobre);
         go_on_without(comm, before, with_cobre);
@@ -111,6 +113,8 @@ static void must_be_spared(size_t ranks, size_t rank, const char *what) {
         ours[i] = high;
     }
     start_job(&j, ranks, one_closes);
+    await_all(&j, "ready"); /* nobody needs the connections any more for what went before */
+    order(&j, closer, 'c');
     double since = await(&j, closer, "closes")->time;
     for (size_t r = 0; r < ranks; r++)
         if (r != closer) { /* it died; or a last word came through while descriptors were being closed */
