@@ -120,6 +120,12 @@ cb_failure cb_link_failure(const struct cb_link *link, size_t self, int error) {
         return (cb_failure){.cause = COBRE_CAUSE_PEER_DIED, .culprit = (uint32_t)link->peer};
     case EBADF:
     case ENOTSOCK: return cb_link_closed(self);
+    case EFAULT:
+    case ENOMEM:
+        return (cb_failure){.cause = COBRE_CAUSE_TRANSPORT,
+                            .culprit = (uint32_t)self,
+                            .code = error,
+                            .text = "the system could not move the data"};
     default: return unreachable(link, self); /* the kernel gave up, for the reason that it heard of, if it heard one */
     }
 }
