@@ -14,7 +14,7 @@
 
 #include "backends/tcp/tcp.h"
 
-/* A kernel leaves out answers that follow each other within 0.5 s, and the other's next question is a second away. */
+/* A kernel leaves out answers that follow each other within 0.5 s; the next question may be a second away. */
 #define LEAST_SILENCE 1.5
 #define AT_ONCE_SECONDS 0.3
 
@@ -175,8 +175,10 @@ cobre_status cb_links_look(struct cb_tcp_comm *comm, const cb_call *call, double
     for (size_t i = 0; i < comm->link_count; i++) {
         struct cb_link *link = &comm->links[i];
         int error = look_at(link, since, timeout);
+        if (!error)
+            continue;
         cb_failure failure = cb_link_failure(link, comm->base.rank, error);
-        if (error && failure.cause != COBRE_CAUSE_PEER_DIED) /* who died is missed when it is needed */
+        if (failure.cause != COBRE_CAUSE_PEER_DIED) /* who died is missed when it is needed */
             return cb_tcp_fail(comm, call, &failure);
     }
     return COBRE_OK;
