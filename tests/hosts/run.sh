@@ -47,12 +47,13 @@ try() { # try WHAT COMMAND...
     why=$("$@" 2>&1) || cannot "no $what in this kernel: $* says: $why"
 }
 
+rate=1gbit
 make_host() { # make_host NUMBER
     local ip="ip -n host$1"
     try "network namespace" ip netns add "host$1"
     try "veth" ip link add "port$1" type veth peer name eth0 netns "host$1"
-    try "tbf" tc qdisc add dev "port$1" root tbf rate 1gbit burst 128k limit 1m
-    try "tbf" tc -n "host$1" qdisc add dev eth0 root tbf rate 1gbit burst 128k limit 1m
+    try "tbf" tc qdisc add dev "port$1" root tbf rate $rate burst 128k limit 1m
+    try "tbf" tc -n "host$1" qdisc add dev eth0 root tbf rate $rate burst 128k limit 1m
     try "bridge" ip link set "port$1" master switch up
     $ip link set lo up
     $ip link set eth0 up
@@ -80,13 +81,6 @@ silence() { # silence FROM TO
 part() { # part HOST HOST
     silence "$1" "$2"
     silence "$2" "$1"
-}
-
-make_more_hosts() { # with the numbers in $ranks
-    local host
-    for host in $ranks; do
-        make_host "$host"
-    done
 }
 
 pull_cable() { # pull_cable HOST: nobody hears of it, no connection is closed
@@ -296,71 +290,96 @@ cut_off() {
     fi
 }
 
-# Ranks A and B lose each other: from A to B, from B to A, both ways; each on four hosts of its own. In jobs that stream over the
-# ring, one way (gather) and both (reduce); in one that waits in a barrier for a rank that computes; in one where B computes,
-# and comes when the limit has passed. All ranks have the same error within the limit and 2 s.
-break_link() { # break_link A B
-    local a=$1 b=$2 r way late=3 from entered job ways=('silence from to' 'silence to from' 'part from to')
-    [ "$b" != 3 ] || late=$((a == 1 ? 2 : 1))
-    timeout=3
-    ranks='4 5 6 7 8 9 10 11' make_more_hosts
-    for way in 0 1 2; do
-        first_host=$((4 * way))
-        coordinator=10.77.0.$((first_host + 1))
-        start_all gather$way 7100 forever=8000000
-        start_all reduce$way 7101 barrier mark=ready $(printf 'reduce=8000000 %.0s' {1..500})
-        for r in $ranks; do
-            if [ "$r" = $late ]; then
-                start wait$way 7102 4 "$r" barrier mark=ready await=late barrier
-            else
-                start wait$way 7102 4 "$r" barrier mark=ready barrier
-            fi
-            if [ "$r" = "$b" ]; then
-                start out$way 7103 4 "$r" barrier mark=ready await=late barrier gather=4000000
-            else
-                start out$way 7103 4 "$r" barrier mark=ready barrier gather=4000000
-            fi
-        done
-    done
-    for way in 0 1 2; do
-        all_marked gather$way streaming $ranks
-        for job in reduce wait out; do
-            all_marked $job$way ready $ranks
-        done
-    done
-    sleep 0.5
-    for way in 0 1 2; do
-        set -- ${ways[way]//from/$((4 * way + a))}
-        ${*//to/$((4 * way + b))}
-    done
-    from=$(micros)
-    sleep 5.2
-    entered=$(micros)
-    touch {wait,out}{0,1,2}/late
-    for way in 0 1 2; do
-        first_host=$((4 * way))
-        for r in $ranks; do
-            cut_off gather$way "$r" "$a" "$b" 5 "$from"
-            cut_off reduce$way "$r" "$a" "$b" 5 "$from"
-            if [ "$r" = $late ]; then
-                cut_off wait$way "$r" "$a" "$b" 1 "$entered"
-            else
-                cut_off wait$way "$r" "$a" "$b" 5 "$from"
-            fi
-            if [ "$r" = "$b" ]; then
-                cut_off out$way "$r" "$a" "$b" 1 "$entered"
-            else
-                cut_off out$way "$r" "$a" "$b" 5 "$from"
-            fi
-        done
+# Two ranks lose each other: from the first to the second, the other way, or both; each time on a set of four hosts. One job
+# streams over the ring, one way (gather) or both (reduce); one waits in a barrier for a rank that computes and comes when the
+# limit has passed: the second of the two, or another. All ranks have the same error within the limit and 2 s.
+sets=() # "SET FIRST SECOND WAY"
+
+use_set() { # use_set NUMBER
+    first_host=$((4 * $1 + 4))
+    coordinator=10.77.0.$((first_host + 1))
+}
+
+absent_in() { # absent_in FIRST SECOND WAY: the rank that computes
+    local other=$(($1 == 1 ? 2 : 1))
+    case $3 in there) echo "$2" ;; *) echo $(($1 + $2 == other ? 3 : other)) ;; esac
+}
+
+stream_and_wait() { # stream_and_wait SET FIRST SECOND WAY
+    local r absent
+    use_set "$1"
+    absent=$(absent_in "$2" "$3" "$4")
+    if [ "$4" = there ]; then
+        start_all "stream$1" 7100 forever=1000000
+    else
+        start_all "stream$1" 7100 barrier mark=streaming $(printf 'reduce=1000000 %.0s' {1..1000})
+    fi
+    for r in $ranks; do
+        if [ "$r" = "$absent" ]; then
+            start "wait$1" 7101 4 "$r" barrier mark=ready await=late barrier gather=4000000
+        else
+            start "wait$1" 7101 4 "$r" barrier mark=ready barrier gather=4000000
+        fi
     done
 }
 
-case_cut_0_1() { break_link 0 1; }
-case_cut_0_2() { break_link 0 2; }
-case_cut_0_3() { break_link 0 3; }
-case_cut_1_2() { break_link 1 2; }
-case_cut_2_3() { break_link 2 3; }
+lose() { # lose SET FIRST SECOND WAY
+    local one=$((4 * $1 + 4 + $2)) other=$((4 * $1 + 4 + $3))
+    lost[$1]=$(micros)
+    [ "$4" = back ] || silence $one $other
+    [ "$4" = there ] || silence $other $one
+}
+
+all_cut_off() { # all_cut_off SET FIRST SECOND WAY
+    local r absent
+    use_set "$1"
+    absent=$(absent_in "$2" "$3" "$4")
+    for r in $ranks; do
+        cut_off "stream$1" "$r" "$2" "$3" 5 "${lost[$1]}"
+        if [ "$r" = "$absent" ]; then
+            cut_off "wait$1" "$r" "$2" "$3" 1 "$entered"
+        else
+            cut_off "wait$1" "$r" "$2" "$3" 5 "${lost[$1]}"
+        fi
+    done
+}
+
+break_links() { # break_links 'FIRST SECOND'...
+    local pair way set entered host lost=()
+    for pair; do
+        for way in there back both; do
+            sets+=("${#sets[@]} $pair $way")
+        done
+    done
+    rate=50mbit # so that many streams leave time to others
+    for ((host = 4; host < 4 * ${#sets[@]} + 4; host++)); do
+        make_host $host
+    done
+    timeout=3
+    for set in "${sets[@]}"; do
+        stream_and_wait $set
+    done
+    for set in "${!sets[@]}"; do
+        all_marked "stream$set" streaming $ranks
+        all_marked "wait$set" ready $ranks
+    done
+    sleep 0.5
+    for set in "${sets[@]}"; do
+        lose $set
+    done
+    sleep 5.2
+    entered=$(micros)
+    for set in "${!sets[@]}"; do
+        touch "wait$set/late"
+    done
+    for set in "${sets[@]}"; do
+        all_cut_off $set
+    done
+}
+
+case_cut_01_02() { break_links '0 1' '0 2'; }
+case_cut_03_12() { break_links '0 3' '1 2'; }
+case_cut_23() { break_links '2 3'; }
 
 # Rank 2 is stopped until its window is closed and rank 1 seldom asks whether it is open; then they lose each other.
 case_cut_closed() {
@@ -369,13 +388,13 @@ case_cut_closed() {
     start_all closed 7100 forever=8000000
     all_marked closed streaming $ranks
     kill -STOP "${pid[closed-2]}"
-    sleep 4
+    sleep 3
     for r in $ranks; do
         ! ended "${pid[closed-$r]}" || fail "rank $r did not wait for the one that is stopped"
     done
     part 1 2
     pulled=$(micros)
-    sleep 5
+    sleep 4.5
     from=$(micros)
     kill -CONT "${pid[closed-2]}"
     for r in 0 1 3; do
