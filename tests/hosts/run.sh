@@ -158,11 +158,12 @@ all_done() { # all_done JOB RANK...: with right results
     done
 }
 
-# blames JOB RANK CULPRIT LIMIT [FROM]: rank failed with that culprit, within LIMIT seconds of the cable, or of FROM.
+# blames JOB RANK CULPRIT LIMIT [FROM]: rank failed because it, or another, cannot reach that culprit, within LIMIT seconds of
+# the cable, or of FROM.
 blames() {
     local when
     collect "$1" "$2" 3
-    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* culprit $3: .*rank $3.*/\1\2/p" "$1/out-$2")
+    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* transport, culprit $3: .*rank $3 on host .*cannot reach.*/\1\2/p" "$1/out-$2")
     if [ -z "$when" ]; then
         fail "$1: rank $2 does not name rank $3: $(cat "$1/out-$2")"
     else

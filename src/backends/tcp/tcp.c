@@ -40,6 +40,7 @@ void cb_tcp_close(cobre_comm *base) {
 static void release(struct cb_tcp_comm *comm) {
     if (comm->watch)
         cb_watch_stop(comm->watch);
+    comm->watch = NULL;
     cb_tcp_close(&comm->base);
     free(comm->data);
     free(comm->controls);

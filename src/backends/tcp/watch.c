@@ -34,16 +34,15 @@ struct cb_watch {
     struct cb_identity alarm_id, wake_id;
 };
 
-/* Forgets a connection that the program has closed: its number may lead to another file. */
-static bool has_control(struct cb_watch *watch, size_t rank) {
-    if (watch->controls[rank] >= 0 && !cb_link_is_ours(&watch->links[rank]))
-        watch->controls[rank] = -1;
-    return watch->controls[rank] >= 0;
+/* Not if the program has closed it: its number may lead to another file. */
+static bool has_control(const struct cb_watch *watch, size_t rank) {
+    return watch->controls[rank] >= 0 && cb_link_is_ours(&watch->links[rank]);
 }
 
 void cb_watch_forget(struct cb_watch *watch) {
     for (size_t r = 1; r < watch->size; r++)
-        has_control(watch, r);
+        if (!has_control(watch, r))
+            watch->controls[r] = -1;
 }
 
 /* A rank that left or aborted knows, and is on its way out. */
@@ -91,6 +90,7 @@ static void record_closed(struct cb_watch *watch) {
 static void read_control(struct cb_watch *watch, size_t rank) {
     cb_failure failure;
     if (!has_control(watch, rank)) {
+        watch->controls[rank] = -1;
         record_closed(watch);
         return;
     }
@@ -240,6 +240,7 @@ void cb_watch_stop(struct cb_watch *watch) {
     pthread_mutex_unlock(&watch->guard);
     poke(watch->wake[1], &watch->wake_id);
     pthread_join(watch->thread, NULL);
+    cb_watch_forget(watch);
     pthread_cond_destroy(&watch->news);
     pthread_mutex_destroy(&watch->guard);
     release(watch);
