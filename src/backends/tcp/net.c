@@ -214,11 +214,11 @@ void cb_net_for_data(int fd) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* The kernel asks a host that says nothing, and ends the connection when `timeout` has passed without an answer. A rank
- * that computes need not know: its kernel answers. */
+/* The kernel asks a host that says nothing, and ends the connection when `timeout`, or most of a day, has passed without
+ * an answer. A rank that computes need not know: its kernel answers. */
 void cb_net_keep_alive(int fd, double timeout) {
     int on = 1, every = timeout < 10 ? 1 : timeout > 3600 ? 600 : (int)(timeout / 6);
-    int probes = timeout > 70000 ? 100 : timeout < 3 * every ? 1 : (int)(timeout / every) - 1;
+    int probes = timeout > 76000 ? 126 : timeout < 3 * every ? 1 : (int)(timeout / every) - 1;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 #ifdef TCP_KEEPIDLE
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every, sizeof every);
