@@ -93,7 +93,7 @@ typedef enum {
     X(STALLED, "stalled")         /* a rank stayed away for longer than the stall limit */                             \
     X(INTERRUPTED, "interrupted") /* a rank's interrupted hook ended the call */                                       \
     X(ABORTED, "aborted")         /* a rank called cobre_abort */                                                      \
-    X(TRANSPORT, "transport")     /* the system below failed: socket, MPI */
+    X(TRANSPORT, "transport")     /* the system below failed: socket, MPI; two hosts cannot reach each other */
 
 typedef enum {
 #define COBRE_CAUSE_ENUM(code, name) COBRE_CAUSE_##code,
@@ -166,7 +166,7 @@ typedef struct {
     bool tcp_open;               /* tcp: listen beyond loopback without a token */
     bool check;                  /* mpi: explain calls that do not match, for one small collective more a call */
     const char *mpi_plugin;      /* mpi: "openmpi", "mpich" or a file; the launcher's */
-    double join_timeout_secs;    /* longest wait for the other ranks to join; 60 */
+    double join_timeout_secs;    /* longest wait for the other ranks to join, and over tcp for a host to answer; 60 */
     double stall_secs;           /* a rank that stays away from a collective for so long is an error; never */
     int (*interrupted)(void *);  /* asked at least every 100 ms of waiting; non-zero ends the call, and with it the
                                     communicator. Called on the waiting thread, must not call cobre. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* failure.c: calls, and the first failure of a communicator, in words; the same words on every backend. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,8 +62,20 @@ void cb_find_mismatch(cb_failure *failure, size_t size, const cb_fingerprint *(*
     failure->call_b = *call_of(comm, unlike);
 }
 
-static const char *advice_for(cobre_cause cause) {
-    switch (cause) {
+static const char *advice_for_transport(int error) {
+    switch (error) {
+    case ETIMEDOUT:
+        return "see that both hosts are up, and that no cable, route or firewall keeps them apart, in either "
+               "direction; "
+               "start the job again";
+    case EBADF:
+        return "leave descriptors open that the program did not open itself: close_range and closefrom close them, too";
+    default: return "look at the system's message, and start the job again";
+    }
+}
+
+static const char *advice_for(const cb_failure *failure) {
+    switch (failure->cause) {
     case COBRE_CAUSE_PEER_DIED:
         return "look at that rank's output and exit status (`cobre run` prints them; a SIGKILL is often the "
                "out-of-memory killer); free the communicator and start the job again";
@@ -72,7 +85,7 @@ static const char *advice_for(cobre_cause cause) {
         return "raise or unset the stall limit (COBRE_STALL_SECS), or see why that rank takes so long";
     case COBRE_CAUSE_INTERRUPTED: return "the program's interrupted hook asked for this; start the job again";
     case COBRE_CAUSE_ABORTED: return "that rank's program ended the job on purpose; its text says why";
-    default: return "look at the system's message, and start the job again";
+    default: return advice_for_transport(failure->code);
     }
 }
 
@@ -117,7 +130,7 @@ cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_
         .culprit_pid = failure->pid,
         .os_error = transport ? failure->code : 0,
         .mpi_error = failure->mpi_code,
-        .suggestion = advice_for(failure->cause),
+        .suggestion = advice_for(failure),
     };
     if (comm->broken[0])
         return cb_error(comm, comm->backend, COBRE_COLLECTIVE_FAILED, &details,

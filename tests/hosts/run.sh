@@ -3,7 +3,8 @@
 # run.sh COBRE HELPERS [CASE...]: a tcp job over four hosts.
 #
 # A host is a network namespace with an address of its own (10.77.0.1 ... .4, fd77::1 ... ::4) and a cable (a veth pair)
-# to a switch (a bridge); each cable carries 1 Gbit/s each way (tbf at both ends). Rank r runs on host r.
+# to a switch (a bridge); each cable carries 1 Gbit/s each way (tbf at both ends). Rank r runs on host r, or, in cases with
+# several sets of four hosts, on host first_host + r.
 #
 # All of it, switch and scratch files included, is inside network, mount and process namespaces that this script makes
 # for each case: nothing outside is touched, and when the first process of a case ends, however that happens, the kernel
@@ -46,12 +47,13 @@ try() { # try WHAT COMMAND...
     why=$("$@" 2>&1) || cannot "no $what in this kernel: $* says: $why"
 }
 
+rate=1gbit
 make_host() { # make_host NUMBER
     local ip="ip -n host$1"
     try "network namespace" ip netns add "host$1"
     try "veth" ip link add "port$1" type veth peer name eth0 netns "host$1"
-    try "tbf" tc qdisc add dev "port$1" root tbf rate 1gbit burst 128k limit 1m
-    try "tbf" tc -n "host$1" qdisc add dev eth0 root tbf rate 1gbit burst 128k limit 1m
+    try "tbf" tc qdisc add dev "port$1" root tbf rate $rate burst 128k limit 1m
+    try "tbf" tc -n "host$1" qdisc add dev eth0 root tbf rate $rate burst 128k limit 1m
     try "bridge" ip link set "port$1" master switch up
     $ip link set lo up
     $ip link set eth0 up
@@ -70,10 +72,15 @@ make_hosts() {
     done
 }
 
-# Silence between two hosts: they send to a machine that is not there, as when a firewall drops what they send.
-part() { # part HOST HOST
+# Silence from one host to another, or between two: they send to a machine that is not there, as when a firewall drops what
+# they send.
+silence() { # silence FROM TO
     ip -n "host$1" neigh replace "10.77.0.$(($2 + 1))" lladdr 02:00:00:00:00:99 dev eth0 nud permanent
-    ip -n "host$2" neigh replace "10.77.0.$(($1 + 1))" lladdr 02:00:00:00:00:99 dev eth0 nud permanent
+}
+
+part() { # part HOST HOST
+    silence "$1" "$2"
+    silence "$2" "$1"
 }
 
 pull_cable() { # pull_cable HOST: nobody hears of it, no connection is closed
@@ -88,6 +95,7 @@ has_sent() { [ "$(sent_by "$1")" -gt "$2" ]; }
 
 declare -A pid
 coordinator=10.77.0.1
+first_host=0
 timeout=30
 
 # within SECONDS FROM TO WHAT: it happened at TO, no longer after FROM than promised; times in micros, without what the machine
@@ -105,7 +113,7 @@ start() { # start JOB PORT SIZE RANK STEP...
     mkdir -p "$job"
     env "$mark" COBRE_COMM_BACKEND=tcp $ENV_TCP_COORDINATOR="$coordinator" $ENV_TCP_PORT="$port" $ENV_TCP_RANK="$r" \
         $ENV_TCP_SIZE="$size" $ENV_TCP_TOKEN="$job-0123456789abcdef" $ENV_TCP_TIMEOUT="$timeout" \
-        COBRE_TEST_DIR="$PWD/$job" nsenter --net="/run/netns/host$r" "$helpers/rank" "$@" >"$job/out-$r" 2>&1 &
+        COBRE_TEST_DIR="$PWD/$job" nsenter --net="/run/netns/host$((first_host + r))" "$helpers/rank" "$@" >"$job/out-$r" 2>&1 &
     pid[$job-$r]=$!
 }
 
@@ -150,11 +158,12 @@ all_done() { # all_done JOB RANK...: with right results
     done
 }
 
-# blames JOB RANK CULPRIT LIMIT [FROM]: rank failed with that culprit, within LIMIT seconds of the cable, or of FROM.
+# blames JOB RANK CULPRIT LIMIT [FROM]: rank failed because it, or another, cannot reach that culprit, within LIMIT seconds of
+# the cable, or of FROM.
 blames() {
     local when
     collect "$1" "$2" 3
-    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* culprit $3: .*rank $3.*/\1\2/p" "$1/out-$2")
+    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* transport, culprit $3: .*rank $3 on host .*cannot reach.*/\1\2/p" "$1/out-$2")
     if [ -z "$when" ]; then
         fail "$1: rank $2 does not name rank $3: $(cat "$1/out-$2")"
     else
@@ -269,8 +278,152 @@ vanish() { # vanish HOST
 case_vanish() { vanish 2; }
 case_vanish_coordinator() { vanish 0; }
 
-# Slow is not dead. With a limit of 2 s: rank 2 stopped for 5 s in the middle of a stream, and rank 0 in a barrier; a
-# rank that is 5 s late; and with two ranks, where nothing is agreed on first, one that for 5 s does not read what the
+# cut_off JOB RANK A B LIMIT FROM: the rank failed because ranks A and B cannot reach each other.
+cut_off() {
+    local when hosts
+    hosts="rank $3 on host 10\.77\.0\.$((first_host + $3 + 1)) and rank $4 on host 10\.77\.0\.$((first_host + $4 + 1)) cannot reach each other"
+    collect "$1" "$2" 3
+    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* transport, culprit [$3$4]: .*$hosts;.*/\1\2/p" "$1/out-$2")
+    if [ -z "$when" ]; then
+        fail "$1: rank $2 does not say that ranks $3 and $4 cannot reach each other: $(cat "$1/out-$2")"
+    else
+        within "$5" "$6" "$when" "$1: rank $2 knew"
+    fi
+}
+
+# Two ranks lose each other: from the first to the second, the other way, or both; each time on a set of four hosts. One job
+# streams over the ring, one way (gather) or both (reduce); one waits in a barrier for a rank that computes and comes when the
+# limit has passed: the second of the two, or another. All ranks have the same error within the limit and 2 s.
+sets=() # "SET FIRST SECOND WAY"
+
+use_set() { # use_set NUMBER
+    first_host=$((4 * $1 + 4))
+    coordinator=10.77.0.$((first_host + 1))
+}
+
+absent_in() { # absent_in FIRST SECOND WAY: the rank that computes
+    local other=$(($1 == 1 ? 2 : 1))
+    case $3 in there) echo "$2" ;; *) echo $(($1 + $2 == other ? 3 : other)) ;; esac
+}
+
+stream_and_wait() { # stream_and_wait SET FIRST SECOND WAY
+    local r absent
+    use_set "$1"
+    absent=$(absent_in "$2" "$3" "$4")
+    if [ "$4" = there ]; then
+        start_all "stream$1" 7100 forever=1000000
+    else
+        start_all "stream$1" 7100 barrier mark=streaming $(printf 'reduce=1000000 %.0s' {1..1000})
+    fi
+    for r in $ranks; do
+        if [ "$r" = "$absent" ]; then
+            start "wait$1" 7101 4 "$r" barrier mark=ready await=late barrier gather=4000000
+        else
+            start "wait$1" 7101 4 "$r" barrier mark=ready barrier gather=4000000
+        fi
+    done
+}
+
+lose() { # lose SET FIRST SECOND WAY
+    local one=$((4 * $1 + 4 + $2)) other=$((4 * $1 + 4 + $3))
+    lost[$1]=$(micros)
+    [ "$4" = back ] || silence $one $other
+    [ "$4" = there ] || silence $other $one
+}
+
+all_cut_off() { # all_cut_off SET FIRST SECOND WAY
+    local r absent
+    use_set "$1"
+    absent=$(absent_in "$2" "$3" "$4")
+    for r in $ranks; do
+        cut_off "stream$1" "$r" "$2" "$3" 5 "${lost[$1]}"
+        if [ "$r" = "$absent" ]; then
+            cut_off "wait$1" "$r" "$2" "$3" 1 "$entered"
+        else
+            cut_off "wait$1" "$r" "$2" "$3" 5 "${lost[$1]}"
+        fi
+    done
+}
+
+break_links() { # break_links 'FIRST SECOND'...
+    local pair way set entered host lost=()
+    for pair; do
+        for way in there back both; do
+            sets+=("${#sets[@]} $pair $way")
+        done
+    done
+    rate=50mbit # so that many streams leave time to others
+    for ((host = 4; host < 4 * ${#sets[@]} + 4; host++)); do
+        make_host $host
+    done
+    timeout=3
+    for set in "${sets[@]}"; do
+        stream_and_wait $set
+    done
+    for set in "${!sets[@]}"; do
+        all_marked "stream$set" streaming $ranks
+        all_marked "wait$set" ready $ranks
+    done
+    sleep 0.5
+    for set in "${sets[@]}"; do
+        lose $set
+    done
+    sleep 5.2
+    entered=$(micros)
+    for set in "${!sets[@]}"; do
+        touch "wait$set/late"
+    done
+    for set in "${sets[@]}"; do
+        all_cut_off $set
+    done
+}
+
+case_cut_01_02() { break_links '0 1' '0 2'; }
+case_cut_03_12() { break_links '0 3' '1 2'; }
+case_cut_23() { break_links '2 3'; }
+
+# Rank 2 is stopped until its window is closed and rank 1 seldom asks whether it is open; then they lose each other.
+case_cut_closed() {
+    local r from
+    timeout=3
+    start_all closed 7100 forever=8000000
+    all_marked closed streaming $ranks
+    kill -STOP "${pid[closed-2]}"
+    sleep 3
+    for r in $ranks; do
+        ! ended "${pid[closed-$r]}" || fail "rank $r did not wait for the one that is stopped"
+    done
+    part 1 2
+    pulled=$(micros)
+    sleep 4.5
+    from=$(micros)
+    kill -CONT "${pid[closed-2]}"
+    for r in 0 1 3; do
+        cut_off closed "$r" 1 2 10 "$pulled"
+    done
+    cut_off closed 2 1 2 5 "$from"
+}
+
+# Ranks 1 and 3 have no connection, and need none.
+case_cut_apart() {
+    local r
+    timeout=2
+    for r in $ranks; do
+        if [ "$r" = 0 ]; then
+            start apart 7100 4 0 barrier mark=ready await=late $everything
+        else
+            start apart 7100 4 "$r" barrier mark=ready $everything
+        fi
+    done
+    all_wait apart $ranks
+    part 1 3
+    sleep 5
+    touch apart/late
+    all_done apart $ranks
+}
+
+# Slow is not dead. With a limit of 2 s: rank 2 stopped for 6.5 s in the middle of a stream, and rank 0 in a barrier; a
+# rank that is so late; and with two ranks, where nothing is agreed on first, one that for so long does not read what the
 # other pushes at it.
 case_slow() {
     local r sent
@@ -298,7 +451,7 @@ case_slow() {
     touch stopped0/go
     all_marked late ready $ranks
     all_marked unread ready 0 1
-    sleep 5
+    sleep 6.5
     for job in late unread stopped; do
         for r in $ranks; do
             [ -z "${pid[$job-$r]-}" ] || ! ended "${pid[$job-$r]}" || fail "$job: rank $r did not wait for the slow one"

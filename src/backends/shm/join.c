@@ -340,7 +340,7 @@ static void release_job(struct cb_job *job) {
         cb_shm_release_rank(job);
     if (job->header)
         cb_shm_unmap(job->header, job->header->fixed_bytes);
-    if (job->fd >= 0 && (!job->inode || cb_shm_has_file(job)))
+    if (job->fd >= 0 && (!job->file.inode || cb_shm_has_file(job)))
         close(job->fd);
     cb_shm_forget_places(job);
     pthread_mutex_destroy(&job->placing);

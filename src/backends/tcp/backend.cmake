@@ -15,6 +15,7 @@ if(COBRE_TCP)
         ${folder}/coordinator.c
         ${folder}/exchange.c
         ${folder}/flow.c
+        ${folder}/link.c
         ${folder}/net.c
         ${folder}/pair.c
         ${folder}/ring.c

@@ -35,6 +35,7 @@ int cb_control_receive(int fd, struct cb_inbox *inbox, size_t ranks, cb_failure 
     for (;;) {
         cb_header header = {0};
         size_t whole = frame_bytes(inbox, &header);
+        errno = ECONNRESET;
         if (whole == 0)
             return -1;
         if (inbox->got == whole) {
@@ -60,21 +61,28 @@ static void break_with(struct cb_tcp_comm *comm, const cb_failure *failure) {
     comm->failure.pid = comm->pids[failure->culprit];
 }
 
-static void break_by_death(struct cb_tcp_comm *comm, size_t rank) {
-    break_with(comm, &(cb_failure){.cause = COBRE_CAUSE_PEER_DIED, .culprit = (uint32_t)rank});
+static void end_control(struct cb_tcp_comm *comm, const cb_failure *failure) {
+    comm->alarm = -1; /* no more news */
+    break_with(comm, failure);
 }
 
 static void read_control(struct cb_tcp_comm *comm) {
-    cb_failure failure;
+    cb_failure failure = cb_link_closed(comm->base.rank);
+    if (!cb_link_is_ours(&comm->control_link)) {
+        end_control(comm, &failure);
+        return;
+    }
     for (;;) {
         switch (cb_control_receive(comm->control, &comm->inbox, comm->base.size, &failure)) {
         case CB_TAG_LEFT: comm->coordinator_left = true; break;
         case CB_TAG_FAILED: break_with(comm, &failure); break;
         case 0: return;
         default:
-            comm->alarm = -1; /* no more news */
-            if (!comm->coordinator_left)
-                break_by_death(comm, 0);
+            failure = cb_link_failure(&comm->control_link, comm->base.rank, errno);
+            if (comm->coordinator_left)
+                comm->alarm = -1;
+            else
+                end_control(comm, &failure);
             return;
         }
     }
@@ -108,12 +116,17 @@ static bool await_word(struct cb_tcp_comm *comm, double seconds) {
     return comm->failure.cause != COBRE_CAUSE_NONE;
 }
 
+void cb_tcp_tell(struct cb_tcp_comm *comm, uint8_t tag, const cb_failure *failure) {
+    if (comm->control >= 0 && cb_link_is_ours(&comm->control_link))
+        cb_control_send(comm->control, tag, failure);
+}
+
 cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb_failure *failure) {
     if (comm->watch) {
         comm->failure = *failure;
         cb_watch_fail(comm->watch, &comm->failure);
-    } else {
-        cb_control_send(comm->control, CB_TAG_FAILED, failure);
+    } else if (!cb_tcp_alarm(comm)) { /* it may have ended, and sending would swallow how */
+        cb_tcp_tell(comm, CB_TAG_FAILED, failure);
         if (!await_word(comm, 1))
             break_with(comm, failure);
     }
@@ -128,19 +141,22 @@ cobre_status cb_tcp_no_memory(struct cb_tcp_comm *comm, const cb_call *call) {
                                      .text = "out of memory"});
 }
 
-/* A connection ended that was still needed. Its rank left in order, or died; the control connections know. */
-cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer) {
-    cobre_cause cause = COBRE_CAUSE_PEER_DIED;
-    if (comm->watch) {
-        if (cb_watch_has_left(comm->watch, peer))
-            cause = COBRE_CAUSE_PEER_LEFT;
-    } else if (await_word(comm,
-                          peer ? comm->timeout + 1 : 0.5)) { /* a host that is gone ends control within the timeout */
+/* Its rank left in order, or died; the control connections know. Waits for their word. */
+static bool has_left(struct cb_tcp_comm *comm, size_t peer) {
+    if (comm->watch)
+        return cb_watch_has_left(comm->watch, peer);
+    await_word(comm, peer ? comm->timeout + 1 : 0.5); /* a host that is gone ends control within the timeout */
+    return peer == 0 && comm->coordinator_left;
+}
+
+/* A connection ended that was still needed. */
+cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer, int error) {
+    cb_failure failure = cb_link_failure(cb_link_to(comm, peer), comm->base.rank, error);
+    if (failure.cause == COBRE_CAUSE_PEER_DIED && has_left(comm, peer))
+        failure.cause = COBRE_CAUSE_PEER_LEFT;
+    if (!comm->watch && comm->failure.cause != COBRE_CAUSE_NONE)
         return cb_tcp_broken(comm, call);
-    } else if (peer == 0 && comm->coordinator_left) {
-        cause = COBRE_CAUSE_PEER_LEFT;
-    }
-    return cb_tcp_fail(comm, call, &(cb_failure){.cause = cause, .culprit = (uint32_t)peer});
+    return cb_tcp_fail(comm, call, &failure);
 }
 
 /* To exit inside a collective, from another thread or a signal handler, is not leaving in order: the others wait for
@@ -151,6 +167,6 @@ void cb_tcp_say_leave(cobre_comm *base) {
     const cb_failure *failure = atomic_load_explicit(&comm->inside, memory_order_relaxed) ? &deserted : NULL;
     if (comm->watch)
         cb_watch_say_leave(comm->watch, failure);
-    else if (comm->control >= 0)
-        cb_control_send(comm->control, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
+    else
+        cb_tcp_tell(comm, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
 }

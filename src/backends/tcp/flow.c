@@ -16,6 +16,7 @@
 
 enum { PIECES_AT_ONCE = 16, SLICE_MS = 50 };
 #define YIELD_SECONDS 1e-3
+#define LOOK_SECONDS 0.25 /* between two looks at whether the other hosts answer */
 
 void cb_flow_start(struct cb_flow *flow, int fd, bool out, size_t peer, struct cb_piece *pieces, size_t count) {
     *flow = (struct cb_flow){.fd = fd, .out = out, .peer = peer, .pieces = pieces, .count = count};
@@ -55,7 +56,7 @@ static void step(struct cb_flow *flow, size_t moved) {
     flow->at += moved;
 }
 
-/* Moves what the connection takes: bytes, 0: nothing now, -1: the connection is gone. */
+/* Moves what the connection takes: bytes, 0: nothing now, -1: the connection is gone, as errno says; 0: in order. */
 static ssize_t move(struct cb_flow *flow) {
     struct iovec vector[PIECES_AT_ONCE];
     struct msghdr message = {.msg_iov = vector, .msg_iovlen = gather_ready(flow, vector)};
@@ -68,6 +69,8 @@ static ssize_t move(struct cb_flow *flow) {
         step(flow, (size_t)moved);
         return moved;
     }
+    if (moved == 0)
+        errno = 0;
     return moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) ? 0 : -1;
 }
 
@@ -76,8 +79,9 @@ struct run {
     const cb_call *call;
     struct cb_flow *flows;
     size_t count;
-    struct pollfd *polls; /* the alarm's is the last */
-    double since;         /* the last progress */
+    struct pollfd *polls;  /* the alarm's is the last */
+    double since;          /* the last progress */
+    double began, look_at; /* the next look at the links */
 };
 
 enum { MOVED, NOTHING_MOVED, FINISHED, LOST };
@@ -130,6 +134,14 @@ static bool has_stalled(const struct run *run) {
     return base->stall_secs > 0 && cb_now() - run->since > limit;
 }
 
+/* Also while something moves: what does not may be what all wait for. */
+static cobre_status look_at_links(struct run *run, double now) {
+    if (now < run->look_at)
+        return COBRE_OK;
+    run->look_at = now + LOOK_SECONDS;
+    return cb_links_look(run->comm, run->call, run->began);
+}
+
 static cobre_status look_around(struct run *run) {
     struct cb_tcp_comm *comm = run->comm;
     const cobre_comm *base = &comm->base;
@@ -154,13 +166,14 @@ static cobre_status loop(struct run *run, cb_advance *advance, void *context) {
         if (result == FINISHED)
             return COBRE_OK;
         if (result == LOST)
-            return cb_tcp_lost(run->comm, run->call, lost);
+            return cb_tcp_lost(run->comm, run->call, lost, errno);
+        double now = cb_now();
+        CB_TRY(look_at_links(run, now));
         if (result == MOVED) {
             yield_until = 0;
-            run->since = cb_now();
+            run->since = now;
             continue;
         }
-        double now = cb_now();
         if (yield_until == 0)
             yield_until = now + YIELD_SECONDS;
         if (now < yield_until) {
@@ -176,6 +189,8 @@ cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct c
                          cb_advance *advance, void *context) {
     struct pollfd few[9];
     struct run run = {.comm = comm, .call = call, .flows = flows, .count = count, .polls = few, .since = cb_now()};
+    run.began = run.since;
+    run.look_at = run.began + LOOK_SECONDS;
     if (count + 1 > sizeof few / sizeof *few)
         run.polls = malloc((count + 1) * sizeof *run.polls);
     if (!run.polls)

@@ -214,26 +214,30 @@ void cb_net_for_data(int fd) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* A host that acknowledges nothing is found within `timeout`. Only here: on a data connection, which can fill, the same
- * options would turn a live rank that does not read into an error. */
-void cb_net_for_control(int fd, double timeout) {
-    int on = 1, probes = 4;
-    int every = timeout < 10 ? 1 : timeout > 3600 ? 600 : (int)(timeout / 6);
-    unsigned milliseconds = timeout < 1e6 ? (unsigned)(timeout * 1e3) : 1000000000u;
-    cb_net_for_data(fd);
+/* The kernel asks a host that says nothing, and ends the connection when `timeout`, or most of a day, has passed without
+ * an answer. A rank that computes need not know: its kernel answers. */
+void cb_net_keep_alive(int fd, double timeout) {
+    int on = 1, every = timeout < 10 ? 1 : timeout > 3600 ? 600 : (int)(timeout / 6);
+    int probes = timeout > 76000 ? 126 : timeout < 3 * every ? 1 : (int)(timeout / every) - 1;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 #ifdef TCP_KEEPIDLE
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every, sizeof every);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 #endif
+}
+
+/* Nor may what was sent stay unacknowledged for longer. Only here: see link.c. */
+void cb_net_for_control(int fd, double timeout) {
+    cb_net_for_data(fd);
+    cb_net_keep_alive(fd, timeout);
 #ifdef TCP_USER_TIMEOUT
+    unsigned milliseconds = timeout < 1e6 ? (unsigned)(timeout * 1e3) : 1000000000u;
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 #endif
 }
 
-/* The numeric address at the other end, which is also what a second connection to the same host needs. */
-void cb_net_peer_text(int fd, char *text, size_t len) {
+static void write_address(int fd, int (*name_of_end)(int, struct sockaddr *, socklen_t *), char *text, size_t len) {
     struct sockaddr_storage address = {0};
     socklen_t length = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.ss_family == AF_UNIX) {
@@ -241,9 +245,18 @@ void cb_net_peer_text(int fd, char *text, size_t len) {
         return;
     }
     length = sizeof address;
-    if (getpeername(fd, (struct sockaddr *)&address, &length) != 0 ||
+    if (name_of_end(fd, (struct sockaddr *)&address, &length) != 0 ||
         getnameinfo((struct sockaddr *)&address, length, text, (socklen_t)len, NULL, 0, NI_NUMERICHOST) != 0)
         snprintf(text, len, "?");
+}
+
+/* The numeric address at the other end, which is also what a second connection to the same host needs. */
+void cb_net_peer_text(int fd, char *text, size_t len) {
+    write_address(fd, getpeername, text, len);
+}
+
+void cb_net_own_text(int fd, char *text, size_t len) {
+    write_address(fd, getsockname, text, len);
 }
 
 #ifdef __linux__

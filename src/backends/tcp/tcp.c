@@ -25,6 +25,7 @@ static void close_one(int *fd) {
 /* Also in a fork's child: the parent's connections must end when the parent does. */
 void cb_tcp_close(cobre_comm *base) {
     struct cb_tcp_comm *comm = tcp(base);
+    cb_links_forget(comm);
     if (base->rank && comm->data && comm->next != comm->data[0])
         close_one(&comm->next);
     if (base->rank && comm->data && comm->previous != comm->data[0])
@@ -39,9 +40,11 @@ void cb_tcp_close(cobre_comm *base) {
 static void release(struct cb_tcp_comm *comm) {
     if (comm->watch)
         cb_watch_stop(comm->watch);
+    comm->watch = NULL;
     cb_tcp_close(&comm->base);
     free(comm->data);
     free(comm->controls);
+    free(comm->links);
     free(comm->pids);
     free(comm->frames.calls);
     free(comm->frames.pieces);
@@ -74,7 +77,9 @@ static bool allocate(struct cb_tcp_comm *comm) {
     for (size_t r = 0; r < size && comm->data && comm->controls; r++)
         comm->data[r] = comm->controls[r] = -1;
     comm->pids = calloc(size, sizeof *comm->pids);
-    return comm->data && comm->controls && comm->pids && allocate_frames(&comm->frames, comm->base.rank, size);
+    comm->links = calloc(comm->base.rank ? 3 : size, sizeof *comm->links);
+    return comm->data && comm->controls && comm->pids && comm->links &&
+           allocate_frames(&comm->frames, comm->base.rank, size);
 }
 
 /* The algorithms of an operation, by what they are for. */
@@ -180,8 +185,10 @@ cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {
             CB_TCP_ERROR(ENOMEM, "free memory, or use fewer ranks", "tcp: out of memory for %zu ranks", options->size);
     else
         status = options->rank == 0 ? cb_tcp_coordinate(comm, options) : cb_tcp_work(comm, options);
-    if (!status)
+    if (!status) {
+        cb_links_note(comm);
         status = agree_on_ring(comm);
+    }
     if (status) {
         release(comm);
         return status;
@@ -201,8 +208,16 @@ void cb_tcp_abort(cobre_comm *base, int code, const char *text) {
     snprintf(failure.text, sizeof failure.text, "%s", text);
     if (comm->watch)
         cb_watch_fail(comm->watch, &failure);
-    else if (comm->control >= 0)
-        cb_control_send(comm->control, CB_TAG_FAILED, &failure);
+    else
+        cb_tcp_tell(comm, CB_TAG_FAILED, &failure);
+}
+
+/* To close descriptors and open others takes longer than this. */
+#define CLOSING_SECONDS 1e-6
+
+/* Has the program closed our connections since the last collective? To ask costs a system call for each. */
+static bool are_closed(const struct cb_tcp_comm *comm, bool ring) {
+    return cb_now() - comm->outside_since > CLOSING_SECONDS && !cb_links_are_ours(comm, ring);
 }
 
 /* Numbers a collective and runs it, unless the communicator is broken. What failed elsewhere since the last one is seen
@@ -212,9 +227,14 @@ static cobre_status run(cobre_comm *base, const cb_call *call, const struct algo
     comm->sequence++;
     if (comm->failure.cause != COBRE_CAUSE_NONE || (comm->watch && cb_tcp_alarm(comm)))
         return cb_tcp_broken(comm, call);
+    if (are_closed(comm, bytes > CB_TCP_SMALL)) {
+        cb_failure closed = cb_link_closed(base->rank);
+        return cb_tcp_fail(comm, call, &closed);
+    }
     atomic_store_explicit(&comm->inside, true, memory_order_relaxed);
     cobre_status status = choose_and_run(comm, call, algorithms, bytes);
     atomic_store_explicit(&comm->inside, false, memory_order_relaxed);
+    comm->outside_since = cb_now();
     return status;
 }
 

@@ -19,6 +19,7 @@
 
 #include "backends/tcp/config.h"
 #include "backends/tcp/wire.h"
+#include "comm/same_file.h"
 
 struct cb_piece {
     void *base;
@@ -70,17 +71,30 @@ struct cb_frames {
 
 struct cb_watch; /* rank 0's thread: watch.c */
 
+/* What is known of a connection once it is made. */
+struct cb_link {
+    int fd;
+    size_t peer; /* the rank at the other end */
+    struct cb_identity id;
+    char here[64], there[64]; /* numeric addresses, while it can still tell them */
+    double answered;          /* the last time when nothing waited for an answer, or the last answer */
+};
+
 struct cb_tcp_comm {
     cobre_comm base;
     int *data;             /* by rank; rank 0 has all but its own, the others have [0] only; -1: none */
     int control;           /* not on rank 0 */
     int *controls;         /* rank 0, by rank: the watcher's */
     struct cb_inbox inbox; /* of control */
+    struct cb_link control_link;
     int alarm;             /* becomes readable when something failed; -1 when there is no news to come */
     int next, previous;    /* ring; -1: none */
     bool ring;             /* all links of the ring could be made */
+    struct cb_link *links; /* one for each data connection, then those of the ring */
+    size_t link_count;
     bool coordinator_left;
-    atomic_bool inside; /* a collective */
+    atomic_bool inside;   /* a collective */
+    double outside_since; /* the end of the last one */
     uint64_t sequence;
     struct cb_frames frames;
     int64_t *pids;
@@ -97,16 +111,33 @@ cobre_status cb_flow_run(struct cb_tcp_comm *comm, const cb_call *call, struct c
 enum { CB_TCP_HALF = CB_TCP_STAGE / 2 };
 struct cb_piece *cb_list_halves(unsigned char *stage, size_t bytes, size_t *count);
 
+/* link.c */
+void cb_link_note(struct cb_link *link, int fd, size_t peer);
+bool cb_link_is_ours(const struct cb_link *link); /* else the program has closed it */
+void cb_links_note(struct cb_tcp_comm *comm);     /* all that have been made; the kernel now looks after them */
+void cb_links_forget(struct cb_tcp_comm *comm);   /* all that are not ours any more, before the others are closed */
+bool cb_links_are_ours(const struct cb_tcp_comm *comm, bool ring); /* ring: those of the ring, too */
+const struct cb_link *cb_link_to(const struct cb_tcp_comm *comm, size_t peer);
+/* What the end of a connection with this errno means: its rank died, its host cannot be reached, or the program of this
+ * rank, `self`, closed it. */
+cb_failure cb_link_failure(const struct cb_link *link, size_t self, int error);
+cb_failure cb_link_closed(size_t self);
+/* Fails if a host has not answered for the timeout, of which this rank has waited since then. */
+cobre_status cb_links_look(struct cb_tcp_comm *comm, const cb_call *call, double since);
+
 /* control.c: what broke, said once for all ranks. */
 cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb_failure *failure);
 cobre_status cb_tcp_no_memory(struct cb_tcp_comm *comm, const cb_call *call);
-cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer); /* its connection ended */
+/* A rank's connection ended, with this errno; 0: in order. */
+cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer, int error);
+/* To rank 0, if the control connection is still ours. */
+void cb_tcp_tell(struct cb_tcp_comm *comm, uint8_t tag, const cb_failure *failure);
 bool cb_tcp_alarm(struct cb_tcp_comm *comm); /* reads the alarm; true when the communicator is broken now */
 cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call);
 
 void cb_control_send(int fd, uint8_t tag, const cb_failure *failure);
-/* The next frame's tag, with *failure filled for FAILED; 0: nothing more now; -1: the connection ended, or nonsense
- * came. */
+/* The next frame's tag, with *failure filled for FAILED; 0: nothing more now; -1: the connection ended as errno says
+ * (ECONNRESET: in order, or nonsense came). */
 int cb_control_receive(int fd, struct cb_inbox *inbox, size_t ranks, cb_failure *failure);
 
 /* watch.c, rank 0 */
@@ -116,6 +147,7 @@ void cb_watch_fail(struct cb_watch *watch, cb_failure *failure);
 bool cb_watch_failure(struct cb_watch *watch, cb_failure *failure);
 /* A rank's data connection ended: waits a moment for what its control connection says; true if it left in order. */
 bool cb_watch_has_left(struct cb_watch *watch, size_t rank);
+void cb_watch_forget(struct cb_watch *watch);                               /* connections that are not ours any more */
 void cb_watch_say_leave(struct cb_watch *watch, const cb_failure *failure); /* failure: NULL when it is in order */
 void cb_watch_stop(struct cb_watch *watch);
 
@@ -146,7 +178,10 @@ bool cb_net_send(int fd, const void *bytes, size_t count, const struct cb_patien
 bool cb_net_receive(int fd, void *bytes, size_t count, const struct cb_patience *patience);
 void cb_net_for_data(int fd);
 void cb_net_for_control(int fd, double timeout);
-void cb_net_peer_text(int fd, char *text, size_t len); /* the numeric address; of a Unix socket "this host" */
+void cb_net_keep_alive(int fd, double timeout);
+/* Numeric addresses; of a Unix socket "this host". */
+void cb_net_peer_text(int fd, char *text, size_t len);
+void cb_net_own_text(int fd, char *text, size_t len);
 
 /* accept.c: connections that come in, strangers among them. */
 struct cb_guest {

@@ -13,12 +13,17 @@
 
 #include "backends/tcp/tcp.h"
 
+/* How soon a program is found out that closes all descriptors: poll does not tell if there are others under their
+ * numbers. */
+enum { CLOSED_MS = 250 };
+
 struct cb_watch {
     pthread_t thread;
     pthread_mutex_t guard; /* of everything below */
     pthread_cond_t news;
     size_t size;
-    int *controls; /* by rank; -1: ended */
+    int *controls;         /* by rank; -1: ended */
+    struct cb_link *links; /* of controls */
     const int64_t *pids;
     struct cb_inbox *inboxes;
     bool *left;
@@ -26,7 +31,19 @@ struct cb_watch {
     bool stopping;
     cb_failure failure;
     int alarm[2], wake[2]; /* pipes: to rank 0's waits, to the thread */
+    struct cb_identity alarm_id, wake_id;
 };
+
+/* Not if the program has closed it: its number may lead to another file. */
+static bool has_control(const struct cb_watch *watch, size_t rank) {
+    return watch->controls[rank] >= 0 && cb_link_is_ours(&watch->links[rank]);
+}
+
+void cb_watch_forget(struct cb_watch *watch) {
+    for (size_t r = 1; r < watch->size; r++)
+        if (!has_control(watch, r))
+            watch->controls[r] = -1;
+}
 
 /* A rank that left or aborted knows, and is on its way out. */
 static bool is_for(const cb_failure *failure, size_t rank) {
@@ -36,12 +53,12 @@ static bool is_for(const cb_failure *failure, size_t rank) {
 
 static void send_to_all(struct cb_watch *watch, uint8_t tag, const cb_failure *failure) {
     for (size_t r = 1; r < watch->size; r++)
-        if (watch->controls[r] >= 0 && is_for(failure, r))
+        if (is_for(failure, r) && has_control(watch, r))
             cb_control_send(watch->controls[r], tag, failure);
 }
 
-static void poke(int fd) {
-    ssize_t written = write(fd, "", 1);
+static void poke(int fd, const struct cb_identity *id) {
+    ssize_t written = cb_is_still(fd, id) ? write(fd, "", 1) : 0;
     (void)written; /* a full pipe has been poked already */
 }
 
@@ -52,19 +69,31 @@ static void record(struct cb_watch *watch, const cb_failure *failure) {
     watch->failure = *failure;
     watch->failure.pid = watch->pids[failure->culprit];
     send_to_all(watch, CB_TAG_FAILED, &watch->failure);
-    poke(watch->alarm[1]);
+    poke(watch->alarm[1], &watch->alarm_id);
 }
 
-static void end_control(struct cb_watch *watch, size_t rank) {
+static void end_control(struct cb_watch *watch, size_t rank, int error) {
+    cb_failure failure = cb_link_failure(&watch->links[rank], 0, error);
     close(watch->controls[rank]);
     watch->controls[rank] = -1;
     if (!watch->left[rank] && !watch->stopping)
-        record(watch, &(cb_failure){.cause = COBRE_CAUSE_PEER_DIED, .culprit = (uint32_t)rank});
+        record(watch, &failure);
+    pthread_cond_broadcast(&watch->news);
+}
+
+static void record_closed(struct cb_watch *watch) {
+    cb_failure failure = cb_link_closed(0);
+    record(watch, &failure);
     pthread_cond_broadcast(&watch->news);
 }
 
 static void read_control(struct cb_watch *watch, size_t rank) {
     cb_failure failure;
+    if (!has_control(watch, rank)) {
+        watch->controls[rank] = -1;
+        record_closed(watch);
+        return;
+    }
     for (;;) {
         switch (cb_control_receive(watch->controls[rank], &watch->inboxes[rank], watch->size, &failure)) {
         case CB_TAG_LEFT:
@@ -73,7 +102,7 @@ static void read_control(struct cb_watch *watch, size_t rank) {
             break;
         case CB_TAG_FAILED: record(watch, &failure); break;
         case 0: return;
-        default: end_control(watch, rank); return;
+        default: end_control(watch, rank, errno); return;
         }
     }
 }
@@ -87,6 +116,12 @@ static void look_at_all(struct pollfd *polls, size_t count) {
         polls[i].revents = polls[i].fd >= 0 ? POLLIN : 0;
 }
 
+/* False when the program has closed the pipe. The thread ends then: while it is in poll, the connections that the program
+ * has closed stay open for the others. */
+static bool can_be_woken(const struct cb_watch *watch) {
+    return !(watch->polls[0].revents & (POLLHUP | POLLNVAL)) && cb_is_still(watch->wake[0], &watch->wake_id);
+}
+
 static void *run(void *argument) {
     struct cb_watch *watch = argument;
     struct pollfd *polls = watch->polls;
@@ -94,27 +129,38 @@ static void *run(void *argument) {
         polls[0] = (struct pollfd){.fd = watch->wake[0], .events = POLLIN};
         for (size_t r = 1; r < watch->size; r++)
             polls[r] = (struct pollfd){.fd = watch->controls[r], .events = POLLIN};
-        if (poll(polls, (nfds_t)watch->size, -1) < 0)
+        if (poll(polls, (nfds_t)watch->size, CLOSED_MS) < 0)
             look_at_all(polls, watch->size);
         pthread_mutex_lock(&watch->guard);
-        for (size_t r = 1; r < watch->size; r++)
+        stop = watch->stopping;
+        if (!stop && !can_be_woken(watch)) {
+            record_closed(watch);
+            stop = true;
+        }
+        for (size_t r = 1; r < watch->size && !stop; r++)
             if (polls[r].revents)
                 read_control(watch, r);
-        stop = watch->stopping;
         pthread_mutex_unlock(&watch->guard);
     }
     return NULL;
 }
 
 static void release(struct cb_watch *watch) {
-    int fds[] = {watch->alarm[0], watch->alarm[1], watch->wake[0], watch->wake[1]};
-    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    for (size_t i = 0; i < 2; i++) {
+        if (cb_is_still(watch->alarm[i], &watch->alarm_id))
+            close(watch->alarm[i]);
+        if (cb_is_still(watch->wake[i], &watch->wake_id))
+            close(watch->wake[i]);
+    }
+    free(watch->links);
     free(watch->inboxes);
     free(watch->polls);
     free(watch->left);
     free(watch);
+}
+
+static bool open_pipe(int ends[2], struct cb_identity *id) {
+    return pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0 && cb_identify(ends[0], id);
 }
 
 struct cb_watch *cb_watch_start(size_t size, int *controls, const int64_t *pids, int *alarm) {
@@ -133,9 +179,13 @@ struct cb_watch *cb_watch_start(size_t size, int *controls, const int64_t *pids,
     watch->inboxes = calloc(size, sizeof *watch->inboxes);
     watch->left = calloc(size, sizeof *watch->left);
     watch->polls = calloc(size, sizeof *watch->polls);
+    watch->links = calloc(size, sizeof *watch->links);
+    for (size_t r = 1; r < size && watch->links; r++)
+        cb_link_note(&watch->links[r], controls[r], r);
     watch->alarm[0] = watch->alarm[1] = watch->wake[0] = watch->wake[1] = -1;
-    if (!watch->inboxes || !watch->left || !watch->polls || pipe2(watch->alarm, O_CLOEXEC | O_NONBLOCK) != 0 ||
-        pipe2(watch->wake, O_CLOEXEC | O_NONBLOCK) != 0 || (errno = cb_start_thread(&watch->thread, run, watch)) != 0) {
+    if (!watch->inboxes || !watch->left || !watch->polls || !watch->links ||
+        !open_pipe(watch->alarm, &watch->alarm_id) || !open_pipe(watch->wake, &watch->wake_id) ||
+        (errno = cb_start_thread(&watch->thread, run, watch)) != 0) {
         int error = errno ? errno : EAGAIN;
         release(watch);
         errno = error;
@@ -188,8 +238,9 @@ void cb_watch_stop(struct cb_watch *watch) {
     pthread_mutex_lock(&watch->guard);
     watch->stopping = true;
     pthread_mutex_unlock(&watch->guard);
-    poke(watch->wake[1]);
+    poke(watch->wake[1], &watch->wake_id);
     pthread_join(watch->thread, NULL);
+    cb_watch_forget(watch);
     pthread_cond_destroy(&watch->news);
     pthread_mutex_destroy(&watch->guard);
     release(watch);
