@@ -83,7 +83,7 @@ static void hellos(void) {
     memset(hello.job, 0x5a, sizeof hello.job);
     cb_pack_hello(&hello, bytes);
     add(bytes, sizeof bytes);
-    hello.version = 2;
+    hello.version = CB_WIRE_VERSION - 1;
     cb_pack_hello(&hello, bytes);
     add(bytes, sizeof bytes);
     add((const uint8_t *)http, sizeof http - 1);

@@ -42,7 +42,7 @@ static size_t bytes_of(const char *hex, unsigned char *bytes) {
 #define JOB "e0e1e2e3e4e5e6e7e8e9eaebecedeeef"
 
 /* Offsets as in the document:   0 magic  8 ver 10 11 12 13     16 rank  20 size  24   26   28 pid */
-#define HELLO "'cobretcp' 0002 01 08 02 000000 00010203 00040506 9c41 0000 0000beef " NONCE JOB
+#define HELLO "'cobretcp' 0003 01 08 02 000000 00010203 00040506 9c41 0000 0000beef " NONCE JOB
 
 static cb_hello some_hello(void) {
     cb_hello hello = {.version = CB_WIRE_VERSION,
@@ -71,7 +71,7 @@ static void hello_fields(void) {
     cb_hello hello, expected = some_hello();
     bytes_of(HELLO, bytes);
     cb_parse_hello(bytes, &hello);
-    CHECK_EQ(hello.version, 2);
+    CHECK_EQ(hello.version, 3);
     CHECK_EQ(hello.byte_order, 1);
     CHECK_EQ(hello.size_bytes, 8);
     CHECK_EQ(hello.kind, 2);
@@ -99,7 +99,7 @@ static void hello_refusals(void) {
     CHECK_EQ(verdict_with(0, 'c'), 0);
     for (size_t at = 0; at < 8; at++)
         CHECK_EQ(verdict_with(at, 'X'), -1);
-    CHECK_EQ(verdict_with(8, 1), 1);  /* version 258 */
+    CHECK_EQ(verdict_with(8, 1), 1);  /* version 259 */
     CHECK_EQ(verdict_with(9, 1), 1);  /* version 1 */
     CHECK_EQ(verdict_with(9, 0), 1);  /* version 0 */
     CHECK_EQ(verdict_with(10, 0), 2); /* byte order */
@@ -155,11 +155,11 @@ static void reply_bytes(void) {
     CHECK_EQ(CB_REPLY_BYTES, 64);
     bytes_of(CHALLENGE, challenge.secret);
     cb_pack_reply(&challenge, bytes);
-    CHECK_HEX(bytes, 64, "'cobretcp' 01 00 0002 00000000 " CHALLENGE NO_JOB);
+    CHECK_HEX(bytes, 64, "'cobretcp' 01 00 0003 00000000 " CHALLENGE NO_JOB);
     bytes_of(NONCE, welcome.secret);
     bytes_of(JOB, welcome.job);
     cb_pack_reply(&welcome, bytes);
-    CHECK_HEX(bytes, 64, "'cobretcp' 02 00 0002 00000010 " NONCE JOB);
+    CHECK_HEX(bytes, 64, "'cobretcp' 02 00 0003 00000010 " NONCE JOB);
     cb_pack_reply(&refusal, bytes);
     CHECK_HEX(bytes, 64, "'cobretcp' 03 05 0102 0a0b0c0d " NO_SECRET NO_JOB);
 }
@@ -351,11 +351,11 @@ static void proofs(void) {
     static const struct {
         const char *token, *role, *proof;
     } known[] = {
-        {"", "connects", "470815e1e396146163b53b733b67f84482573b2ab579bef1af4c41f86bcff0a6"},
-        {"", "accepts", "3e403cc749dd0e87c24188ab88696f29e3982560f21fcee72e1be50e042028dd"},
+        {"", "connects", "1a8b8f4ab723c2c670db7ed20359b7756f91063ef4dc1ac4b0d371c021b0f4c7"},
+        {"", "accepts", "916f9ea9aff13ad547e86752d137600e7fe33dd8ff6319b02948798410bd72bd"},
         {"correct horse battery staple", "connects",
-         "30cc771cd211b08a157ff01c7d0b478efdcb1ad2dd27f15626af3a56ea1f6d52"},
-        {"correct horse battery staple", "accepts", "7c5f3bfdc9d2cb30e26ba3e1d518cdceeb331bb1538e16d4982001f130b5dfdf"},
+         "7ee1df0c7c09b162ead7bf5c2cab224eafc790c69e49e42f70c5835cdd35e3fb"},
+        {"correct horse battery staple", "accepts", "9310c3e508c7842256f764c7ddbdf7d34cfb6065ad2ec4507f4dadc945676262"},
     };
     unsigned char hello[CB_HELLO_BYTES], nonce[CB_NONCE], proof[CB_PROOF], other[CB_PROOF];
     bytes_of(HELLO, hello);

@@ -173,7 +173,7 @@ static void interrupted_search(void) {
 static void interrupted_handshake(void) {
     job j;
     unsigned char hello[CB_HELLO_BYTES];
-    make_plan(2, NULL);
+    make_plan(2, "secret");
     int listener = listen_at("127.0.0.1", port());
     make_job(&j, 2);
     start_rank(&j, 1, join);

@@ -7,11 +7,13 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 struct plan plan;
@@ -267,6 +269,16 @@ int dial(const char *address, uint16_t port) {
 int listen_at(const char *address, uint16_t port) {
     int fd = try_listen(address, port);
     CHECK_SAY(fd >= 0, "%s port %u can be listened at: %s", address, port, strerror(errno));
+    return fd;
+}
+
+int take_name(uint16_t port) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "cobre-tcp/%u", port);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(bind(fd, (struct sockaddr *)&name,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0 &&
+          listen(fd, 8) == 0);
     return fd;
 }
 

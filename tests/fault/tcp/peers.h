@@ -40,6 +40,7 @@ int dial(const char *address, uint16_t port);
 int try_dial(const char *address, uint16_t port); /* -1: refused */
 int dial_without_waiting(const char *address, uint16_t port);
 int listen_at(const char *address, uint16_t port);
+int take_name(uint16_t port); /* the Unix name that goes with the port */
 int answer(int listener);
 void put(int fd, const void *bytes, size_t count);
 bool get(int fd, void *bytes, size_t count); /* false: the connection ended before */
