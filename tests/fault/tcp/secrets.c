@@ -97,6 +97,24 @@ static void beyond_loopback_refused(void) {
     }
 }
 
+/* Without a token a coordinator elsewhere is a mistake on every rank: all say so at once, and what to do. */
+static void coordinator_elsewhere(void) {
+    static const char *const hosts[] = {"192.0.2.77", "2001:db8::77"};
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        job j;
+        make_plan(3, NULL);
+        set_everywhere(hosts[i], NULL);
+        double since = kit_seconds();
+        start_all(&j, 3);
+        for (size_t r = 0; r < 3; r++) {
+            const report *said = must_refuse(&j, r, hosts[i], "without a token");
+            CHECK(strstr(said->suggestion, ENV_TCP_TOKEN) && strstr(said->suggestion, ENV_TCP_OPEN "=1"));
+            must_come_within(&j, said, since, PROMISE);
+        }
+        end_job(&j);
+    }
+}
+
 static void beyond_loopback_open(void) {
     job j;
     char address[INET_ADDRSTRLEN] = "127.0.0.1";
@@ -234,6 +252,7 @@ const check_case secret_cases[] = {
     {.name = "join_right_token_after_wrong", .run = right_token_after_wrong, .only = COBRE_TCP},
     {.name = "join_longest_token", .run = longest_token, .only = COBRE_TCP},
     {.name = "join_beyond_loopback_refused", .run = beyond_loopback_refused, .only = COBRE_TCP},
+    {.name = "join_coordinator_elsewhere", .run = coordinator_elsewhere, .only = COBRE_TCP, .timed = true},
     {.name = "join_beyond_loopback_open", .run = beyond_loopback_open, .only = COBRE_TCP},
     {.name = "join_where_it_listens", .run = where_it_listens, .only = COBRE_TCP},
     {.name = "join_token_files", .run = token_files, .only = COBRE_TCP},

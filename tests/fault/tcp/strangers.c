@@ -335,6 +335,168 @@ static void flood(void) {
     end_job(&j);
 }
 
+static void join_by_tcp(void) {
+    setenv("COBRE_TEST_TCP_ONLY", "1", 1);
+    join();
+}
+
+/* Processes of another user that open connections, say a good hello on each, and then nothing; they hold them all. */
+enum { CROWD = 10000, CROWDERS = 5, NOBODY = 65534 };
+static _Atomic size_t *crowd_made;
+static pid_t crowders[CROWDERS];
+
+static void crowd(int (*connect_one)(void)) {
+    struct rlimit room = {CROWD / CROWDERS + 100, CROWD / CROWDERS + 100};
+    cb_hello hello = make_hello(CB_DATA, 1, 3);
+    unsigned char bytes[CB_HELLO_BYTES];
+    cb_pack_hello(&hello, bytes);
+    if (setrlimit(RLIMIT_NOFILE, &room) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+        _exit(77);
+    for (size_t i = 0; i < CROWD / CROWDERS;) {
+        int fd = connect_one();
+        if (fd < 0) {
+            usleep(1000); /* its queue is full */
+            continue;
+        }
+        send(fd, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+        i++;
+        ++*crowd_made;
+    }
+    for (;;)
+        pause();
+}
+
+static void start_crowd(int (*connect_one)(void)) {
+    pid_t parent = getpid();
+    if (!crowd_made)
+        crowd_made = mmap(NULL, sizeof *crowd_made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(crowd_made != MAP_FAILED);
+    *crowd_made = 0;
+    for (size_t i = 0; i < CROWDERS; i++) {
+        crowders[i] = fork();
+        CHECK(crowders[i] >= 0);
+        if (crowders[i])
+            continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            crowd(connect_one);
+        _exit(1);
+    }
+}
+
+static void end_crowd(void) {
+    for (size_t i = 0; i < CROWDERS; i++) {
+        kill(crowders[i], SIGKILL);
+        waitpid(crowders[i], NULL, 0);
+    }
+}
+
+static int connect_by_tcp(void) {
+    return try_dial("127.0.0.1", port());
+}
+
+static int connect_by_name(void) {
+    return dial_name(port());
+}
+
+/* The ranks come while the crowd does, and the crowd goes on. */
+static void form_in_a_crowd(const char *token, void (*body)(void), int (*connect_one)(void)) {
+    job j;
+    make_plan(3, token);
+    make_job(&j, 3);
+    start_rank(&j, 0, body);
+    await(&j, 0, "inside");
+    start_crowd(connect_one);
+    for (double since = kit_seconds(); *crowd_made < CROWD / 4; usleep(1000))
+        CHECK_SAY(kit_seconds() - since < DEADLINE, "the crowd comes");
+    double since = mark_time(&j);
+    start_rank(&j, 1, body);
+    start_rank(&j, 2, body);
+    for (size_t r = 0; r < 3; r++) {
+        const report *opened = await(&j, r, "opened");
+        CHECK_SAY(opened->status == COBRE_OK, "rank %zu gets in: %s", r, opened->message);
+        if (r == 0)
+            printf("formed in %.2f s, beside %zu strangers\n", opened->time - since, *crowd_made);
+        must_come_within(&j, opened, since, SOON);
+        await(&j, r, "worked");
+    }
+    end_job(&j);
+    end_crowd();
+}
+
+static void must_be_root(void) {
+    if (geteuid() != 0)
+        check_skip("only root can act for another user");
+}
+
+/* On one host the ranks come by Unix sockets, where the crowd is not let in; and if they come by TCP, with the crowd's
+ * address, they come again when they are pushed out. */
+static void crowd_of_another_user(void) {
+    must_be_root();
+    form_in_a_crowd("secret", join, connect_by_tcp);
+    form_in_a_crowd("secret", join, connect_by_name);
+    form_in_a_crowd("secret", join_by_tcp, connect_by_tcp);
+}
+
+static void crowd_without_token(void) {
+    must_be_root();
+    form_in_a_crowd(NULL, join, connect_by_name);
+}
+
+/* Without a token it is the user that counts: a false rank of another one is dropped without an answer. */
+static void another_user(void) {
+    job j;
+    int status;
+    must_be_root();
+    make_plan(2, NULL);
+    start_coordinator(&j, 2);
+    CHECK(try_dial("127.0.0.1", port()) < 0); /* there is no port */
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        cb_hello hello = make_hello(CB_DATA, 1, 2);
+        unsigned char byte;
+        bool is_nobody = setgid(NOBODY) == 0 && setuid(NOBODY) == 0;
+        int fd = dial_name(port());
+        unsigned char bytes[CB_HELLO_BYTES];
+        cb_pack_hello(&hello, bytes);
+        send(fd, bytes, sizeof bytes, MSG_NOSIGNAL); /* it may have been dropped already */
+        _exit(is_nobody && !get(fd, &byte, 1) ? 0 : 1);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    start_rank(&j, 1, join);
+    must_form_all(&j);
+}
+
+static void join_as_nobody(void) {
+    if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+        _exit(1);
+    join();
+}
+
+/* Who is to blame: at rank 0 the name is taken, and the others may not use it. With COBRE_TCP_OPEN=1, and with a token,
+ * users can share a job. */
+static void users(void) {
+    job j;
+    must_be_root();
+    make_plan(2, NULL);
+    set_timeouts(0.5);
+    plan.config[0].join_timeout_secs = 2;
+    start_coordinator(&j, 2);
+    start_rank(&j, 1, join_as_nobody);
+    CHECK(strstr(must_refuse(&j, 1, "could not reach", "ermission")->suggestion, "another user"));
+    must_refuse(&j, 0, "did not come in time", "");
+    end_job(&j);
+    for (size_t i = 0; i < 2; i++) {
+        make_plan(2, i ? "secret" : NULL);
+        for (size_t r = 0; r < 2; r++)
+            plan.config[r].tcp_open = !i;
+        start_coordinator(&j, 2);
+        start_rank(&j, 1, join_as_nobody);
+        must_form_all(&j);
+    }
+}
+
 static bool has_socket(pid_t pid, unsigned long inode) {
     char path[64], target[64], wanted[64];
     bool found = false;
@@ -415,11 +577,6 @@ static void door_of_the_ring(void) {
     doors(NULL);
 }
 
-static void join_by_tcp(void) {
-    setenv("COBRE_TEST_TCP_ONLY", "1", 1);
-    join();
-}
-
 /* All connections are Unix sockets on one host, whichever way rank 0 is reached. */
 static void on_one_host(void) {
     static const char *const hosts[] = {"127.0.0.1", "::1", "localhost"};
@@ -490,6 +647,14 @@ const check_case stranger_cases[] = {
     {.name = "join_on_one_host", .run = on_one_host, .only = COBRE_TCP},
     {.name = "join_taken_name", .run = taken_name, .only = COBRE_TCP},
     {.name = "join_flood", .run = flood, .only = COBRE_TCP, .timed = true, .busy = true},
+    {.name = "join_crowd_of_another_user",
+     .run = crowd_of_another_user,
+     .only = COBRE_TCP,
+     .timed = true,
+     .busy = true},
+    {.name = "join_crowd_without_token", .run = crowd_without_token, .only = COBRE_TCP, .timed = true, .busy = true},
+    {.name = "join_another_user", .run = another_user, .only = COBRE_TCP},
+    {.name = "join_users", .run = users, .only = COBRE_TCP},
     {.name = "join_door_of_the_ring", .run = door_of_the_ring, .only = COBRE_TCP},
     {.name = "join_closed_door", .run = closed_door, .only = COBRE_TCP},
     CHECK_END,
