@@ -181,7 +181,8 @@ class _Places:
         """On this machine only. Rank 0 inherits the socket, so that the port is known and taken before any rank starts."""
         import socket
 
-        server = socket.create_server(("127.0.0.1", 0), backlog=socket.SOMAXCONN)
+        server = socket.socket()
+        server.bind(("127.0.0.1", 0))  # rank 0 listens
         self._socket = socket.socket(fileno=_above_standard(server.detach()))
         self._socket.setblocking(False)
         self.listener = self._socket.fileno()

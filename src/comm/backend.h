@@ -149,7 +149,7 @@ typedef struct {
     const char *coordinator; /* host of rank 0; NULL: all ranks are on this machine */
     char name[96];           /* of the job: what its ranks find each other by, or prove that they belong to it with */
     uint16_t port;
-    int listen_fd; /* a bound, listening socket for rank 0; -1: none */
+    int listen_fd; /* a bound socket for rank 0; -1: none */
 } cb_launch;
 
 /* All about a backend that is not a collective. Where a backend is not in the build, the functions are NULL; its

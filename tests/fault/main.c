@@ -14,8 +14,8 @@
 
 extern const check_case death_cases[], kill_cases[], join_cases[], name_cases[], waiting_cases[], space_cases[],
     file_limit_cases[], cycle_cases[], process_cases[];
-extern const check_case tcp_join_cases[], fake_cases[], secret_cases[], stranger_cases[], dying_cases[], again_cases[],
-    closing_cases[];
+extern const check_case tcp_join_cases[], address_cases[], fake_cases[], secret_cases[], stranger_cases[],
+    dying_cases[], again_cases[], closing_cases[];
 
 static const check_case *const tables[] = {death_cases,
                                            kill_cases,
@@ -28,6 +28,7 @@ static const check_case *const tables[] = {death_cases,
                                            process_cases,
 #if COBRE_HAVE_TCP
                                            tcp_join_cases,
+                                           address_cases,
                                            fake_cases,
                                            secret_cases,
                                            dying_cases,

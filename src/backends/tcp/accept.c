@@ -2,11 +2,16 @@
 /* accept.c: the door: connections that come in, and which of them belong to the job.
  *
  * A connection is a stranger until it has said hello and proved that it knows the token. Many can be on their way at
- * once; none is waited for, none is read beyond the bytes of a hello and a proof, each has a few seconds, and when too
- * many stand at the door the one that came first has to go: a port scan, a browser or a thousand half-open connections
- * do not stop the job from forming. */
+ * once; none is waited for, none is read beyond the bytes of a hello and a proof, and each has a few seconds. On a Unix
+ * socket another user's process is not even a stranger: it is dropped at once.
+ *
+ * An address may have 64 strangers here, and one more for each rank of the job; for the next one its oldest has to go.
+ * When there is no place left in all, or no descriptor, the oldest of the address with most strangers goes. So whoever
+ * fills the door pushes out his own: a port scan, a browser or a thousand silent connections do not stop the job from
+ * forming. One of ours that is pushed out comes again. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -17,13 +22,19 @@
 
 #include "backends/tcp/tcp.h"
 
-enum { AT_THE_DOOR = 128, SLICE_MS = 50 };
+enum { OF_AN_ADDRESS = 64, IN_ALL = 1024, AT_ONCE = 64, SLICE_MS = 50 };
 #define HANDSHAKE_SECONDS 5.0
-#define SLOW_SECONDS 1.0 /* when others wait outside */
-#define SILENT_SECONDS 0.1
+
+/* Where strangers come from: an address; IPv4 as mapped to IPv6, and all zero: a Unix socket. */
+struct source {
+    unsigned char address[16];
+    size_t count; /* of its strangers; 0: a free place */
+};
 
 struct stranger {
-    int fd; /* -1: free place */
+    int fd;
+    size_t source;
+    uint64_t number; /* the oldest has the lowest */
     double since;
     bool challenged;
     size_t got;
@@ -38,10 +49,12 @@ struct cb_door_keeper {
     const char *token;
     size_t size;
     const unsigned char *job;
-    struct stranger strangers[AT_THE_DOOR];
+    struct stranger *strangers; /* in any order */
+    size_t count, most;
+    struct source *sources; /* as many places as strangers, and one more */
+    uint64_t came;
+    struct pollfd *polls;  /* strangers, listeners, the alarm */
     struct stranger guest; /* the one that waits for an answer */
-    bool full;             /* somebody waits outside for whom there is no room yet */
-    size_t turn;           /* which listener is looked at first: a crowd at one must not keep the others waiting */
     char notes[256];
     bool notes_of_ours; /* about one that knew the token */
 };
@@ -55,24 +68,37 @@ struct cb_door_keeper *cb_keeper_open(const struct cb_listeners *listeners, cons
     keeper->token = token;
     keeper->size = size;
     keeper->job = job;
-    for (size_t i = 0; i < AT_THE_DOOR; i++)
-        keeper->strangers[i].fd = -1;
-    return keeper;
+    keeper->most = IN_ALL + size;
+    keeper->strangers = calloc(keeper->most, sizeof *keeper->strangers);
+    keeper->sources = calloc(keeper->most + 1, sizeof *keeper->sources);
+    keeper->polls = calloc(keeper->most + CB_MAX_LISTENERS + 1, sizeof *keeper->polls);
+    if (keeper->strangers && keeper->sources && keeper->polls)
+        return keeper;
+    cb_keeper_close(keeper);
+    return NULL;
 }
 
 const char *cb_keeper_notes(const struct cb_door_keeper *keeper) {
     return keeper ? keeper->notes : "";
 }
 
-static void dismiss(struct stranger *stranger) {
-    if (stranger->fd >= 0)
-        close(stranger->fd);
-    stranger->fd = -1;
+/* It stays open. The last one takes its place. */
+static void forget(struct cb_door_keeper *keeper, struct stranger *stranger) {
+    keeper->sources[stranger->source].count--;
+    *stranger = keeper->strangers[--keeper->count];
+}
+
+static void dismiss(struct cb_door_keeper *keeper, struct stranger *stranger) {
+    close(stranger->fd);
+    forget(keeper, stranger);
 }
 
 void cb_keeper_close(struct cb_door_keeper *keeper) {
-    for (size_t i = 0; i < AT_THE_DOOR; i++)
-        dismiss(&keeper->strangers[i]);
+    while (keeper->count)
+        dismiss(keeper, keeper->strangers);
+    free(keeper->strangers);
+    free(keeper->sources);
+    free(keeper->polls);
     free(keeper);
 }
 
@@ -84,7 +110,7 @@ static bool send_reply(int fd, const cb_reply *reply) {
 
 /* Says why, notes it for our own error, and closes. What the other still sends is read away first: closing over unread
  * bytes would destroy the refusal on its way. */
-static void refuse(struct cb_door_keeper *keeper, struct stranger *stranger, unsigned reason) {
+static void refuse(struct cb_door_keeper *keeper, const struct stranger *stranger, unsigned reason) {
     char host[64], rest[512];
     bool knew_token = reason >= CB_REFUSED_SIZE;
     cb_net_peer_text(stranger->fd, host, sizeof host);
@@ -99,65 +125,99 @@ static void refuse(struct cb_door_keeper *keeper, struct stranger *stranger, uns
     shutdown(stranger->fd, SHUT_WR);
     ssize_t ignored = recv(stranger->fd, rest, sizeof rest, MSG_DONTWAIT);
     (void)ignored;
-    dismiss(stranger);
+    close(stranger->fd);
 }
 
-/* Who may be sent away for a newcomer: the first of those that have stood here for a while without a word, or for long
- * without a proof. One of ours speaks at once. */
-static struct stranger *who_must_go(struct cb_door_keeper *keeper) {
-    struct stranger *longest = NULL;
-    for (size_t i = 0; i < AT_THE_DOOR; i++) {
+static void read_source(const struct sockaddr_storage *from, unsigned char address[16]) {
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    memset(address, 0, 16);
+    if (from->ss_family == AF_INET6)
+        memcpy(address, &((const struct sockaddr_in6 *)from)->sin6_addr, 16);
+    if (from->ss_family == AF_INET) {
+        memcpy(address, mapped, sizeof mapped);
+        memcpy(address + sizeof mapped, &((const struct sockaddr_in *)from)->sin_addr, 4);
+    }
+}
+
+/* The place of that address: its own, or a free one that becomes its own. */
+static size_t find_source(struct cb_door_keeper *keeper, const struct sockaddr_storage *from) {
+    unsigned char address[16];
+    size_t empty = keeper->most;
+    read_source(from, address);
+    for (size_t i = 0; i <= keeper->most; i++) {
+        if (keeper->sources[i].count == 0)
+            empty = i < empty ? i : empty;
+        else if (memcmp(keeper->sources[i].address, address, sizeof address) == 0)
+            return i;
+    }
+    memcpy(keeper->sources[empty].address, address, sizeof address);
+    return empty;
+}
+
+static bool is_here(const struct source *source) {
+    static const unsigned char here[16];
+    return memcmp(source->address, here, sizeof here) == 0;
+}
+
+static void dismiss_oldest_of(struct cb_door_keeper *keeper, size_t source) {
+    struct stranger *oldest = NULL;
+    for (size_t i = 0; i < keeper->count; i++) {
         struct stranger *stranger = &keeper->strangers[i];
-        bool silent = stranger->got == 0 && !stranger->challenged;
-        if (stranger->fd < 0 || cb_now() - stranger->since < (silent ? SILENT_SECONDS : SLOW_SECONDS))
-            continue;
-        if (!longest || stranger->since < longest->since)
-            longest = stranger;
+        if (stranger->source == source && (!oldest || stranger->number < oldest->number))
+            oldest = stranger;
     }
-    return longest;
+    dismiss(keeper, oldest);
 }
 
-static struct stranger *free_place(struct cb_door_keeper *keeper) {
-    for (size_t i = 0; i < AT_THE_DOOR; i++)
-        if (keeper->strangers[i].fd < 0)
-            return &keeper->strangers[i];
-    struct stranger *place = who_must_go(keeper);
-    if (place)
-        dismiss(place);
-    return place;
+static size_t fullest_source(const struct cb_door_keeper *keeper) {
+    size_t fullest = 0;
+    for (size_t i = 1; i <= keeper->most; i++)
+        if (keeper->sources[i].count > keeper->sources[fullest].count)
+            fullest = i;
+    return fullest;
 }
 
-static bool nobody_here(const struct cb_door_keeper *keeper) {
-    for (size_t i = 0; i < AT_THE_DOOR; i++)
-        if (keeper->strangers[i].fd >= 0)
-            return false;
-    return true;
+static void take_in(struct cb_door_keeper *keeper, int fd, const struct sockaddr_storage *from) {
+    size_t source = find_source(keeper, from);
+    if (keeper->sources[source].count >= OF_AN_ADDRESS + keeper->size)
+        dismiss_oldest_of(keeper, source);
+    else if (keeper->count == keeper->most)
+        dismiss_oldest_of(keeper, fullest_source(keeper));
+    keeper->strangers[keeper->count++] =
+        (struct stranger){.fd = fd, .source = source, .number = keeper->came++, .since = cb_now()};
+    keeper->sources[source].count++;
 }
 
-/* Takes in who waits outside, as far as there is room; the rest stays there for now. False when there is no descriptor
- * for anyone. */
+/* It may be what keeps the others away. */
+static void note_shortage(struct cb_door_keeper *keeper) {
+    if (!keeper->notes[0])
+        snprintf(keeper->notes, sizeof keeper->notes, "; rank 0 had too few descriptors for all who came (ulimit -n)");
+}
+
+/* Takes in who waits outside, a number of them: the others want to be heard, too. False when there is no descriptor for
+ * anyone. */
 static bool admit(struct cb_door_keeper *keeper, int listener) {
-    for (;;) {
-        struct stranger *place = free_place(keeper);
-        keeper->full = !place;
-        if (!place)
-            return true;
-        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0) {
-            *place = (struct stranger){.fd = fd, .since = cb_now()};
-            cb_net_for_data(fd);
-            continue;
+    for (size_t i = 0; i < AT_ONCE; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t length = sizeof from;
+        int fd = accept4(listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0 && from.ss_family == AF_UNIX && !cb_net_is_ours(fd)) {
+            close(fd);
+        } else if (fd >= 0) {
+            take_in(keeper, fd, &from);
+        } else {
+            if (errno != EMFILE && errno != ENFILE)
+                return true;
+            if (keeper->count == 0)
+                return false;
+            note_shortage(keeper);
+            size_t fullest = fullest_source(keeper);
+            if (is_here(&keeper->sources[fullest])) /* only ours, who have come first: let them finish */
+                return true;
+            dismiss_oldest_of(keeper, fullest);
         }
-        if (errno != EMFILE && errno != ENFILE)
-            return true;
-        if (nobody_here(keeper))
-            return false;
-        struct stranger *going = who_must_go(keeper);
-        keeper->full = !going;
-        if (!going)
-            return true;
-        dismiss(going);
     }
+    return true;
 }
 
 /* Bytes towards `want`: 1: all there, 0: not yet, -1: gone. */
@@ -170,89 +230,88 @@ static int read_more(struct stranger *stranger, unsigned char *bytes, size_t wan
     return stranger->got == want;
 }
 
-static void challenge(struct cb_door_keeper *keeper, struct stranger *stranger) {
-    int refusal = cb_parse_hello(stranger->bytes, &stranger->hello);
-    if (refusal < 0) { /* not one of ours: no answer */
-        dismiss(stranger);
-        return;
-    }
-    if (refusal) {
-        refuse(keeper, stranger, (unsigned)refusal);
-        return;
-    }
+/* False when it has to go. */
+static bool challenge(struct stranger *stranger) {
     cb_reply reply = {.type = CB_CHALLENGE, .version = CB_WIRE_VERSION};
     randombytes_buf(stranger->nonce, CB_NONCE);
     memcpy(reply.secret, stranger->nonce, CB_NONCE);
-    if (!send_reply(stranger->fd, &reply))
-        dismiss(stranger);
     stranger->challenged = true;
     stranger->got = 0;
+    return send_reply(stranger->fd, &reply);
 }
 
-/* True when it has proved itself. */
-static bool check_proof(struct cb_door_keeper *keeper, struct stranger *stranger) {
+static bool check_proof(const struct cb_door_keeper *keeper, const struct stranger *stranger) {
     unsigned char proof[CB_PROOF];
     cb_make_proof(keeper->token, "connects", stranger->bytes, stranger->nonce, proof);
-    if (sodium_memcmp(proof, stranger->proof, CB_PROOF) == 0)
-        return true;
-    refuse(keeper, stranger, CB_REFUSED_TOKEN);
-    return false;
+    return sodium_memcmp(proof, stranger->proof, CB_PROOF) == 0;
 }
 
-/* Takes what a stranger has sent; true when it has become a guest. */
-static bool listen_to(struct cb_door_keeper *keeper, struct stranger *stranger) {
-    if (!stranger->challenged) {
-        int result = read_more(stranger, stranger->bytes, CB_HELLO_BYTES);
-        /* Something else says hello differently: no need to wait for all of it. */
-        if (result < 0 || (result == 0 && stranger->got && !cb_may_be_ours(stranger->bytes, stranger->got)))
-            dismiss(stranger);
-        else if (result > 0)
-            challenge(keeper, stranger);
-        return false;
-    }
+/* What becomes of a stranger. */
+enum { STAYS, GOES, IS_REFUSED, IS_GUEST };
+
+/* Something else says hello differently: no need to wait for all of it, and no answer. */
+static int read_hello(struct stranger *stranger, unsigned *refusal) {
+    int result = read_more(stranger, stranger->bytes, CB_HELLO_BYTES);
+    if (result < 0 || (stranger->got && !cb_may_be_ours(stranger->bytes, stranger->got)))
+        return GOES;
+    if (result == 0)
+        return STAYS;
+    int reason = cb_parse_hello(stranger->bytes, &stranger->hello);
+    if (reason == CB_NOT_REFUSED)
+        return challenge(stranger) ? STAYS : GOES;
+    *refusal = (unsigned)reason;
+    return reason < 0 ? GOES : IS_REFUSED;
+}
+
+static int read_proof(const struct cb_door_keeper *keeper, struct stranger *stranger, unsigned *refusal) {
     int result = read_more(stranger, stranger->proof, CB_PROOF);
-    if (result < 0)
-        dismiss(stranger);
-    return result > 0 && check_proof(keeper, stranger);
+    if (result <= 0)
+        return result < 0 ? GOES : STAYS;
+    *refusal = CB_REFUSED_TOKEN;
+    return check_proof(keeper, stranger) ? IS_GUEST : IS_REFUSED;
 }
 
-/* What poll is asked about: strangers, then listeners, unless there was no room for who waits there. */
-struct look {
-    struct pollfd polls[AT_THE_DOOR + CB_MAX_LISTENERS];
-    struct stranger *strangers[AT_THE_DOOR];
-    size_t stranger_count, count;
-};
+/* Takes what a stranger has sent; true when it has become the guest. */
+static bool listen_to(struct cb_door_keeper *keeper, struct stranger *stranger) {
+    unsigned refusal = CB_NOT_REFUSED;
+    int fate = stranger->challenged ? read_proof(keeper, stranger, &refusal) : read_hello(stranger, &refusal);
+    if (fate == STAYS)
+        return false;
+    keeper->guest = *stranger;
+    forget(keeper, stranger);
+    if (fate == GOES)
+        close(keeper->guest.fd);
+    if (fate == IS_REFUSED)
+        refuse(keeper, &keeper->guest, refusal);
+    return fate == IS_GUEST;
+}
 
-static void look_at_the_door(struct cb_door_keeper *keeper, struct look *look) {
-    look->count = 0;
-    for (size_t i = 0; i < AT_THE_DOOR; i++) {
-        struct stranger *stranger = &keeper->strangers[i];
-        if (stranger->fd >= 0 && cb_now() - stranger->since > HANDSHAKE_SECONDS)
-            dismiss(stranger);
-        if (stranger->fd < 0)
-            continue;
-        look->strangers[look->count] = stranger;
-        look->polls[look->count++] = (struct pollfd){.fd = stranger->fd, .events = POLLIN};
-    }
-    look->stranger_count = look->count;
-    keeper->turn++;
+/* Waits until somebody says something, comes, or the alarm is raised; keeper->polls then tells. */
+static void look_at_the_door(struct cb_door_keeper *keeper, int alarm) {
     const struct cb_listeners *listeners = keeper->listeners;
-    for (size_t i = 0; i < listeners->count && !keeper->full; i++)
-        look->polls[look->count++] =
-            (struct pollfd){.fd = listeners->fds[(i + keeper->turn) % listeners->count], .events = POLLIN};
-    keeper->full = false;
-    if (poll(look->polls, (nfds_t)look->count, SLICE_MS) < 0)
-        memset(look->polls, 0, sizeof look->polls);
+    double now = cb_now();
+    for (size_t i = keeper->count; i-- > 0;)
+        if (now - keeper->strangers[i].since > HANDSHAKE_SECONDS)
+            dismiss(keeper, &keeper->strangers[i]);
+    size_t count = keeper->count + listeners->count + 1;
+    struct pollfd *polls = keeper->polls;
+    for (size_t i = 0; i < keeper->count; i++)
+        *polls++ = (struct pollfd){.fd = keeper->strangers[i].fd, .events = POLLIN};
+    for (size_t i = 0; i < listeners->count; i++)
+        *polls++ = (struct pollfd){.fd = listeners->fds[i], .events = POLLIN};
+    *polls = (struct pollfd){.fd = alarm, .events = POLLIN};
+    if (poll(keeper->polls, (nfds_t)count, SLICE_MS) < 0)
+        for (size_t i = 0; i < count; i++)
+            keeper->polls[i].revents = 0;
 }
 
-/* Hears everyone who has said something; true when one of them has become a guest. */
-static bool hear(struct cb_door_keeper *keeper, const struct look *look, struct cb_guest *guest) {
-    for (size_t i = 0; i < look->stranger_count; i++) {
-        struct stranger *stranger = look->strangers[i];
-        if (!look->polls[i].revents || !listen_to(keeper, stranger))
+/* Hears everyone who has said something; true when one of them has become the guest. From the last to the first: who takes
+ * the place of one that goes has been heard. */
+static bool hear(struct cb_door_keeper *keeper, struct cb_guest *guest) {
+    for (size_t i = keeper->count; i-- > 0;) {
+        if (!keeper->polls[i].revents || !listen_to(keeper, &keeper->strangers[i]))
             continue;
-        keeper->guest = *stranger;
-        stranger->fd = -1;
+        cb_net_for_data(keeper->guest.fd);
         *guest = (struct cb_guest){.fd = keeper->guest.fd, .hello = keeper->guest.hello};
         return true;
     }
@@ -260,15 +319,15 @@ static bool hear(struct cb_door_keeper *keeper, const struct look *look, struct 
 }
 
 bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest) {
-    struct look look;
     struct cb_patience no_wait = *patience;
     no_wait.until = 0;
     do {
-        look_at_the_door(keeper, &look);
-        if (hear(keeper, &look, guest))
+        look_at_the_door(keeper, patience->alarm);
+        const struct pollfd *listeners = keeper->polls + keeper->count;
+        if (hear(keeper, guest))
             return true;
-        for (size_t i = look.stranger_count; i < look.count; i++)
-            if (look.polls[i].revents && !admit(keeper, look.polls[i].fd)) {
+        for (size_t i = 0; i < keeper->listeners->count; i++)
+            if (listeners[i].revents && !admit(keeper, listeners[i].fd)) {
                 errno = EMFILE;
                 return false;
             }
@@ -288,7 +347,7 @@ bool cb_keeper_answer(struct cb_door_keeper *keeper, struct cb_guest *guest, uns
     memcpy(reply.job, keeper->job, CB_JOB_ID);
     if (send_reply(guest->fd, &reply))
         return true;
-    dismiss(&keeper->guest);
+    close(guest->fd);
     guest->fd = -1;
     return false;
 }

@@ -24,7 +24,7 @@
 #define TOKEN "COBRE_TCP_TOKEN"
 #define TOKEN_FILE "COBRE_TCP_TOKEN_FILE"
 #define OPEN "COBRE_TCP_OPEN"
-#define LISTEN_FD "COBRE_RUN_LISTEN_FD" /* from the launcher, for rank 0: a bound, listening socket */
+#define LISTEN_FD "COBRE_RUN_LISTEN_FD" /* from the launcher, for rank 0: a bound socket */
 
 #if COBRE_HAVE_TCP
 
@@ -78,7 +78,14 @@ static cobre_status read_port(struct cb_tcp_options *own) {
     return COBRE_OK;
 }
 
-/* The launcher's listening socket, already bound to the port that the other ranks were told. */
+static uint16_t port_of(const struct sockaddr_storage *address) {
+    return address->ss_family == AF_INET    ? ntohs(((const struct sockaddr_in *)address)->sin_port)
+           : address->ss_family == AF_INET6 ? ntohs(((const struct sockaddr_in6 *)address)->sin6_port)
+                                            : 0;
+}
+
+/* The launcher's socket, already bound to the port that the other ranks were told. The program may have closed it and have
+ * something else there now. */
 static void read_listener(size_t rank, struct cb_tcp_options *own) {
     if (rank == 0)
         own->listen_fd = cb_take_descriptor(LISTEN_FD);
@@ -150,49 +157,39 @@ static bool launch(cb_launch *launch) {
     return true;
 }
 
-/* A program may open a second communicator on the port while connections of the first still linger. */
-static int make_socket(int family) {
-    const int yes = 1;
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+/* Bound, so that nobody else can have the port; rank 0 listens, when it is there to answer. */
+static int bind_to(const struct sockaddr *address, socklen_t length) {
+    const int no = 0;
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && address->sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    if (fd >= 0 && bind(fd, address, length) == 0)
+        return fd;
     if (fd >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    return fd;
+        close(fd);
+    return -1;
+}
+
+static int bind_to_ipv4(in_addr_t address) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
+    return bind_to((struct sockaddr *)&at, sizeof at);
 }
 
 /* One socket for IPv4 and IPv6 where that can be had. */
-static int listen_everywhere(void) {
-    const int no = 0;
-    struct sockaddr_in6 all6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
-    int fd = make_socket(AF_INET6);
-    if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no) == 0 &&
-        bind(fd, (struct sockaddr *)&all6, sizeof all6) == 0 && listen(fd, SOMAXCONN) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-static int listen_at(in_addr_t address) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
-    int fd = make_socket(AF_INET);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, SOMAXCONN) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
+static int bind_everywhere(void) {
+    struct sockaddr_in6 all = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+    int fd = bind_to((struct sockaddr *)&all, sizeof all);
+    return fd >= 0 ? fd : bind_to_ipv4(INADDR_ANY);
 }
 
 /* Rank 0's socket is bound before any rank starts, so that the others can be told its port. */
 static bool launch_here(cb_launch *launch) {
     struct sockaddr_storage bound;
     socklen_t length = sizeof bound;
-    launch->listen_fd = launch->coordinator ? listen_everywhere() : listen_at(INADDR_LOOPBACK);
-    if (launch->listen_fd < 0 && launch->coordinator)
-        launch->listen_fd = listen_at(INADDR_ANY);
+    launch->listen_fd = launch->coordinator ? bind_everywhere() : bind_to_ipv4(INADDR_LOOPBACK);
     if (launch->listen_fd < 0 || getsockname(launch->listen_fd, (struct sockaddr *)&bound, &length) < 0)
         return false;
-    launch->port = ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
-                                                    : ((struct sockaddr_in6 *)&bound)->sin6_port);
+    launch->port = port_of(&bound);
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ struct gathering {
     cb_address *addresses; /* by rank */
     struct cb_listeners listeners;
     size_t missing; /* connections */
+    int endings;    /* an epoll of those that are in: readable when one ends */
     unsigned char job[CB_JOB_ID];
     double deadline;
 };
@@ -35,56 +37,91 @@ static cobre_status refuse_port(const char *host, uint16_t port, int error) {
                         error < 0 ? gai_strerror(error) : strerror(error));
 }
 
-/* Both loopback addresses, because `localhost` may lead to either; one of them may not be there. */
-static void listen_on_loopback(struct cb_listeners *listeners, uint16_t port, int *error) {
-    int other = 0;
-    cb_net_listen(listeners, "127.0.0.1", &port, error);
-    if (*error != EADDRINUSE)
-        cb_net_listen(listeners, "::1", &port, &other);
-    if (other == EADDRINUSE)
-        *error = other;
+cobre_status cb_tcp_check_host(const struct cb_tcp_options *own) {
+    if (!cb_tcp_by_unix_only(own) || !own->coordinator || !cb_net_is_elsewhere(own->coordinator))
+        return COBRE_OK;
+    return CB_TCP_ERROR(0, CB_TCP_TRUST,
+                        "tcp: without a token all ranks are on one host, and %s is not (only) this one",
+                        own->coordinator);
 }
 
-/* Without a token only this machine can be trusted. */
-static cobre_status open_listeners(struct gathering *gathering) {
+/* Without a token only this user's processes of this machine can be trusted, and nobody else needs to reach us. */
+static cobre_status check_trust(const struct cb_tcp_options *own) {
+    if (own->bind && !cb_net_is_loopback(own->bind))
+        return CB_TCP_ERROR(0, CB_TCP_TRUST, "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token",
+                            own->bind);
+    return cb_tcp_check_host(own);
+}
+
+/* The launcher's socket is bound already. */
+static int listen_at_given(struct cb_listeners *listeners, int fd) {
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* the program may open the port once more */
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    listeners->fds[listeners->count++] = fd;
+    return listen(fd, SOMAXCONN) == 0 ? 0 : errno;
+}
+
+static cobre_status listen_for_hosts(struct gathering *gathering) {
     const struct cb_tcp_options *own = gathering->own;
     struct cb_listeners *listeners = &gathering->listeners;
     uint16_t port = own->port;
-    bool beyond = own->token[0] || own->open;
+    size_t before = listeners->count;
     int error = 0;
-    if (own->listen_fd >= 0) {
-        fcntl(own->listen_fd, F_SETFL, O_NONBLOCK);
-        listeners->fds[listeners->count++] = own->listen_fd;
-        return COBRE_OK;
-    }
-    if (own->bind && !beyond && !cb_net_is_loopback(own->bind))
-        return CB_TCP_ERROR(
-            0, "set COBRE_TCP_TOKEN to the same secret on all ranks, or COBRE_TCP_OPEN=1 to trust the network",
-            "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token", own->bind);
-    if (own->bind || beyond)
-        cb_net_listen(listeners, own->bind, &port, &error);
+    if (own->listen_fd >= 0)
+        error = listen_at_given(listeners, own->listen_fd);
     else
-        listen_on_loopback(listeners, port, &error);
-    if (listeners->count)
+        cb_net_listen(listeners, own->bind, &port, &error);
+    if (listeners->count > before && (own->listen_fd < 0 || !error))
         return COBRE_OK;
-    return refuse_port(own->bind ? own->bind : beyond ? "all addresses" : "loopback", own->port, error);
+    return refuse_port(own->bind ? own->bind : "all addresses", own->port, error);
 }
 
-/* Where the guest can be reached for its ring link: where it comes from, at the port that it told. */
+/* First the Unix socket: a rank of this host that can reach the port has the better way, too. With a token the job can do
+ * without it, so that nobody stops it by taking the name. Without one it cannot: at most one such job has the port. */
+static cobre_status open_listeners(struct gathering *gathering) {
+    const struct cb_tcp_options *own = gathering->own;
+    struct cb_unix_name name;
+    cb_net_name_of_port(own->port, &name);
+    if (!cb_tcp_by_unix_only(own) && cb_tcp_avoids_unix())
+        return listen_for_hosts(gathering);
+    if (cb_tcp_by_unix_only(own))
+        CB_TRY(check_trust(own));
+    if (!cb_net_listen_unix(&gathering->listeners, &name) && !own->token[0])
+        return refuse_port("this host's", own->port, errno);
+    return cb_tcp_by_unix_only(own) ? COBRE_OK : listen_for_hosts(gathering);
+}
+
+static void set_address(const struct sockaddr_storage *from, cb_address *address) {
+    if (from->ss_family == AF_INET) {
+        address->family = 4;
+        memcpy(address->bytes, &((const struct sockaddr_in *)from)->sin_addr, 4);
+    } else if (from->ss_family == AF_INET6) {
+        address->family = 6;
+        memcpy(address->bytes, &((const struct sockaddr_in6 *)from)->sin6_addr, 16);
+    } else {
+        address->family = 1;
+    }
+}
+
+/* Where the guest can be reached for its ring link: on this host by its Unix socket, else where it comes from, at the port
+ * that it told. */
 static cb_address address_of(const struct cb_guest *guest) {
-    struct sockaddr_storage from;
+    struct sockaddr_storage from = {0};
     socklen_t length = sizeof from;
     cb_address address = {.port = guest->hello.port};
-    if (guest->hello.port == 0 || getpeername(guest->fd, (struct sockaddr *)&from, &length) != 0)
-        return address;
-    if (from.ss_family == AF_INET) {
-        address.family = 4;
-        memcpy(address.bytes, &((struct sockaddr_in *)&from)->sin_addr, 4);
-    } else if (from.ss_family == AF_INET6) {
-        address.family = 6;
-        memcpy(address.bytes, &((struct sockaddr_in6 *)&from)->sin6_addr, 16);
-    }
+    if (getpeername(guest->fd, (struct sockaddr *)&from, &length) == 0)
+        set_address(&from, &address);
     return address;
+}
+
+/* The same as that rank sees it: who comes from elsewhere reaches a rank of this host where it has reached us. */
+static cb_address address_for(const struct gathering *gathering, size_t rank, cb_address address) {
+    struct sockaddr_storage here = {0};
+    socklen_t length = sizeof here;
+    if (address.family == 1 && getsockname(gathering->comm->data[rank], (struct sockaddr *)&here, &length) == 0)
+        set_address(&here, &address);
+    return address.family != 1 && address.port == 0 ? (cb_address){0} : address;
 }
 
 static unsigned judge(const struct gathering *gathering, const cb_hello *hello) {
@@ -98,7 +135,6 @@ static unsigned judge(const struct gathering *gathering, const cb_hello *hello) 
     switch (hello->kind) {
     case CB_DATA: return comm->data[hello->rank] >= 0 ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
     case CB_CONTROL: return !begun ? CB_REFUSED_JOB : complete ? CB_REFUSED_RANK_TAKEN : CB_NOT_REFUSED;
-    case CB_UNIX: return begun && !complete ? CB_NOT_REFUSED : CB_REFUSED_JOB; /* nothing has gone over data yet */
     default: return CB_REFUSED_KIND;
     }
 }
@@ -108,11 +144,8 @@ static void seat(struct gathering *gathering, struct cb_guest *guest) {
     size_t rank = guest->hello.rank;
     if (!cb_keeper_answer(gathering->keeper, guest, CB_NOT_REFUSED))
         return;
-    if (guest->hello.kind == CB_UNIX) {
-        close(comm->data[rank]);
-        comm->data[rank] = guest->fd;
-        return;
-    }
+    struct epoll_event ending = {.events = EPOLLRDHUP, .data.u64 = rank};
+    epoll_ctl(gathering->endings, EPOLL_CTL_ADD, guest->fd, &ending);
     gathering->missing--;
     if (guest->hello.kind == CB_DATA) {
         comm->data[rank] = guest->fd;
@@ -125,17 +158,9 @@ static void seat(struct gathering *gathering, struct cb_guest *guest) {
 }
 
 /* The first rank that came and went again, 0 if none did. */
-static size_t find_deserter(const struct cb_tcp_comm *comm) {
-    char byte;
-    for (size_t r = 1; r < comm->base.size; r++) {
-        int fds[] = {comm->data[r], comm->controls[r]};
-        for (size_t i = 0; i < 2; i++) {
-            ssize_t got = fds[i] < 0 ? -1 : recv(fds[i], &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-            if (fds[i] >= 0 && (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)))
-                return r;
-        }
-    }
-    return 0;
+static size_t find_deserter(const struct gathering *gathering) {
+    struct epoll_event ending;
+    return epoll_wait(gathering->endings, &ending, 1, 0) > 0 ? (size_t)ending.data.u64 : 0;
 }
 
 static size_t first_missing(const struct cb_tcp_comm *comm) {
@@ -145,40 +170,59 @@ static size_t first_missing(const struct cb_tcp_comm *comm) {
     return r;
 }
 
-/* Says it here, and to those who are in. */
-static cobre_status give_up(struct gathering *gathering, size_t culprit, int error, const char *text) {
+/* Says it here, and to those who are in: on the data connection to who has no other yet. */
+static cobre_status give_up(struct gathering *gathering, cb_failure failure, const char *advice) {
     struct cb_tcp_comm *comm = gathering->comm;
-    cb_failure failure = {.cause = COBRE_CAUSE_TRANSPORT, .culprit = (uint32_t)culprit, .code = error};
-    snprintf(failure.text, sizeof failure.text, "%s", text);
-    for (size_t r = 1; r < comm->base.size; r++)
-        if (comm->controls[r] >= 0)
-            cb_control_send(comm->controls[r], CB_TAG_FAILED, &failure);
-    return CB_TCP_BLAME(failure.cause, culprit, error,
-                        error == EMFILE ? "raise the limit of open files: ulimit -n"
-                                        : "start all ranks with the same COBRE_TCP_SIZE and token, and with "
-                                          "COBRE_TCP_COORDINATOR leading to this host; COBRE_TCP_TIMEOUT_SECS sets the "
-                                          "longest wait",
-                        "tcp: %s%s", text, cb_keeper_notes(gathering->keeper));
+    for (size_t r = 1; r < comm->base.size; r++) {
+        int fd = comm->controls[r] >= 0 ? comm->controls[r] : comm->data[r];
+        if (fd >= 0)
+            cb_control_send(fd, CB_TAG_FAILED, &failure);
+    }
+    return CB_TCP_BLAME(failure.cause, failure.culprit, failure.code, advice, "tcp: %s%s", failure.text,
+                        cb_keeper_notes(gathering->keeper));
 }
 
-static cobre_status give_up_on(struct gathering *gathering, size_t rank, int error, const char *how) {
-    char text[128];
-    snprintf(text, sizeof text, "rank %zu of %zu %s", rank, gathering->comm->base.size, how);
-    return give_up(gathering, rank, error, text);
+static const char *const how_to_come = "start all ranks with the same COBRE_TCP_SIZE and token, and with "
+                                       "COBRE_TCP_COORDINATOR leading to this host; COBRE_TCP_TIMEOUT_SECS sets the "
+                                       "longest wait";
+
+static cobre_status give_up_on(struct gathering *gathering, cobre_cause cause, size_t rank, int error, const char *how,
+                               const char *advice) {
+    cb_failure failure = {.cause = cause, .culprit = (uint32_t)rank, .code = error};
+    snprintf(failure.text, sizeof failure.text, "rank %zu of %zu %s", rank, gathering->comm->base.size, how);
+    return give_up(gathering, failure, advice);
 }
 
-/* No guest came for a while: is it time to stop? */
+/* It has said that it leaves, or it died. */
+static cobre_status give_up_without(struct gathering *gathering, size_t gone) {
+    struct cb_tcp_comm *comm = gathering->comm;
+    struct cb_inbox inbox = {.got = 0};
+    cb_failure ignored;
+    bool left = cb_control_receive(comm->data[gone], &inbox, comm->base.size, &ignored) == CB_TAG_LEFT;
+    return give_up_on(gathering, left ? COBRE_CAUSE_PEER_LEFT : COBRE_CAUSE_PEER_DIED, gone, ECONNABORTED,
+                      left ? "gave up while the job formed" : "died while the job formed",
+                      "look at that rank's output; start all ranks again");
+}
+
+static cobre_status give_up_here(struct gathering *gathering, int error, const char *text, const char *advice) {
+    cb_failure failure = {.cause = COBRE_CAUSE_TRANSPORT, .code = error};
+    snprintf(failure.text, sizeof failure.text, "rank 0 %s", text);
+    return give_up(gathering, failure, advice);
+}
+
+/* No guest came: is it time to stop? */
 static cobre_status look_around(struct gathering *gathering, int error) {
-    struct cb_tcp_comm *comm = gathering->comm;
-    size_t gone = find_deserter(comm);
+    size_t gone = find_deserter(gathering), missing = first_missing(gathering->comm);
     if (gone)
-        return give_up_on(gathering, gone, ECONNABORTED, "died while the job formed");
+        return give_up_without(gathering, gone);
     if (error == EMFILE)
-        return give_up(gathering, 0, EMFILE, "rank 0 has too many open files to let the others in");
+        return give_up_here(gathering, EMFILE, "has too many open files to let the others in",
+                            "raise the limit of open files: ulimit -n");
     if (error == EINTR)
-        return give_up_on(gathering, first_missing(comm), EINTR, "was still missing when rank 0 was interrupted");
+        return give_up_on(gathering, COBRE_CAUSE_TRANSPORT, missing, EINTR,
+                          "was still missing when rank 0 was interrupted", how_to_come);
     if (cb_now() > gathering->deadline)
-        return give_up_on(gathering, first_missing(comm), ETIMEDOUT, "did not come in time");
+        return give_up_on(gathering, COBRE_CAUSE_TRANSPORT, missing, ETIMEDOUT, "did not come in time", how_to_come);
     return COBRE_OK;
 }
 
@@ -190,21 +234,28 @@ static cobre_status judge_and_seat(struct gathering *gathering, struct cb_guest 
         return COBRE_OK;
     }
     cb_keeper_answer(gathering->keeper, guest, refusal);
-    /* It knew the token, so it is one of ours, and the job cannot be what was meant. */
-    if (refusal == CB_REFUSED_SIZE && gathering->own->token[0]) {
-        char text[128];
-        snprintf(text, sizeof text, "rank %u was told that there are %u ranks, rank 0 that there are %zu",
-                 guest->hello.rank, guest->hello.size, comm->base.size);
-        return give_up(gathering, guest->hello.rank < comm->base.size ? guest->hello.rank : 0, EINVAL, text);
+    /* It is one of ours, and the job cannot be what was meant. */
+    if (refusal == CB_REFUSED_SIZE && (gathering->own->token[0] || !gathering->own->open)) {
+        cb_failure failure = {.cause = COBRE_CAUSE_TRANSPORT, .code = EINVAL};
+        failure.culprit = guest->hello.rank < comm->base.size ? guest->hello.rank : 0;
+        snprintf(failure.text, sizeof failure.text,
+                 "rank %u was told that there are %u ranks, rank 0 that there are %zu", guest->hello.rank,
+                 guest->hello.size, comm->base.size);
+        return give_up(gathering, failure, how_to_come);
     }
     return COBRE_OK;
 }
 
+static struct cb_patience patience_of(const struct gathering *gathering) {
+    return (struct cb_patience){
+        .until = gathering->deadline, .options = gathering->options, .alarm = gathering->endings};
+}
+
 static cobre_status gather(struct gathering *gathering) {
     cobre_status status = COBRE_OK;
+    struct cb_patience patience = patience_of(gathering);
     while (gathering->missing && !status) {
         struct cb_guest guest;
-        struct cb_patience patience = {.until = cb_now() + 0.05, .options = gathering->options, .alarm = -1};
         if (cb_keeper_next(gathering->keeper, &patience, &guest))
             status = judge_and_seat(gathering, &guest);
         else
@@ -219,10 +270,10 @@ static bool send_tables(struct gathering *gathering) {
     unsigned char *frame = malloc(CB_HEADER_BYTES + bytes);
     bool sent = frame != NULL;
     for (size_t r = 1; r < size && sent; r++) {
-        cb_address successor = r + 1 < size ? gathering->addresses[r + 1] : (cb_address){0};
+        cb_address successor = r + 1 < size ? address_for(gathering, r, gathering->addresses[r + 1]) : (cb_address){0};
         cb_pack_header(&(cb_header){.length = bytes, .tag = CB_TAG_TABLE}, frame);
         cb_pack_table(&successor, comm->pids, size, frame + CB_HEADER_BYTES);
-        struct cb_patience patience = {.until = gathering->deadline, .options = gathering->options, .alarm = -1};
+        struct cb_patience patience = patience_of(gathering);
         sent = cb_net_send(comm->data[r], frame, CB_HEADER_BYTES + bytes, &patience);
     }
     free(frame);
@@ -234,17 +285,21 @@ static void close_door(struct gathering *gathering) {
         cb_keeper_close(gathering->keeper);
     gathering->keeper = NULL;
     cb_net_close(&gathering->listeners);
+    if (gathering->endings >= 0)
+        close(gathering->endings);
+    gathering->endings = -1;
 }
 
 static cobre_status tell(struct gathering *gathering) {
     struct cb_tcp_comm *comm = gathering->comm;
     bool sent = send_tables(gathering);
     int error = errno;
-    size_t gone = sent ? 0 : find_deserter(comm);
+    size_t gone = sent ? 0 : find_deserter(gathering);
     if (gone)
-        return give_up_on(gathering, gone, ECONNABORTED, "died while the job formed");
+        return give_up_without(gathering, gone);
     if (!sent)
-        return give_up(gathering, 0, error, "rank 0 could not tell the others that all are in");
+        return give_up_here(gathering, error, "could not tell the others that all are in",
+                            "look at the other ranks' output; start all ranks again");
     close_door(gathering); /* the watcher needs descriptors, too */
     comm->watch = cb_watch_start(comm->base.size, comm->controls, comm->pids, &comm->alarm);
     if (!comm->watch)
@@ -264,9 +319,12 @@ cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *optio
         return COBRE_OK; /* nobody to wait for */
     randombytes_buf(gathering.job, CB_JOB_ID);
     cobre_status status = open_listeners(&gathering);
-    cb_net_listen_unix(&gathering.listeners);
+    gathering.endings = epoll_create1(EPOLL_CLOEXEC);
     gathering.addresses = calloc(comm->base.size, sizeof *gathering.addresses);
     gathering.keeper = cb_keeper_open(&gathering.listeners, gathering.own->token, comm->base.size, gathering.job);
+    if (!status && gathering.endings < 0)
+        status = CB_TCP_ERROR(errno, "raise the limit of open files: ulimit -n",
+                              "tcp: rank 0 cannot watch the others come: %s", strerror(errno));
     if (!status && (!gathering.addresses || !gathering.keeper))
         status = CB_TCP_ERROR(ENOMEM, "free memory", "tcp: rank 0 is out of memory");
     if (!status)

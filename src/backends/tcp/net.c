@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net.c: sockets: listening, connecting, and the few options that matter.
  *
- * Two ranks of one host need no TCP: a Unix socket takes a third to a half of the time. Beside every listener there is one
- * for them, named after its address and port in the abstract namespace, which belongs to the network namespace as
- * ports do: who reaches the listener's address from here without leaving finds it, and nobody else. */
+ * Two ranks of one host need no TCP: a Unix socket takes a third to a half of the time, and the kernel says whose process
+ * is at the other end. Rank 0's has a name that follows from its port, in the abstract namespace, which belongs to the
+ * network namespace as ports do: who would reach the port from here without leaving finds it, and nobody else. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +20,7 @@
 
 #include "backends/tcp/tcp.h"
 
-#define TRY_SECONDS 3.0 /* for one address; another of the same name may answer */
-
-static struct addrinfo *resolve(const char *host, uint16_t port, int flags, int *error) {
+struct addrinfo *cb_net_resolve(const char *host, uint16_t port, int flags, int *error) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV}, *found = NULL;
     char service[8];
     snprintf(service, sizeof service, "%u", port);
@@ -73,8 +72,8 @@ void cb_net_close(struct cb_listeners *listeners) {
  * choose it. A port that another program has at one of them will not do, and closes all listeners: some ranks would
  * reach that program. Where there is none, *error is errno, or a negative getaddrinfo code. */
 void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error) {
-    struct addrinfo *found = resolve(host, *port, AI_PASSIVE, error);
-    for (const struct addrinfo *at = found; at && listeners->count < CB_MAX_LISTENERS / 2; at = at->ai_next) {
+    struct addrinfo *found = cb_net_resolve(host, *port, AI_PASSIVE, error);
+    for (const struct addrinfo *at = found; at && listeners->count < CB_MAX_LISTENERS - 1; at = at->ai_next) {
         set_port(at->ai_addr, *port);
         int fd = listen_at(at);
         if (fd >= 0) {
@@ -92,18 +91,49 @@ void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *p
         freeaddrinfo(found);
 }
 
-/* Do all addresses of the name stay on this machine? */
-bool cb_net_is_loopback(const char *host) {
+bool cb_net_is_here(const struct sockaddr *address, socklen_t length) {
+    struct sockaddr_storage at = {0};
+    int fd = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    memcpy(&at, address, length);
+    set_port((struct sockaddr *)&at, 0);
+    bool here = fd >= 0 && bind(fd, (struct sockaddr *)&at, length) == 0;
+    if (fd >= 0)
+        close(fd);
+    return here;
+}
+
+/* Has the name an address like that? */
+static bool has(const char *host, bool (*like_that)(const struct addrinfo *)) {
     int error;
-    struct addrinfo *found = resolve(host, 0, 0, &error);
-    bool all = found != NULL;
+    bool found_one = false;
+    struct addrinfo *found = cb_net_resolve(host, 0, 0, &error);
     for (const struct addrinfo *at = found; at; at = at->ai_next)
-        all &= at->ai_family == AF_INET
-                   ? ntohl(((struct sockaddr_in *)(void *)at->ai_addr)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
-                   : IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)(void *)at->ai_addr)->sin6_addr);
+        found_one |= like_that(at);
     if (found)
         freeaddrinfo(found);
-    return all;
+    return found_one;
+}
+
+static bool is_not_loopback(const struct addrinfo *at) {
+    return at->ai_family == AF_INET
+               ? ntohl(((struct sockaddr_in *)(void *)at->ai_addr)->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET
+               : !IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)(void *)at->ai_addr)->sin6_addr);
+}
+
+static bool is_not_here(const struct addrinfo *at) {
+    return !cb_net_is_here(at->ai_addr, at->ai_addrlen);
+}
+
+static bool is_any(const struct addrinfo *at) {
+    return at != NULL;
+}
+
+bool cb_net_is_loopback(const char *host) {
+    return has(host, is_any) && !has(host, is_not_loopback);
+}
+
+bool cb_net_is_elsewhere(const char *host) {
+    return has(host, is_not_here);
 }
 
 bool cb_net_await(int fd, short events, const struct cb_patience *patience) {
@@ -131,12 +161,12 @@ static bool is_self_connected(int fd) {
            memcmp(&here, &there, length) == 0;
 }
 
-static int connect_to(const struct addrinfo *address, const struct cb_patience *patience) {
-    int fd = open_socket(address), error = 0;
+int cb_net_connect(const struct sockaddr *address, socklen_t address_length, const struct cb_patience *patience) {
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
     socklen_t length = sizeof error;
     if (fd < 0)
         return -1;
-    if (connect(fd, address->ai_addr, address->ai_addrlen) != 0) {
+    if (connect(fd, address, address_length) != 0) {
         error = errno;
         if (error == EINPROGRESS) {
             if (!cb_net_await(fd, POLLOUT, patience))
@@ -155,21 +185,6 @@ static int connect_to(const struct addrinfo *address, const struct cb_patience *
     close(fd);
     errno = error;
     return -1;
-}
-
-int cb_net_connect(const char *host, uint16_t port, const struct cb_patience *patience, int *error) {
-    int fd = -1;
-    struct addrinfo *found = resolve(host, port, 0, error);
-    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
-        struct cb_patience one = *patience;
-        double until = cb_now() + TRY_SECONDS;
-        one.until = until < patience->until ? until : patience->until;
-        fd = connect_to(at, &one);
-        *error = fd < 0 ? errno : 0;
-    }
-    if (found)
-        freeaddrinfo(found);
-    return fd;
 }
 
 bool cb_net_send(int fd, const void *bytes, size_t count, const struct cb_patience *patience) {
@@ -259,87 +274,61 @@ void cb_net_own_text(int fd, char *text, size_t len) {
     write_address(fd, getsockname, text, len);
 }
 
-#ifdef __linux__
-/* The Unix name of a listener at that address; any: of one at all addresses. 0: it has none. */
-static socklen_t name_of(const struct sockaddr_storage *address, bool any, struct sockaddr_un *name) {
-    struct sockaddr_storage at = *address;
-    char host[64], port[8];
-    if (any && at.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)&at)->sin6_addr = in6addr_any;
-    else if (any)
-        ((struct sockaddr_in *)&at)->sin_addr.s_addr = htonl(INADDR_ANY);
-    socklen_t length = at.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-    if (getnameinfo((struct sockaddr *)&at, length, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return 0;
-    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int text = snprintf(name->sun_path + 1, sizeof name->sun_path - 1, "cobre-tcp/%s/%s", host, port);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)text);
+void cb_net_name_of_port(uint16_t port, struct cb_unix_name *name) {
+    snprintf(name->text, sizeof name->text, "cobre-tcp/%u", port);
+}
+
+void cb_net_name_of_ring(const unsigned char job[CB_JOB_ID], size_t rank, struct cb_unix_name *name) {
+    char id[2 * CB_JOB_ID + 1];
+    snprintf(name->text, sizeof name->text, "cobre-tcp/%s/%zu", sodium_bin2hex(id, sizeof id, job, CB_JOB_ID), rank);
 }
 
 static int unix_socket(void) {
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-void cb_net_listen_unix(struct cb_listeners *listeners) {
-    size_t count = getenv("COBRE_TEST_TCP_ONLY") ? 0 : listeners->count;
-    for (size_t i = 0; i < count; i++) {
-        struct sockaddr_storage address = {0};
-        struct sockaddr_un name;
-        socklen_t length = sizeof address;
-        int fd = unix_socket();
-        if (fd < 0)
-            break;
-        if (getsockname(listeners->fds[i], (struct sockaddr *)&address, &length) == 0 &&
-            (length = name_of(&address, false, &name)) > 0 && bind(fd, (struct sockaddr *)&name, length) == 0 &&
-            listen(fd, SOMAXCONN) == 0)
-            listeners->fds[listeners->count++] = fd;
-        else
-            close(fd);
+/* In the abstract namespace: nothing stays in a file system. */
+static socklen_t unix_address(const struct cb_unix_name *name, struct sockaddr_un *address) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    size_t length = strlen(name->text);
+    memcpy(address->sun_path + 1, name->text, length);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
+
+bool cb_net_listen_unix(struct cb_listeners *listeners, const struct cb_unix_name *name) {
+    struct sockaddr_un address;
+    socklen_t length = unix_address(name, &address);
+    int fd = unix_socket();
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, SOMAXCONN) == 0) {
+        listeners->fds[listeners->count++] = fd;
+        return true;
     }
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return false;
 }
 
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
-    if (a->ss_family != b->ss_family)
-        return false;
-    if (a->ss_family == AF_INET6)
-        return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
-                                  &((const struct sockaddr_in6 *)b)->sin6_addr);
-    return a->ss_family == AF_INET &&
-           ((const struct sockaddr_in *)a)->sin_addr.s_addr == ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-}
-
-/* Another user could have taken the name first. */
-static bool is_ours(int fd) {
+bool cb_net_is_ours(int fd) {
     struct ucred peer;
     socklen_t length = sizeof peer;
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
 }
 
-int cb_net_connect_unix(int like) {
-    struct sockaddr_storage here = {0}, there = {0};
-    socklen_t length = sizeof here, other = sizeof there;
-    if (getsockname(like, (struct sockaddr *)&here, &length) != 0 ||
-        getpeername(like, (struct sockaddr *)&there, &other) != 0 || !same_host(&here, &there))
+int cb_net_connect_unix(const struct cb_unix_name *name) {
+    struct sockaddr_un address;
+    socklen_t length = unix_address(name, &address);
+    int fd = unix_socket(), error;
+    if (fd < 0)
         return -1;
-    for (int any = 0; any < 2; any++) {
-        struct sockaddr_un name;
-        int fd = unix_socket();
-        socklen_t named = name_of(&there, any, &name);
-        if (fd >= 0 && named > 0 && connect(fd, (struct sockaddr *)&name, named) == 0 && is_ours(fd))
-            return fd;
-        if (fd >= 0)
-            close(fd);
-    }
+    if (connect(fd, (struct sockaddr *)&address, length) != 0)
+        error = errno;
+    else if (!cb_net_is_ours(fd)) /* who has taken the name first */
+        error = EACCES;
+    else
+        return fd;
+    close(fd);
+    errno = error;
     return -1;
 }
-#else
-void cb_net_listen_unix(struct cb_listeners *listeners) {
-    (void)listeners;
-}
-
-int cb_net_connect_unix(int like) {
-    (void)like;
-    return -1;
-}
-#endif

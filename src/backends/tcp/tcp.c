@@ -160,6 +160,10 @@ static cobre_status agree_on_ring(struct cb_tcp_comm *comm) {
     comm->ring = all;
     if (status == COBRE_OK)
         return status;
+    if (comm->failure.cause == COBRE_CAUSE_PEER_DIED)
+        return CB_TCP_BLAME(COBRE_CAUSE_PEER_DIED, comm->failure.culprit, ECONNABORTED,
+                            "look at that rank's output; start all ranks again",
+                            "tcp: rank %u of %zu died while the job formed", comm->failure.culprit, comm->base.size);
     return CB_TCP_BLAME(comm->failure.cause, comm->failure.culprit, ECONNABORTED,
                         "look at that rank's output; start all ranks again", "tcp: the job broke while it formed: %s",
                         comm->base.broken);

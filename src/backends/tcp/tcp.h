@@ -7,7 +7,7 @@
  *   control   star: a second one to rank 0, where a thread watches them all. Carries "I leave", "it failed", and, by its
  *             end, a death. Never fills, so that a live rank that does not read is never taken for a dead host.
  *
- * Data and ring connections between two ranks of one host are Unix sockets, where there are such (net.c).
+ * Connections between two ranks of one host are Unix sockets (net.c); without a token nothing else is.
  *
  * Everything a collective does is a set of FLOWS: consecutive pieces of the caller's memory that go out to, or come in
  * from, one connection, of which a growing part is ready to move. One loop (flow.c) runs them all: non-blocking, full
@@ -16,6 +16,7 @@
 #define COBRE_BACKENDS_TCP_TCP_H
 
 #include <stdatomic.h>
+#include <sys/socket.h>
 
 #include "backends/tcp/config.h"
 #include "backends/tcp/wire.h"
@@ -163,17 +164,26 @@ struct cb_patience {
  * does. */
 enum { CB_MAX_LISTENERS = 8 };
 struct cb_listeners {
-    int fds[CB_MAX_LISTENERS]; /* TCP; then, for ranks of this host, a Unix socket for each */
+    int fds[CB_MAX_LISTENERS];
     size_t count;
 };
+struct cb_unix_name {
+    char text[64];
+};
 bool cb_net_await(int fd, short events, const struct cb_patience *patience); /* fd -1: just until patience ends */
+struct addrinfo *cb_net_resolve(const char *host, uint16_t port, int flags, int *error); /* *error: of getaddrinfo */
+bool cb_net_is_here(const struct sockaddr *address, socklen_t length); /* an address of this machine */
+bool cb_net_is_loopback(const char *host);                             /* all its addresses are */
+bool cb_net_is_elsewhere(const char *host);                            /* one of its addresses is */
 void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error);
-void cb_net_listen_unix(struct cb_listeners *listeners); /* adds the Unix sockets */
 void cb_net_close(struct cb_listeners *listeners);
-int cb_net_connect_unix(int fd); /* to the one that fd leads to, by its Unix socket; -1: not here, or without one */
-bool cb_net_is_loopback(const char *host);
-/* One try of every address; -1: *error is errno, or a negative getaddrinfo code. */
-int cb_net_connect(const char *host, uint16_t port, const struct cb_patience *patience, int *error);
+int cb_net_connect(const struct sockaddr *address, socklen_t length, const struct cb_patience *patience);
+/* Unix sockets: where rank 0 of the job at this port listens, and a rank for its link of the ring. */
+void cb_net_name_of_port(uint16_t port, struct cb_unix_name *name);
+void cb_net_name_of_ring(const unsigned char job[CB_JOB_ID], size_t rank, struct cb_unix_name *name);
+bool cb_net_listen_unix(struct cb_listeners *listeners, const struct cb_unix_name *name); /* false: errno */
+int cb_net_connect_unix(const struct cb_unix_name *name); /* -1: errno; EACCES: another user's process is there */
+bool cb_net_is_ours(int fd);                              /* of a Unix socket: the other end is of the same user */
 bool cb_net_send(int fd, const void *bytes, size_t count, const struct cb_patience *patience);
 bool cb_net_receive(int fd, void *bytes, size_t count, const struct cb_patience *patience);
 void cb_net_for_data(int fd);
@@ -203,6 +213,18 @@ void cb_keeper_close(struct cb_door_keeper *keeper);
 /* coordinator.c, worker.c: make the connections of a communicator whose rank, size and arrays are there. */
 cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options);
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options);
+cobre_status cb_tcp_check_host(const struct cb_tcp_options *own); /* without a token the coordinator is this host */
+
+/* Without a token a job keeps to this host, and to this user: to Unix sockets. */
+static inline bool cb_tcp_by_unix_only(const struct cb_tcp_options *own) {
+    return !own->token[0] && !own->open;
+}
+#define CB_TCP_TRUST                                                                                                   \
+    "set COBRE_TCP_TOKEN to the same secret on all ranks, or COBRE_TCP_OPEN=1 on all ranks to trust the network"
+/* For tests: TCP also between ranks of one host, where there may be TCP. */
+static inline bool cb_tcp_avoids_unix(void) {
+    return cb_variable("COBRE_TEST_TCP_ONLY");
+}
 
 /* tcp.c */
 bool cb_tcp_interrupted(const cb_options *options);

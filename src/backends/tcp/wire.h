@@ -19,7 +19,7 @@ enum {
 };
 
 /* What a connection is for. */
-enum { CB_DATA = 1, CB_CONTROL, CB_RING, CB_UNIX }; /* UNIX: takes the place of the data connection */
+enum { CB_DATA = 1, CB_CONTROL, CB_RING };
 
 /* The first message on every connection, from the one who connects. */
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
     uint8_t size_bytes; /* of size_t */
     uint8_t kind;
     uint32_t rank, size;
-    uint16_t port; /* CB_DATA: where this rank accepts its ring link; 0: nowhere */
+    uint16_t port; /* CB_DATA: where this rank accepts its ring link by TCP; 0: nowhere */
     uint32_t pid;
     unsigned char nonce[CB_NONCE];
     unsigned char job[CB_JOB_ID]; /* 0 on CB_DATA, where it is not known yet */
@@ -78,7 +78,7 @@ typedef struct {
 /* Where a rank accepts its ring link. CB_TAG_TABLE is what rank 0 tells each rank when all are in: its successor's, and,
  * behind that, everyone's pid. */
 typedef struct {
-    uint8_t family; /* 4, 6; 0: nowhere */
+    uint8_t family; /* 4, 6; 1: on this host, by its Unix socket; 0: nowhere */
     uint16_t port;
     unsigned char bytes[16];
 } cb_address;

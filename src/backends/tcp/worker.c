@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker.c: how every rank but 0 joins: a data connection, a control connection, the table, and its links of the ring.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,25 @@
 
 #include "backends/tcp/tcp.h"
 
-#define UNIX_SECONDS 5.0 /* for the move to a Unix socket; who has taken its name may not answer */
+#define TRY_SECONDS 3.0  /* for one way to rank 0; another may lead there */
 #define RING_SECONDS 5.0 /* for the links of the ring; where they cannot be made, everything goes over the star */
+
+/* What became of a handshake, or of a way; the more telling one is the higher. */
+enum { EXPECTED, CLOSED, NOT_COBRE, IMPOSTOR, REFUSED };
+
+/* A way to rank 0: one of the addresses of its name, or, if that is here, its Unix socket. */
+struct way {
+    struct sockaddr_storage to;
+    socklen_t length;
+    bool by_unix;
+};
+
+/* What was found instead of rank 0. */
+struct finding {
+    int result, error; /* error: of CLOSED; errno, or a negative getaddrinfo code */
+    char where[64];
+    cb_reply reply; /* of REFUSED */
+};
 
 struct joining {
     struct cb_tcp_comm *comm;
@@ -22,13 +39,11 @@ struct joining {
     const struct cb_tcp_options *own; /* part of them */
     double deadline;
     unsigned char job[CB_JOB_ID];
-    char address[64];              /* of the coordinator: a name may have several */
+    struct way way;                /* that led to rank 0 */
+    struct finding finding;        /* the most telling one */
     struct cb_listeners listeners; /* for the ring link of rank - 1 */
     uint16_t listener_port;
 };
-
-/* What became of a handshake. */
-enum { EXPECTED, REFUSED, CLOSED, NOT_COBRE, IMPOSTOR };
 
 /* EXPECTED: a reply of that type. CLOSED: errno says how. The magic is looked at first: others greet
  * differently, and may then wait for us. */
@@ -73,20 +88,33 @@ static int shake_hands(const struct joining *joining, int fd, uint8_t kind, cons
     int result = read_reply(fd, CB_CHALLENGE, patience, reply);
     if (result != EXPECTED)
         return result;
+    /* From here on rank 0 may count us in: to go now would look like a death. */
+    struct cb_patience longer = *patience;
+    longer.until = kind == CB_RING ? patience->until : joining->deadline;
     unsigned char nonce[CB_NONCE];
     memcpy(nonce, reply->secret, CB_NONCE);
     cb_make_proof(joining->own->token, "connects", bytes, nonce, proof);
-    if (!cb_net_send(fd, proof, sizeof proof, patience))
+    if (!cb_net_send(fd, proof, sizeof proof, &longer))
         return CLOSED;
-    result = read_reply(fd, CB_WELCOME, patience, reply);
+    result = read_reply(fd, CB_WELCOME, &longer, reply);
     if (result != EXPECTED)
         return result;
     cb_make_proof(joining->own->token, "accepts", bytes, nonce, proof);
     return sodium_memcmp(proof, reply->secret, CB_PROOF) == 0 ? EXPECTED : IMPOSTOR;
 }
 
-static cobre_status refused(const struct joining *joining, const cb_reply *reply) {
+/* "at NAME port PORT", and where the name has led to. */
+static const char *place(const struct joining *joining, char text[256]) {
     const struct cb_tcp_options *own = joining->own;
+    const char *where = joining->finding.where;
+    bool say = where[0] && strcmp(where, own->coordinator) != 0;
+    snprintf(text, 256, "%.150s port %u%s%s%s", own->coordinator, own->port, say ? " (" : "", say ? where : "",
+             say ? ")" : "");
+    return text;
+}
+
+static cobre_status refused(const struct joining *joining) {
+    const cb_reply *reply = &joining->finding.reply;
     static const char *const advice[] = {
         [CB_REFUSED_VERSION] = "run the same version of cobre on all hosts",
         [CB_REFUSED_BYTE_ORDER] = "run all ranks on machines of one kind",
@@ -98,25 +126,24 @@ static cobre_status refused(const struct joining *joining, const cb_reply *reply
         [CB_REFUSED_JOB] = "choose another COBRE_TCP_PORT for each job",
         [CB_REFUSED_KIND] = "run the same version of cobre on all hosts",
     };
-    char expected[64] = "";
+    char expected[64] = "", at[256];
     if (reply->reason == CB_REFUSED_SIZE)
         snprintf(expected, sizeof expected, " (it expects %u, this rank %zu)", reply->number, joining->comm->base.size);
     if (reply->reason == CB_REFUSED_VERSION)
         snprintf(expected, sizeof expected, " (%u, this one %d)", reply->version, CB_WIRE_VERSION);
     bool known = reply->reason && reply->reason < sizeof advice / sizeof *advice;
     return CB_TCP_ERROR(ECONNREFUSED, known ? advice[reply->reason] : "look at rank 0's message",
-                        "tcp: the coordinator at %s port %u refused rank %zu: %s%s", own->coordinator, own->port,
+                        "tcp: the coordinator at %s refused rank %zu: %s%s", place(joining, at),
                         joining->comm->base.rank, cb_refusal_text(reply->reason), expected);
 }
 
-static cobre_status not_the_coordinator(const struct joining *joining, int result) {
-    const struct cb_tcp_options *own = joining->own;
-    if (result == IMPOSTOR)
+static cobre_status not_the_coordinator(const struct joining *joining) {
+    char at[256];
+    if (joining->finding.result == IMPOSTOR)
         return CB_TCP_ERROR(EPROTO, "give all ranks the same token; see who listens there",
-                            "tcp: what answers at %s port %u does not know this job's token", own->coordinator,
-                            own->port);
+                            "tcp: what answers at %s does not know this job's token", place(joining, at));
     return CB_TCP_ERROR(EPROTO, "choose another COBRE_TCP_PORT, or see that COBRE_TCP_COORDINATOR leads to rank 0",
-                        "tcp: what answers at %s port %u is not a cobre coordinator", own->coordinator, own->port);
+                        "tcp: what answers at %s is not a cobre coordinator", place(joining, at));
 }
 
 static cobre_status never_reached(const struct joining *joining, int error) {
@@ -129,84 +156,185 @@ static cobre_status never_reached(const struct joining *joining, int error) {
         return CB_TCP_ERROR(0, "set COBRE_TCP_COORDINATOR to a name or address of rank 0's host that is known here",
                             "tcp: rank %zu cannot find the coordinator's host %s: %s", joining->comm->base.rank,
                             own->coordinator, gai_strerror(error));
-    return CB_TCP_ERROR(
-        error,
-        "see that rank 0 runs and listens there (COBRE_TCP_COORDINATOR, COBRE_TCP_PORT; without a token it "
-        "listens on loopback only), and that no firewall is between",
-        "tcp: rank %zu could not reach the coordinator at %s port %u within %g s: %s", joining->comm->base.rank,
-        own->coordinator, own->port, joining->options->join_timeout_secs, strerror(error));
+    return CB_TCP_ERROR(error,
+                        error == EACCES            ? "choose another COBRE_TCP_PORT: another user's job has this one"
+                        : cb_tcp_by_unix_only(own) ? "see that rank 0 runs (COBRE_TCP_COORDINATOR, COBRE_TCP_PORT); "
+                                                     "without a token it must be this user's, on this "
+                                                     "host and in the same network namespace"
+                                                   : "see that rank 0 runs and listens there (COBRE_TCP_COORDINATOR, "
+                                                     "COBRE_TCP_PORT; without a token only this "
+                                                     "host can reach it), and that no firewall is between",
+                        "tcp: rank %zu could not reach the coordinator at %s port %u within %g s: %s",
+                        joining->comm->base.rank, own->coordinator, own->port, joining->options->join_timeout_secs,
+                        strerror(error));
 }
 
-/* Listens where the coordinator's connection leaves this host: the others reach us there. */
+/* Who has come this far and failed: the reason that says most. */
+static cobre_status could_not_join(const struct joining *joining) {
+    const struct finding *finding = &joining->finding;
+    return finding->result == REFUSED  ? refused(joining)
+           : finding->result == CLOSED ? never_reached(joining, finding->error)
+                                       : not_the_coordinator(joining);
+}
+
+/* Where rank - 1 finds us if it is on another host: where our connection leaves this one, or, if rank 0 is here, at its
+ * addresses. */
 static void open_ring_listener(struct joining *joining, int fd) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     char host[64];
     int error = 0;
-    if (joining->listeners.count || joining->comm->base.rank < 2 ||
-        getsockname(fd, (struct sockaddr *)&address, &length) != 0 ||
-        getnameinfo((struct sockaddr *)&address, length, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
+    cb_net_close(&joining->listeners);
+    joining->listener_port = 0;
+    if (joining->comm->base.rank < 2 || cb_tcp_by_unix_only(joining->own))
         return;
-    cb_net_listen(&joining->listeners, host, &joining->listener_port, &error);
-    cb_net_listen_unix(&joining->listeners);
+    if (joining->way.by_unix)
+        cb_net_listen(&joining->listeners, joining->own->coordinator, &joining->listener_port, &error);
+    else if (getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
+             getnameinfo((struct sockaddr *)&address, length, host, sizeof host, NULL, 0, NI_NUMERICHOST) == 0)
+        cb_net_listen(&joining->listeners, host, &joining->listener_port, &error);
+    if (!joining->listeners.count)
+        joining->listener_port = 0;
 }
 
-/* A connection of that kind. The coordinator may not be there yet, or may have taken us for a stranger when too many
- * stood at its door: both mean to try again. */
-static cobre_status connect_as(struct joining *joining, uint8_t kind, int *connection) {
-    const cb_options *options = joining->options;
-    const char *host = kind == CB_CONTROL ? joining->address : joining->own->coordinator;
-    struct cb_patience patience = {.until = joining->deadline, .options = options, .alarm = -1};
-    for (double nap = 2e-3;; nap = nap < 0.1 ? 1.5 * nap : nap) {
-        cb_reply reply;
-        int error;
-        int fd = cb_net_connect(host, joining->own->port, &patience, &error);
-        if (fd >= 0) {
-            cb_net_for_data(fd);
-            if (kind == CB_DATA)
-                open_ring_listener(joining, fd);
-            int result = shake_hands(joining, fd, kind, &patience, &reply);
-            error = errno;
-            if (result == EXPECTED) {
-                memcpy(joining->job, reply.job, CB_JOB_ID);
-                cb_net_peer_text(fd, joining->address, sizeof joining->address);
-                *connection = fd;
-                return COBRE_OK;
-            }
-            close(fd);
-            if (result == REFUSED)
-                return refused(joining, &reply);
-            if (result != CLOSED)
-                return not_the_coordinator(joining, result);
-        }
-        struct cb_patience rest = {.until = cb_now() + nap, .options = options, .alarm = -1};
-        if (error != EINTR && !cb_net_await(-1, 0, &rest) && errno == EINTR)
-            error = EINTR;
-        if (error == EAI_NONAME || error == EINTR || cb_now() > joining->deadline)
-            return never_reached(joining, error);
+/* Where it finds us on this host. The job's id, which only its ranks know, makes the name. */
+static void open_unix_ring_listener(struct joining *joining) {
+    struct cb_unix_name name;
+    cb_net_name_of_ring(joining->job, joining->comm->base.rank, &name);
+    if (joining->comm->base.rank >= 2 && (cb_tcp_by_unix_only(joining->own) || !cb_tcp_avoids_unix()))
+        cb_net_listen_unix(&joining->listeners, &name);
+}
+
+static void note(struct joining *joining, int result, int error, const cb_reply *reply) {
+    struct finding *finding = &joining->finding;
+    const struct way *way = &joining->way;
+    if (result < finding->result && error != EINTR)
+        return;
+    *finding = (struct finding){.result = result, .error = error};
+    if (reply)
+        finding->reply = *reply;
+    if (way->by_unix)
+        snprintf(finding->where, sizeof finding->where, "this host");
+    else if (way->length)
+        getnameinfo((const struct sockaddr *)&way->to, way->length, finding->where, sizeof finding->where, NULL, 0,
+                    NI_NUMERICHOST);
+}
+
+/* One try of one way, joining->way, for so many seconds: EXPECTED, or what was found there. */
+static int knock(struct joining *joining, uint8_t kind, double seconds, int alarm, int *connection) {
+    const struct way *way = &joining->way;
+    struct cb_unix_name name;
+    double now = cb_now(), until = now + seconds < joining->deadline ? now + seconds : joining->deadline;
+    struct cb_patience patience = {.until = until, .options = joining->options, .alarm = alarm}, soon = patience;
+    cb_reply reply = {0};
+    if (now + TRY_SECONDS < until) /* a new try comes sooner than the system's next */
+        soon.until = now + TRY_SECONDS;
+    cb_net_name_of_port(joining->own->port, &name);
+    int fd = way->by_unix ? cb_net_connect_unix(&name)
+                          : cb_net_connect((const struct sockaddr *)&way->to, way->length, &soon);
+    int result = CLOSED;
+    if (fd >= 0) {
+        cb_net_for_data(fd);
+        if (kind == CB_DATA)
+            open_ring_listener(joining, fd);
+        result = shake_hands(joining, fd, kind, &patience, &reply);
     }
+    int error = result == CLOSED ? errno : 0;
+    if (result == EXPECTED) {
+        memcpy(joining->job, reply.job, CB_JOB_ID);
+        *connection = fd;
+        return EXPECTED;
+    }
+    if (fd >= 0)
+        close(fd);
+    note(joining, result, error, result == REFUSED ? &reply : NULL);
+    return result;
 }
 
-/* If rank 0 is on this host: a Unix socket instead of the data connection. It has been there since before rank 0 said
- * welcome. */
-static void move_to_unix(struct joining *joining) {
-    int *data = &joining->comm->data[0], fd = cb_net_connect_unix(*data);
-    double until = cb_now() + UNIX_SECONDS;
-    struct cb_patience patience = {
-        .until = until < joining->deadline ? until : joining->deadline, .options = joining->options, .alarm = -1};
-    cb_reply reply;
-    if (fd < 0)
-        return;
-    bool moved = shake_hands(joining, fd, CB_UNIX, &patience, &reply) == EXPECTED;
-    close(moved ? *data : fd);
-    *data = moved ? fd : *data;
+/* A rank that is refused though it knows the token has found rank 0. */
+static bool is_final(const struct joining *joining) {
+    return joining->finding.result == REFUSED && joining->finding.reply.reason >= CB_REFUSED_SIZE;
+}
+
+static bool is_over(const struct joining *joining) {
+    return is_final(joining) || joining->finding.error == EINTR;
+}
+
+/* Both ways to an address of rank 0's name. */
+static int knock_at(struct joining *joining, const struct addrinfo *at, double seconds, int *connection) {
+    struct way *way = &joining->way;
+    bool here = cb_net_is_here(at->ai_addr, at->ai_addrlen), alone = cb_tcp_by_unix_only(joining->own);
+    int by_unix = CLOSED;
+    *way = (struct way){.length = at->ai_addrlen, .by_unix = true};
+    memcpy(&way->to, at->ai_addr, at->ai_addrlen);
+    if (here && (alone || !cb_tcp_avoids_unix()))
+        by_unix = knock(joining, CB_DATA, seconds, -1, connection);
+    if (by_unix == EXPECTED || alone || is_final(joining))
+        return by_unix;
+    way->by_unix = false;
+    int by_tcp = knock(joining, CB_DATA, seconds, -1, connection);
+    return by_tcp == EXPECTED || by_tcp > by_unix ? by_tcp : by_unix;
+}
+
+/* The seconds for each of so many ways: all get their turn, more than once. One alone has all the time. */
+static double share(const struct joining *joining, const struct addrinfo *found) {
+    double seconds = joining->options->join_timeout_secs;
+    size_t ways = 0;
+    for (const struct addrinfo *at = found; at; at = at->ai_next)
+        ways += cb_net_is_here(at->ai_addr, at->ai_addrlen) ? 2 : 1;
+    if (ways == 1)
+        return seconds;
+    seconds /= 2 * (double)ways;
+    return seconds < TRY_SECONDS ? seconds : TRY_SECONDS;
+}
+
+/* Every address of rank 0's name in turn. EXPECTED; CLOSED: rank 0 may still come to one of them; else no hope is left. */
+static int knock_everywhere(struct joining *joining, int *connection) {
+    int error, result = REFUSED;
+    struct addrinfo *found = cb_net_resolve(joining->own->coordinator, joining->own->port, 0, &error);
+    joining->way = (struct way){.length = 0};
+    if (!found) {
+        note(joining, CLOSED, error, NULL);
+        return CLOSED;
+    }
+    double seconds = share(joining, found);
+    for (const struct addrinfo *at = found; at && result != EXPECTED && !is_over(joining); at = at->ai_next) {
+        int here = knock_at(joining, at, seconds, connection);
+        result = here < result ? here : result;
+    }
+    freeaddrinfo(found);
+    return result;
+}
+
+/* Rank 0 may not be there yet, or may have taken us for a stranger when too many stood at its door: then we come again.
+ * alarm: readable when there is no more use in that. */
+static bool rest(struct joining *joining, double *nap, int alarm) {
+    struct cb_patience patience = {.until = cb_now() + *nap, .options = joining->options, .alarm = alarm};
+    *nap = *nap < 0.1 ? 1.5 * *nap : *nap;
+    cb_net_await(-1, 0, &patience);
+    if (errno == EINTR)
+        joining->finding = (struct finding){.result = CLOSED, .error = EINTR};
+    return errno == ETIMEDOUT && cb_now() < joining->deadline;
+}
+
+static cobre_status connect_data(struct joining *joining) {
+    double nap = 2e-3;
+    do {
+        int result = knock_everywhere(joining, &joining->comm->data[0]);
+        if (result == EXPECTED)
+            return COBRE_OK;
+        if (result != CLOSED || is_over(joining) || joining->finding.error == EAI_NONAME)
+            break;
+    } while (rest(joining, &nap, -1));
+    return could_not_join(joining);
 }
 
 /* The coordinator gave up; its last word, if there is one, says why. */
 static cobre_status did_not_form(struct joining *joining) {
     struct cb_tcp_comm *comm = joining->comm;
     cb_failure failure;
-    int tag = comm->control < 0 ? -1 : cb_control_receive(comm->control, &comm->inbox, comm->base.size, &failure);
+    int fd = comm->control >= 0 ? comm->control : comm->data[0];
+    int tag = cb_control_receive(fd, &comm->inbox, comm->base.size, &failure);
     if (tag == CB_TAG_FAILED)
         return CB_TCP_BLAME(failure.cause, failure.culprit, failure.code,
                             "look at that rank's output; start all ranks again", "tcp: %s", failure.text);
@@ -219,6 +347,21 @@ static cobre_status did_not_form(struct joining *joining) {
                             comm->base.size);
     return CB_TCP_BLAME(COBRE_CAUSE_PEER_DIED, 0, ECONNABORTED, "look at rank 0's output; start all ranks again",
                         "tcp: rank 0 of %zu died while the job formed", comm->base.size);
+}
+
+/* The same way. Until it is there, rank 0's word comes on the data connection. */
+static cobre_status connect_control(struct joining *joining) {
+    struct cb_tcp_comm *comm = joining->comm;
+    double nap = 2e-3;
+    joining->finding = (struct finding){0};
+    do {
+        int result = knock(joining, CB_CONTROL, joining->options->join_timeout_secs, comm->data[0], &comm->control);
+        if (result == EXPECTED)
+            return COBRE_OK;
+        if (result != CLOSED)
+            return could_not_join(joining);
+    } while (rest(joining, &nap, comm->data[0]));
+    return did_not_form(joining);
 }
 
 static cobre_status receive_table(struct joining *joining, cb_address *successor) {
@@ -238,20 +381,37 @@ static cobre_status receive_table(struct joining *joining, cb_address *successor
     return good ? COBRE_OK : did_not_form(joining);
 }
 
-static int try_ring(const struct joining *joining, const char *host, uint16_t port,
-                    const struct cb_patience *patience) {
+static socklen_t set_address(const cb_address *from, struct sockaddr_storage *to) {
+    struct sockaddr_in *four = (struct sockaddr_in *)to;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)to;
+    *to = (struct sockaddr_storage){.ss_family = from->family == 4 ? AF_INET : AF_INET6};
+    if (from->family == 4) {
+        four->sin_port = htons(from->port);
+        memcpy(&four->sin_addr, from->bytes, 4);
+        return sizeof *four;
+    }
+    six->sin6_port = htons(from->port);
+    memcpy(&six->sin6_addr, from->bytes, 16);
+    return sizeof *six;
+}
+
+static int open_ring(const struct joining *joining, const cb_address *to, const struct cb_patience *patience) {
+    struct sockaddr_storage address;
+    struct cb_unix_name name;
+    socklen_t length = set_address(to, &address);
+    int fd = -1;
+    cb_net_name_of_ring(joining->job, joining->comm->base.rank + 1, &name);
+    if (to->family == 1 || (!cb_tcp_avoids_unix() && cb_net_is_here((struct sockaddr *)&address, length)))
+        fd = cb_net_connect_unix(&name);
+    return fd < 0 && to->family != 1 ? cb_net_connect((struct sockaddr *)&address, length, patience) : fd;
+}
+
+static int try_ring(const struct joining *joining, const cb_address *to, const struct cb_patience *patience) {
     cb_reply reply;
-    int error, fd = cb_net_connect(host, port, patience, &error);
-    if (fd < 0) {
-        errno = error;
+    int fd = open_ring(joining, to, patience);
+    if (fd < 0)
         return -1;
-    }
     cb_net_for_data(fd);
-    int local = cb_net_connect_unix(fd);
-    if (local >= 0) {
-        close(fd);
-        fd = local;
-    }
     if (shake_hands(joining, fd, CB_RING, patience, &reply) == EXPECTED)
         return fd;
     close(fd);
@@ -260,11 +420,10 @@ static int try_ring(const struct joining *joining, const char *host, uint16_t po
 
 /* Strangers at the other's door may have pushed us out: try again while there is time. */
 static int connect_ring(const struct joining *joining, const cb_address *to, const struct cb_patience *patience) {
-    char host[64];
     int fd;
-    if (to->family == 0 || !inet_ntop(to->family == 4 ? AF_INET : AF_INET6, to->bytes, host, sizeof host))
+    if (to->family != 1 && to->family != 4 && to->family != 6)
         return -1;
-    while ((fd = try_ring(joining, host, to->port, patience)) < 0) {
+    while ((fd = try_ring(joining, to, patience)) < 0) {
         struct cb_patience rest = *patience;
         rest.until = cb_now() + 0.05;
         if (rest.until > patience->until || (!cb_net_await(-1, 0, &rest) && errno != ETIMEDOUT))
@@ -323,15 +482,19 @@ cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
                               .own = cb_tcp_own(options),
                               .deadline = cb_now() + options->join_timeout_secs};
     cb_address successor = {0};
-    cobre_status status = connect_as(&joining, CB_DATA, &comm->data[0]);
+    cobre_status status = cb_tcp_check_host(joining.own);
     if (!status)
-        move_to_unix(&joining);
-    if (!status)
-        status = connect_as(&joining, CB_CONTROL, &comm->control);
+        status = connect_data(&joining);
+    if (!status) {
+        open_unix_ring_listener(&joining);
+        status = connect_control(&joining);
+    }
     if (!status) {
         cb_net_for_control(comm->control, comm->timeout);
         status = receive_table(&joining, &successor);
     }
+    if (status && comm->data[0] >= 0)
+        cb_control_send(comm->data[0], CB_TAG_LEFT, NULL); /* that we give up is no death */
     if (!status) {
         comm->alarm = comm->control;
         link_ring(&joining, &successor);

@@ -156,7 +156,7 @@ static void wrong_step(void) {
 static void silent_coordinator(void) {
     job j;
     unsigned char hello[CB_HELLO_BYTES];
-    start_worker(&j, NULL, 1);
+    start_worker(&j, "secret", 1);
     double since = kit_seconds();
     int fd = take_hello(hello);
     const report *r = must_refuse(&j, 1, "127.0.0.1", "within 1 s");

@@ -89,15 +89,15 @@ static void host_name(void) {
     join_by("localhost", NULL, "secret");
 }
 
-/* Rank 0 cannot listen: it says where and what to do, at once. */
+/* Rank 0 cannot listen: it says where and what to do, at once. Without a token it is its Unix name that is taken. */
 static void port_in_use(void) {
     static const char *const binds[] = {NULL, "127.0.0.1", "localhost"};
-    for (size_t i = 0; i < sizeof binds / sizeof *binds; i++) {
+    for (size_t i = 0; i < 2 * sizeof binds / sizeof *binds; i++) {
         job j;
         char number[16];
-        make_plan(2, NULL);
-        set_everywhere("127.0.0.1", binds[i]);
-        int taken = listen_at("127.0.0.1", port());
+        make_plan(2, i % 2 ? "secret" : NULL);
+        set_everywhere("127.0.0.1", binds[i / 2]);
+        int taken = i % 2 ? listen_at("127.0.0.1", port()) : take_name(port());
         snprintf(number, sizeof number, "port %u", port());
         start_all(&j, 1);
         const report *r = must_refuse(&j, 0, number, "in use");
@@ -145,7 +145,7 @@ static void unreachable(void) {
     enum { FILLERS = 8 };
     int fillers[FILLERS];
     job j;
-    make_plan(2, NULL);
+    make_plan(2, "secret");
     set_timeouts(1);
     int full = listen_at("127.0.0.1", port());
     CHECK(listen(full, 0) == 0);
@@ -175,13 +175,14 @@ static void unknown_host(void) {
     end_job(&j);
 }
 
-/* Both sides learn that they disagree. With a token rank 0 need not wait: it was one of its own. */
+/* Both sides learn that they disagree. Rank 0 need not wait: it was one of its own, unless anyone may join. */
 static void wrong_size(void) {
     static const char *const tokens[] = {NULL, "secret"};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         job j;
-        make_plan(2, tokens[i]);
-        set_timeouts(i ? DEADLINE : 1);
+        make_plan(2, tokens[i / 2]);
+        set_timeouts(i == 1 ? 1 : DEADLINE);
+        plan.config[0].tcp_open = i == 1;
         plan.config[1].size = 3;
         start_all(&j, 2);
         must_refuse(&j, 1, "number of ranks", "expects 2");
@@ -236,6 +237,7 @@ static void refusals(void) {
     for (size_t i = 0; i < 2; i++) {
         job j;
         make_plan(3, tokens[i]);
+        plan.config[0].tcp_open = true;
         start_coordinator(&j, 3);
         cb_hello hello = make_hello(CB_DATA, 1, 3);
         hello.version = CB_WIRE_VERSION + 1;
@@ -253,7 +255,7 @@ static void refusals(void) {
             hello = make_hello(CB_DATA, beyond[b], 3);
             must_be_refused(port(), &hello, tokens[i], CB_REFUSED_RANK_RANGE);
         }
-        static const uint8_t kinds[] = {0, CB_RING, 5, 255};
+        static const uint8_t kinds[] = {0, CB_RING, 4, 255};
         for (size_t k = 0; k < sizeof kinds; k++) {
             hello = make_hello(kinds[k], 1, 3);
             must_be_refused(port(), &hello, tokens[i], CB_REFUSED_KIND);
@@ -269,12 +271,12 @@ static void refusals(void) {
 /* What rank 0 turned away is in its own error, if the rank never comes in a better shape. */
 static void refusal_is_noted(void) {
     job j;
-    make_plan(2, NULL);
+    make_plan(2, "secret");
     set_timeouts(1);
     start_coordinator(&j, 1);
     cb_hello hello = make_hello(CB_DATA, 1, 2);
     hello.version = CB_WIRE_VERSION + 1;
-    must_be_refused(port(), &hello, "", CB_REFUSED_VERSION);
+    must_be_refused(port(), &hello, "secret", CB_REFUSED_VERSION);
     must_refuse(&j, 0, "rank 1 of 2 did not come", "another version");
     end_job(&j);
 }

@@ -7,11 +7,13 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 struct plan plan;
@@ -270,6 +272,31 @@ int listen_at(const char *address, uint16_t port) {
     return fd;
 }
 
+static socklen_t name_of(uint16_t port, struct sockaddr_un *name) {
+    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = snprintf(name->sun_path + 1, sizeof name->sun_path - 1, "cobre-tcp/%u", port);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+int take_name(uint16_t port) {
+    struct sockaddr_un name;
+    socklen_t length = name_of(port, &name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(bind(fd, (struct sockaddr *)&name, length) == 0 && listen(fd, 8) == 0);
+    return fd;
+}
+
+int dial_name(uint16_t port) {
+    struct sockaddr_un name;
+    socklen_t length = name_of(port, &name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    if (connect(fd, (struct sockaddr *)&name, length) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static void await_event(int fd, short events, double until) {
     struct pollfd polled = {.fd = fd, .events = events};
     while (poll(&polled, 1, 100) <= 0)
@@ -353,6 +380,20 @@ bool shake_hands(int fd, const cb_hello *hello, const char *token, cb_reply *rep
         CHECK(memcmp(proof, reply->secret, sizeof proof) == 0);
     }
     return true;
+}
+
+void welcome(int fd, const char *token) {
+    unsigned char hello[CB_HELLO_BYTES], proof[CB_PROOF], bytes[CB_REPLY_BYTES];
+    cb_reply reply = {.type = CB_CHALLENGE, .version = CB_WIRE_VERSION};
+    unsigned char nonce[CB_NONCE] = {0};
+    CHECK(get(fd, hello, sizeof hello));
+    cb_pack_reply(&reply, bytes);
+    put(fd, bytes, sizeof bytes);
+    CHECK(get(fd, proof, sizeof proof));
+    reply.type = CB_WELCOME;
+    cb_make_proof(token, "accepts", hello, nonce, reply.secret);
+    cb_pack_reply(&reply, bytes);
+    put(fd, bytes, sizeof bytes);
 }
 
 void must_be_refused(uint16_t port, const cb_hello *hello, const char *token, unsigned reason) {

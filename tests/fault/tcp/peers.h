@@ -40,6 +40,8 @@ int dial(const char *address, uint16_t port);
 int try_dial(const char *address, uint16_t port); /* -1: refused */
 int dial_without_waiting(const char *address, uint16_t port);
 int listen_at(const char *address, uint16_t port);
+int take_name(uint16_t port); /* the Unix name that goes with the port */
+int dial_name(uint16_t port); /* -1: refused */
 int answer(int listener);
 void put(int fd, const void *bytes, size_t count);
 bool get(int fd, void *bytes, size_t count); /* false: the connection ended before */
@@ -49,6 +51,8 @@ cb_hello make_hello(uint8_t kind, size_t rank, size_t size);
 void put_hello(int fd, const cb_hello *hello);
 /* The handshake of one who connects. The last reply, or false if the connection ended. */
 bool shake_hands(int fd, const cb_hello *hello, const char *token, cb_reply *reply);
+/* The handshake of one who accepts, and lets in. */
+void welcome(int fd, const char *token);
 /* Must be refused with this reason. */
 void must_be_refused(uint16_t port, const cb_hello *hello, const char *token, unsigned reason);
 
