@@ -167,4 +167,28 @@ case_failure_while_the_job_forms() {
     err_has "rank 1 of 2"
 }
 
+# Rank 0 waits for the others when another user's process comes, ten thousand times.
+case_strangers() { # timed
+    [ "$(id -u)" = 0 ] || { skip "only root can act for another user" && return; }
+    start run --backend tcp -n 3 sh -c "echo \$$ENV_TCP_PORT >\$scratch/port-\$COBRE_RUN_RANK; echo \$\$ >\$scratch/pid-\$COBRE_RUN_RANK
+        until [ \$COBRE_RUN_RANK = 0 ] || [ -e \$scratch/go ]; do sleep 0.01; done; exec \$helpers/rank barrier"
+    ready 3
+    listens() { grep -q "cobre-tcp/$(cat "$scratch/port-0")\$" /proc/net/unix; }
+    wait_for listens || fail "rank 0 does not wait"
+    env "$mark" python3 "$(dirname "$script")/../kit/flood.py" 127.0.0.1 "$(cat "$scratch/port-0")" 10000 65534 >"$scratch/flood" &
+    local flood=$! from
+    has_flooded() { ended "$flood" || grep -q flooded "$scratch/flood"; }
+    wait_for has_flooded
+    ! ended "$flood" || fail "no flood"
+    from=$(micros)
+    touch "$scratch/go"
+    finish
+    code_is 0
+    from=$(ms_between "$from" "$(micros)")
+    echo "  formed after $from ms"
+    [ "$from" -le 2000 ] || fail "the job took $from ms"
+    kill "$flood"
+    wait "$flood" 2>/dev/null
+}
+
 run_cases "${@:3}" 2>&1

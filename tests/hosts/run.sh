@@ -347,6 +347,28 @@ case_unreachable() {
     says lone 3 "rank 1 of 4 did not come in time"
 }
 
+# Host 3 is no rank's: two thousand connections from there, each with a good hello and no more, stand at rank 0's door.
+case_strangers() {
+    local flood from
+    timeout=60
+    start crowd 7100 3 0 mark=formed
+    listens() { nsenter --net=/run/netns/host0 grep -q cobre-tcp/7100 /proc/net/unix; }
+    wait_for listens || fail "rank 0 does not listen"
+    env "$mark" nsenter --net=/run/netns/host3 python3 "$(dirname "$script")/../kit/flood.py" 10.77.0.1 7100 2000 >flooded &
+    flood=$!
+    has_flooded() { ended "$flood" || grep -q flooded flooded; }
+    wait_for has_flooded
+    ! ended "$flood" || fail "no flood"
+    from=$(micros)
+    start crowd 7100 3 1 mark=formed
+    start crowd 7100 3 2 mark=formed
+    all_marked crowd formed 0 1 2
+    within 2 "$from" "$(micros)" "the job had formed"
+    all_done crowd 0 1 2
+    kill "$flood"
+    wait "$flood" 2>/dev/null
+}
+
 watch_machine
 make_hosts
 run_cases "${@:3}"

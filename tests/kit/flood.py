@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""flood.py HOST PORT COUNT [UID]: opens connections to a job's port, says a good hello on each, and then nothing; prints "flooded" and
+holds them until it is killed."""
+
+import contextlib
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+
+host, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+hello = b"cobretcp" + struct.pack(">HBBB3xIIHxxI", 3, 1, 8, 1, 1, 3, 0, os.getpid()) + os.urandom(32) + bytes(16)
+resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, max(count + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+if len(sys.argv) > 4:  # as another user
+    os.setgid(int(sys.argv[4]))
+    os.setuid(int(sys.argv[4]))
+held = []
+for _ in range(count):
+    held.append(socket.socket())
+    held[-1].connect((host.encode(), port))  # bytes: another user may not see Python's files any more
+    with contextlib.suppress(OSError):  # it may have been pushed out already
+        held[-1].send(hello)
+print("flooded", flush=True)
+signal.pause()
