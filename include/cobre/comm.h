@@ -155,9 +155,9 @@ typedef struct {
     const char *shm_name;        /* shm: "/name", the same on all ranks */
     const char *tcp_coordinator; /* tcp: host of rank 0 */
     const char *tcp_bind;        /* tcp, rank 0: where to listen */
-    const char *tcp_token;       /* tcp: the job's secret */
+    const char *tcp_token;       /* tcp: the job's secret; without: one host, one user */
     uint16_t tcp_port;           /* tcp: 29500 */
-    bool tcp_open;               /* tcp: listen beyond loopback without a token */
+    bool tcp_open;               /* tcp: without a token: let anyone who reaches the port join */
     bool check;                  /* mpi: explain calls that do not match, for one small collective more a call */
     const char *mpi_plugin;      /* mpi: "openmpi", "mpich" or a file; the launcher's */
     double join_timeout_secs;    /* longest wait for the other ranks to join; 60 */

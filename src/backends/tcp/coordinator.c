@@ -37,16 +37,20 @@ static cobre_status refuse_port(const char *host, uint16_t port, int error) {
                         error < 0 ? gai_strerror(error) : strerror(error));
 }
 
+cobre_status cb_tcp_check_host(const struct cb_tcp_options *own) {
+    if (!cb_tcp_by_unix_only(own) || !own->coordinator || !cb_net_is_elsewhere(own->coordinator))
+        return COBRE_OK;
+    return CB_TCP_ERROR(0, CB_TCP_TRUST,
+                        "tcp: without a token all ranks are on one host, and %s is not (only) this one",
+                        own->coordinator);
+}
+
 /* Without a token only this user's processes of this machine can be trusted, and nobody else needs to reach us. */
 static cobre_status check_trust(const struct cb_tcp_options *own) {
     if (own->bind && !cb_net_is_loopback(own->bind))
         return CB_TCP_ERROR(0, CB_TCP_TRUST, "tcp: COBRE_TCP_BIND=%s would let anyone join: there is no token",
                             own->bind);
-    if (own->coordinator && !cb_net_is_this_host(own->coordinator))
-        return CB_TCP_ERROR(0, CB_TCP_TRUST,
-                            "tcp: without a token all ranks are on one host, and %s is not (only) this one",
-                            own->coordinator);
-    return COBRE_OK;
+    return cb_tcp_check_host(own);
 }
 
 /* The launcher's socket is bound already. */
@@ -117,7 +121,9 @@ static cb_address address_for(const struct gathering *gathering, size_t rank, cb
     socklen_t length = sizeof here;
     if (address.family == 1 && getsockname(gathering->comm->data[rank], (struct sockaddr *)&here, &length) == 0)
         set_address(&here, &address);
-    return address.family != 1 && address.port == 0 ? (cb_address){0} : address;
+    if (address.family != 1 && address.port == 0)
+        address.family = 0;
+    return address;
 }
 
 static unsigned judge(const struct gathering *gathering, const cb_hello *hello) {

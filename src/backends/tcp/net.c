@@ -73,7 +73,7 @@ void cb_net_close(struct cb_listeners *listeners) {
  * reach that program. Where there is none, *error is errno, or a negative getaddrinfo code. */
 void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error) {
     struct addrinfo *found = cb_net_resolve(host, *port, AI_PASSIVE, error);
-    for (const struct addrinfo *at = found; at && listeners->count < CB_MAX_LISTENERS / 2; at = at->ai_next) {
+    for (const struct addrinfo *at = found; at && listeners->count < CB_MAX_LISTENERS - 1; at = at->ai_next) {
         set_port(at->ai_addr, *port);
         int fd = listen_at(at);
         if (fd >= 0) {
@@ -102,31 +102,38 @@ bool cb_net_is_here(const struct sockaddr *address, socklen_t length) {
     return here;
 }
 
-static bool is_loopback(const struct sockaddr *address, socklen_t length) {
-    (void)length;
-    return address->sa_family == AF_INET
-               ? ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
-               : IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
-/* Are all addresses of the name like that? Not if it has none. */
-static bool all_are(const char *host, bool (*like_that)(const struct sockaddr *, socklen_t)) {
+/* Has the name an address like that? */
+static bool has(const char *host, bool (*like_that)(const struct addrinfo *)) {
     int error;
+    bool found_one = false;
     struct addrinfo *found = cb_net_resolve(host, 0, 0, &error);
-    bool all = found != NULL;
     for (const struct addrinfo *at = found; at; at = at->ai_next)
-        all &= like_that(at->ai_addr, at->ai_addrlen);
+        found_one |= like_that(at);
     if (found)
         freeaddrinfo(found);
-    return all;
+    return found_one;
+}
+
+static bool is_not_loopback(const struct addrinfo *at) {
+    return at->ai_family == AF_INET
+               ? ntohl(((struct sockaddr_in *)(void *)at->ai_addr)->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET
+               : !IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)(void *)at->ai_addr)->sin6_addr);
+}
+
+static bool is_not_here(const struct addrinfo *at) {
+    return !cb_net_is_here(at->ai_addr, at->ai_addrlen);
+}
+
+static bool is_any(const struct addrinfo *at) {
+    return at != NULL;
 }
 
 bool cb_net_is_loopback(const char *host) {
-    return all_are(host, is_loopback);
+    return has(host, is_any) && !has(host, is_not_loopback);
 }
 
-bool cb_net_is_this_host(const char *host) {
-    return all_are(host, cb_net_is_here);
+bool cb_net_is_elsewhere(const char *host) {
+    return has(host, is_not_here);
 }
 
 bool cb_net_await(int fd, short events, const struct cb_patience *patience) {

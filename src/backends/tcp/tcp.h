@@ -142,7 +142,7 @@ bool cb_net_await(int fd, short events, const struct cb_patience *patience); /* 
 struct addrinfo *cb_net_resolve(const char *host, uint16_t port, int flags, int *error); /* *error: of getaddrinfo */
 bool cb_net_is_here(const struct sockaddr *address, socklen_t length); /* an address of this machine */
 bool cb_net_is_loopback(const char *host);                             /* all its addresses are */
-bool cb_net_is_this_host(const char *host);                            /* likewise */
+bool cb_net_is_elsewhere(const char *host);                            /* one of its addresses is */
 void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error);
 void cb_net_close(struct cb_listeners *listeners);
 int cb_net_connect(const struct sockaddr *address, socklen_t length, const struct cb_patience *patience);
@@ -178,6 +178,7 @@ void cb_keeper_close(struct cb_door_keeper *keeper);
 /* coordinator.c, worker.c: make the connections of a communicator whose rank, size and arrays are there. */
 cobre_status cb_tcp_coordinate(struct cb_tcp_comm *comm, const cb_options *options);
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options);
+cobre_status cb_tcp_check_host(const struct cb_tcp_options *own); /* without a token the coordinator is this host */
 
 /* Without a token a job keeps to this host, and to this user: to Unix sockets. */
 static inline bool cb_tcp_by_unix_only(const struct cb_tcp_options *own) {

@@ -88,12 +88,15 @@ static int shake_hands(const struct joining *joining, int fd, uint8_t kind, cons
     int result = read_reply(fd, CB_CHALLENGE, patience, reply);
     if (result != EXPECTED)
         return result;
+    /* From here on rank 0 may count us in: to go now would look like a death. */
+    struct cb_patience longer = *patience;
+    longer.until = kind == CB_RING ? patience->until : joining->deadline;
     unsigned char nonce[CB_NONCE];
     memcpy(nonce, reply->secret, CB_NONCE);
     cb_make_proof(joining->own->token, "connects", bytes, nonce, proof);
-    if (!cb_net_send(fd, proof, sizeof proof, patience))
+    if (!cb_net_send(fd, proof, sizeof proof, &longer))
         return CLOSED;
-    result = read_reply(fd, CB_WELCOME, patience, reply);
+    result = read_reply(fd, CB_WELCOME, &longer, reply);
     if (result != EXPECTED)
         return result;
     cb_make_proof(joining->own->token, "accepts", bytes, nonce, proof);
@@ -224,8 +227,8 @@ static int knock(struct joining *joining, uint8_t kind, double seconds, int alar
     double now = cb_now(), until = now + seconds < joining->deadline ? now + seconds : joining->deadline;
     struct cb_patience patience = {.until = until, .options = joining->options, .alarm = alarm}, soon = patience;
     cb_reply reply = {0};
-    soon.until =
-        now + TRY_SECONDS < until ? now + TRY_SECONDS : until; /* a new try comes sooner than the system's next */
+    if (now + TRY_SECONDS < until) /* a new try comes sooner than the system's next */
+        soon.until = now + TRY_SECONDS;
     cb_net_name_of_port(joining->own->port, &name);
     int fd = way->by_unix ? cb_net_connect_unix(&name)
                           : cb_net_connect((const struct sockaddr *)&way->to, way->length, &soon);
@@ -236,7 +239,7 @@ static int knock(struct joining *joining, uint8_t kind, double seconds, int alar
             open_ring_listener(joining, fd);
         result = shake_hands(joining, fd, kind, &patience, &reply);
     }
-    int error = errno;
+    int error = result == CLOSED ? errno : 0;
     if (result == EXPECTED) {
         memcpy(joining->job, reply.job, CB_JOB_ID);
         *connection = fd;
@@ -473,26 +476,13 @@ static void link_ring(struct joining *joining, const cb_address *successor) {
         link_to_next(joining, successor, &patience);
 }
 
-/* Without a token rank 0 can only be here. A name that is not known yet is no reason to give up. */
-static cobre_status check_trust(const struct cb_tcp_options *own) {
-    int error;
-    struct addrinfo *found = cb_net_resolve(own->coordinator, own->port, 0, &error);
-    if (found)
-        freeaddrinfo(found);
-    if (!found || !cb_tcp_by_unix_only(own) || cb_net_is_this_host(own->coordinator))
-        return COBRE_OK;
-    return CB_TCP_ERROR(0, CB_TCP_TRUST,
-                        "tcp: without a token all ranks are on one host, and %s is not (only) this one",
-                        own->coordinator);
-}
-
 cobre_status cb_tcp_work(struct cb_tcp_comm *comm, const cb_options *options) {
     struct joining joining = {.comm = comm,
                               .options = options,
                               .own = cb_tcp_own(options),
                               .deadline = cb_now() + options->join_timeout_secs};
     cb_address successor = {0};
-    cobre_status status = check_trust(joining.own);
+    cobre_status status = cb_tcp_check_host(joining.own);
     if (!status)
         status = connect_data(&joining);
     if (!status) {
