@@ -182,7 +182,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$helpers/rank" barrier
 case_strangers() { # timed
     [ "$(id -u)" = 0 ] || { skip "only root can act for another user" && return; }
     start run --backend tcp -n 3 sh -c "echo \$$ENV_TCP_PORT >\$scratch/port-\$COBRE_RUN_RANK; echo \$\$ >\$scratch/pid-\$COBRE_RUN_RANK
-        until [ \$COBRE_RUN_RANK = 0 ] || [ -e \$scratch/go ]; do sleep 0.01; done; exec \$helpers/rank mark=formed"
+        until [ \$COBRE_RUN_RANK = 0 ] || [ -e \$scratch/go ]; do sleep 0.01; done; exec \$helpers/rank barrier"
     ready 3
     listens() { grep -q "cobre-tcp/$(cat "$scratch/port-0")\$" /proc/net/unix; }
     wait_for listens || fail "rank 0 does not wait"

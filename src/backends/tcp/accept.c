@@ -166,7 +166,8 @@ static void dismiss_oldest_of(struct cb_door_keeper *keeper, size_t source) {
         if (stranger->source == source && (!oldest || stranger->number < oldest->number))
             oldest = stranger;
     }
-    dismiss(keeper, oldest);
+    if (oldest)
+        dismiss(keeper, oldest);
 }
 
 static size_t fullest_source(const struct cb_door_keeper *keeper) {

@@ -121,7 +121,9 @@ static cb_address address_for(const struct gathering *gathering, size_t rank, cb
     socklen_t length = sizeof here;
     if (address.family == 1 && getsockname(gathering->comm->data[rank], (struct sockaddr *)&here, &length) == 0)
         set_address(&here, &address);
-    return address.family != 1 && address.port == 0 ? (cb_address){0} : address;
+    if (address.family != 1 && address.port == 0)
+        address.family = 0;
+    return address;
 }
 
 static unsigned judge(const struct gathering *gathering, const cb_hello *hello) {
