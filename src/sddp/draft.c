@@ -21,7 +21,8 @@ cobre_status cb_draft_open(struct cb_draft *draft, const char *path) {
     bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
     draft->file = NULL;
     if ((size_t)snprintf(draft->path, sizeof draft->path, "%s", path) >= sizeof draft->path ||
-        (size_t)snprintf(draft->part, sizeof draft->part, "%s%s", path, direct ? "" : ".part") >= sizeof draft->part)
+        (size_t)snprintf(draft->part, sizeof draft->part, "%s%s", path, direct ? "" : CB_DRAFT_ENDING) >=
+            sizeof draft->part)
         errno = ENAMETOOLONG;
     else
         draft->file = fopen(draft->part, "we");

@@ -9,6 +9,8 @@
 
 #include "cobre/sddp.h"
 
+#define CB_DRAFT_ENDING ".part" /* of a file that is not whole yet */
+
 struct cb_draft {
     FILE *file;
     char path[PATH_MAX],

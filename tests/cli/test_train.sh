@@ -432,7 +432,7 @@ case_go_on() {
 
 # A signal in the middle of an iteration, whose cuts are there in part: what is left is the policy of the iteration before, and
 # a training that goes on from it gives the bits of one without a break.
-passes="--forward-passes 150 --iterations 2"
+passes="--forward-passes 100 --iterations 2"
 cut_off() { # WHO OPTION...: SIGTERM to WHO: the launcher, or the first or last rank alone
     local who
     rm -rf long
@@ -498,9 +498,11 @@ case_third_signal() {
         wait_for grep -q "$answer" err || fail "no answer: $answer"
         sleep 0.7
     done
+    echo half >long/policy.cobre.part
     kill -INT "$launcher"
     finish
     code_is 130
+    gone long/policy.cobre.part || fail "what it was writing is left"
 }
 
 case_signal_before_the_first_iteration_is_finished() {

@@ -41,6 +41,8 @@ static void ask(int number) {
         if (wishes == 2 && stop.deadly > 2)
             say(text[kept ? CB_STOP_SECOND : CB_STOP_SECOND_OF_ALL]);
         if (wishes >= stop.deadly) {
+            if (stop.folder)
+                cb_folder_remove_drafts(stop.folder);
             signal(number, SIG_DFL);
             raise(number); /* delivered when this handler returns */
         }
