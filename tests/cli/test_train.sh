@@ -211,11 +211,11 @@ case_file_size_limit() { # a limit is told, and does not kill; the policy as of 
     (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
     code=$?
     code_is 1
-    err_has "o/policy.cobre: cannot write: File too large: training goes on"
-    err_has "cobre train: o/policy.cobre: cannot write: File too large"
+    err_has "o/policy.cobre: cannot write: no file may be larger than 8192 bytes (ulimit -f): training goes on"
+    err_has "raise the limit of file sizes: ulimit -f unlimited"
     err_has "is saved; go on with"
     gone o/policy.cobre.part || fail "it has left a part"
-    json_holds o/run.json 'docs[0]["training"]["state"] == "failed" and "File too large" in docs[0]["training"]["error"]'
+    json_holds o/run.json 'docs[0]["training"]["state"] == "failed" and "(ulimit -f)" in docs[0]["training"]["error"]'
     eval "$(sed -n 's/^  //p' err)" # the command that it proposed
     code_is 0
     out_has "stopped: iteration limit, after 60 iterations"

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 cobre_status cb_file_failed(const char *path) {
+    if (errno == EFBIG)
+        return cb_write_failed(path);
     return cb_fail_at(COBRE_FILE_FAILED, path, 0, NULL, "%s: %s", path, strerror(errno));
 }
 
