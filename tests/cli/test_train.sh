@@ -265,7 +265,7 @@ case_json() {
     json_holds out 'len(docs) == 5 and docs[1]["iteration"] == 1'
     json_keys out 'docs[0]' event version case name sense nodes stages states ranks backend out
     json_keys out 'docs[1]' event iteration bound mean deviation window_mean window_half window_passes gap cuts solves seconds
-    json_keys out 'docs[4]' event stop iterations bound proven window_mean window_half cuts solves lps_without_cut seconds policy
+    json_keys out 'docs[4]' event stop iterations unfinished bound proven window_mean window_half cuts solves lps_without_cut seconds policy
     json_holds out 'docs[1]["gap"] is None' # with a risk measure
     json_holds out 'repr(docs[3]["bound"]) == repr(docs[4]["bound"])'
     cobre train nowhere --json
@@ -469,10 +469,8 @@ case_grace_is_over() {
     cut_off last -n 3
 }
 
-# The simulation after the first iteration has no end.
-endless="--iterations 2 --simulation 1,100000000 --out long"
 case_second_signal() {
-    start train "$cases/brazil3" -n 2 $endless --grace 600
+    start train "$cases/brazil60" -n 2 --forward-passes 50 --iterations 2 --grace 600 --out long # each takes some seconds
     wait_for lines_are long/training.csv 2 || fail "no iteration"
     kill -STOP "$launcher" # the launcher gets both signals at once, as from timeout(1): that is one wish
     kill -INT "$launcher"
@@ -486,7 +484,18 @@ case_second_signal() {
     asked
     err_has "saving what is finished"
     out_has "after 1 iteration"
-    lacks "left out" out # no iteration was under way
+    out_has "iteration 2 was under way and is left out"
+}
+
+# The simulation after the first iteration has no end; it need not be finished.
+endless="--iterations 2 --simulation 1,100000000 --out long"
+case_signal_to_a_simulation_in_training() {
+    start train "$cases/brazil3" -n 2 $endless --grace 600
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
+    kill -TERM "$launcher"
+    asked
+    out_has "after 1 iteration"
+    lacks "left out" out
 }
 
 case_third_signal() {
