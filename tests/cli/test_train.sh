@@ -211,11 +211,11 @@ case_file_size_limit() { # a limit is told, and does not kill; the policy as of 
     (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
     code=$?
     code_is 1
-    err_has "o/policy.cobre: cannot write: File too large: training goes on"
-    err_has "cobre train: o/policy.cobre: cannot write: File too large"
+    err_has "o/policy.cobre: cannot write: no file may be larger than 8192 bytes (ulimit -f): training goes on"
+    err_has "raise the limit of file sizes: ulimit -f unlimited"
     err_has "is saved; go on with"
     gone o/policy.cobre.part || fail "it has left a part"
-    json_holds o/run.json 'docs[0]["training"]["state"] == "failed" and "File too large" in docs[0]["training"]["error"]'
+    json_holds o/run.json 'docs[0]["training"]["state"] == "failed" and "(ulimit -f)" in docs[0]["training"]["error"]'
     eval "$(sed -n 's/^  //p' err)" # the command that it proposed
     code_is 0
     out_has "stopped: iteration limit, after 60 iterations"
@@ -265,7 +265,7 @@ case_json() {
     json_holds out 'len(docs) == 5 and docs[1]["iteration"] == 1'
     json_keys out 'docs[0]' event version case name sense nodes stages states ranks backend out
     json_keys out 'docs[1]' event iteration bound mean deviation window_mean window_half window_passes gap cuts solves seconds
-    json_keys out 'docs[4]' event stop iterations bound proven window_mean window_half cuts solves lps_without_cut seconds policy
+    json_keys out 'docs[4]' event stop iterations unfinished bound proven window_mean window_half cuts solves lps_without_cut seconds policy
     json_holds out 'docs[1]["gap"] is None' # with a risk measure
     json_holds out 'repr(docs[3]["bound"]) == repr(docs[4]["bound"])'
     cobre train nowhere --json
@@ -430,20 +430,102 @@ case_go_on() {
     out_has "stopped: iteration limit"
 }
 
+# A signal in the middle of an iteration, whose cuts are there in part: what is left is the policy of the iteration before, and
+# a training that goes on from it gives the bits of one without a break.
+passes="--forward-passes 100 --iterations 2"
+cut_off() { # WHO OPTION...: SIGTERM to WHO: the launcher, or the first or last rank alone
+    local who
+    rm -rf long
+    start train "$cases/brazil3" $passes --grace 0 --out long "${@:2}"
+    wait_for lines_are long/training.csv 2 || fail "no iteration: $(cat err)"
+    who=$(pgrep -P "$launcher" -f -- --rank)
+    case $1 in
+    launcher) who=$launcher ;;
+    first) who=$(head -1 <<<"$who") ;;
+    last) who=$(tail -1 <<<"$who") ;;
+    esac
+    kill -TERM "$who"
+    finish
+    code_is 0
+    out_has "stopped: asked to stop, after 1 iteration"
+    out_has "iteration 2 was under way and is left out"
+    wait_for all_gone || fail "processes are left"
+    [ "$(lines long/training.csv)" = 2 ] || fail "training.csv: $(cat long/training.csv)"
+    cobre report long
+    code_is 0
+    cobre train "$cases/brazil3" $passes --resume long/policy.cobre --out long "${@:2}"
+    code_is 0
+    cmp whole/policy.cobre long/policy.cobre || fail "$*: the policies differ"
+    cmp <(cut -d, -f1-8 whole/training.csv) <(cut -d, -f1-8 long/training.csv) || fail "$*: the traces differ"
+}
+
+case_grace_is_over() {
+    cobre train "$cases/brazil3" $passes --out whole
+    code_is 0
+    cut_off launcher
+    cut_off launcher -n 3
+    cut_off launcher -n 2 --backend tcp
+    cut_off first -n 3 # the others hear of it
+    cut_off last -n 3
+}
+
 case_second_signal() {
-    start train "$cases/brazil60" -n 2 --forward-passes 20000 --iterations 2 --out long # an iteration has no end
-    ranks_catch() { [ "$(for pid in $(pgrep -P "$launcher" -f -- --rank); do grep SigCgt "/proc/$pid/status"; done | grep -c '[2367abef]$')" = 2 ]; }
-    wait_for ranks_catch || fail "no start"
+    start train "$cases/brazil60" -n 2 --forward-passes 50 --iterations 2 --grace 600 --out long # each takes some seconds
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
     kill -STOP "$launcher" # the launcher gets both signals at once, as from timeout(1): that is one wish
     kill -INT "$launcher"
     kill -TERM "$launcher"
     kill -CONT "$launcher"
-    wait_for grep -q "asked to stop" err || fail "no answer"
+    wait_for grep -q "asked to stop: finishing the iteration, for at most 600 s" err || fail "no answer"
+    gone long/policy.cobre || fail "it saved before it was asked twice"
     sleep 0.7 # longer than the 0.5 s in which two signals are one wish
     [ "$(marked | wc -l)" -gt 2 ] || fail "an echo of the first signal ended it: $(cat err)"
+    kill -USR1 "$launcher"
+    asked
+    err_has "saving what is finished"
+    out_has "after 1 iteration"
+    out_has "iteration 2 was under way and is left out"
+}
+
+# The simulation after the first iteration has no end; it need not be finished.
+endless="--iterations 2 --simulation 1,100000000 --out long"
+case_signal_to_a_simulation_in_training() {
+    start train "$cases/brazil3" -n 2 $endless --grace 600
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
+    kill -TERM "$launcher"
+    asked
+    out_has "after 1 iteration"
+    lacks "left out" out
+}
+
+case_third_signal() {
+    start train "$cases/brazil3" $endless --grace 600
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
+    mkfifo long/policy.cobre # whoever saves it waits for a reader
+    for answer in "asked to stop" "saving what is finished"; do
+        kill -INT "$launcher"
+        wait_for grep -q "$answer" err || fail "no answer: $answer"
+        sleep 0.7
+    done
+    echo half >long/policy.cobre.part
     kill -INT "$launcher"
     finish
     code_is 130
+    gone long/policy.cobre.part || fail "what it was writing is left"
+}
+
+case_signal_before_the_first_iteration_is_finished() {
+    start train "$cases/brazil60" -n 2 --forward-passes 20000 --iterations 2 --grace 0 --out long # an iteration has no end
+    ranks_catch() { [ "$(for pid in $(pgrep -P "$launcher" -f -- --rank); do grep SigCgt "/proc/$pid/status"; done | grep -c '[2367abef]$')" = 2 ]; }
+    wait_for ranks_catch || fail "no start"
+    kill -TERM "$launcher"
+    finish
+    code_is 1
+    err_has "asked to stop: nothing is finished that could be saved"
+    err_has "before the first iteration was finished: there is nothing to save"
+    err_lacks "go on with"
+    gone long/policy.cobre || fail "a policy without an iteration"
+    grep -q '"state": "failed"' long/run.json || fail "run.json: $(cat long/run.json)"
 }
 
 case_wrong() {
