@@ -102,7 +102,7 @@ static cobre_status refuse_step(const struct maker *maker, const char *tasks) {
     snprintf(
         advice, sizeof advice,
         "start it with srun %s; or let one task start all ranks, by `cobre run -n N program` or `cobre train -n N`; "
-        "or use the tcp backend (docs/mpi.md has a script); for one rank on purpose set COBRE_COMM_BACKEND=local",
+        "or use the tcp backend (docs/slurm.md has a script); for one rank on purpose set COBRE_COMM_BACKEND=local",
         maker ? maker->srun : "--mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)");
     return CB_REFUSE(
         COBRE_MPI, "SLURM_PROCID", advice,
