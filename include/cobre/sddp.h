@@ -260,7 +260,7 @@ typedef struct {
     size_t simulate_passes;  /*       with so many passes; 500 */
     bool stop_when_all;      /* all the rules that are set must hold; default: any. Without rules: 100 iterations */
 
-    const char *checkpoint;    /* file to write, atomically, by rank 0 ... */
+    const char *checkpoint;    /* file to write, atomically, by rank 0, once an iteration is complete ... */
     uint64_t checkpoint_every; /* ... after so many iterations, and (checkpoint_seconds, below) so much time. Both 0:
                                   only at the end, and of the complete iterations when training fails */
     const char *resume;        /* policy file to go on from, with its solvers, to the same bits as without the break */
@@ -268,7 +268,10 @@ typedef struct {
     const char *lp_folder;     /* where to write the .lp of a failure; NULL: the current one */
 
     void *arg;
-    /* Asked once per iteration, on every rank; non-zero on any of them ends training on all after the iteration. */
+    /* Asked before each LP and after each iteration, on every rank. 0: go on. 1, on any rank: training ends on all of them
+     * after the iteration. 2, on any rank: it ends on all of them as soon as each has come to the end of its LP, or, if
+     * it was not asked itself, of its share of the step; the iteration under way is left out, and the policy is that of the
+     * last complete one. */
     int (*stop)(void *arg);
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once per iteration, on every rank */
@@ -290,6 +293,7 @@ typedef struct {
     double seconds;  /* this took, by this rank's clock; and of them it spent on */
     double forward_seconds, backward_seconds, bound_seconds, communication_seconds, simulation_seconds;
     uint64_t unproven; /* LPs of this training, of all ranks, from which no cut could be proven: none was made */
+    bool unfinished;   /* `stop` returned 2 in the middle of an iteration, which is left out */
 } cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure

@@ -78,10 +78,11 @@ cobre_status cb_check_result(const void *result, size_t first_version, const cha
 }
 
 cobre_status cb_agree(cobre_comm *comm, cobre_status status) {
-    uint64_t first = status ? cobre_rank(comm) : UINT64_MAX;
+    const uint64_t good = UINT64_MAX, stopped = UINT64_MAX - 1;
+    uint64_t first = !status ? good : status == CB_STOPPED ? stopped : cobre_rank(comm);
     CB_TRY(cobre_allreduce(comm, &first, 1, &first, 1, COBRE_U64, COBRE_MIN));
-    if (first == UINT64_MAX)
-        return COBRE_OK;
+    if (first >= stopped)
+        return first == good ? COBRE_OK : CB_STOPPED;
     cobre_error error = *cobre_last_error();
     CB_TRY(cobre_broadcast(comm, &error, sizeof error, COBRE_U8, (size_t)first));
     error.rank = cobre_rank(comm);

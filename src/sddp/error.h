@@ -47,4 +47,8 @@ const char *cb_text(char text[sizeof((cobre_error *)0)->suggestion], const char 
  * together. Collective. */
 cobre_status cb_agree(cobre_comm *comm, cobre_status status);
 
+/* Told in the same way: no failure, but a rank was asked to end at once, and so all do. There is no error then. A failure of
+ * another rank counts more. */
+#define CB_STOPPED ((cobre_status)-1)
+
 #endif

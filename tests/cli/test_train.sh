@@ -430,20 +430,91 @@ case_go_on() {
     out_has "stopped: iteration limit"
 }
 
+# A signal in the middle of an iteration, whose cuts are there in part: what is left is the policy of the iteration before, and
+# a training that goes on from it gives the bits of one without a break.
+passes="--forward-passes 150 --iterations 2"
+cut_off() { # WHO OPTION...: SIGTERM to WHO: the launcher, or the first or last rank alone
+    local who
+    rm -rf long
+    start train "$cases/brazil3" $passes --grace 0 --out long "${@:2}"
+    wait_for lines_are long/training.csv 2 || fail "no iteration: $(cat err)"
+    who=$(pgrep -P "$launcher" -f -- --rank)
+    case $1 in
+    launcher) who=$launcher ;;
+    first) who=$(head -1 <<<"$who") ;;
+    last) who=$(tail -1 <<<"$who") ;;
+    esac
+    kill -TERM "$who"
+    finish
+    code_is 0
+    out_has "stopped: asked to stop, after 1 iteration"
+    out_has "iteration 2 was under way and is left out"
+    wait_for all_gone || fail "processes are left"
+    [ "$(lines long/training.csv)" = 2 ] || fail "training.csv: $(cat long/training.csv)"
+    cobre report long
+    code_is 0
+    cobre train "$cases/brazil3" $passes --resume long/policy.cobre --out long "${@:2}"
+    code_is 0
+    cmp whole/policy.cobre long/policy.cobre || fail "$*: the policies differ"
+    cmp <(cut -d, -f1-8 whole/training.csv) <(cut -d, -f1-8 long/training.csv) || fail "$*: the traces differ"
+}
+
+case_grace_is_over() {
+    cobre train "$cases/brazil3" $passes --out whole
+    code_is 0
+    cut_off launcher
+    cut_off launcher -n 3
+    cut_off launcher -n 2 --backend tcp
+    cut_off first -n 3 # the others hear of it
+    cut_off last -n 3
+}
+
+# The simulation after the first iteration has no end.
+endless="--iterations 2 --simulation 1,100000000 --out long"
 case_second_signal() {
-    start train "$cases/brazil60" -n 2 --forward-passes 20000 --iterations 2 --out long # an iteration has no end
-    ranks_catch() { [ "$(for pid in $(pgrep -P "$launcher" -f -- --rank); do grep SigCgt "/proc/$pid/status"; done | grep -c '[2367abef]$')" = 2 ]; }
-    wait_for ranks_catch || fail "no start"
+    start train "$cases/brazil3" -n 2 $endless --grace 600
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
     kill -STOP "$launcher" # the launcher gets both signals at once, as from timeout(1): that is one wish
     kill -INT "$launcher"
     kill -TERM "$launcher"
     kill -CONT "$launcher"
-    wait_for grep -q "asked to stop" err || fail "no answer"
+    wait_for grep -q "asked to stop: finishing the iteration, for at most 600 s" err || fail "no answer"
+    gone long/policy.cobre || fail "it saved before it was asked twice"
     sleep 0.7 # longer than the 0.5 s in which two signals are one wish
     [ "$(marked | wc -l)" -gt 2 ] || fail "an echo of the first signal ended it: $(cat err)"
+    kill -USR1 "$launcher"
+    asked
+    err_has "saving what is finished"
+    out_has "after 1 iteration"
+    lacks "left out" out # no iteration was under way
+}
+
+case_third_signal() {
+    start train "$cases/brazil3" $endless --grace 600
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
+    mkfifo long/policy.cobre # whoever saves it waits for a reader
+    for answer in "asked to stop" "saving what is finished"; do
+        kill -INT "$launcher"
+        wait_for grep -q "$answer" err || fail "no answer: $answer"
+        sleep 0.7
+    done
     kill -INT "$launcher"
     finish
     code_is 130
+}
+
+case_signal_before_the_first_iteration_is_finished() {
+    start train "$cases/brazil60" -n 2 --forward-passes 20000 --iterations 2 --grace 0 --out long # an iteration has no end
+    ranks_catch() { [ "$(for pid in $(pgrep -P "$launcher" -f -- --rank); do grep SigCgt "/proc/$pid/status"; done | grep -c '[2367abef]$')" = 2 ]; }
+    wait_for ranks_catch || fail "no start"
+    kill -TERM "$launcher"
+    finish
+    code_is 1
+    err_has "asked to stop: nothing is finished that could be saved"
+    err_has "before the first iteration was finished: there is nothing to save"
+    err_lacks "go on with"
+    gone long/policy.cobre || fail "a policy without an iteration"
+    grep -q '"state": "failed"' long/run.json || fail "run.json: $(cat long/run.json)"
 }
 
 case_wrong() {

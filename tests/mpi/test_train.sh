@@ -69,4 +69,22 @@ case_termination_of_the_launcher() {
     saved "$([ "$mpi" = openmpi ] && echo 1 || echo 0)"
 }
 
+# In the middle of an iteration: the one before is saved, and goes on to the same bits.
+case_grace_is_over() {
+    passes="--forward-passes 150 --iterations 2"
+    cobre train "$cases/brazil3" $passes --out whole
+    for number in launcher 1; do
+        rm -rf long
+        start_ranks 2 "$cobre" train "$cases/brazil3" $passes --grace 0 --out long
+        wait_for lines_are long/training.csv 2 || fail "no iteration: $(cat err)"
+        kill -USR1 "$([ $number = launcher ] && echo "$launcher" || rank $number)"
+        finish
+        code_is 0
+        out_count "iteration 2 was under way and is left out" 1
+        launch 2 "$cobre" train "$cases/brazil3" $passes --resume long/policy.cobre --out long
+        code_is 0
+        cmp whole/policy.cobre long/policy.cobre || fail "the policies differ"
+    done
+}
+
 run_cases "${@:4}"

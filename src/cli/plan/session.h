@@ -63,8 +63,22 @@ size_t cb_stages(const cobre_sddp_problem *problem);            /* how many stag
 void cb_print_problem_size(const cobre_sddp_problem *problem);  /* "3 stages, 3 nodes, 1 state" */
 void cb_print_size(size_t stages, size_t nodes, size_t states); /* the same */
 
-/* stop.c: SIGINT, SIGTERM and SIGUSR1. The first one asks to stop, the second one ends the process. */
-void cb_stop_catch(const struct session *session, const char *promise);
-int cb_stop_asked(void *arg);
+/* stop.c: SIGINT, SIGTERM and SIGUSR1. The first one asks to stop, a later one to stop now, the last one ends the
+ * process. Rank 0 answers. */
+enum cb_stop_note {
+    CB_STOP_FIRST, /* to the first signal, and to the second */
+    CB_STOP_SECOND,
+    CB_STOP_FIRST_OF_ALL, /* the same while nothing is finished that could be kept */
+    CB_STOP_SECOND_OF_ALL,
+    CB_STOP_NOTES
+};
+struct cb_stop {
+    double grace; /* seconds until the first wish becomes urgent */
+    int deadly;   /* which signal ends the process */
+    const char *note[CB_STOP_NOTES];
+};
+void cb_stop_catch(const struct session *session, const struct cb_stop *how);
+void cb_stop_keeps(void);     /* from now on there is something to keep */
+int cb_stop_asked(void *arg); /* as cobre_sddp_train_options.stop: 0, 1, or 2: now */
 
 #endif

@@ -190,7 +190,11 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         fprintf(stderr, "cobre simulate: %s was trained for another case: %s\n", simulate->policy,
                 cobre_sddp_policy_difference(policy));
     cb_spool_open(&simulate->spool, simulate->wanted, base->problem);
-    cb_stop_catch(base, "the trajectories that are under way are finished");
+    const char *note =
+        "asked to stop: the trajectories that are under way are finished; a second signal ends it at once";
+    cb_stop_catch(base, &(struct cb_stop){.grace = INFINITY,
+                                          .deadly = 2,
+                                          .note = {[CB_STOP_FIRST] = note, [CB_STOP_FIRST_OF_ALL] = note}});
     simulate->options.stop = cb_stop_asked;
     simulate->options.stage = cb_spool_stage;
     simulate->options.arg = &simulate->spool;

@@ -6,53 +6,83 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ECHO_MS = 500 }; /* timeout(1) sends its signal to the process and to its group: that is one wish */
+/* timeout(1) sends its signal to the process and to its group, and a job may get one by its launcher as well: that is one
+ * wish. */
+enum { ECHO_MS = 500 };
 
-static volatile sig_atomic_t asked;
-static int64_t asked_at;
-static char note[256]; /* what rank 0 says to the first signal; empty on the others */
+static struct cb_stop stop;
+static char text[CB_STOP_NOTES][256]; /* what rank 0 says; empty on the others */
+static volatile sig_atomic_t wishes, kept;
+static _Atomic int64_t first_at, last_at;
+
+static void say(const char *words) {
+    ssize_t written = write(STDERR_FILENO, words, strlen(words));
+    (void)written;
+}
+
+static void wish(void) {
+    last_at = cb_now_ms();
+    if (wishes == 0)
+        first_at = last_at;
+    wishes = wishes + 1;
+}
 
 static void ask(int number) {
     int saved = errno;
-    if (!asked && note[0]) {
-        ssize_t written = write(STDERR_FILENO, note, strlen(note));
-        (void)written;
+    if (wishes == 0 || cb_now_ms() > last_at + ECHO_MS) {
+        wish();
+        if (wishes == 1)
+            say(text[kept ? CB_STOP_FIRST : CB_STOP_FIRST_OF_ALL]);
+        if (wishes == 2 && stop.deadly > 2)
+            say(text[kept ? CB_STOP_SECOND : CB_STOP_SECOND_OF_ALL]);
+        if (wishes >= stop.deadly) {
+            signal(number, SIG_DFL);
+            raise(number); /* delivered when this handler returns */
+        }
     }
-    if (!asked)
-        asked_at = cb_now_ms();
-    else if (cb_now_ms() > asked_at + ECHO_MS) {
-        signal(number, SIG_DFL);
-        raise(number); /* delivered when this handler returns */
-    }
-    asked = 1;
     errno = saved;
 }
 
-void cb_stop_catch(const struct session *session, const char *promise) {
-    if (cobre_rank(session->comm) == 0)
-        snprintf(note, sizeof note, "\ncobre %s: asked to stop: %s; a second signal ends it at once\n",
-                 session->self.command, promise);
+void cb_stop_catch(const struct session *session, const struct cb_stop *how) {
     static const int signals[] = {SIGINT, SIGTERM, SIGUSR1}; /* USR1: mpirun passes it on and does nothing else */
+    stop = *how;
+    for (size_t i = 0; i < CB_STOP_NOTES && cobre_rank(session->comm) == 0; i++)
+        if (how->note[i])
+            snprintf(text[i], sizeof text[i], "\ncobre %s: %s\n", session->self.command, how->note[i]);
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old, action = {.sa_handler = ask, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
+        for (size_t j = 0; j < sizeof signals / sizeof *signals; j++)
+            sigaddset(&action.sa_mask, signals[j]);
         sigaction(signals[i], NULL, &old);
         if (old.sa_handler != SIG_IGN) /* nohup and background jobs of scripts mean it */
             sigaction(signals[i], &action, NULL);
     }
 }
 
-int cb_stop_asked(void *arg) {
-    (void)arg;
+void cb_stop_keeps(void) {
+    kept = 1;
+}
+
+/* A pipe that nobody reads; a terminal that hung up says it, too. */
+static bool is_unread(void) {
     struct pollfd output = {.fd = STDOUT_FILENO};
     struct stat kind;
-    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) && fstat(STDOUT_FILENO, &kind) == 0 &&
-        S_ISFIFO(kind.st_mode)) /* a pipe that nobody reads; a terminal that hung up says it, too */
-        asked = 1;
-    return asked;
+    return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) && fstat(STDOUT_FILENO, &kind) == 0 &&
+           S_ISFIFO(kind.st_mode);
+}
+
+int cb_stop_asked(void *arg) {
+    (void)arg;
+    if (wishes == 0 && is_unread())
+        wish();
+    if (wishes == 0)
+        return 0;
+    return wishes > 1 || (double)(cb_now_ms() - first_at) >= 1e3 * stop.grace ? 2 : 1;
 }

@@ -2,6 +2,8 @@
 /* train.c: `cobre train`. */
 #include "cli/plan/train.h"
 
+#include "sddp/error.h"
+
 #include <inttypes.h>
 
 /* Says that a file cannot be written, and later that it can: training goes on. */
@@ -19,6 +21,8 @@ static void watch(struct train *train, bool *trouble, cobre_status status, const
 static void on_start(void *arg) {
     struct train *train = arg;
     train->started = true;
+    if (train->options.resume)
+        cb_stop_keeps();
     if (!cb_session_speaks(&train->base))
         return;
     if (cb_record_begin(&train->files, train->in_place) != COBRE_OK)
@@ -28,6 +32,7 @@ static void on_start(void *arg) {
 
 static void on_progress(void *arg, const cobre_sddp_progress *progress) {
     struct train *train = arg;
+    cb_stop_keeps();
     if (!cb_session_speaks(&train->base))
         return;
     cb_train_print_row(&train->print, progress);
@@ -74,6 +79,35 @@ static int failed(struct train *train) {
     return code;
 }
 
+/* What is said to signals is what happens. */
+static void catch_signals(const struct train *train) {
+    char first[160], first_of_all[160];
+    snprintf(first, sizeof first,
+             train->grace > 0 ? "asked to stop: finishing the iteration, for at most %g s, and saving; a second signal "
+                                "saves at once what is finished"
+                              : "asked to stop: saving what is finished",
+             train->grace);
+    snprintf(first_of_all, sizeof first_of_all,
+             train->grace > 0 ? "asked to stop: finishing the first iteration, for at most %g s; there is nothing to "
+                                "save before, and a second signal ends it"
+                              : "asked to stop: nothing is finished that could be saved",
+             train->grace);
+    cb_stop_catch(&train->base,
+                  &(struct cb_stop){.grace = train->grace,
+                                    .deadly = 3,
+                                    .note = {first, "saving what is finished; a third signal ends it at once",
+                                             first_of_all, "nothing is finished that could be saved"}});
+}
+
+/* True: it was asked to end before it had anything to save. The same on all ranks. */
+static bool is_empty(const cobre_sddp_training *result) {
+    if (result->iterations > 0)
+        return false;
+    cb_fail(COBRE_FILE_FAILED, "let it run for longer, or give it a longer --grace",
+            "asked to stop before the first iteration was finished: there is nothing to save");
+    return true;
+}
+
 static int train_case(struct train *train) {
     cobre_sddp_policy *policy = NULL;
     cobre_sddp_training result = {.struct_size = sizeof result};
@@ -83,7 +117,7 @@ static int train_case(struct train *train) {
                                         .comm = base->comm,
                                         .problem = base->problem,
                                         .options = &train->options};
-    cb_stop_catch(base, "the iteration is finished and saved");
+    catch_signals(train);
     train->options.stop = cb_stop_asked;
     train->options.start = on_start;
     train->options.progress = on_progress;
@@ -91,6 +125,10 @@ static int train_case(struct train *train) {
     train->options.arg = train;
     if (cobre_sddp_train(base->problem, &train->options, &policy, &result) != COBRE_OK)
         return failed(train);
+    if (is_empty(&result)) {
+        cobre_sddp_policy_free(&policy);
+        return failed(train);
+    }
     keep(train, &result, policy);
     if (cb_session_speaks(base))
         cb_train_print_end(train, &result, policy);

@@ -20,6 +20,7 @@ struct train {
     cobre_sddp_train_options options;
     const char *out; /* NULL: the default */
     bool force;      /* replaces an older run */
+    double grace;    /* seconds that an iteration may still take after a signal */
     bool in_place;   /* goes on with the policy that is in the folder */
     bool started;    /* nothing was refused */
     char folder[PATH_MAX], policy[PATH_MAX];

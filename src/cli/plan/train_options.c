@@ -10,10 +10,10 @@ static const char intro[] = "usage: cobre train CASE [-n N] [option ...]\n"
                             "folder of a hydrothermal case.\n"
                             "\n";
 
-static const char end[] =
-    "\n"
-    "SIGINT, SIGTERM and SIGUSR1, to any rank, end it after the iteration, with everything saved. See "
-    "cobre-train(1).\n";
+static const char end[] = "\n"
+                          "SIGINT, SIGTERM and SIGUSR1, to any rank, end it after the iteration, or after --grace "
+                          "without it, and all finished "
+                          "iterations are saved. A second signal saves them at once. See cobre-train(1).\n";
 
 static const struct cb_option own_rows[] = {
     {.name = "out",
@@ -23,6 +23,10 @@ static const struct cb_option own_rows[] = {
                 .field = CB_FIELD(struct train, out),
                 .missing = "the name of a directory"}}},
     {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
+    {.name = "grace",
+     .help = "after a signal, finish the iteration if that takes less than so many seconds, else leave it out",
+     .value = {{.name = "SECS", .kind = CB_VALUE_REAL, .field = CB_FIELD(struct train, grace), .fallback = "25"}},
+     .again = true},
     {.name = NULL},
 };
 
@@ -56,8 +60,10 @@ static int settle(struct train *train) {
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
-    *train = (struct train){
-        .base.self.command = "train", .options.struct_size = sizeof train->options, .options.checkpoint_seconds = 300};
+    *train = (struct train){.base.self.command = "train",
+                            .grace = 25,
+                            .options.struct_size = sizeof train->options,
+                            .options.checkpoint_seconds = 300};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
     return code == CB_GO_ON ? settle(train) : code;
 }

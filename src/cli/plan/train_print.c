@@ -163,6 +163,7 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_set(end, "event", cb_json_text("end"));
     cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
     cb_json_set(end, "iterations", cb_json_count(result->iterations));
+    cb_json_set(end, "unfinished", json_boolean(result->unfinished));
     cb_json_set(end, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
     cb_json_set(end, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     cb_json_set(end, "window_mean", cb_json_real(result->window_mean));
@@ -230,6 +231,8 @@ void cb_train_print_end(struct train *train, const cobre_sddp_training *result, 
                                       .window_mean = result->window_mean,
                                       .window_half = result->window_half,
                                       .window_passes = result->window_passes};
+    if (result->unfinished)
+        printf("note      iteration %" PRIu64 " was under way and is left out\n", result->iterations + 1);
     print_bounds(print, &last, cobre_sddp_policy_proven(policy));
     if (result->unproven > 0)
         printf("note      %" PRIu64 " LPs gave no cut: it would have needed a limit of a column that has none; "

@@ -196,7 +196,8 @@ typedef struct {
 static void put_rows(void *arg) {
     const beginning *b = arg;
     cb_lp *lp = b->lp;
-    for (const cb_lp_row *row = b->row; row < b->row + b->count; row++) {
+    for (int i = 0; i < b->count; i++) {
+        const cb_lp_row *row = &b->row[i];
         int at = glp_add_rows(lp->prob, 1);
         for (int e = 0; e < row->count; e++) {
             lp->index[e + 1] = row->index[e] + 1;

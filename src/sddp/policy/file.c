@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.c: a policy as a file, which is also a checkpoint.
+/* file.c: a policy as a file (format.h), which is also a checkpoint. Rank 0 writes it (draft.h): FILE is whole at any time.
+ * Rank 0 reads: once to check the sum, then again; the cuts go to all ranks by gathers to which the others add nothing.
  *
- *     header        fixed size, below
- *     names         of the problem, the states, the nodes, each ended by a zero byte; padded to 8 bytes
- *     nodes         stage of each node, number of outcomes of each node, sum of each node's data
- *     initial       of each state
- *     bounds        value bound of each node, own bound of each node
- *     trace         of each iteration: bound, mean, deviation, cuts, solves
- *     starts        see starts.c; padded to 8 bytes
- *     cuts          records as in the pool, in the order of ids
- *     checksum      of all words before it
- *
- * All in words of 8 bytes, as the machine has them; the header tells the byte order. Nothing in it depends on who
- * computed it. Rank 0 writes it (draft.h): FILE is whole at any time. Rank 0 reads:
- * once to check the sum, then again; the cuts go to all ranks by gathers to which the others add nothing. */
+ * A file with a right sum may still hold anything. All that becomes an index, a size or a count is checked: the header before
+ * anything is allocated (cb_policy_head_good); names, functions and starts where they are unpacked; the trace against the
+ * number of cuts; each cut; and starts against the LPs of the problem (check_starts). */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,37 +13,10 @@
 
 #include "sddp/draft.h"
 #include "sddp/hash.h"
-#include "sddp/policy/policy.h"
+#include "sddp/policy/format.h"
 
-#define MAGIC "COBRESDP"
-#define VERSION 3
-#define ORDER 0x0102030405060708u
 #define PIECE 4096 /* cuts read at a time */
-
-typedef struct {
-    char magic[8];
-    uint64_t version, order, fingerprint;
-    cb_lp_names solvers;
-    uint64_t seed, passes, multi_cut, has_risk;
-    double beta, alpha;
-    uint64_t proven, maximise, averse, seasons, first_season, ranges, states, nodes, functions, iterations, cuts;
-    uint64_t name_bytes;  /* padded */
-    uint64_t start_bytes; /* before they are padded */
-} header;
-
-/* Of names, nodes and initial states. */
-static uint64_t named_bytes(const header *head) {
-    return head->name_bytes + 24 * head->nodes + 8 * head->states;
-}
-
-/* From the names to the starts. */
-static uint64_t middle_bytes(const header *head) {
-    return named_bytes(head) + 16 * head->nodes + sizeof(cb_trace) * head->iterations + cb_padded(head->start_bytes);
-}
-
-static uint64_t file_bytes(const header *head) {
-    return sizeof *head + middle_bytes(head) + 8 * (CB_CUT_SLOPES + head->states) * head->cuts + 8;
-}
+#define MOST 1e100 /* of numbers that come into LPs: solvers crash on what overflows there */
 
 static cobre_status cannot_read(const char *path, const char *remedy) {
     return cb_fail_at(COBRE_FILE_FAILED, path, 0, remedy, "%s: cannot read: %s", path, strerror(errno));
@@ -74,35 +38,36 @@ static uint64_t complete_cuts(const cobre_sddp_policy *policy) {
     return policy->iterations > 0 ? policy->trace[policy->iterations - 1].cuts : policy->pool.cuts;
 }
 
-static header head_of(const cobre_sddp_policy *policy) {
-    header head = {.version = VERSION,
-                   .order = ORDER,
-                   .fingerprint = policy->problem->fingerprint,
-                   .solvers = policy->solvers,
-                   .seed = policy->seed,
-                   .passes = policy->passes,
-                   .multi_cut = policy->kind.multi_cut,
-                   .has_risk = policy->kind.has_risk,
-                   .beta = policy->kind.risk.beta,
-                   .alpha = policy->kind.risk.alpha,
-                   .proven = policy->proven,
-                   .maximise = policy->names.maximise,
-                   .averse = policy->names.averse,
-                   .seasons = policy->names.seasons,
-                   .first_season = policy->names.first_season,
-                   .ranges = policy->names.ranges,
-                   .states = policy->names.states,
-                   .nodes = policy->names.nodes,
-                   .functions = policy->functions,
-                   .iterations = policy->iterations,
-                   .cuts = complete_cuts(policy),
-                   .name_bytes = policy->names.bytes};
-    memcpy(head.magic, MAGIC, sizeof head.magic);
+static cb_policy_head head_of(const cobre_sddp_policy *policy) {
+    cb_policy_head head = {.version = CB_POLICY_VERSION,
+                           .order = CB_POLICY_ORDER,
+                           .fingerprint = policy->problem->fingerprint,
+                           .solvers = policy->solvers,
+                           .seed = policy->seed,
+                           .passes = policy->passes,
+                           .multi_cut = policy->kind.multi_cut,
+                           .has_risk = policy->kind.has_risk,
+                           .beta = policy->kind.risk.beta,
+                           .alpha = policy->kind.risk.alpha,
+                           .proven = policy->proven,
+                           .maximise = policy->names.maximise,
+                           .averse = policy->names.averse,
+                           .seasons = policy->names.seasons,
+                           .first_season = policy->names.first_season,
+                           .ranges = policy->names.ranges,
+                           .states = policy->names.states,
+                           .nodes = policy->names.nodes,
+                           .functions = policy->functions,
+                           .iterations = policy->iterations,
+                           .cuts = complete_cuts(policy),
+                           .name_bytes = policy->names.bytes};
+    memcpy(head.magic, CB_POLICY_MAGIC, sizeof head.magic);
     return head;
 }
 
 /* starts: padded. */
-static void put_all(writer *out, const cobre_sddp_policy *policy, const header *head, const unsigned char *starts) {
+static void put_all(writer *out, const cobre_sddp_policy *policy, const cb_policy_head *head,
+                    const unsigned char *starts) {
     put(out, head, sizeof *head);
     put(out, policy->names.text, head->name_bytes);
     put(out, policy->names.stage, 8 * head->nodes);
@@ -119,7 +84,7 @@ static void put_all(writer *out, const cobre_sddp_policy *policy, const header *
     put(out, &checksum, sizeof checksum);
 }
 
-static cobre_status write_file(const cobre_sddp_policy *policy, const header *head, const unsigned char *starts,
+static cobre_status write_file(const cobre_sddp_policy *policy, const cb_policy_head *head, const unsigned char *starts,
                                const char *path) {
     struct cb_draft draft;
     CB_TRY(cb_draft_open(&draft, path));
@@ -128,7 +93,7 @@ static cobre_status write_file(const cobre_sddp_policy *policy, const header *he
 }
 
 cobre_status cb_policy_write(const cobre_sddp_policy *policy, const char *path) {
-    header head = head_of(policy);
+    cb_policy_head head = head_of(policy);
     size_t bytes = 0;
     unsigned char *starts = cb_starts_pack(policy->start, policy->names.nodes, &bytes);
     if (!starts)
@@ -155,8 +120,8 @@ static cobre_status damaged(const char *path, const char *why) {
     return cb_fail_at(COBRE_INVALID_POLICY, path, 0, "train again, or take an older checkpoint", "%s: %s", path, why);
 }
 
-static cobre_status check_sum(FILE *file, const header *head, const char *path) {
-    uint64_t hash = CB_HASH_START, word, left = file_bytes(head) / 8;
+static cobre_status check_sum(FILE *file, const cb_policy_head *head, const char *path) {
+    uint64_t hash = CB_HASH_START, word, left = cb_policy_file_bytes(head) / 8;
     rewind(file);
     for (; left > 1 && fread(&word, sizeof word, 1, file) == 1; left--)
         cb_hash_word(&hash, word);
@@ -176,33 +141,42 @@ static bool is_risk(double beta, double alpha) {
     return beta >= 0 && beta <= 1 && alpha > 0 && alpha <= 1;
 }
 
-/* How much is read and allocated depends on these. */
-static bool makes_sense(const header *head) {
-    bool small = head->states <= UINT32_MAX && head->nodes <= UINT32_MAX && head->functions <= UINT32_MAX &&
-                 head->iterations <= UINT32_MAX && head->cuts <= UINT32_MAX && head->name_bytes <= UINT32_MAX &&
-                 head->start_bytes <= (uint64_t)1 << 40;
-    return small && (double)head->cuts * (double)head->states < 1e15 && head->name_bytes % 8 == 0 && head->passes > 0 &&
-           names_end(&head->solvers) && head->solvers.solver[0] &&
-           (!head->has_risk || is_risk(head->beta, head->alpha));
+static bool are_flags(const cb_policy_head *head) {
+    return head->multi_cut <= 1 && head->has_risk <= 1 && head->proven <= 1 && head->maximise <= 1 && head->averse <= 1;
 }
 
-static cobre_status check_head(const header *head, const char *path) {
-    if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0)
+/* A season of a cycle, if there are any (problem.h). */
+static bool are_seasons(const cb_policy_head *head) {
+    return head->seasons <= UINT32_MAX && head->first_season <= head->seasons &&
+           (head->first_season > 0 || head->seasons == 0);
+}
+
+bool cb_policy_head_good(const cb_policy_head *head) {
+    bool small = head->states <= UINT32_MAX && head->nodes <= UINT32_MAX && head->functions <= UINT32_MAX &&
+                 head->iterations <= UINT32_MAX && head->cuts <= UINT32_MAX && head->passes <= UINT32_MAX &&
+                 head->name_bytes <= UINT32_MAX && head->start_bytes <= (uint64_t)1 << 40;
+    return small && (double)head->cuts * (double)head->states < 1e15 && head->name_bytes % 8 == 0 && head->nodes > 0 &&
+           head->passes > 0 && names_end(&head->solvers) && head->solvers.solver[0] && are_flags(head) &&
+           are_seasons(head) && (!head->has_risk || is_risk(head->beta, head->alpha));
+}
+
+static cobre_status check_head(const cb_policy_head *head, const char *path) {
+    if (memcmp(head->magic, CB_POLICY_MAGIC, sizeof head->magic) != 0)
         return damaged(path, "this is not a policy file");
-    if (head->order != ORDER)
+    if (head->order != CB_POLICY_ORDER)
         return damaged(path, "written by a machine of another byte order");
-    if (head->version < VERSION)
+    if (head->version < CB_POLICY_VERSION)
         return damaged(path, "written by an older version of cobre, whose cuts were no proof");
-    if (head->version > VERSION)
+    if (head->version > CB_POLICY_VERSION)
         return damaged(path, "written by a newer version of cobre");
-    return makes_sense(head) ? COBRE_OK : damaged(path, "the header makes no sense");
+    return cb_policy_head_good(head) ? COBRE_OK : damaged(path, "the header makes no sense");
 }
 
 /* A file that is being read. All but `file` is the same on all ranks. */
 typedef struct {
     const char *path;
     FILE *file; /* on rank 0 */
-    header head;
+    cb_policy_head head;
     unsigned char *middle; /* from the names to the starts */
     cb_policy_names names;
     cb_match match; /* with the problem, if there is one */
@@ -218,7 +192,7 @@ static cobre_status open_here(opened *from) {
                                   : damaged(from->path, "the file is too short");
     CB_TRY(check_head(&from->head, from->path));
     CB_TRY(check_sum(from->file, &from->head, from->path));
-    size_t bytes = (size_t)middle_bytes(&from->head);
+    size_t bytes = (size_t)cb_policy_middle_bytes(&from->head);
     from->middle = malloc(bytes + 1);
     if (!from->middle)
         return cb_no_memory("a policy", bytes);
@@ -229,7 +203,7 @@ static cobre_status open_here(opened *from) {
 }
 
 /* Is that how many functions there are? The outcomes of a damaged file may add up to anything. */
-static bool counts_functions(const header *head, const cb_policy_names *names) {
+static bool counts_functions(const cb_policy_head *head, const cb_policy_names *names) {
     uint64_t functions = 0;
     for (size_t n = 0; n < names->nodes && functions <= head->functions; n++) {
         uint64_t more = head->multi_cut ? names->outcomes[n] : 1;
@@ -240,7 +214,7 @@ static bool counts_functions(const header *head, const cb_policy_names *names) {
 
 /* What the file says about its problem. */
 static cobre_status take_names(opened *from) {
-    const header *head = &from->head;
+    const cb_policy_head *head = &from->head;
     from->names = (cb_policy_names){.states = (size_t)head->states,
                                     .nodes = (size_t)head->nodes,
                                     .maximise = head->maximise != 0,
@@ -263,7 +237,7 @@ static cobre_status open_together(cobre_comm *comm, const cobre_sddp_problem *pr
     bool first = cobre_rank(comm) == 0;
     CB_TRY(cb_agree(comm, first ? open_here(from) : COBRE_OK));
     CB_TRY(cobre_broadcast(comm, &from->head, sizeof from->head, COBRE_U8, 0));
-    size_t bytes = (size_t)middle_bytes(&from->head);
+    size_t bytes = (size_t)cb_policy_middle_bytes(&from->head);
     bool room = first || (from->middle = malloc(bytes + 1));
     CB_TRY(cb_agree(comm, room ? COBRE_OK : cb_no_memory("a policy", bytes)));
     CB_TRY(cobre_broadcast(comm, from->middle, bytes, COBRE_U8, 0));
@@ -300,10 +274,10 @@ static cobre_status read_piece(const cb_pool *pool, const opened *from, const si
         return cannot_read(from->path, "try again");
     for (size_t i = 0; i < *cuts; i++) {
         double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION], made = cut[CB_CUT_ITERATION];
-        bool finite = true;
+        bool good = true;
         for (size_t j = 0; j < pool->stride; j++)
-            finite = finite && isfinite(cut[j]);
-        if (!finite || function < 0 || function >= (double)from->head.functions || made < 0 || made > UINT32_MAX)
+            good = good && fabs(cut[j]) <= MOST; /* not for NaN */
+        if (!good || function < 0 || function >= (double)from->head.functions || made < 0 || made > UINT32_MAX)
             return damaged(from->path, "a cut makes no sense");
         size_t to = map[(size_t)function];
         if (to == CB_NONE)
@@ -341,10 +315,17 @@ static cobre_status read_cuts(cobre_sddp_policy *policy, const opened *from, con
     return status;
 }
 
-static cobre_status take_trace(cobre_sddp_policy *policy, const header *head, const unsigned char *packed) {
+/* Each iteration adds to the cuts of those before, and the last one has them all. */
+static cobre_status take_trace(cobre_sddp_policy *policy, const opened *from, const unsigned char *packed) {
+    const cb_policy_head *head = &from->head;
+    uint64_t cuts = 0;
     for (uint64_t i = 0; i < head->iterations; i++) {
         cb_trace trace;
         memcpy(&trace, packed + i * sizeof trace, sizeof trace);
+        bool last = i + 1 == head->iterations;
+        if (trace.cuts < cuts || (last ? trace.cuts != head->cuts : trace.cuts > head->cuts))
+            return damaged(from->path, "the trace makes no sense");
+        cuts = trace.cuts;
         if (!cb_policy_trace(policy, trace))
             return cb_no_memory("the trace", (size_t)head->iterations * sizeof trace);
     }
@@ -354,13 +335,13 @@ static cobre_status take_trace(cobre_sddp_policy *policy, const header *head, co
 /* Bounds, trace and starts. A node that the file knows nothing of has the bound 0: without cuts any will do. Where the
  * horizon has moved, LPs start anew. */
 static cobre_status take_middle(cobre_sddp_policy *policy, const opened *from) {
-    const unsigned char *middle = from->middle + named_bytes(&from->head);
+    const unsigned char *middle = from->middle + cb_policy_named_bytes(&from->head);
     size_t nodes = from->names.nodes, shift = from->match.shift;
     size_t both = nodes - shift < policy->names.nodes ? nodes - shift : policy->names.nodes;
     memcpy(policy->value_bound, middle + 8 * shift, 8 * both);
     memcpy(policy->own_bound, middle + 8 * (nodes + shift), 8 * both);
     middle += 16 * nodes;
-    CB_TRY(take_trace(policy, &from->head, middle));
+    CB_TRY(take_trace(policy, from, middle));
     middle += from->head.iterations * sizeof(cb_trace);
     cobre_status status =
         shift > 0 ? COBRE_OK : cb_starts_unpack(policy->start, nodes, middle, (size_t)from->head.start_bytes);
@@ -370,7 +351,8 @@ static cobre_status take_middle(cobre_sddp_policy *policy, const opened *from) {
 /* Whether LPs can start from what was read. Those of other data need not fit. Without its problem nothing starts. */
 static cobre_status check_starts(cobre_sddp_policy *policy, const opened *from) {
     for (size_t n = 0; policy->problem && n < policy->names.nodes; n++) {
-        bool bounded = policy->value_bound[n] < INFINITY && policy->own_bound[n] < INFINITY; /* not for NaN, too */
+        double own = policy->own_bound[n]; /* there may be none */
+        bool bounded = (fabs(own) <= MOST || own == -INFINITY) && fabs(policy->value_bound[n]) <= MOST;
         bool fits = cb_start_fits(&policy->kind, &policy->problem->node[n], &policy->start[n]);
         if (!bounded || (!fits && from->match.same))
             return damaged(from->path, CB_TEXT("the start of node %s makes no sense", policy->problem->node[n].name));
@@ -381,7 +363,7 @@ static cobre_status check_starts(cobre_sddp_policy *policy, const opened *from) 
 
 static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, opened *from, const char *lp_folder,
                           cobre_sddp_policy **policy) {
-    const header *head = &from->head;
+    const cb_policy_head *head = &from->head;
     cb_policy_names names = {0};
     cb_policy_options options = {.solvers = head->solvers,
                                  .seed = head->seed,
@@ -452,7 +434,7 @@ cobre_status cobre_sddp_policy_read(const char *path, cobre_sddp_policy **policy
 }
 
 /* Cuts of a run that was more averse to risk may lie above the costs of this one: then its bound is not valid. */
-static bool more_averse(const header *head, const cobre_sddp_policy *policy) {
+static bool more_averse(const cb_policy_head *head, const cobre_sddp_policy *policy) {
     for (size_t n = 0; n < policy->problem->nodes; n++) {
         const cb_node *node = &policy->problem->node[n];
         cb_risk now = cb_node_risk(&policy->kind, node),

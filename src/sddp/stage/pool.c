@@ -32,6 +32,15 @@ void cb_pool_free(cb_pool *pool) {
     *pool = (cb_pool){0};
 }
 
+void cb_pool_cut_off(cb_pool *pool, uint64_t cuts) {
+    while (pool->chunks > 0 && (uint64_t)(pool->chunks - 1) << pool->chunk_bits >= cuts)
+        cobre_region_free(&pool->chunk[--pool->chunks].region);
+    for (size_t f = 0; f < pool->functions; f++)
+        while (pool->list[f].count > 0 && pool->list[f].id[pool->list[f].count - 1] >= cuts)
+            pool->list[f].count--;
+    pool->cuts = cuts < pool->cuts ? cuts : pool->cuts;
+}
+
 static cobre_status add_chunk(cb_pool *pool) {
     size_t values = pool->stride << pool->chunk_bits;
     bool room = cb_grow(&pool->chunk, sizeof *pool->chunk, pool->chunks, &pool->chunks_room);

@@ -43,6 +43,9 @@ void cb_pool_free(cb_pool *pool); /* collective */
  * rank alone, for which the lists were too large: the caller carries that to the next cb_agree. */
 cobre_status cb_pool_add(cb_pool *pool, const double *records, const size_t *counts);
 
+/* Leaves the first `cuts` only. Collective. */
+void cb_pool_cut_off(cb_pool *pool, uint64_t cuts);
+
 static inline const double *cb_pool_cut(const cb_pool *pool, uint64_t id) {
     return pool->chunk[id >> pool->chunk_bits].data + (id & (((uint64_t)1 << pool->chunk_bits) - 1)) * pool->stride;
 }

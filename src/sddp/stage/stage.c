@@ -182,15 +182,16 @@ static double usual_future(const cb_stage *stage) {
     return size;
 }
 
-/* The unit of future costs follows their size, so that the tolerance of solvers is small beside them. */
+/* The unit of future costs follows their size, so that the tolerance of solvers is small beside them. A size far below that
+ * of the other costs is what rounding left. */
 static void find_future_unit(cb_stage *stage) {
-    enum { EXPONENT = 12 };
+    enum { EXPONENT = 12, LEAST = -100 };
     int exponent;
     double size = usual_future(stage);
+    frexp(size * stage->scale, &exponent);
+    bool usual = exponent > LEAST && size > 0 && isfinite(size);
     frexp(size, &exponent);
-    stage->future_unit = stage->kind->plain           ? 1
-                         : size > 0 && isfinite(size) ? ldexp(1, exponent - EXPONENT)
-                                                      : CB_LARGE_COST / stage->scale;
+    stage->future_unit = stage->kind->plain ? 1 : usual ? ldexp(1, exponent - EXPONENT) : CB_LARGE_COST / stage->scale;
 }
 
 static void put_futures(cb_stage *stage) {

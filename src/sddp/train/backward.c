@@ -37,7 +37,7 @@ static cobre_status solve_child(cb_trainer *trainer, size_t m, size_t child, con
         size_t k = node->tour[i], place = *count + k;
         const double *noise = node->outcome + k * node->randoms;
         cb_stage_set_noise(stage, noise);
-        CB_TRY(cb_stage_solve(stage, k, noise));
+        CB_TRY(cb_trainer_solve(trainer, stage, k, noise));
         if (stage->proven) {
             trainer->value[place] = stage->bound;
             trainer->intercept[place] = stage->intercept;
@@ -219,7 +219,7 @@ cobre_status cb_lower_bound(cb_trainer *trainer) {
         for (size_t k = 0; k < node->outcomes; k++, terms++) {
             const double *noise = node->outcome + k * node->randoms;
             cb_stage_set_noise(stage, noise);
-            CB_TRY(cb_stage_solve(stage, k, noise));
+            CB_TRY(cb_trainer_solve(trainer, stage, k, noise));
             double bound = stage->proven ? stage->bound : cb_cost_bound(&policy->kind, edge->to);
             double term = edge->probability * edge->discount * node->probability[k] * bound;
             sum += term;

@@ -43,7 +43,7 @@ static cobre_status walk_step(cb_trainer *trainer, size_t m, const struct cb_ste
     CB_TRY(cb_trainer_lp(trainer, m, step->node, &stage));
     cb_stage_set_state(stage, in);
     cb_stage_set_noise(stage, noise);
-    CB_TRY(cb_stage_solve(stage, step->outcome, noise));
+    CB_TRY(cb_trainer_solve(trainer, stage, step->outcome, noise));
     cb_stage_state_out(stage, out);
     *cost += step->discount * (stage->objective - stage->future);
     return cb_stage_save(stage, cb_trainer_chain(trainer, m, step->node));

@@ -126,6 +126,17 @@ static bool simulates(const cobre_sddp_train_options *options) {
     return options->simulate_every > 0;
 }
 
+/* One trajectory after another, because this rank may be asked to end. */
+static cobre_status simulate(cb_trainer *trainer, size_t first, size_t last, double *cost) {
+    cobre_sddp_policy *policy = trainer->policy;
+    for (size_t m = first; m < last; m++) {
+        CB_TRY(cb_trainer_stopped(trainer));
+        CB_TRY(cb_simulate_costs(policy, &trainer->stages, policy->seed, CB_RNG_RULE, (uint32_t)policy->iterations, m,
+                                 m + 1, &cost[m - first]));
+    }
+    return COBRE_OK;
+}
+
 /* Simulates the policy and compares. */
 static cobre_status simulation_agrees(cb_trainer *trainer, bool *holds) {
     cobre_sddp_policy *policy = trainer->policy;
@@ -136,9 +147,7 @@ static cobre_status simulation_agrees(cb_trainer *trainer, bool *holds) {
     double begin = cb_clock(), mean, deviation;
     cb_block(passes, trainer->rank, trainer->ranks, &first, &last);
     double *cost = malloc((last - first + 1) * sizeof *cost);
-    cobre_status status = cost ? cb_simulate_costs(policy, &trainer->stages, policy->seed, CB_RNG_RULE,
-                                                   (uint32_t)policy->iterations, first, last, cost)
-                               : cb_no_memory("simulated costs", passes);
+    cobre_status status = cost ? simulate(trainer, first, last, cost) : cb_no_memory("simulated costs", passes);
     status = cb_agree(trainer->comm, status);
     if (!status)
         status = cb_mean_deviation(trainer->comm, cost, last - first, passes, &mean, &deviation);

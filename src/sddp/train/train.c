@@ -9,7 +9,8 @@
  *   - allreduce, sum: LPs solved.
  * So everything that the next iteration depends on is in the policy, and the same on all ranks: a policy file is a
  * checkpoint. An iteration that fails leaves nothing in the policy but cuts behind those that its trace counts, which a
- * file leaves out: what was complete before can be saved then, by rank 0 alone. */
+ * file leaves out: what was complete before can be saved then, by rank 0 alone. One that is stopped ends in the same way, but
+ * without a failure: then all ranks cut these cuts off. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, s
                              cb_trace *trace) {
     const cobre_sddp_train_options *options = &trainer->options;
     bool late = options->seconds > 0 && cb_clock() - trainer->start_time >= options->seconds;
-    trainer->news = (cb_news){.asked = options->stop && options->stop(options->arg),
+    trainer->news = (cb_news){.asked = options->stop ? options->stop(options->arg) : 0,
                               .late = late,
                               .bound = trainer->rank == 0 ? trainer->bound : -INFINITY,
                               .start_bytes = (double)bytes};
@@ -162,18 +163,31 @@ static void save_rest(const cb_trainer *trainer) {
 typedef struct {
     cobre_sddp_stop stop;
     cobre_sddp_progress last;
+    uint64_t before; /* cuts before the first iteration */
+    bool under_way;  /* an iteration is */
 } ending;
+
+/* All ranks were told to end now: what is in the policy is what was complete. */
+static void stop_here(cb_trainer *trainer, ending *result) {
+    cobre_sddp_policy *policy = trainer->policy;
+    cb_pool_cut_off(&policy->pool,
+                    policy->iterations > 0 ? policy->trace[policy->iterations - 1].cuts : result->before);
+    result->stop = COBRE_SDDP_STOP_ASKED;
+}
 
 static cobre_status loop(cb_trainer *trainer, ending *result) {
     const cobre_sddp_train_options *options = &trainer->options;
     cobre_sddp_policy *policy = trainer->policy;
+    result->before = policy->pool.cuts;
     if (policy->iterations > 0)
         result->last = cb_policy_progress(policy, policy->iterations);
     CB_TRY(cb_rules_check(trainer, &result->stop)); /* a resumed run may have been done */
     if (options->start)
         options->start(options->arg);
     while (!result->stop) {
+        result->under_way = true;
         CB_TRY(iterate(trainer));
+        result->under_way = false;
         result->last = cb_policy_progress(policy, policy->iterations);
         result->last.seconds = cb_clock() - trainer->start_time;
         if (options->progress)
@@ -183,6 +197,16 @@ static cobre_status loop(cb_trainer *trainer, ending *result) {
             checkpoint(trainer);
     }
     return COBRE_OK;
+}
+
+/* The loop, and what becomes of an iteration that did not come to its end. */
+static cobre_status run(cb_trainer *trainer, ending *result) {
+    cobre_status status = loop(trainer, result);
+    if (status == CB_STOPPED)
+        stop_here(trainer, result);
+    else if (status)
+        save_rest(trainer);
+    return status == CB_STOPPED ? COBRE_OK : status;
 }
 
 static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
@@ -326,7 +350,8 @@ static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_traini
                                .backward_seconds = trainer->times.backward,
                                .bound_seconds = trainer->times.bound,
                                .communication_seconds = trainer->times.communication,
-                               .simulation_seconds = trainer->times.simulation};
+                               .simulation_seconds = trainer->times.simulation,
+                               .unfinished = end->under_way};
     if (result)
         cb_versioned_give(result, CB_THROUGH(cobre_sddp_training, simulation_seconds), &all, sizeof all);
 }
@@ -348,9 +373,9 @@ cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_trai
         status = cb_problem_share_tours(problem);
     if (!status)
         status = cb_agree(problem->comm, cb_trainer_init(&trainer, *policy, &options));
-    if (!status && (status = loop(&trainer, &end)))
-        save_rest(&trainer);
-    if (!status && options.checkpoint)
+    if (!status)
+        status = run(&trainer, &end);
+    if (!status && options.checkpoint && (*policy)->iterations > 0)
         status = cobre_sddp_policy_save(*policy, options.checkpoint);
     if (!status)
         tell(&trainer, &end, result);

@@ -111,3 +111,13 @@ cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, 
     CB_TRY(cb_stages_get(&trainer->stages, node, stage));
     return cb_stage_start(*stage, chain->set ? chain : &trainer->policy->start[node]);
 }
+
+cobre_status cb_trainer_stopped(const cb_trainer *trainer) {
+    const cobre_sddp_train_options *options = &trainer->options;
+    return options->stop && options->stop(options->arg) > 1 ? CB_STOPPED : COBRE_OK;
+}
+
+cobre_status cb_trainer_solve(const cb_trainer *trainer, cb_stage *stage, size_t outcome, const double *noise) {
+    CB_TRY(cb_trainer_stopped(trainer));
+    return cb_stage_solve(stage, outcome, noise);
+}

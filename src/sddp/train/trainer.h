@@ -23,7 +23,7 @@ void cb_block(size_t count, size_t rank, size_t ranks, size_t *first, size_t *la
 
 /* What the ranks tell each other after an iteration, by one maximum of doubles. The last two are rank 0's. */
 typedef struct {
-    double asked; /* to stop */
+    double asked; /* to stop: what cobre_sddp_train_options.stop returned */
     double late;  /* out of time */
     double bound; /* internal sense */
     double start_bytes;
@@ -72,6 +72,12 @@ double cb_clock(void); /* seconds, monotonic */
 static inline cb_start *cb_trainer_chain(cb_trainer *trainer, size_t trajectory, size_t node) {
     return &trainer->chain[(trajectory - trainer->first) * trainer->problem->nodes + node];
 }
+
+/* CB_STOPPED: this rank is asked to end now. */
+cobre_status cb_trainer_stopped(const cb_trainer *trainer);
+
+/* cb_stage_solve, unless this rank is asked to end. */
+cobre_status cb_trainer_solve(const cb_trainer *trainer, cb_stage *stage, size_t outcome, const double *noise);
 
 /* Trajectory m's LP of `node`, started where m left it this iteration, else where the iteration starts. */
 cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage);
