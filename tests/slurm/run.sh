@@ -104,6 +104,11 @@ case_shells() {
 #!/bin/sh
 $train -n 2 --out two && $train --out one && cobre run -n 2 $train --out run && "$helpers/rank" hello
 END
+    submit mpirun -N 2 -n 3 <<END
+#!/bin/sh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpirun.openmpi -n 3 "$helpers/rank" hello barrier && mpirun.mpich -n 3 "$helpers/rank" hello barrier
+END
     direct salloc -N 2 -n 4 $train -n 2 --out salloc
     code_is 0
     direct salloc -N 2 -n 4 srun --interactive --preserve-env $train -n 2 --out interactive
@@ -111,8 +116,10 @@ END
     direct salloc -N 2 -n 4 srun --interactive --preserve-env "$helpers/rank" hello
     code_is 0
     out_count "rank 0 of 1 by local" 1
-    await_end batch
+    await_end batch mpirun
     ended_as batch COMPLETED 0:0
+    ended_as mpirun COMPLETED 0:0
+    [ "$(grep -c "of 3 by mpi" mpirun.out)" = 6 ] || fail "not 3 ranks, twice: $(cat mpirun.out)"
     says batch "rank 0 of 1 by local"
     direct srun --mpi=pmix -N 2 -n 2 $train --out openmpi
     code_is 0
@@ -176,6 +183,78 @@ case_tcp() {
     for rank in 1 3; do
         grep -q "^rank $rank: failed at .* peer died, culprit 2: " killed.out || fail "rank $rank does not name it: $(cat killed.out)"
     done
+    nothing_left
+}
+
+# Trainings that are asked to stop. Their folders have the names of their jobs.
+
+trains() { lines_are "$1/training.csv" 3; }
+await_trainings() { # await_trainings NAME...
+    local name
+    for name; do
+        wait_for trains "$name" || fail "$name has no iterations: $(tail -c 1500 "$name.out")"
+    done
+}
+
+# went_on NAME...: each was saved; going on from there gives the bits of a training that nobody stopped.
+went_on() {
+    local name count most=0
+    for name; do
+        says "$name" "stopped: asked to stop, after"
+        count=$(($(wc -l <"$name/training.csv") - 1))
+        [ $count -le $most ] || most=$count
+    done
+    cobre train CASE -n 2 --iterations $((most + 1)) --out whole
+    code_is 0
+    for name; do
+        cobre train CASE -n 2 --iterations $((most + 1)) --out "$name" --resume "$name/policy.cobre"
+        code_is 0
+        cmp whole/policy.cobre "$name/policy.cobre" || fail "$name: another policy"
+    done
+}
+
+# In a plain script, and in those of the page.
+case_cancel() {
+    ln -s "$cases/brazil60" CASE
+    submit plain -n 2 <<END
+#!/bin/bash
+cobre run -n 2 cobre train CASE --out plain
+END
+    submit one -c 2 < <(of_page 'exec cobre' | sed 's/RUN/one/')
+    submit forward -n 2 < <(of_page 'while kill' | sed 's/RUN/forward/')
+    submit openmpi -n 2 -N 2 --ntasks-per-node=1 < <(of_page --mpi=pmix | sed 's/RUN/openmpi/')
+    submit mpich -n 2 -N 2 --ntasks-per-node=1 < <(of_page --mpi=pmix | sed 's/pmix/pmi2/; s/RUN/mpich/')
+    await_trainings plain one forward openmpi mpich
+    scancel -u root
+    await_end plain one forward openmpi mpich
+    went_on plain one forward openmpi mpich
+    nothing_left
+}
+
+# The controller looks at limits every 30 seconds. The trainings run only for the last of these.
+case_limits() {
+    ln -s "$cases/brazil60" CASE
+    local name late='s/^\(exec \|srun \|cobre \)/until [ -e go ]; do sleep 0.1; done\n&/'
+    submit term -c 2 < <(of_page 'exec cobre' | sed "$late; s/RUN/term/")
+    submit forward -n 2 < <(of_page 'while kill' | sed "$late; s/RUN/forward/")
+    submit steps -n 2 -N 2 --ntasks-per-node=1 --signal=USR1@300 < <(of_page --mpi=pmix | sed "$late; s/RUN/steps/")
+    submit grace -c 2 < <(of_page 'exec cobre' |
+        sed "$late; s/RUN/grace/; s/cobre train/& --forward-passes 10 --grace 0.2/")
+    sleep $((18 - SECONDS + controller_since))
+    touch go
+    await_trainings term forward steps grace
+    scontrol update JobId=${job[term]} EndTime=now
+    for name in forward steps grace; do
+        scontrol update JobId=${job[$name]} EndTime=now+3minutes
+    done
+    await_end term forward steps grace
+    for name in forward steps grace; do
+        ended_as $name COMPLETED 0:0
+        says $name "stopped: asked to stop, after"
+    done
+    went_on term forward steps
+    cobre policy grace/policy.cobre
+    code_is 0
     nothing_left
 }
 
