@@ -82,11 +82,9 @@ static const char *size_sign(cobre_backend backend, uint64_t *ranks) {
 /* The variable that makes auto take this backend: a sign, or a foreign launcher's word that there are many ranks. */
 static const char *first_sign(cobre_backend backend) {
     uint64_t ranks;
-    const char *const *sign = cb_backend_at(backend)->signs;
-    while (sign && *sign && !cb_variable(*sign))
-        sign++;
-    if (sign && *sign)
-        return *sign;
+    for (const char *const *sign = cb_backend_at(backend)->signs; sign && *sign; sign++)
+        if (cb_variable(*sign))
+            return *sign;
     return cb_backend_at(backend)->launcher ? size_sign(backend, &ranks) : NULL;
 }
 

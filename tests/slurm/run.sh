@@ -240,7 +240,7 @@ case_limits() {
     submit steps -n 2 -N 2 --ntasks-per-node=1 --signal=USR1@300 < <(of_page --mpi=pmix | sed "$late; s/RUN/steps/")
     submit grace -c 2 < <(of_page 'exec cobre' |
         sed "$late; s/RUN/grace/; s/cobre train/& --forward-passes 10 --grace 0.2/")
-    sleep $((18 - SECONDS + controller_since))
+    sleep $((20 - SECONDS + controller_since))
     touch go
     await_trainings term forward steps grace
     scontrol update JobId=${job[term]} EndTime=now
@@ -251,10 +251,10 @@ case_limits() {
     for name in forward steps grace; do
         ended_as $name COMPLETED 0:0
         says $name "stopped: asked to stop, after"
+        cobre policy $name/policy.cobre
+        code_is 0
     done
-    went_on term forward steps
-    cobre policy grace/policy.cobre
-    code_is 0
+    went_on term
     nothing_left
 }
 
