@@ -5,13 +5,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sddp/error.h"
 
-static cobre_status failed(const char *path) {
+cobre_status cb_write_failed(const char *path) {
+    struct rlimit limit;
+    if (errno == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return cb_fail_at(COBRE_FILE_FAILED, path, 0, "raise the limit of file sizes: ulimit -f unlimited",
+                          "%s: cannot write: no file may be larger than %ju bytes (ulimit -f)", path,
+                          (uintmax_t)limit.rlim_cur);
     return cb_fail_at(COBRE_FILE_FAILED, path, 0, "check that the folder exists, may be written and has room",
                       "%s: cannot write: %s", path, strerror(errno));
 }
@@ -21,11 +28,15 @@ cobre_status cb_draft_open(struct cb_draft *draft, const char *path) {
     bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
     draft->file = NULL;
     if ((size_t)snprintf(draft->path, sizeof draft->path, "%s", path) >= sizeof draft->path ||
-        (size_t)snprintf(draft->part, sizeof draft->part, "%s%s", path, direct ? "" : ".part") >= sizeof draft->part)
+        (size_t)snprintf(draft->part, sizeof draft->part, "%s%s", path, direct ? "" : CB_DRAFT_ENDING) >=
+            sizeof draft->part)
         errno = ENAMETOOLONG;
     else
         draft->file = fopen(draft->part, "we");
-    return draft->file ? COBRE_OK : failed(path);
+    if (!draft->file)
+        return cb_write_failed(path);
+    cb_file_limit_hold(&draft->limit);
+    return COBRE_OK;
 }
 
 /* The directory entry, too, must reach the disk. */
@@ -54,8 +65,9 @@ cobre_status cb_draft_close(struct cb_draft *draft, cobre_status status) {
     bool direct = strcmp(draft->path, draft->part) == 0;
     bool whole = finish(draft->file, !status && !direct);
     draft->file = NULL;
+    cb_file_limit_release(&draft->limit);
     if (!status && (!whole || (!direct && rename(draft->part, draft->path) != 0)))
-        status = failed(draft->path);
+        status = cb_write_failed(draft->path);
     if (!status && !direct)
         sync_folder(draft->path);
     else if (!direct)

@@ -8,16 +8,23 @@
 #include <stdio.h>
 
 #include "cobre/sddp.h"
+#include "comm/file_limit.h"
+
+#define CB_DRAFT_ENDING ".part" /* of a file that is not whole yet */
 
 struct cb_draft {
     FILE *file;
+    struct cb_file_limit limit; /* from open to close a file that outgrows its limit is an error, and no signal */
     char path[PATH_MAX],
         part[PATH_MAX]; /* part: as it is written; path itself if that is no regular file (/dev/stdout) */
 };
 
-cobre_status cb_draft_open(struct cb_draft *draft, const char *path); /* after a failure there is nothing to close */
+/* Drafts are closed by the thread that has opened them, the last one first. After a failure there is nothing to close. */
+cobre_status cb_draft_open(struct cb_draft *draft, const char *path);
 
 /* status: of what was to be written. After a failure the draft is thrown away, and that status returned. */
 cobre_status cb_draft_close(struct cb_draft *draft, cobre_status status);
+
+cobre_status cb_write_failed(const char *path); /* makes the error, from errno */
 
 #endif

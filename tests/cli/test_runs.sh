@@ -132,6 +132,9 @@ case_killed_between_checkpoints() {
     wait_for all_gone
     wait 2>/dev/null
     state_of part running
+    for file in policy.cobre run.json times.csv summary.csv costs.csv report.html; do # as if it had been killed while it wrote them
+        echo half >"part/$file.part"
+    done
     cobre train "${training[@]}" 5 --out part
     code_is 1
     err_has "part holds the policy of a run that has not come to its end"
@@ -145,6 +148,7 @@ case_killed_between_checkpoints() {
     cobre train "${training[@]}" $((saved + 5)) --out part --resume part/policy.cobre
     code_is 0
     cobre train "${training[@]}" $((saved + 5)) --out whole
+    [ -z "$(find part -name '*.part')" ] || fail "files that are not whole are left: $(ls part)"
     cmp part/policy.cobre whole/policy.cobre || fail "the policies differ"
     cmp part/run.json whole/run.json || fail "the records differ"
 }

@@ -211,11 +211,11 @@ case_file_size_limit() { # a limit is told, and does not kill; the policy as of 
     (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
     code=$?
     code_is 1
-    err_has "o/policy.cobre: cannot write: File too large: training goes on"
-    err_has "cobre train: o/policy.cobre: cannot write: File too large"
+    err_has "o/policy.cobre: cannot write: no file may be larger than 8192 bytes (ulimit -f): training goes on"
+    err_has "raise the limit of file sizes: ulimit -f unlimited"
     err_has "is saved; go on with"
     gone o/policy.cobre.part || fail "it has left a part"
-    json_holds o/run.json 'docs[0]["training"]["state"] == "failed" and "File too large" in docs[0]["training"]["error"]'
+    json_holds o/run.json 'docs[0]["training"]["state"] == "failed" and "(ulimit -f)" in docs[0]["training"]["error"]'
     eval "$(sed -n 's/^  //p' err)" # the command that it proposed
     code_is 0
     out_has "stopped: iteration limit, after 60 iterations"
@@ -265,7 +265,7 @@ case_json() {
     json_holds out 'len(docs) == 5 and docs[1]["iteration"] == 1'
     json_keys out 'docs[0]' event version case name sense nodes stages states ranks backend out
     json_keys out 'docs[1]' event iteration bound mean deviation window_mean window_half window_passes gap cuts solves seconds
-    json_keys out 'docs[4]' event stop iterations bound proven window_mean window_half cuts solves lps_without_cut seconds policy
+    json_keys out 'docs[4]' event stop iterations unfinished bound proven window_mean window_half cuts solves lps_without_cut seconds policy
     json_holds out 'docs[1]["gap"] is None' # with a risk measure
     json_holds out 'repr(docs[3]["bound"]) == repr(docs[4]["bound"])'
     cobre train nowhere --json
@@ -432,7 +432,7 @@ case_go_on() {
 
 # A signal in the middle of an iteration, whose cuts are there in part: what is left is the policy of the iteration before, and
 # a training that goes on from it gives the bits of one without a break.
-passes="--forward-passes 150 --iterations 2"
+passes="--forward-passes 100 --iterations 2"
 cut_off() { # WHO OPTION...: SIGTERM to WHO: the launcher, or the first or last rank alone
     local who
     rm -rf long
@@ -469,10 +469,8 @@ case_grace_is_over() {
     cut_off last -n 3
 }
 
-# The simulation after the first iteration has no end.
-endless="--iterations 2 --simulation 1,100000000 --out long"
 case_second_signal() {
-    start train "$cases/brazil3" -n 2 $endless --grace 600
+    start train "$cases/brazil60" -n 2 --forward-passes 50 --iterations 2 --grace 600 --out long # each takes some seconds
     wait_for lines_are long/training.csv 2 || fail "no iteration"
     kill -STOP "$launcher" # the launcher gets both signals at once, as from timeout(1): that is one wish
     kill -INT "$launcher"
@@ -486,7 +484,18 @@ case_second_signal() {
     asked
     err_has "saving what is finished"
     out_has "after 1 iteration"
-    lacks "left out" out # no iteration was under way
+    out_has "iteration 2 was under way and is left out"
+}
+
+# The simulation after the first iteration has no end; it need not be finished.
+endless="--iterations 2 --simulation 1,100000000 --out long"
+case_signal_to_a_simulation_in_training() {
+    start train "$cases/brazil3" -n 2 $endless --grace 600
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
+    kill -TERM "$launcher"
+    asked
+    out_has "after 1 iteration"
+    lacks "left out" out
 }
 
 case_third_signal() {
@@ -498,9 +507,11 @@ case_third_signal() {
         wait_for grep -q "$answer" err || fail "no answer: $answer"
         sleep 0.7
     done
+    echo half >long/policy.cobre.part
     kill -INT "$launcher"
     finish
     code_is 130
+    gone long/policy.cobre.part || fail "what it was writing is left"
 }
 
 case_signal_before_the_first_iteration_is_finished() {

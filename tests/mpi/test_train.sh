@@ -71,7 +71,7 @@ case_termination_of_the_launcher() {
 
 # In the middle of an iteration: the one before is saved, and goes on to the same bits.
 case_grace_is_over() {
-    passes="--forward-passes 150 --iterations 2"
+    passes="--forward-passes 100 --iterations 2"
     cobre train "$cases/brazil3" $passes --out whole
     for number in launcher 1; do
         rm -rf long

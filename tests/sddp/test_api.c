@@ -2,7 +2,9 @@
 /* test_api.c: what sddp.h promises of every call: arguments, indices and struct sizes are checked, results are written
  * where there is room, errors say who and what; a policy file can be read alone, and a damaged one is refused. */
 #include <math.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kit/error_json.h"
@@ -330,6 +332,83 @@ static void a_policy_is_read_alone(void) {
     end_gas();
 }
 
+static int calls_left; /* of `stop` before it answers */
+static int stop_answer;
+static int stop_then(void *arg) {
+    (void)arg;
+    return calls_left > 0 && --calls_left > 0 ? 0 : stop_answer;
+}
+
+/* Wherever it is told to end now, the policy is that of the last complete iteration, and what goes on from it comes to the
+ * bits of a training without the break. */
+static void ends_between_two_lps(void) {
+    size_t whole_size, size;
+    cobre_sddp_train_options options = {.iterations = 3, .forward_passes = 2, .multi_cut = true};
+    train_gas();
+    cobre_sddp_policy_free(&policy);
+    CHECK_OK(cobre_sddp_train(problem, &options, &policy, NULL));
+    CHECK_OK(cobre_sddp_policy_save(policy, file("whole.cobre")));
+    char *whole = kit_get("whole.cobre", &whole_size);
+    uint64_t last = 0;
+    size_t empty = 0, unfinished = 0, finished = 0;
+    stop_answer = 2;
+    for (int calls = 1; last < 3; calls++) {
+        char path[512];
+        cobre_sddp_training result = {.struct_size = sizeof result};
+        cobre_sddp_policy_free(&policy);
+        snprintf(path, sizeof path, "%s", file("part.cobre"));
+        unlink(path);
+        options.checkpoint = path;
+        options.resume = NULL;
+        options.stop = stop_then;
+        calls_left = calls;
+        CHECK_OK(cobre_sddp_train(problem, &options, &policy, &result));
+        CHECK(result.iterations >= last && result.iterations == cobre_sddp_policy_iterations(policy));
+        unfinished += result.unfinished;
+        finished += result.stop == COBRE_SDDP_STOP_ASKED && !result.unfinished; /* asked after an iteration */
+        last = result.iterations;
+        CHECK_EQ(access(path, F_OK) == 0, last > 0); /* there is nothing to save before */
+        empty += last == 0;
+        if (last == 0)
+            CHECK_EQ(cobre_sddp_policy_cuts(policy), 0);
+        if (last == 0 || last == 3)
+            continue;
+        CHECK(result.stop == COBRE_SDDP_STOP_ASKED);
+        cobre_sddp_policy_free(&policy);
+        options.stop = NULL;
+        options.resume = path;
+        CHECK_OK(cobre_sddp_train(problem, &options, &policy, NULL));
+        char *bytes = kit_get("part.cobre", &size);
+        CHECK_EQ(size, whole_size);
+        CHECK_BYTES(bytes, whole, size);
+        free(bytes);
+    }
+    CHECK(empty > 10 && unfinished > 2 * empty);
+    CHECK_EQ(finished, 3);
+    free(whole);
+    end_gas();
+}
+
+/* An error with a remedy; the program's own mask and handler stay. */
+static void file_that_outgrows_its_limit(void) {
+    struct rlimit old, small = {.rlim_cur = 512};
+    sigset_t mask, pending;
+    train_gas();
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    small.rlim_max = old.rlim_max;
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    CHECK_STATUS(cobre_sddp_policy_save(policy, file("large.cobre")), COBRE_FILE_FAILED);
+    CHECK_HOLDS(cobre_last_error()->message, "large.cobre: cannot write: no file may be larger than 512 bytes");
+    CHECK_HOLDS(cobre_last_error()->suggestion, "ulimit -f");
+    CHECK_STATUS(cobre_sddp_problem_write(problem, file("large.sof.json")), COBRE_FILE_FAILED);
+    CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+    CHECK(access(file("large.cobre.part"), F_OK) != 0 && access(file("large.cobre"), F_OK) != 0);
+    CHECK(sigprocmask(SIG_BLOCK, NULL, &mask) == 0 && !sigismember(&mask, SIGXFSZ));
+    CHECK(sigpending(&pending) == 0 && !sigismember(&pending, SIGXFSZ));
+    CHECK(signal(SIGXFSZ, SIG_DFL) == SIG_DFL);
+    end_gas();
+}
+
 /* All that can be asked of a policy, whatever was in its file. */
 static void ask_all(const cobre_sddp_policy *p) {
     double *slopes = calloc(cobre_sddp_policy_states(p) + 1, sizeof *slopes);
@@ -533,6 +612,8 @@ int main(int argc, char **argv) {
         CHECK_CASE(unknown_values_are_refused),
         CHECK_CASE(cuts_of_a_problem_that_maximises),
         CHECK_CASE(a_policy_is_read_alone),
+        CHECK_CASE(ends_between_two_lps),
+        CHECK_CASE(file_that_outgrows_its_limit),
         CHECK_CASE(damaged_files_are_refused),
         CHECK_CASE(failure_of_rank_1),
         CHECK_CASE(what_never_happens),

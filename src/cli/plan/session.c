@@ -13,7 +13,7 @@ const struct cb_option cb_json_rows[] = {
 };
 
 static int open_job(struct session *session) {
-    signal(SIGXFSZ, SIG_IGN); /* a file that outgrows its limit (ulimit -f) is a failure to write, and is told */
+    signal(SIGXFSZ, SIG_IGN); /* our output, too, may go to a file that outgrows its limit (ulimit -f) */
     if (cobre_comm_open(NULL, &session->comm) == COBRE_OK)
         return CB_GO_ON;
     if (!session->self.started) /* else the launcher prints it */

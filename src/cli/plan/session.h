@@ -73,8 +73,9 @@ enum cb_stop_note {
     CB_STOP_NOTES
 };
 struct cb_stop {
-    double grace; /* seconds until the first wish becomes urgent */
-    int deadly;   /* which signal ends the process */
+    double grace;       /* seconds until the first wish becomes urgent */
+    int deadly;         /* which signal ends the process */
+    const char *folder; /* where it then removes what is not whole; NULL: nowhere */
     const char *note[CB_STOP_NOTES];
 };
 void cb_stop_catch(const struct session *session, const struct cb_stop *how);

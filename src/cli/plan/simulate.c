@@ -194,6 +194,7 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         "asked to stop: the trajectories that are under way are finished; a second signal ends it at once";
     cb_stop_catch(base, &(struct cb_stop){.grace = INFINITY,
                                           .deadly = 2,
+                                          .folder = base->folder.path,
                                           .note = {[CB_STOP_FIRST] = note, [CB_STOP_FIRST_OF_ALL] = note}});
     simulate->options.stop = cb_stop_asked;
     simulate->options.stage = cb_spool_stage;

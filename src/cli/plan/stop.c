@@ -41,6 +41,8 @@ static void ask(int number) {
         if (wishes == 2 && stop.deadly > 2)
             say(text[kept ? CB_STOP_SECOND : CB_STOP_SECOND_OF_ALL]);
         if (wishes >= stop.deadly) {
+            if (stop.folder)
+                cb_folder_remove_drafts(stop.folder);
             signal(number, SIG_DFL);
             raise(number); /* delivered when this handler returns */
         }
@@ -78,11 +80,18 @@ static bool is_unread(void) {
            S_ISFIFO(kind.st_mode);
 }
 
+/* It is asked before each LP, of which there may be 100,000 a second. */
 int cb_stop_asked(void *arg) {
+    enum { LOOK_MS = 20 };
+    static int64_t looked_at;
     (void)arg;
-    if (wishes == 0 && is_unread())
-        wish();
+    int64_t now = cb_now_ms();
+    if (wishes == 0 && now >= looked_at + LOOK_MS) {
+        looked_at = now;
+        if (is_unread())
+            wish();
+    }
     if (wishes == 0)
         return 0;
-    return wishes > 1 || (double)(cb_now_ms() - first_at) >= 1e3 * stop.grace ? 2 : 1;
+    return wishes > 1 || (double)(now - first_at) >= 1e3 * stop.grace ? 2 : 1;
 }

@@ -95,6 +95,7 @@ static void catch_signals(const struct train *train) {
     cb_stop_catch(&train->base,
                   &(struct cb_stop){.grace = train->grace,
                                     .deadly = 3,
+                                    .folder = train->base.folder.path,
                                     .note = {first, "saving what is finished; a third signal ends it at once",
                                              first_of_all, "nothing is finished that could be saved"}});
 }

@@ -10,10 +10,10 @@ static const char intro[] = "usage: cobre train CASE [-n N] [option ...]\n"
                             "folder of a hydrothermal case.\n"
                             "\n";
 
-static const char end[] = "\n"
-                          "SIGINT, SIGTERM and SIGUSR1, to any rank, end it after the iteration, or after --grace "
-                          "without it, and all finished "
-                          "iterations are saved. A second signal saves them at once. See cobre-train(1).\n";
+static const char end[] =
+    "\n"
+    "SIGINT, SIGTERM and SIGUSR1, to any rank, end it after the iteration, or after --grace without it; what is\n"
+    "finished is saved. A second signal saves it at once. See cobre-train(1).\n";
 
 static const struct cb_option own_rows[] = {
     {.name = "out",

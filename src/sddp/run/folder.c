@@ -2,6 +2,7 @@
 /* folder.c: where the results of a run go. */
 #include "sddp/run/folder.h"
 
+#include "sddp/draft.h"
 #include "sddp/error.h"
 #include "sddp/run/files.h"
 
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 cobre_status cb_file_failed(const char *path) {
+    if (errno == EFBIG)
+        return cb_write_failed(path);
     return cb_fail_at(COBRE_FILE_FAILED, path, 0, NULL, "%s: %s", path, strerror(errno));
 }
 
@@ -156,6 +159,21 @@ cobre_status cb_folder_lock(struct cb_folder *folder) {
         usleep(PAUSE_US);
     }
     return COBRE_OK;
+}
+
+void cb_folder_remove_drafts(const char *folder) {
+#define TABLE_FILE(code, name, columns) name ".csv",
+    static const char *const names[] = {CB_FILE_POLICY,  CB_FILE_TIMES,
+                                        CB_FILE_SUMMARY, CB_TABLE_MAP(TABLE_FILE) CB_FILE_SIMULATION,
+                                        CB_FILE_RUN,     CB_FILE_REPORT};
+#undef TABLE_FILE
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[PATH_MAX];
+        if (strlen(folder) + strlen(names[i]) + sizeof "/" CB_DRAFT_ENDING > sizeof path)
+            return;
+        stpcpy(stpcpy(stpcpy(stpcpy(path, folder), "/"), names[i]), CB_DRAFT_ENDING);
+        unlink(path);
+    }
 }
 
 void cb_folder_close(struct cb_folder *folder) {

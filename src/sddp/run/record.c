@@ -297,6 +297,7 @@ cobre_status cb_record_begin(struct cb_training *training, bool in_place) {
     CB_TRY(status);
     if (!training->record)
         return no_memory();
+    cb_folder_remove_drafts(training->folder);
     if (!in_place) {
         remove_files(training->folder, policy); /* first: nothing else is of use without it */
         remove_files(training->folder, simulated);

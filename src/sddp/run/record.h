@@ -31,7 +31,8 @@ struct cb_record {
 cobre_status cb_record_look(const char *folder, const cobre_sddp_problem *problem,
                             const cobre_sddp_train_options *options, struct cb_record *record);
 
-/* A training starts: files of an older run are removed, but for those that one resumed in place goes on with. */
+/* A training starts: files of an older run are removed, but for those that one resumed in place goes on with; so is what a
+ * run that was killed was writing. */
 cobre_status cb_record_begin(struct cb_training *training, bool in_place);
 
 /* It has ended. result and policy are NULL after a failure; error: what has failed. *iterations: those in the folder's

@@ -344,9 +344,8 @@ static cobre_status close_tables(const struct cb_spool *spool, const char *folde
     char path[PATH_MAX];
     for (size_t table = 0; table < CB_TABLES && !status; table++)
         if (to[table].file && (fflush(to[table].file) != 0 || ferror(to[table].file)))
-            status = cb_fail_at(COBRE_FILE_FAILED, folder, 0, NULL, "the tables could not be written to %s: %s", folder,
-                                strerror(errno));
-    for (size_t table = 0; table < CB_TABLES; table++) {
+            status = cb_write_failed(to[table].path);
+    for (size_t table = CB_TABLES; table-- > 0;) {
         if (to[table].file)
             status = cb_draft_close(&to[table], status);
         if (!status && !spool->wanted[table] && !table_path(folder, table, path))
@@ -362,7 +361,8 @@ static cobre_status finish_spool(struct cb_spool *spool) {
             spool->failed = true;
     if (!spool->failed)
         return COBRE_OK;
-    return cb_fail(COBRE_FILE_FAILED, NULL, "there is no room left for the tables (in " P_tmpdir ", or of memory)");
+    return cb_fail(COBRE_FILE_FAILED, NULL,
+                   "there is no room left for the tables (in " P_tmpdir ", within ulimit -f, or of memory)");
 }
 
 static cobre_status gather(struct cb_spool *spool, cobre_comm *comm, const struct cb_draft *to) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* failure.c: what is said of an LP that has no optimum. */
+#include "comm/file_limit.h"
 #include "sddp/stage/conflict.h"
 
 #include <math.h>
@@ -160,9 +161,12 @@ static cobre_status tell(cb_stage *stage, cb_lp_outcome result, const char *whic
     tame(name);
     snprintf(path, sizeof path, "%s/%s", stage->kind->lp_folder ? stage->kind->lp_folder : ".", name);
     const cb_lp_solver *other = cb_stage_other_solver(stage); /* it was asked, too */
+    struct cb_file_limit limit;
+    cb_file_limit_hold(&limit);
     bool written = write_lp(stage, values, path);
     if (written)
         write_conflict(stage, conflict, path);
+    cb_file_limit_release(&limit);
     return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0, advice_for(stage, result),
                       "%s: the LP is %s after %d tries of %s%s%s%s%s%s", at->at, cb_lp_outcome_name(result),
                       CB_LP_EFFORTS, stage->solver->name, other ? " and as many of " : "", other ? other->name : "",

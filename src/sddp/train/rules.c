@@ -126,11 +126,11 @@ static bool simulates(const cobre_sddp_train_options *options) {
     return options->simulate_every > 0;
 }
 
-/* One trajectory after another, because this rank may be asked to end. */
+/* One trajectory after another. Whoever asks it to end need not wait for this: the iteration is complete. */
 static cobre_status simulate(cb_trainer *trainer, size_t first, size_t last, double *cost) {
     cobre_sddp_policy *policy = trainer->policy;
     for (size_t m = first; m < last; m++) {
-        CB_TRY(cb_trainer_stopped(trainer));
+        CB_TRY(cb_trainer_stopped(trainer, 1));
         CB_TRY(cb_simulate_costs(policy, &trainer->stages, policy->seed, CB_RNG_RULE, (uint32_t)policy->iterations, m,
                                  m + 1, &cost[m - first]));
     }

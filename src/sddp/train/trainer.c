@@ -112,12 +112,12 @@ cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, 
     return cb_stage_start(*stage, chain->set ? chain : &trainer->policy->start[node]);
 }
 
-cobre_status cb_trainer_stopped(const cb_trainer *trainer) {
+cobre_status cb_trainer_stopped(const cb_trainer *trainer, int wish) {
     const cobre_sddp_train_options *options = &trainer->options;
-    return options->stop && options->stop(options->arg) > 1 ? CB_STOPPED : COBRE_OK;
+    return options->stop && options->stop(options->arg) >= wish ? CB_STOPPED : COBRE_OK;
 }
 
 cobre_status cb_trainer_solve(const cb_trainer *trainer, cb_stage *stage, size_t outcome, const double *noise) {
-    CB_TRY(cb_trainer_stopped(trainer));
+    CB_TRY(cb_trainer_stopped(trainer, 2));
     return cb_stage_solve(stage, outcome, noise);
 }

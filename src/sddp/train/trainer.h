@@ -73,10 +73,10 @@ static inline cb_start *cb_trainer_chain(cb_trainer *trainer, size_t trajectory,
     return &trainer->chain[(trajectory - trainer->first) * trainer->problem->nodes + node];
 }
 
-/* CB_STOPPED: this rank is asked to end now. */
-cobre_status cb_trainer_stopped(const cb_trainer *trainer);
+/* CB_STOPPED: this rank is asked to end, and that as urgently as `wish` at least: 1, or 2 for now (sddp.h). */
+cobre_status cb_trainer_stopped(const cb_trainer *trainer, int wish);
 
-/* cb_stage_solve, unless this rank is asked to end. */
+/* cb_stage_solve, unless this rank is asked to end now. */
 cobre_status cb_trainer_solve(const cb_trainer *trainer, cb_stage *stage, size_t outcome, const double *noise);
 
 /* Trajectory m's LP of `node`, started where m left it this iteration, else where the iteration starts. */
