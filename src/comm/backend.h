@@ -136,7 +136,8 @@ typedef struct {
         return (struct cb_##name##_options *)options->own;                                                             \
     }
 
-/* Variables of the environment that tell how many ranks there are, or that there are at least rank + 1. */
+/* Variables of the environment that tell how many ranks there are, or that there are at least rank + 1. If a launcher other
+ * than `cobre run` says so, more ranks than one make auto take the backend, as a sign does. */
 typedef struct {
     const char *name;
     bool is_rank;

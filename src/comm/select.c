@@ -69,11 +69,23 @@ const char *cb_built_in_list(void) {
     return list + 2;
 }
 
+/* The first variable of this backend that speaks of more than one rank, NULL if none does. */
+static const char *size_sign(cobre_backend backend, uint64_t *ranks) {
+    for (const cb_size_sign *sign = cb_backend_at(backend)->sizes; sign && sign->name; sign++) {
+        const char *text = cb_variable(sign->name);
+        if (text && cb_parse_whole(text, ranks) && (*ranks += sign->is_rank) > 1)
+            return sign->name;
+    }
+    return NULL;
+}
+
+/* The variable that makes auto take this backend: a sign, or a foreign launcher's word that there are many ranks. */
 static const char *first_sign(cobre_backend backend) {
-    const char *const *sign = cb_backend_at(backend)->signs;
-    while (sign && *sign && !cb_variable(*sign))
-        sign++;
-    return sign ? *sign : NULL;
+    uint64_t ranks;
+    for (const char *const *sign = cb_backend_at(backend)->signs; sign && *sign; sign++)
+        if (cb_variable(*sign))
+            return *sign;
+    return cb_backend_at(backend)->launcher ? size_sign(backend, &ranks) : NULL;
 }
 
 cobre_status cb_read_count(cobre_backend backend, const char *name, size_t *value) {
@@ -180,16 +192,6 @@ static cobre_backend choose(const cobre_config *config) {
     return backend;
 }
 
-/* The first variable of this backend that speaks of more than one rank, NULL if none does. */
-static const char *size_sign(cobre_backend backend, uint64_t *ranks) {
-    for (const cb_size_sign *sign = cb_backend_at(backend)->sizes; sign && sign->name; sign++) {
-        const char *text = cb_variable(sign->name);
-        if (text && cb_parse_whole(text, ranks) && (*ranks += sign->is_rank) > 1)
-            return sign->name;
-    }
-    return NULL;
-}
-
 /* The same of any backend; only foreign: of one that the environment alone can mean. Our own launcher's word is final. */
 static const char *sign_of_many(bool only_foreign, uint64_t *ranks) {
     if (!only_foreign && cb_variable(CB_ENV_RUN_SIZE))
@@ -199,6 +201,11 @@ static const char *sign_of_many(bool only_foreign, uint64_t *ranks) {
         if (!only_foreign || cb_backend_at(b)->launcher)
             found = size_sign(b, ranks);
     return found;
+}
+
+bool cb_launched_among_many(void) {
+    uint64_t ranks;
+    return sign_of_many(true, &ranks);
 }
 
 static cobre_status refuse_lonely_rank(const cb_options *options, bool only_foreign) {

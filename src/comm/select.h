@@ -22,6 +22,9 @@ cobre_backend cb_next_backend(cobre_backend backend); /* COBRE_AUTO after the la
 /* "local, shm": the backends of this build. */
 const char *cb_built_in_list(void);
 
+/* Does a foreign launcher (mpiexec, srun) say that it has started more than one rank? */
+bool cb_launched_among_many(void);
+
 /* One line: why the environment leads to this backend, or what it lacks (a variable, a build option). */
 void cb_explain(cobre_backend backend, char *text, size_t len);
 

@@ -50,6 +50,24 @@ case_in_a_job() {
     err_has "leave out -n and --backend"
 }
 
+# The shells of Slurm's sbatch and salloc are no ranks, and one task alone may start ranks.
+case_in_a_slurm_job() {
+    local batch=(SLURM_PROCID=0 SLURM_NTASKS=4) step=(SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_STEP_ID=0)
+    has_backend shm || return
+    with "${batch[@]}" cobre bench -n 2 $quick --sizes 8 --operations barrier
+    code_is 0
+    out_has "shm, 2 ranks;"
+    with "${batch[@]}" cobre bench $quick --sizes 8 --operations barrier
+    code_is 0
+    out_has "local, 1 rank;"
+    with "${step[@]}" SLURM_STEP_NUM_TASKS=1 PMI_RANK=0 PMI_SIZE=1 cobre bench -n 2 $quick --sizes 8 --operations barrier
+    code_is 0
+    out_has "shm, 2 ranks;"
+    with "${step[@]}" SLURM_STEP_NUM_TASKS=2 cobre bench -n 2 $quick
+    code_is 2
+    err_has "cobre bench: this is a rank of a job already"
+}
+
 case_bad_backend() {
     cobre bench --backend mpi $quick
     code_is 2

@@ -64,17 +64,31 @@ case_plugin_beside_the_program() {
     out_count "of 2 by mpi" 2
 }
 
-# Without a launcher an MPI makes a job of one; a batch system that speaks of four tasks contradicts it.
-case_singleton() {
-    env "$mark" COBRE_COMM_BACKEND=mpi "$ENV_MPI_PLUGIN=$mpi" "$helpers/rank" hello barrier >"$scratch/out" 2>"$scratch/err"
+single() { # VARIABLE=VALUE...: $code, out, err of a process that no launcher has started
+    env "$mark" "$@" "$helpers/rank" hello barrier >"$scratch/out" 2>"$scratch/err"
     code=$?
+}
+
+# Without a launcher an MPI makes a job of one; a step of Slurm that has four tasks contradicts it.
+case_singleton() {
+    local batch="SLURM_NTASKS=4 SLURM_PROCID=0" step="SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4"
+    single COBRE_COMM_BACKEND=mpi "$ENV_MPI_PLUGIN=$mpi"
     code_is 0
     out_is "rank 0 of 1 by mpi"
-    env "$mark" "$ENV_MPI_PLUGIN=$mpi" SLURM_NTASKS=4 SLURM_PROCID=0 "$helpers/rank" hello barrier \
-        >"$scratch/out" 2>"$scratch/err"
-    code=$?
+    single COBRE_COMM_BACKEND=mpi "$ENV_MPI_PLUGIN=$mpi" $batch # the shell of a batch job
+    code_is 0
+    out_is "rank 0 of 1 by mpi"
+    single $batch
+    code_is 0
+    out_is "rank 0 of 1 by local"
+    single "$ENV_MPI_PLUGIN=$mpi" $batch $step
     code_is 3
-    err_has "InitializationFailed: SLURM_NTASKS=4 speaks of 4 ranks"
+    err_has "InitializationFailed: SLURM_PROCID=0 and SLURM_STEP_NUM_TASKS=4 make this a rank of an MPI job that srun started"
+    out_is ""
+    [ "$mpi" = mpich ] || return 0 # Open MPI would see that there is no PMIx, and end the process
+    single "$ENV_MPI_PLUGIN=$plugins/libcobre-mpi-mpich.so" $batch $step PMIX_RANK=0
+    code_is 3
+    err_has "InitializationFailed: SLURM_STEP_NUM_TASKS=4 speaks of 4 ranks"
     out_is ""
 }
 

@@ -20,11 +20,30 @@ static char job_name[64]; /* of a segment that nobody else uses */
 
 static void clear_environment(void) {
     static const char *const variables[] = {
-        ENV_BACKEND,       ENV_SHM_NAME,        ENV_SHM_RANK,           ENV_SHM_SIZE,
-        ENV_SHM_TIMEOUT,   ENV_STALL_SECS,      ENV_TCP_RANK,           ENV_TCP_SIZE,
-        ENV_TCP_PORT,      ENV_TCP_COORDINATOR, ENV_RUN_SIZE,           ENV_RUN_ERROR_FD,
-        "PMI_RANK",        "PMI_SIZE",          "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-        "MPI_LOCALRANKID", "SLURM_PROCID",      "SLURM_NTASKS",         ENV_TCP_TIMEOUT,
+        ENV_BACKEND,
+        ENV_SHM_NAME,
+        ENV_SHM_RANK,
+        ENV_SHM_SIZE,
+        ENV_SHM_TIMEOUT,
+        ENV_STALL_SECS,
+        ENV_TCP_RANK,
+        ENV_TCP_SIZE,
+        ENV_TCP_PORT,
+        ENV_TCP_COORDINATOR,
+        ENV_RUN_SIZE,
+        ENV_RUN_ERROR_FD,
+        "PMI_RANK",
+        "PMI_SIZE",
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_SIZE",
+        "MPI_LOCALRANKID",
+        "SLURM_PROCID",
+        "SLURM_NTASKS",
+        ENV_TCP_TIMEOUT,
+        "SLURM_STEP_ID",
+        "SLURM_STEP_NUM_TASKS",
+        "PMIX_RANK",
+        ENV_MPI_PLUGIN,
     };
     for (size_t i = 0; i < COUNT(variables); i++)
         unsetenv(variables[i]);
@@ -99,7 +118,6 @@ static void mpi_signs(void) {
         {"OMPI_COMM_WORLD_RANK", "0", "3"},
         {"OMPI_COMM_WORLD_SIZE", "1", "4"},
         {"MPI_LOCALRANKID", "0", "1"},
-        {"SLURM_PROCID", "0", "7"},
     };
     cb_options options;
     for (size_t i = 0; i < COUNT(signs); i++) {
@@ -128,7 +146,7 @@ static void mpi_signs(void) {
 }
 
 static void other_signs_of_many(void) {
-    static const char *const names[] = {"SLURM_NTASKS", ENV_SHM_SIZE, ENV_TCP_SIZE};
+    static const char *const names[] = {"SLURM_STEP_NUM_TASKS", ENV_SHM_SIZE, ENV_TCP_SIZE};
     for (size_t i = 0; i < COUNT(names); i++) {
         clear_environment();
         set(names[i], "1");
@@ -152,14 +170,93 @@ static void auto_takes_shm(void) {
     expect_backend(COBRE_LOCAL);
 }
 
-/* In a batch job: our launcher's word counts for more than Slurm's. */
-static void launcher_inside_batch_job(void) {
+/* Slurm: the shells of sbatch and salloc are no ranks, whatever they say of tasks; neither is a step of one task. */
+static void slurm_shells(void) {
+    static const char *const steps[] = {NULL, "0",
+                                        "4294967290"}; /* the last: the step that salloc starts for its shell */
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        clear_environment();
+        set("SLURM_NTASKS", "4");
+        set("SLURM_PROCID", "0");
+        if (steps[i]) {
+            set("SLURM_STEP_ID", steps[i]);
+            set("SLURM_STEP_NUM_TASKS", "1");
+        }
+        expect_backend(COBRE_LOCAL);
+        set("PMIX_RANK", "0"); /* that srun offers PMIx says nothing of how many there are */
+        expect_backend(COBRE_LOCAL);
+    }
+}
+
+static void set_task(const char *tasks) {
+    set("SLURM_PROCID", "0");
+    set("SLURM_STEP_ID", "0");
+    set("SLURM_STEP_NUM_TASKS", tasks);
+}
+
+/* A step of several tasks is an MPI job, if it offers what that MPI needs. */
+static void slurm_steps(void) {
+    static const struct {
+        const char *tasks, *offers, *plugin;
+        const char *lack; /* NULL: nothing */
+    } rows[] = {
+        {"2", NULL, NULL, "offers neither PMI nor PMIx"},
+        {"2", "PMI_RANK", NULL, NULL},
+        {"2", "PMIX_RANK", NULL, NULL},
+        {"2", NULL, "openmpi", "offers no PMIx, which Open MPI needs"},
+        {"2", "PMI_RANK", "openmpi", "offers no PMIx, which Open MPI needs"},
+        {"2", "PMIX_RANK", "openmpi", NULL},
+        {"2", "OMPI_COMM_WORLD_RANK", "openmpi", NULL},
+        {"2", NULL, "mpich", "offers no PMI, which MPICH needs"},
+        {"2", "PMIX_RANK", "mpich", "offers no PMI, which MPICH needs"},
+        {"2", "PMI_RANK", "mpich", NULL},
+        {"2", NULL, "./libcobre-mpi-openmpi.so", "offers neither PMI nor PMIx"},
+        {"2", "PMI_RANK", "./libcobre-mpi-openmpi.so", NULL}, /* it may have been built for that */
+        {"1", NULL, "openmpi", "offers no PMIx, which Open MPI needs"},
+        {"1", NULL, "mpich", NULL},
+    };
+    cb_options options;
+    if (!in_build(COBRE_MPI))
+        return;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        clear_environment();
+        set_task(rows[i].tasks);
+        if (rows[i].offers)
+            set(rows[i].offers, "0");
+        if (rows[i].plugin)
+            set(ENV_MPI_PLUGIN, rows[i].plugin);
+        if (strcmp(rows[i].tasks, "1") == 0)
+            set(ENV_BACKEND, "mpi"); /* auto takes local */
+        if (!rows[i].lack) {
+            CHECK_OK(cb_select(NULL, &options));
+            CHECK_EQ(options.backend, COBRE_MPI);
+            continue;
+        }
+        expect_refusal(COBRE_INITIALIZATION_FAILED, rows[i].lack);
+        CHECK_HOLDS(cobre_last_error()->message, "SLURM_PROCID=0");
+        CHECK_HOLDS(cobre_last_error()->suggestion, "srun --mpi=pmi");
+        CHECK_HOLDS(cobre_last_error()->suggestion, "cobre run");
+        CHECK_HOLDS(cobre_last_error()->suggestion, "tcp");
+        set(ENV_BACKEND, "local");
+        expect_backend(COBRE_LOCAL);
+    }
+}
+
+/* A program may choose by itself: its config says what the environment would have. */
+static void slurm_step_and_a_config(void) {
+    cobre_comm *comm;
+    set_task("2");
+    cobre_status status = cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config)}, &comm);
+    expect_error(status, comm, COBRE_INITIALIZATION_FAILED, "SLURM_STEP_NUM_TASKS=2");
+}
+
+/* In a step of several tasks: our launcher's word counts for more than Slurm's. */
+static void launcher_inside_step(void) {
     if (!in_build(COBRE_SHM))
         return;
     set_shm("0", "1");
-    set("SLURM_NTASKS", "4");
-    set("SLURM_PROCID", "0");
-    expect_refusal(COBRE_INITIALIZATION_FAILED, "SLURM_NTASKS");
+    set_task("4");
+    expect_refusal(COBRE_INITIALIZATION_FAILED, "SLURM_STEP_NUM_TASKS");
     set(ENV_RUN_SIZE, "1");
     expect_backend(COBRE_SHM);
     set(ENV_RUN_SIZE, "2");
@@ -494,7 +591,10 @@ int main(int argc, char **argv) {
         CHECK_CASE(mpi_signs),
         CHECK_CASE(other_signs_of_many),
         CHECK_CASE(auto_takes_shm),
-        CHECK_CASE(launcher_inside_batch_job),
+        CHECK_CASE(slurm_shells),
+        CHECK_CASE(slurm_steps),
+        CHECK_CASE(slurm_step_and_a_config),
+        CHECK_CASE(launcher_inside_step),
         CHECK_CASE(backend_not_in_build),
         CHECK_CASE(backend_unknown),
         CHECK_CASE(shm_missing),

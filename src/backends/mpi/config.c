@@ -9,25 +9,25 @@
 static cobre_status from_environment(cb_options *options) {
     struct cb_mpi_options *own = cb_mpi_own_mut(options);
     own->plugin = cb_variable(CB_ENV_MPI_PLUGIN);
-    return cb_read_switch(COBRE_MPI, "COBRE_CHECK", &own->check);
+    CB_TRY(cb_read_switch(COBRE_MPI, "COBRE_CHECK", &own->check));
+    return cb_mpi_check_step(own->plugin);
 }
 
 static cobre_status from_config(const cobre_config *config, cb_options *options) {
     *cb_mpi_own_mut(options) = (struct cb_mpi_options){.plugin = config->mpi_plugin, .check = config->check};
-    return COBRE_OK;
+    return cb_mpi_check_step(config->mpi_plugin);
 }
 
 #endif
 
 const cb_backend cb_mpi_backend = {
     .signs = (const char *const[]){"PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-                                   "MPI_LOCALRANKID", "SLURM_PROCID", NULL},
+                                   "MPI_LOCALRANKID", NULL},
     .sizes = (const cb_size_sign[]){{.name = "OMPI_COMM_WORLD_SIZE"},
                                     {.name = "PMI_SIZE"},
-                                    {.name = "SLURM_NTASKS"},
+                                    {.name = CB_ENV_STEP_TASKS},
                                     {.name = "OMPI_COMM_WORLD_RANK", .is_rank = true},
                                     {.name = "PMI_RANK", .is_rank = true},
-                                    {.name = "SLURM_PROCID", .is_rank = true},
                                     {.name = "MPI_LOCALRANKID", .is_rank = true},
                                     {.name = NULL}},
     .launcher = "mpiexec",

@@ -6,7 +6,7 @@
  * into), then wherever the system's loader looks. RTLD_LOCAL, so that the symbols of one MPI never meet another's.
  *
  * A plugin of the wrong MPI starts without complaint, as a job of one rank: so the number of ranks is compared with what
- * the launcher says. */
+ * the launcher says. But Open MPI ends the process if a Slurm step offers no PMIx: so that is checked before. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -18,13 +18,16 @@
 #include <unistd.h>
 
 #include "backends/mpi/config.h"
+#include "comm/select.h"
 
 /* MPIs that have a plugin, if the build found them. */
 static const struct maker {
     const char *plugin, *title;
     const char *symbol;            /* only this MPI defines it */
     const char *size;              /* launcher's variable: how many ranks */
-    const char *signs[4];          /* any of these: it is the launcher */
+    const char *signs[5];          /* any of these: it is the launcher */
+    const char *pmi, *srun;        /* how Slurm's tasks find each other with this MPI, and the option for it */
+    bool needs_pmi_alone;          /* also in a step of one task */
     const char *runtime, *headers; /* Debian packages */
 } makers[] = {
     {.plugin = "openmpi",
@@ -32,13 +35,18 @@ static const struct maker {
      .symbol = "ompi_mpi_comm_world",
      .size = "OMPI_COMM_WORLD_SIZE",
      .signs = {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"},
+     .pmi = "PMIx",
+     .srun = "--mpi=pmix",
+     .needs_pmi_alone = true,
      .runtime = "libopenmpi3",
      .headers = "libopenmpi-dev"},
     {.plugin = "mpich",
      .title = "MPICH",
      .symbol = "MPII_Version_string",
      .size = "PMI_SIZE",
-     .signs = {"PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"},
+     .signs = {"PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "PMI_CONTROL_PORT"},
+     .pmi = "PMI",
+     .srun = "--mpi=pmi2",
      .runtime = "libmpich12",
      .headers = "libmpich-dev"},
 };
@@ -55,16 +63,24 @@ static const char *sign_of(const struct maker *maker) {
     return NULL;
 }
 
+/* Of the MPI that the program itself is linked with. */
+static const struct maker *linked_maker(void) {
+    for (size_t i = 0; i < MAKERS; i++)
+        if (dlsym(RTLD_DEFAULT, makers[i].symbol))
+            return &makers[i];
+    return NULL;
+}
+
 /* Whose plugin, and in `why` the reason, for error texts; NULL: nothing speaks for one of them. */
 static const struct maker *find_maker(char *why, size_t len) {
-    for (size_t i = 0; i < MAKERS; i++)
-        if (dlsym(RTLD_DEFAULT, makers[i].symbol)) {
-            snprintf(why, len, "this program is linked with %s", makers[i].title);
-            return &makers[i];
-        }
+    const struct maker *linked = linked_maker();
+    if (linked) {
+        snprintf(why, len, "this program is linked with %s", linked->title);
+        return linked;
+    }
     for (size_t i = 0; i < MAKERS; i++)
         if (sign_of(&makers[i])) {
-            snprintf(why, len, "%s, which %s sets, is set", sign_of(&makers[i]), makers[i].title);
+            snprintf(why, len, "%s is set, as for ranks of %s", sign_of(&makers[i]), makers[i].title);
             return &makers[i];
         }
     snprintf(why, len, "no variable of an MPI launcher is set");
@@ -76,6 +92,38 @@ static const struct maker *maker_named(const char *name) {
         if (strcmp(makers[i].plugin, name) == 0)
             return &makers[i];
     return NULL;
+}
+
+static cobre_status refuse_step(const struct maker *maker, const char *tasks) {
+    const char *task = cb_variable("SLURM_PROCID");
+    char advice[512], lack[64] = "neither PMI nor PMIx";
+    if (maker)
+        snprintf(lack, sizeof lack, "no %s, which %s needs", maker->pmi, maker->title);
+    snprintf(
+        advice, sizeof advice,
+        "start it with srun %s; or let one task start all ranks, by `cobre run -n N program` or `cobre train -n N`; "
+        "or use the tcp backend (docs/slurm.md has a script); for one rank on purpose set COBRE_COMM_BACKEND=local",
+        maker ? maker->srun : "--mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)");
+    return CB_REFUSE(
+        COBRE_MPI, "SLURM_PROCID", advice,
+        "SLURM_PROCID=%s and SLURM_STEP_NUM_TASKS=%s make this a rank of an MPI job that srun started, but "
+        "the step offers %s",
+        task ? task : "", tasks, lack);
+}
+
+/* A step offers PMI (--mpi=pmi2), PMIx (--mpi=pmix) or neither (--mpi=none, which may be the default). Which of them the
+ * MPI of a plugin given by its path can use is not known here, and the MPI that a program is linked with may run already. */
+cobre_status cb_mpi_check_step(const char *asked) {
+    const char *tasks = cb_variable(CB_ENV_STEP_TASKS);
+    const struct maker *maker = asked ? maker_named(asked) : NULL;
+    if (!tasks || linked_maker())
+        return COBRE_OK;
+    for (size_t i = 0; i < MAKERS; i++)
+        if ((!maker || maker == &makers[i]) && sign_of(&makers[i]))
+            return COBRE_OK;
+    if (strcmp(tasks, "1") == 0 && maker && !maker->needs_pmi_alone)
+        return COBRE_OK;
+    return refuse_step(maker, tasks);
 }
 
 /* The directory of the file that holds this function. */
@@ -157,14 +205,14 @@ static cobre_status find_plugin(const cb_options *options) {
     return status;
 }
 
-/* How many ranks the launcher has started, by its own word; a batch system's says only how many there could be. */
+/* How many ranks the launcher has started, by its own word; a Slurm step may be part of a larger job. */
 static const char *launcher_size(bool *exact) {
     *exact = true;
     for (size_t i = 0; i < MAKERS; i++)
         if (cb_variable(makers[i].size))
             return makers[i].size;
     *exact = false;
-    return cb_variable("SLURM_NTASKS") ? "SLURM_NTASKS" : NULL;
+    return cb_variable(CB_ENV_STEP_TASKS) ? CB_ENV_STEP_TASKS : NULL;
 }
 
 static cobre_status check_size(const cobre_comm *comm) {

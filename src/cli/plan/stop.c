@@ -11,10 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* timeout(1) sends its signal to the process and to its group, and a job may get one by its launcher as well: that is one
- * wish. */
-enum { ECHO_MS = 500 };
-
 static struct cb_stop stop;
 static char text[CB_STOP_NOTES][256]; /* what rank 0 says; empty on the others */
 static volatile sig_atomic_t wishes, kept;
@@ -34,7 +30,7 @@ static void wish(void) {
 
 static void ask(int number) {
     int saved = errno;
-    if (wishes == 0 || cb_now_ms() > last_at + ECHO_MS) {
+    if (wishes == 0 || cb_now_ms() > last_at + CB_ECHO_MS) {
         wish();
         if (wishes == 1)
             say(text[kept ? CB_STOP_FIRST : CB_STOP_FIRST_OF_ALL]);

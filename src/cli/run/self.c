@@ -28,11 +28,15 @@ const struct cb_option cb_self_rows[] = {
     {.name = NULL},
 };
 
+/* One rank that another launcher has started alone may start ranks: `srun -n 1 cobre train -n 4`. */
 static bool is_in_a_job(void) {
     cb_options options;
     bool selected = cb_select(NULL, &options) == COBRE_OK;
+    const cb_backend *backend = cb_backend_at(options.backend);
     explicit_bzero(options.own, sizeof options.own); /* it may hold a secret */
-    return cb_variable(CB_ENV_RUN_SIZE) || (selected && !cb_backend_at(options.backend)->alone);
+    if (cb_variable(CB_ENV_RUN_SIZE))
+        return true;
+    return !selected || backend->launcher ? cb_launched_among_many() : !backend->alone;
 }
 
 static int launch(const struct self *self, int argc, char **argv) {
