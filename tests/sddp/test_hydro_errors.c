@@ -236,6 +236,31 @@ static void spreadsheets(void) {
     }
 }
 
+/* Legal numbers that are most likely meant otherwise. */
+static void implausible(void) {
+    static const struct {
+        const char *base, *file, *old, *new, *expected; /* expected NULL: no warning */
+    } numbers[] = {
+        {"cascade", "deficits.csv", "0.85", "0.85", NULL},
+        {"cascade", "deficits.csv", "0.85", "0.5", "its deficit tiers add up to 0."},
+        {"cascade", "load.csv", "1,peak,835", "1,peak,83500", "stage 1, subsystem north: a load of 83500 MW"},
+        {"cascade", "hydros.csv", "400,4200,2600", "0,4200,0.6", "hydro head: an initial storage of 0.6 hm3"},
+        {"start", "history.csv", "2005,1,471.8", "2005,1,-999",
+         "hydro Upper: an inflow is -999, 1 time: does that mean"},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        kit_copy(numbers[i].base);
+        kit_edit(numbers[i].file, numbers[i].old, numbers[i].new);
+        kit_read(&r);
+        kit_show(&r);
+        CHECK_EQ(r.count, 0);
+        CHECK_EQ(r.builder->warnings > 0, numbers[i].expected != NULL);
+        if (numbers[i].expected)
+            CHECK_HOLDS(r.builder->warning[0].message, numbers[i].expected);
+        kit_free(&r);
+    }
+}
+
 static void scrambled(void) {
     static const char *const files[] = {"case.json",  "stages.csv",       "blocks.csv",      "thermals.csv",
                                         "hydros.csv", "exchanges.csv",    "deficits.csv",    "load.csv",
@@ -249,8 +274,9 @@ static void scrambled(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(each_mistake), CHECK_CASE(all_at_once),  CHECK_CASE(dangling),  CHECK_CASE(wrong_headers),
-        CHECK_CASE(repeated),     CHECK_CASE(spreadsheets), CHECK_CASE(scrambled), CHECK_END,
+        CHECK_CASE(each_mistake),  CHECK_CASE(all_at_once), CHECK_CASE(dangling),
+        CHECK_CASE(wrong_headers), CHECK_CASE(repeated),    CHECK_CASE(spreadsheets),
+        CHECK_CASE(implausible),   CHECK_CASE(scrambled),   CHECK_END,
     };
     return kit_main(argc, argv, tests);
 }

@@ -277,8 +277,9 @@ bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage,
 void cb_hydro_leave_stage(cb_hydro_case *now);
 void cb_hydro_check_files(cb_hydro_case *c); /* check.c: reports tables that are none of a case's */
 void cb_hydro_check(cb_hydro_case *c);
-void cb_hydro_check_growth(cb_hydro_case *c); /* growth.c */
-void cb_hydro_build(cb_hydro_case *c);        /* build.c */
+void cb_hydro_check_growth(cb_hydro_case *c);    /* growth.c */
+void cb_hydro_check_plausible(cb_hydro_case *c); /* plausible.c: warnings */
+void cb_hydro_build(cb_hydro_case *c);           /* build.c */
 
 /* A column whose upper bound is a share of a load, which may be random. */
 typedef struct cb_hydro_follower {
