@@ -54,6 +54,7 @@ typedef struct {
     const char *message;
     const char *suggestion; /* what to do about it */
     bool warning;           /* no error: the case can be solved, but not as well as it seems */
+    size_t more;            /* others of this kind in the same file that are not told one by one */
 } cobre_sddp_issue;
 
 typedef struct {

@@ -14,6 +14,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
     const char *summary;
 } commands[] = {
+    {.line = &cb_line_init, .run = cb_command_init, .summary = "make a small case to start from"},
     {.line = &cb_line_train, .run = cb_command_train, .summary = "train a policy for a case"},
     {.line = &cb_line_simulate,
      .run = cb_command_simulate,

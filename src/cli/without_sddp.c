@@ -23,6 +23,7 @@ json_t *cb_solvers_json(void) {
         return refuse(argv);                                                                                           \
     }
 
+WITHOUT(init)
 WITHOUT(train)
 WITHOUT(simulate)
 WITHOUT(policy)

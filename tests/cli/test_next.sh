@@ -11,7 +11,7 @@ export PATH=$scratch/bin:$PATH
 printed() {
     python3 - "$@" <<'PYTHON'
 import re, sys
-verb = r" (?:train|simulate|policy|validate|report|info|run|bench|clean)"
+verb = r" (?:init|train|simulate|policy|validate|report|info|run|bench|clean)"
 quoted = re.compile(r"(?<!\S)(['`])(cobre(?:" + verb + r")?(?: -[^'`]*)?)\1")
 whole = re.compile(r"(?<!\S)cobre" + verb + r" (?!.*(?<!\S)cobre" + verb + r" ).*")
 for path in sys.argv[1:]:
@@ -52,6 +52,23 @@ enter() {
     mkdir "$scratch/here" && cd "$scratch/here" || exit 1
     cp -r "$cases/toy" "it's a case"
     cp "$cases/gas.sof.json" '$HOME; a (store).sof.json'
+}
+
+# A case from nothing, trained and simulated by following what is printed; a folder that is there is left alone.
+case_init() {
+    enter
+    cobre init "a new 'case'"
+    code_is 0
+    follow 0 3
+    diff -r "a new 'case'" "$cases/start" || fail "it is not cases/start"
+    [ -s "a new 'case'-out/report.html" ] || fail "there is no report"
+    echo mine >"it's a case/case.json"
+    cobre init "it's a case"
+    code_is 1
+    err_has "is there already, and stays as it is"
+    [ "$(cat "it's a case/case.json")" = mine ] || fail "a case was overwritten"
+    (ulimit -f 1 && cobre init limited && code_is 1 && err_has "File too large") || fail "no limit"
+    [ ! -e limited ] || fail "half a case is left"
 }
 
 case_from_nothing_to_a_report() {

@@ -588,7 +588,7 @@ case_validate() {
     code_is 1
     json_holds out 'not docs[0]["valid"] and len(docs[0]["errors"]) >= 2'
     json_keys out 'docs[0]' case errors warnings unbounded valid
-    json_keys out 'docs[0]["errors"][0]' file line place message suggestion
+    json_keys out 'docs[0]["errors"][0]' file line place message suggestion more
     cobre train bad
     code_is 1
     err_has "thermals.csv:2:"

@@ -139,7 +139,7 @@ void kit_read(kit_result *result) {
     CHECK(!result->builder->no_memory);
     cb_builder_check(result->builder);
     result->count = 0;
-    for (size_t i = 0; i < result->builder->errors; i++)
+    for (size_t i = 0; i < result->builder->issues; i++)
         kit_on_issue(result, &result->builder->issue[i]);
 }
 

@@ -168,6 +168,99 @@ static void dangling(void) {
     kit_remove("changes.csv");
 }
 
+/* A header that is wrong is one error, and not one per line, nor one per line of other tables. */
+static void wrong_headers(void) {
+    static const struct {
+        const char *file, *old, *new;
+        size_t errors;
+    } headers[] = {
+        {"load.csv", "season,block", "season,blocco", 1},
+        {"blocks.csv", "block,", "bloc,", 2},
+        {"hydros.csv", "hydro,", "hidro,", 2},
+        {"par.csv", "hydro,", "plant,", 2},
+        {"load.csv", "season,block", "SEASON,Block", 0},
+        {"hydros.csv", "hydro,", "Hydro,", 0},
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        kit_copy("cascade");
+        kit_edit(headers[i].file, headers[i].old, headers[i].new);
+        kit_read(&r);
+        if (r.count != headers[i].errors)
+            kit_show(&r);
+        CHECK_EQ(r.count, headers[i].errors);
+        kit_free(&r);
+    }
+}
+
+/* A table in which a mistake is repeated in every line. */
+static void repeated(void) {
+    kit_copy("cascade");
+    size_t size, lines = 0;
+    char *text = kit_get("load.csv", &size);
+    for (char *at = text; (at = strchr(at, '\n')) && at[1]; at++, lines++)
+        at[1] = 'x';
+    kit_put("load.csv", text);
+    free(text);
+    kit_read(&r);
+    CHECK(lines > 20);
+    CHECK_EQ(r.count, 20);
+    CHECK_EQ(r.builder->errors, lines);
+    CHECK_EQ(r.builder->issue[19].more, lines - 20);
+    CHECK_EQ(r.builder->issue[18].more, 0);
+    kit_free(&r);
+}
+
+/* Files as spreadsheets write them, each with one error that says what to do. */
+static void spreadsheets(void) {
+    static const struct {
+        const char *file, *name, *text, *expected;
+        size_t size;
+    } saved[] = {
+        {"load.csv", "load.csv", "season;block;north;south\n1;peak;1,5;2,5\n", "separated by \";\"", 0},
+        {"load.csv", "load.csv", "season\tblock\tnorth\tsouth\n1\tpeak\t1\t2\n", "separated by tabs", 0},
+        {"load.csv", "load.csv", "\xFF\xFEs\0e\0", "is UTF-16 text -- save it as plain text, UTF-8", 6},
+        {"load.csv", "load.xlsx", "PK", "as a workbook (.xlsx), which is not read -- save its sheet as CSV", 0},
+        {"changes.csv", "changes.ods", "PK", "as a workbook (.ods), which is not read -- save its sheet as CSV", 0},
+    };
+    for (size_t i = 0; i < sizeof saved / sizeof *saved; i++) {
+        kit_copy("cascade");
+        kit_remove(saved[i].file);
+        kit_put_bytes(saved[i].name, saved[i].text, saved[i].size ? saved[i].size : strlen(saved[i].text));
+        kit_read(&r);
+        if (r.count != 1)
+            kit_show(&r);
+        CHECK_EQ(r.count, 1);
+        CHECK_TEXT(r.issue[0].file, saved[i].file);
+        CHECK_HOLDS(r.issue[0].message, saved[i].expected);
+        kit_free(&r);
+    }
+}
+
+/* Legal numbers that are most likely meant otherwise. */
+static void implausible(void) {
+    static const struct {
+        const char *base, *file, *old, *new, *expected; /* expected NULL: no warning */
+    } numbers[] = {
+        {"cascade", "deficits.csv", "0.85", "0.85", NULL},
+        {"cascade", "deficits.csv", "0.85", "0.5", "its deficit tiers add up to 0."},
+        {"cascade", "load.csv", "1,peak,835", "1,peak,83500", "stage 1, subsystem north: a load of 83500 MW"},
+        {"cascade", "hydros.csv", "400,4200,2600", "0,4200,0.6", "hydro head: an initial storage of 0.6 hm3"},
+        {"start", "history.csv", "2005,1,471.8", "2005,1,-999",
+         "hydro Upper: an inflow is -999, 1 time: does that mean"},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        kit_copy(numbers[i].base);
+        kit_edit(numbers[i].file, numbers[i].old, numbers[i].new);
+        kit_read(&r);
+        kit_show(&r);
+        CHECK_EQ(r.count, 0);
+        CHECK_EQ(r.builder->warnings > 0, numbers[i].expected != NULL);
+        if (numbers[i].expected)
+            CHECK_HOLDS(r.builder->warning[0].message, numbers[i].expected);
+        kit_free(&r);
+    }
+}
+
 static void scrambled(void) {
     static const char *const files[] = {"case.json",  "stages.csv",       "blocks.csv",      "thermals.csv",
                                         "hydros.csv", "exchanges.csv",    "deficits.csv",    "load.csv",
@@ -181,7 +274,9 @@ static void scrambled(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(each_mistake), CHECK_CASE(all_at_once), CHECK_CASE(dangling), CHECK_CASE(scrambled), CHECK_END,
+        CHECK_CASE(each_mistake),  CHECK_CASE(all_at_once), CHECK_CASE(dangling),
+        CHECK_CASE(wrong_headers), CHECK_CASE(repeated),    CHECK_CASE(spreadsheets),
+        CHECK_CASE(implausible),   CHECK_CASE(scrambled),   CHECK_END,
     };
     return kit_main(argc, argv, tests);
 }

@@ -10,6 +10,8 @@ void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
         fprintf(file, " %s:", issue->place);
     fprintf(file, "%s %s%s%s\n", issue->warning ? " warning:" : "", issue->message, *issue->suggestion ? " -- " : "",
             issue->suggestion);
+    if (issue->more)
+        fprintf(file, "%s: and %zu more like that\n", issue->file && *issue->file ? issue->file : "case", issue->more);
 }
 
 size_t cb_stages(const cobre_sddp_problem *problem) {

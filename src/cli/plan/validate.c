@@ -41,25 +41,24 @@ struct count {
     size_t errors;
 };
 
-static json_t *error_json(const char *file, size_t line, const char *place, const char *message,
-                          const char *suggestion) {
+static json_t *error_json(const cobre_sddp_issue *issue) {
     json_t *error = json_object();
-    cb_json_set(error, "file", cb_json_text(file ? file : ""));
-    cb_json_set(error, "line", line ? cb_json_count(line) : json_null());
-    cb_json_set(error, "place", cb_json_text(place ? place : ""));
-    cb_json_set(error, "message", cb_json_text(message));
-    cb_json_set(error, "suggestion", cb_json_text(suggestion));
+    cb_json_set(error, "file", cb_json_text(issue->file ? issue->file : ""));
+    cb_json_set(error, "line", issue->line ? cb_json_count(issue->line) : json_null());
+    cb_json_set(error, "place", cb_json_text(issue->place));
+    cb_json_set(error, "message", cb_json_text(issue->message));
+    cb_json_set(error, "suggestion", cb_json_text(issue->suggestion));
+    cb_json_set(error, "more", cb_json_count(issue->more));
     return error;
 }
 
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     struct count *count = arg;
     if (count->list)
-        cb_json_append(issue->warning ? count->warnings : count->list,
-                       error_json(issue->file, issue->line, issue->place, issue->message, issue->suggestion));
+        cb_json_append(issue->warning ? count->warnings : count->list, error_json(issue));
     else
         cb_write_issue(stdout, issue);
-    count->errors += !issue->warning;
+    count->errors += issue->warning ? 0 : 1 + issue->more;
 }
 
 /* An error that is none of the case's lines: there is no such file, or a stage problem has no solution. */
@@ -68,7 +67,11 @@ static void print_other(struct count *count) {
     if (count->errors)
         return;
     if (count->list) {
-        cb_json_append(count->list, error_json(error->file, error->line, "", error->message, error->suggestion));
+        cb_json_append(count->list, error_json(&(cobre_sddp_issue){.file = error->file,
+                                                                   .line = error->line,
+                                                                   .place = "",
+                                                                   .message = error->message,
+                                                                   .suggestion = error->suggestion}));
     } else {
         fprintf(stderr, "cobre validate: %s\n", error->message);
         if (error->suggestion[0])

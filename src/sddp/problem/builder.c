@@ -71,6 +71,7 @@ void cobre_sddp_builder_free(cobre_sddp_builder **pointer) {
     free(builder->factor);
     free(builder->root_edge);
     free(builder->issue);
+    free(builder->kind);
     free(builder->warning);
     free(builder);
 }
@@ -112,10 +113,32 @@ static cobre_sddp_issue make_issue(cobre_sddp_builder *builder, const cb_place *
                               .suggestion = keep(builder, advice ? advice : "")};
 }
 
+static cb_error_kind *find_kind(cobre_sddp_builder *builder, const char *file, const char *format) {
+    for (size_t i = 0; i < builder->kinds; i++)
+        if (builder->kind[i].format == format && strcmp(builder->kind[i].file, file) == 0)
+            return &builder->kind[i];
+    if (!CB_GROW(builder, builder->kind, builder->kinds, builder->kinds_room))
+        return NULL;
+    cb_error_kind *new = &builder->kind[builder->kinds++];
+    *new = (cb_error_kind){.format = format, .file = keep(builder, file)};
+    return new;
+}
+
+/* Keeps the first ones of a kind; the last of them counts the others. */
 static void record(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format,
                    va_list arguments) {
-    if (!builder->quiet && CB_GROW(builder, builder->issue, builder->errors, builder->issues_room))
-        builder->issue[builder->errors++] = make_issue(builder, at, advice, format, arguments);
+    enum { MOST_OF_A_KIND = 20 };
+    cb_error_kind *kind = builder->quiet ? NULL : find_kind(builder, at->file, format);
+    if (!kind)
+        return;
+    if (kind->count >= MOST_OF_A_KIND) {
+        builder->issue[kind->last].more++;
+    } else if (CB_GROW(builder, builder->issue, builder->issues, builder->issues_room)) {
+        kind->last = builder->issues;
+        builder->issue[builder->issues++] = make_issue(builder, at, advice, format, arguments);
+    }
+    kind->count++;
+    builder->errors++;
 }
 
 void cb_warn_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...) {

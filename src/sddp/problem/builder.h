@@ -88,6 +88,12 @@ typedef struct {
 
 typedef struct cb_json_lines cb_json_lines; /* sddp/read/json_file.c */
 
+/* The errors of one kind in one file: those that one text tells. */
+typedef struct {
+    const char *format, *file;
+    size_t count, last; /* last: the issue that speaks for those that are not kept */
+} cb_error_kind;
+
 struct cobre_sddp_builder {
     const char *name;
     char contents[160]; /* of a hydrothermal case */
@@ -107,7 +113,9 @@ struct cobre_sddp_builder {
     cb_place whole;      /* where errors that concern the whole are reported */
     cb_json_lines *json; /* of the JSON file that was read, if any: lines of the places in it */
     cobre_sddp_issue *issue, *warning;
-    size_t errors, issues_room, warnings, warnings_room;
+    size_t errors, issues, issues_room, warnings, warnings_room; /* errors: those that are not kept, too */
+    cb_error_kind *kind;
+    size_t kinds, kinds_room;
     bool quiet; /* errors have been told before: they are neither kept nor counted */
     bool no_memory;
 };

@@ -12,7 +12,7 @@ cobre_status cb_builder_tell(const cobre_sddp_builder *builder, void issue(void 
         return cb_no_memory("the problem", 0);
     if (builder->errors == 0)
         return COBRE_OK;
-    for (size_t i = 0; i < builder->errors && issue; i++)
+    for (size_t i = 0; i < builder->issues && issue; i++)
         issue(arg, &builder->issue[i]);
     return cb_fail_at(COBRE_INVALID_CASE, first->file, first->line, first->suggestion, "%s%s%s%s",
                       builder->errors > 1 ? CB_TEXT("%zu errors in the case; the first: ", builder->errors) : "",

@@ -130,9 +130,10 @@ static bool next_line(scanner *s) {
 
 static bool check_header(scanner *s) {
     cb_csv *table = s->table;
-    if (table->columns == 1 && strchr(table->header[0], ';')) {
+    bool semicolon = strchr(table->header[0], ';'), tab = strchr(table->header[0], '\t');
+    if (table->columns == 1 && (semicolon || tab)) {
         cb_error_at(s->builder, &s->place, "separate them by commas, with decimal points",
-                    "columns are separated by \";\"");
+                    "columns are separated by %s", semicolon ? "\";\"" : "tabs");
         return false;
     }
     bool good = true;
@@ -184,7 +185,7 @@ static void read_rows(scanner *s) {
         bool good = read_line(s);
         size_t count = table->fields - before;
         if (good && count != table->columns) {
-            cb_error_at(s->builder, &s->place, "one value for each column",
+            cb_error_at(s->builder, &s->place, "one value for each column, with a decimal point, not a comma",
                         "has %zu field%s, but the header names %zu columns", count, count == 1 ? "" : "s",
                         table->columns);
             good = false;
@@ -197,7 +198,7 @@ static void read_rows(scanner *s) {
 
 bool cb_csv_read(cobre_sddp_builder *builder, const char *path, bool optional, cb_csv *table) {
     size_t size = 0;
-    *table = (cb_csv){.path = strdup(path)};
+    *table = (cb_csv){.path = strdup(path), .errors = builder->errors};
     builder->no_memory |= !table->path;
     table->text = cb_read_text(builder, path, optional, &size);
     if (!table->text || !table->path)
@@ -238,14 +239,30 @@ static void note(cb_csv *table, const char *name) {
         snprintf(table->asked + used, sizeof table->asked - used, "%s%s", used ? ", " : "", full ? "..." : name);
 }
 
+/* The only column whose name compares equal; CB_NONE: there is none, or more than one. */
+static size_t only_column(const cb_csv *table, const char *name, int compare(const char *, const char *)) {
+    size_t found = CB_NONE;
+    for (size_t c = 0; c < table->columns; c++)
+        if (compare(table->header[c], name) == 0) {
+            if (found != CB_NONE)
+                return CB_NONE;
+            found = c;
+        }
+    return found;
+}
+
 size_t cb_csv_find(cb_csv *table, const char *name) {
     note(table, name);
-    for (size_t c = 0; c < table->columns; c++)
-        if (strcmp(table->header[c], name) == 0) {
-            table->known[c] = true;
-            return c;
-        }
-    return CB_NONE;
+    size_t column = only_column(table, name, strcmp);
+    if (column == CB_NONE)
+        column = only_column(table, name, strcasecmp);
+    if (column != CB_NONE)
+        table->known[column] = true;
+    return column;
+}
+
+bool cb_csv_sound(const cobre_sddp_builder *builder, const cb_csv *table) {
+    return builder->errors == table->errors;
 }
 
 cb_place cb_csv_place(const cb_csv *table, size_t row, size_t column) {
@@ -274,24 +291,28 @@ size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *nam
     size_t column = cb_csv_find(table, name);
     if (column == CB_NONE && required) {
         cb_error_at(builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add it", "there is no column \"%s\"", name);
+        table->incomplete = true;
     }
     return column;
 }
 
 /* Columns that nobody asked for are mistakes: an optional one that is misspelt would go unnoticed. */
-void cb_csv_unknown_columns(cobre_sddp_builder *builder, const cb_csv *table) {
+void cb_csv_check_columns(cobre_sddp_builder *builder, cb_csv *table) {
     for (size_t column = 0; column < table->columns; column++)
         if (!table->known[column] && strcmp(table->header[column], "note") != 0) {
             cb_error_at(
                 builder, CB_CSV_AT(table, CB_NONE, column), "correct its name, or call a column of remarks \"note\"",
                 "unknown column \"%s\"; known here: %s", table->header[column], *table->asked ? table->asked : "none");
+            table->incomplete = true;
         }
+    if (table->incomplete)
+        table->rows = 0;
 }
 
 void cb_csv_not_a_number(cobre_sddp_builder *builder, const cb_place *at, const char *text) {
     const char *advice = "write it like 12.5 or 1e3";
     if (strchr(text, ','))
-        advice = "write a decimal point, and no thousands separators";
+        advice = "write a decimal point, and no thousands separators, here and in the whole table";
     else if (strchr(text, '%'))
         advice = "write a share: 5 % is 0.05";
     cb_error_at(builder, at, advice, "\"%s\" is not a number", text);

@@ -3,7 +3,7 @@
  *
  * Strict where leniency would hide a mistake: every line has as many fields as the header; a quoted field ends on its
  * line; the text is UTF-8. Tolerated because programs write it: a byte order mark, CRLF, blanks around fields, empty
- * lines, no newline at the end, lines that start with #. */
+ * lines, no newline at the end, lines that start with #, a column name in the wrong case. */
 #ifndef COBRE_SDDP_READ_CSV_H
 #define COBRE_SDDP_READ_CSV_H
 
@@ -17,6 +17,8 @@ typedef struct {
     size_t *line;    /* of each row, in the file */
     char **place;    /* "column NAME", of each column */
     bool *known;     /* columns that were asked for */
+    bool incomplete; /* a column that it needs is not there */
+    size_t errors;   /* there had been before it was read */
     char asked[512]; /* the names that were asked for: "stage, season" */
 } cb_csv;
 
@@ -27,11 +29,15 @@ void cb_csv_free(cb_csv *table);
 
 size_t cb_csv_find(cb_csv *table, const char *name); /* a column that is known from now on; CB_NONE: there is none */
 size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required); /* or reports */
-void cb_csv_unknown_columns(cobre_sddp_builder *builder, const cb_csv *table); /* reports those nobody asked for */
+/* When all columns have been asked for: reports those that nobody asked for. A table with such a column, or without one that
+ * it needs, has no rows from here on: what its lines mean is not sure, and each would be blamed for the header. */
+void cb_csv_check_columns(cobre_sddp_builder *builder, cb_csv *table);
 
 /* A field; column CB_NONE: the row. row CB_NONE: the header. It lasts as long as the table. */
 cb_place cb_csv_place(const cb_csv *table, size_t row, size_t column);
 #define CB_CSV_AT(...) ((const cb_place[]){cb_csv_place(__VA_ARGS__)}) /* as an argument */
+
+bool cb_csv_sound(const cobre_sddp_builder *builder, const cb_csv *table); /* nothing of it has been reported */
 
 const char *cb_csv_text(const cb_csv *table, size_t row, size_t column); /* "" for column CB_NONE */
 

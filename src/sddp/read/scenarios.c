@@ -35,7 +35,7 @@ static void check_columns(reader *r) {
                             r->builder->node[n].random_name[i]);
                 return;
             }
-    cb_csv_unknown_columns(r->builder, &r->table);
+    cb_csv_check_columns(r->builder, &r->table);
 }
 
 static size_t find_node(reader *r, size_t row) {
@@ -101,7 +101,7 @@ static void read_rows(reader *r, size_t *first) {
 
 void cb_read_scenarios(cobre_sddp_builder *builder, const char *path, bool by_stage) {
     reader r = {.builder = builder, .by_stage = by_stage};
-    size_t most = 0, before = builder->errors;
+    size_t most = 0;
     for (size_t n = 0; n < builder->nodes; n++)
         most = builder->node[n].randoms > most ? builder->node[n].randoms : most;
     cb_drop_scenarios(builder);
@@ -112,9 +112,9 @@ void cb_read_scenarios(cobre_sddp_builder *builder, const char *path, bool by_st
         r.key = cb_csv_column(builder, &r.table, by_stage ? "stage" : "node", true);
         check_columns(&r);
         builder->no_memory |= !first || !r.values;
-        if (builder->errors == before && !builder->no_memory)
+        if (cb_csv_sound(builder, &r.table) && !builder->no_memory)
             read_rows(&r, first);
-        if (builder->errors == before && r.table.rows == 0) {
+        if (cb_csv_sound(builder, &r.table) && r.table.rows == 0) {
             cb_error_at(builder, CB_CSV_AT(&r.table, CB_NONE, CB_NONE), "add lines", "there is no scenario");
         }
         free(first);

@@ -3,6 +3,8 @@
 #include "sddp/read/text.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,8 +58,23 @@ static bool read_all(cobre_sddp_builder *builder, const cb_place *at, gzFile fil
         return false;
     if (strlen(*text) == *size)
         return true;
-    cb_error_at(builder, at, "save it as plain text, UTF-8", "has a zero byte in it");
+    bool utf16 = *size > 1 && (memcmp(*text, "\xFF\xFE", 2) == 0 || memcmp(*text, "\xFE\xFF", 2) == 0);
+    cb_error_at(builder, at, "save it as plain text, UTF-8", "%s", utf16 ? "is UTF-16 text" : "has a zero byte in it");
     return false;
+}
+
+/* A table that was saved as a workbook, under the same name; NULL: there is none. */
+static const char *find_workbook(const char *path, char workbook[PATH_MAX]) {
+    static const char *const kinds[] = {".xlsx", ".xls", ".ods"};
+    size_t length = strlen(path);
+    bool is_table = length > 4 && strcmp(path + length - 4, ".csv") == 0;
+    for (size_t i = 0; is_table && i < sizeof kinds / sizeof *kinds; i++) {
+        struct stat is;
+        snprintf(workbook, PATH_MAX, "%.*s%s", (int)(length - 4), path, kinds[i]);
+        if (stat(workbook, &is) == 0)
+            return kinds[i];
+    }
+    return NULL;
 }
 
 static gzFile open_text(cobre_sddp_builder *builder, const cb_place *at, bool optional) {
@@ -65,6 +82,13 @@ static gzFile open_text(cobre_sddp_builder *builder, const cb_place *at, bool op
     errno = 0;
     gzFile file = gzopen(at->file, "rb");
     int why = errno;
+    char workbook[PATH_MAX];
+    const char *kind = !file && why == ENOENT ? find_workbook(at->file, workbook) : NULL;
+    if (kind) {
+        cb_error_at(builder, at, "save its sheet as CSV (UTF-8, separated by commas)",
+                    "is not there, but as a workbook (%s), which is not read", kind);
+        return NULL;
+    }
     if (file || (optional && why == ENOENT && lstat(at->file, &is) != 0)) /* a link to nothing was meant to be read */
         return file;
     if (why == 0 || why == ENOMEM)

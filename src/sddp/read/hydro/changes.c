@@ -110,17 +110,16 @@ static void check_changes(cb_hydro_case *c, const char *path) {
 void cb_hydro_read_changes(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "changes.csv", true, &table)) {
-        size_t before = c->builder->errors;
         change_columns columns = {.kind = cb_csv_column(c->builder, &table, "table", true),
                                   .element = cb_csv_column(c->builder, &table, "name", true),
                                   .field = cb_csv_column(c->builder, &table, "column", true),
                                   .value = cb_csv_column(c->builder, &table, "value", true)};
         c->change_key = cb_hydro_find_key(c, &table, &columns.key);
-        cb_csv_unknown_columns(c->builder, &table);
+        cb_csv_check_columns(c->builder, &table);
         c->change = cb_hydro_array(c, table.rows, sizeof *c->change);
         for (size_t row = 0; c->change && row < table.rows; row++)
             read_row(c, &table, row, &columns);
-        if (c->builder->errors == before)
+        if (cb_csv_sound(c->builder, &table))
             check_changes(c, table.path);
     }
     cb_csv_free(&table);

@@ -121,4 +121,5 @@ void cb_hydro_check(cb_hydro_case *c) {
         check_balance(c, s);
     if (c->source == CB_HYDRO_PAR)
         cb_hydro_check_growth(c);
+    cb_hydro_check_plausible(c);
 }

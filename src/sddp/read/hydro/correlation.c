@@ -79,17 +79,17 @@ static void check_period(cb_hydro_case *c, const cb_csv *table, size_t period) {
 }
 
 static void read_table(cb_hydro_case *c, cb_csv *table) {
-    size_t before = c->builder->errors, key, name = cb_csv_column(c->builder, table, "hydro", true);
+    size_t key, name = cb_csv_column(c->builder, table, "hydro", true);
     size_t *columns = cb_hydro_array(c, cb_hydros(c), sizeof *columns);
     c->correlation_key = cb_hydro_find_key(c, table, &key);
     identity(c, cb_hydro_periods(c, c->correlation_key), false);
     if (columns && c->cholesky) {
         for (size_t h = 0; h < cb_hydros(c); h++)
             columns[h] = cb_csv_column(c->builder, table, cb_hydro_at_name(c, h), true);
-        cb_csv_unknown_columns(c->builder, table);
+        cb_csv_check_columns(c->builder, table);
         for (size_t row = 0; row < table->rows; row++)
             read_row(c, table, row, name, key, columns);
-        for (size_t period = 0; period < cb_hydro_periods(c, c->correlation_key) && c->builder->errors == before;
+        for (size_t period = 0; period < cb_hydro_periods(c, c->correlation_key) && cb_csv_sound(c->builder, table);
              period++)
             check_period(c, table, period);
     }

@@ -45,7 +45,7 @@ static void read_rows(cb_hydro_case *c, size_t k, cb_csv *table, size_t *columns
     for (size_t r = 0; r < kind->references; r++)
         references[r] = cb_csv_column(c->builder, table, kind->reference[r].name, !kind->reference[r].optional);
     cb_hydro_field_columns(c, table, kind->field, kind->fields, columns);
-    cb_csv_unknown_columns(c->builder, table);
+    cb_csv_check_columns(c->builder, table);
     for (size_t row = 0; row < table->rows; row++) {
         cb_hydro_element *element = cb_hydro_element_at(c, k, row);
         *element =
@@ -65,14 +65,14 @@ static void read_rows(cb_hydro_case *c, size_t k, cb_csv *table, size_t *columns
 static void read_kind(cb_hydro_case *c, size_t k) {
     const cb_hydro_kind *kind = cb_hydro_kinds[k];
     cb_csv table;
-    size_t before = c->builder->errors;
     bool opened = cb_hydro_open(c, CB_TEXT("%s.csv", kind->table), true, &table);
-    c->list[k].unsure = c->builder->errors > before;
+    c->list[k].unsure = !cb_csv_sound(c->builder, &table);
     if (opened) {
         size_t *columns = cb_hydro_array(c, kind->fields + kind->references, sizeof *columns);
         c->list[k].at = cb_hydro_array(c, table.rows, kind->size);
         if (columns && c->list[k].at)
             read_rows(c, k, &table, columns);
+        c->list[k].unsure |= table.incomplete;
     }
     cb_csv_free(&table);
 }

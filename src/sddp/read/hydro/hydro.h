@@ -54,7 +54,7 @@ typedef struct {
 typedef struct {
     void *at; /* count structs of the kind */
     size_t count;
-    bool unsure; /* the table has lines that could not be read */
+    bool unsure; /* the table has lines that could not be read, or all of it */
 } cb_hydro_list;
 
 /* hydros.csv */
@@ -122,6 +122,7 @@ typedef struct {
     size_t subsystems, blocks, changes;
     cb_hydro_subsystem *subsystem; /* first those with load, then the transshipment nodes */
     const char **block;            /* names; one without a name when there is no blocks.csv */
+    bool blocks_unsure;            /* as of a list */
     cb_hydro_change *change;
     cb_hydro_key change_key;
 
@@ -173,6 +174,7 @@ typedef struct {
     size_t count, size;
     const char *word; /* what they name: "subsystem" */
     char file[64];    /* where more can be added; "": nowhere */
+    bool unsure;      /* their table could not be read as a whole: a name that is not there may be right */
 } cb_hydro_names;
 
 /* A column that names something. It is looked up when the whole table has been read. */
@@ -275,8 +277,9 @@ bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage,
 void cb_hydro_leave_stage(cb_hydro_case *now);
 void cb_hydro_check_files(cb_hydro_case *c); /* check.c: reports tables that are none of a case's */
 void cb_hydro_check(cb_hydro_case *c);
-void cb_hydro_check_growth(cb_hydro_case *c); /* growth.c */
-void cb_hydro_build(cb_hydro_case *c);        /* build.c */
+void cb_hydro_check_growth(cb_hydro_case *c);    /* growth.c */
+void cb_hydro_check_plausible(cb_hydro_case *c); /* plausible.c: warnings */
+void cb_hydro_build(cb_hydro_case *c);           /* build.c */
 
 /* A column whose upper bound is a share of a load, which may be random. */
 typedef struct cb_hydro_follower {

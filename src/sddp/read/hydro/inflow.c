@@ -16,6 +16,7 @@ static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool
         if (columns[h] == CB_NONE && *cb_hydro_at_name(c, h)) {
             cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add one with its inflow",
                         "hydro %s has no column", cb_hydro_at_name(c, h));
+            table->incomplete = true;
         }
     }
     for (size_t s = 0; s < c->subsystems; s++) {
@@ -27,12 +28,12 @@ static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool
 }
 
 /* Without hydros a column is most likely a hydro's. */
-static void check_columns(cb_hydro_case *c, const cb_csv *table) {
+static void check_columns(cb_hydro_case *c, cb_csv *table) {
     size_t column = 0;
     while (column < table->columns && (table->known[column] || strcmp(table->header[column], "note") == 0))
         column++;
     if (cb_hydros(c) > 0 || column == table->columns) {
-        cb_csv_unknown_columns(c->builder, table);
+        cb_csv_check_columns(c->builder, table);
         return;
     }
     cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, column), "add it to hydros.csv",
@@ -109,7 +110,7 @@ void cb_hydro_read_inflows(cb_hydro_case *c) {
     cb_csv table;
     bool needed = cb_hydros(c) > 0;
     if (cb_hydro_open(c, "inflows.csv", !needed, &table)) {
-        size_t before = c->builder->errors, key_column, probability = cb_csv_find(&table, "probability");
+        size_t key_column, probability = cb_csv_find(&table, "probability");
         size_t *columns = cb_hydro_array(c, cb_hydros(c) + c->subsystems, sizeof *columns);
         c->inflow_key = cb_hydro_find_key(c, &table, &key_column);
         c->outcomes = cb_hydro_array(c, cb_hydro_periods(c, c->inflow_key), sizeof *c->outcomes);
@@ -118,7 +119,7 @@ void cb_hydro_read_inflows(cb_hydro_case *c) {
             value_columns(c, &table, columns, true);
             check_columns(c, &table);
             read_outcomes(c, &table, key_column, probability, columns);
-            if (c->builder->errors == before)
+            if (cb_csv_sound(c->builder, &table))
                 check_outcomes(c, &table, probability != CB_NONE);
         }
     }
@@ -143,7 +144,7 @@ static void find_years(cb_hydro_case *c, const cb_csv *table, size_t column) {
         if (year >= c->first_year && year <= c->last_year && year_index(c, year) == CB_NONE)
             c->years[c->year_count++] = year;
     }
-    if (c->year_count == 0)
+    if (c->year_count == 0 && cb_csv_sound(c->builder, table))
         cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, column), "correct either",
                     "there is no year between the \"years\" of case.json");
     for (size_t period = 0; period < cb_hydro_periods(c, c->inflow_key); period++)
@@ -174,7 +175,8 @@ static void read_history_rows(cb_hydro_case *c, const cb_csv *table, size_t year
         if (y < c->outcomes[period].count)
             read_values(c, table, row, columns, &c->outcomes[period].values[y * width]);
     }
-    for (size_t y = 0; seen && y < c->year_count; y++)
+    bool sound = cb_csv_sound(c->builder, table);
+    for (size_t y = 0; seen && sound && y < c->year_count; y++)
         for (size_t period = 0; period < periods; period++)
             if (!seen[period * c->year_count + y]) {
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
@@ -195,7 +197,7 @@ void cb_hydro_read_history(cb_hydro_case *c) {
         if (columns && c->outcomes) {
             value_columns(c, &table, columns, false);
             check_columns(c, &table);
-            if (year != CB_NONE && c->inflow_key == CB_HYDRO_BY_SEASON) {
+            if (!table.incomplete && c->inflow_key == CB_HYDRO_BY_SEASON) {
                 find_years(c, &table, year);
                 read_history_rows(c, &table, year, season, columns);
             }

@@ -41,7 +41,7 @@ static void find_columns(cb_hydro_case *c, cb_csv *table, par_columns *columns) 
         snprintf(name, sizeof name, "phi%zu", l + 1);
         columns->phi[l] = cb_csv_find(table, name);
     }
-    cb_csv_unknown_columns(c->builder, table);
+    cb_csv_check_columns(c->builder, table);
 }
 
 static void read_row(cb_hydro_case *c, cb_csv *table, size_t row, const par_columns *columns) {
@@ -89,13 +89,12 @@ static void check_all_given(cb_hydro_case *c, const cb_csv *table) {
 static void read_model(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "par.csv", false, &table)) {
-        size_t before = c->builder->errors;
         par_columns columns;
         find_columns(c, &table, &columns);
         c->par = cb_hydro_array(c, cb_hydro_periods(c, c->par_key) * cb_hydros(c), sizeof *c->par);
         for (size_t row = 0; c->par && row < table.rows; row++)
             read_row(c, &table, row, &columns);
-        if (c->par && c->builder->errors == before)
+        if (c->par && cb_csv_sound(c->builder, &table))
             check_all_given(c, &table);
     }
     cb_csv_free(&table);
@@ -124,13 +123,13 @@ static void read_past_row(cb_hydro_case *c, const cb_csv *table, size_t row, siz
 }
 
 static void read_past_table(cb_hydro_case *c, cb_csv *table, size_t *columns) {
-    size_t lag_column = cb_csv_column(c->builder, table, "lag", true), before = c->builder->errors;
+    size_t lag_column = cb_csv_column(c->builder, table, "lag", true);
     for (size_t h = 0; h < cb_hydros(c); h++)
         columns[h] = cb_csv_find(table, cb_hydro_at_name(c, h));
-    cb_csv_unknown_columns(c->builder, table);
+    cb_csv_check_columns(c->builder, table);
     for (size_t row = 0; lag_column != CB_NONE && row < table->rows; row++)
         read_past_row(c, table, row, lag_column, columns);
-    for (size_t h = 0; h < cb_hydros(c) && c->builder->errors == before; h++)
+    for (size_t h = 0; h < cb_hydros(c) && cb_csv_sound(c->builder, table); h++)
         for (size_t l = 0; l < looks_back(c, h); l++)
             if (isnan(c->past[h * CB_HYDRO_MAX_LAGS + l])) {
                 cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),

@@ -81,7 +81,7 @@ void cb_hydro_read_stages(cb_hydro_case *c) {
         size_t columns[STAGE_FIELDS], number = cb_csv_column(c->builder, &table, "stage", true),
                                       name = cb_csv_find(&table, "name");
         cb_hydro_field_columns(c, &table, stage_field, STAGE_FIELDS, columns);
-        cb_csv_unknown_columns(c->builder, &table);
+        cb_csv_check_columns(c->builder, &table);
         for (size_t row = 0; number != CB_NONE && row < table.rows; row++)
             read_stage(c, &table, row, number, name, columns);
         if (name != CB_NONE)
@@ -145,7 +145,7 @@ static void check_shares(cb_hydro_case *c, const cb_csv *table) {
 void cb_hydro_read_blocks(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "blocks.csv", true, &table)) {
-        size_t before = c->builder->errors, key_column, name = cb_csv_column(c->builder, &table, "block", true);
+        size_t key_column, name = cb_csv_column(c->builder, &table, "block", true);
         c->share_key = cb_hydro_find_key(c, &table, &key_column);
         c->block = cb_hydro_array(c, table.rows, sizeof *c->block);
         for (size_t row = 0; c->block && name != CB_NONE && row < table.rows; row++)
@@ -153,10 +153,11 @@ void cb_hydro_read_blocks(cb_hydro_case *c) {
         c->share = empty_cells(c, cb_hydro_periods(c, c->share_key) * c->blocks);
         if (c->share)
             read_shares(c, &table, name, key_column);
-        cb_csv_unknown_columns(c->builder, &table);
-        if (c->share && c->builder->errors == before)
+        cb_csv_check_columns(c->builder, &table);
+        if (c->share && cb_csv_sound(c->builder, &table))
             check_shares(c, &table);
     }
+    c->blocks_unsure = !cb_csv_sound(c->builder, &table);
     cb_csv_free(&table);
     if (c->blocks == 0) { /* one, of the whole stage */
         c->share_key = CB_HYDRO_ALWAYS;
@@ -181,16 +182,19 @@ static void load_columns(cb_hydro_case *c, cb_csv *table, size_t *columns) {
                         "add one with its load in MW, or declare it as "
                         "\"transshipment\" in case.json",
                         "subsystem %s has no column", c->subsystem[s].name);
+            table->incomplete = true;
         }
     }
 }
 
-static void read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t period, size_t block,
+/* False: there has been such a line, which is reported. */
+static bool read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t period, size_t block,
                        const size_t *columns) {
     static const cb_hydro_field field = {
         .name = "load", .required = true, .high = INFINITY, .unit = "the load in MW, from 0 on"};
     double *load = &c->load[(period * c->blocks + block) * c->subsystems];
-    if (!isnan(load[0])) {
+    bool is_new = isnan(load[0]);
+    if (!is_new) {
         cb_place at = cb_csv_place(table, row, CB_NONE);
         char when[32];
         cb_hydro_period_text(c->load_key, period, when);
@@ -201,6 +205,7 @@ static void read_loads(cb_hydro_case *c, cb_csv *table, size_t row, size_t perio
         double value = columns[s] == CB_NONE ? 0 : cb_hydro_number(c, table, row, columns[s], &field);
         load[s] = isnan(value) ? 0 : value; /* reported; NaN means: no line yet */
     }
+    return is_new;
 }
 
 static void check_loads(cb_hydro_case *c, const cb_csv *table) {
@@ -215,13 +220,13 @@ static void check_loads(cb_hydro_case *c, const cb_csv *table) {
 }
 
 static void read_load_table(cb_hydro_case *c, cb_csv *table) {
-    size_t key_column, block_column = cb_csv_find(table, "block"), before = c->builder->errors;
+    size_t key_column, block_column = cb_csv_find(table, "block");
     size_t *columns = cb_hydro_array(c, c->subsystems, sizeof *columns);
     c->load_key = cb_hydro_find_key(c, table, &key_column);
     c->load = empty_cells(c, cb_hydro_periods(c, c->load_key) * c->blocks * c->subsystems);
     if (columns && c->load) {
         load_columns(c, table, columns);
-        cb_csv_unknown_columns(c->builder, table);
+        cb_csv_check_columns(c->builder, table);
         for (size_t row = 0; row < table->rows; row++) {
             size_t period = cb_hydro_read_period(c, table, row, c->load_key, key_column), block = 0;
             if (block_column != CB_NONE)
@@ -229,10 +234,10 @@ static void read_load_table(cb_hydro_case *c, cb_csv *table) {
             if (period == CB_NONE || block == CB_NONE)
                 continue;
             size_t last = block_column == CB_NONE ? c->blocks : block + 1; /* without blocks: the same in all */
-            for (; block < last; block++)
-                read_loads(c, table, row, period, block, columns);
+            while (block < last && read_loads(c, table, row, period, block, columns))
+                block++;
         }
-        if (c->builder->errors == before)
+        if (cb_csv_sound(c->builder, table) && !c->blocks_unsure)
             check_loads(c, table);
     }
 }

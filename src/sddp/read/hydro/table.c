@@ -23,7 +23,7 @@ const char *cb_hydro_text(cb_hydro_case *c, const char *format, ...) {
 
 bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *table) {
     const char *path = cb_hydro_text(c, "%s/%s", c->folder, file);
-    *table = (cb_csv){0};
+    *table = (cb_csv){.errors = c->builder->errors};
     return *path && cb_csv_read(c->builder, path, optional, table);
 }
 
@@ -121,7 +121,7 @@ size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
         return CB_NONE;
     const char *name = cb_csv_text(table, row, column);
     size_t index = cb_hydro_find(names, name);
-    if (index != CB_NONE)
+    if (index != CB_NONE || names.unsure)
         return index;
     char known[600];
     list_names(&names, known, sizeof known);
@@ -136,7 +136,11 @@ size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
 
 cb_hydro_names cb_hydro_names_of(const cb_hydro_case *c, size_t kind) {
     const cb_hydro_kind *its = cb_hydro_kinds[kind];
-    cb_hydro_names names = {.at = c->list[kind].at, .count = c->list[kind].count, .size = its->size, .word = its->word};
+    cb_hydro_names names = {.at = c->list[kind].at,
+                            .count = c->list[kind].count,
+                            .size = its->size,
+                            .word = its->word,
+                            .unsure = c->list[kind].unsure};
     snprintf(names.file, sizeof names.file, "%s.csv", its->table);
     return names;
 }
@@ -161,8 +165,12 @@ cb_hydro_names cb_hydro_subsystem_names(const cb_hydro_case *c) {
 }
 
 cb_hydro_names cb_hydro_block_names(const cb_hydro_case *c) {
-    return (cb_hydro_names){
-        .at = c->block, .count = c->blocks, .size = sizeof *c->block, .word = "block", .file = "blocks.csv"};
+    return (cb_hydro_names){.at = c->block,
+                            .count = c->blocks,
+                            .size = sizeof *c->block,
+                            .word = "block",
+                            .file = "blocks.csv",
+                            .unsure = c->blocks_unsure};
 }
 
 cb_hydro_key cb_hydro_find_key(cb_hydro_case *c, cb_csv *table, size_t *column) {

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* init.c: `cobre init`. */
+#include "cli/cli.h"
+#include "cli/plan/start_case.h"
+#include "comm/file_limit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char intro[] = "usage: cobre init FOLDER\n"
+                            "\n"
+                            "Makes a small hydrothermal case to start from, with remarks in its tables.\n"
+                            "\n";
+
+static const char end[] = "\nThe case trains at once. See cobre-init(1).\n";
+
+const struct command_line cb_line_init = {
+    .command = "init", .intro = intro, .end = end, .question = "which folder?", .words = 1};
+
+static int failed(const char *path) {
+    fprintf(stderr, "cobre init: %s: %s\n", path, strerror(errno));
+    return 1;
+}
+
+static bool write_all(int fd, const char *text) {
+    for (ssize_t written; *text; text += written) {
+        written = write(fd, text, strlen(text));
+        if (written < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool write_file(int folder, const struct cb_start_file *file) {
+    int fd = openat(folder, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    bool written = write_all(fd, file->text);
+    return close(fd) == 0 && written;
+}
+
+/* All files or none. */
+static bool write_files(int folder) {
+    struct cb_file_limit hold;
+    const struct cb_start_file *file = cb_start_files;
+    cb_file_limit_hold(&hold);
+    while (file->name && write_file(folder, file))
+        file++;
+    cb_file_limit_release(&hold);
+    if (!file->name)
+        return true;
+    int error = errno;
+    do
+        unlinkat(folder, file->name, 0);
+    while (file-- > cb_start_files);
+    errno = error;
+    return false;
+}
+
+static int make(const char *path) {
+    if (mkdir(path, 0777) != 0) {
+        if (errno != EEXIST)
+            return failed(path);
+        fprintf(stderr, "cobre init: %s is there already, and stays as it is; give the name of a new folder\n", path);
+        return 1;
+    }
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool made = folder >= 0 && write_files(folder);
+    int code = made ? 0 : failed(path);
+    if (folder >= 0)
+        close(folder);
+    if (!made)
+        rmdir(path);
+    return code;
+}
+
+static void print_end(const char *path) {
+    printf("%s is a case to start from; its README.md says what is what\n\nnext      cobre train ", path);
+    cb_shell_write(stdout, path);
+    putchar('\n');
+}
+
+int cb_command_init(int argc, char **argv) {
+    struct cb_given given;
+    int code = cb_line_read(&cb_line_init, argc, argv, NULL, &given);
+    if (code != CB_GO_ON)
+        return code;
+    code = make(given.words[0]);
+    if (code == 0)
+        print_end(given.words[0]);
+    return code;
+}
