@@ -65,19 +65,6 @@ int cb_shm_reserve(int fd, off_t offset, size_t bytes) {
     return 0;
 }
 
-bool cb_shm_punch(int fd, off_t offset, size_t bytes) {
-#ifdef FALLOC_FL_PUNCH_HOLE
-    int failed;
-    while ((failed = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, (off_t)bytes)) != 0 &&
-           errno == EINTR)
-        ;
-    return !failed;
-#else
-    (void)fd, (void)offset, (void)bytes;
-    return false; /* the pages go with the file */
-#endif
-}
-
 bool cb_shm_empty(void *base, size_t bytes) {
 #ifdef MADV_REMOVE
     munlock(base, bytes); /* the program may have locked all its pages */

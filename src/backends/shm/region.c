@@ -62,13 +62,13 @@ static cobre_status refuse(const struct cb_shm_comm *comm, const cb_call *call, 
 
 /* Maps the extent and makes its header, before the others know of it. 0 or errno. */
 static int make_header(struct cb_shm_comm *comm, struct cb_extent *extent) {
-    int fd = comm->job->fd, error = cb_shm_reserve(fd, extent->offset, cb_page_size());
-    if (error)
-        return error;
+    int fd = comm->job->fd;
     struct cb_extent_header *header = cb_shm_map(fd, extent->offset, extent->bytes);
-    if (!header) {
-        error = errno;
-        cb_shm_punch(fd, extent->offset, cb_page_size());
+    if (!header)
+        return errno;
+    int error = cb_shm_reserve(fd, extent->offset, cb_page_size());
+    if (error) {
+        cb_shm_unmap(header, extent->bytes);
         return error;
     }
     atomic_store_explicit(&header->attached, (uint32_t)comm->base.size, memory_order_relaxed);
@@ -131,12 +131,11 @@ void cb_shm_forget_places(struct cb_job *job) {
     }
 }
 
-/* Rank 0: nobody has the extent any more. */
-static void take_back(const struct cb_job *job, const struct cb_extent *extent) {
+/* Nobody needs the extent any more: first its data goes, then its header, so that its place becomes free. */
+static void give_back(const struct cb_extent *extent) {
     size_t page = cb_page_size();
-    cb_end_interleave(extent->base, extent->bytes);
-    if (cb_shm_punch(job->fd, extent->offset + (off_t)page, extent->bytes - page))
-        cb_shm_punch(job->fd, extent->offset, page);
+    if (cb_shm_empty((char *)extent->base + page, extent->bytes - page))
+        cb_shm_empty(extent->base, page);
 }
 
 /* Rank 0, step 1. */
@@ -194,8 +193,10 @@ static cobre_status reserve_together(struct cb_shm_comm *comm, const cb_call *ca
     struct outcome all = first_failure(comm);
     if (!all.error)
         return COBRE_OK;
-    if (comm->base.rank == 0)
-        take_back(comm->job, extent);
+    if (comm->base.rank == 0) {
+        cb_end_interleave(extent->base, extent->bytes);
+        give_back(extent);
+    }
     if (extent->base)
         cb_shm_unmap(extent->base, extent->bytes);
     return refuse(comm, call, extent, &all);
@@ -218,11 +219,9 @@ void cb_shm_extent_free(struct cb_extent *extent) {
     if (!extent->base)
         return;
     struct cb_extent_header *header = extent->base;
-    size_t page = cb_page_size();
     cb_end_interleave(extent->base, extent->bytes); /* before the place can be another's */
-    if (atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1 &&
-        cb_shm_empty((char *)extent->base + page, extent->bytes - page))
-        cb_shm_empty(extent->base, page);
+    if (atomic_fetch_sub_explicit(&header->attached, 1, memory_order_acq_rel) == 1)
+        give_back(extent);
     cb_shm_unmap(extent->base, extent->bytes);
     extent->base = NULL;
 }

@@ -159,8 +159,7 @@ void cb_shm_unmap(void *base, size_t bytes);
 int cb_shm_lengthen(int fd, off_t end);
 /* Makes the pages of [offset, offset + bytes); 0 or errno, ENOSPC or ENOMEM when there are too few. */
 int cb_shm_reserve(int fd, off_t offset, size_t bytes);
-bool cb_shm_punch(int fd, off_t offset, size_t bytes);
-bool cb_shm_empty(void *base, size_t bytes); /* the same for what is mapped; it may be sealed or locked */
+bool cb_shm_empty(void *base, size_t bytes); /* punches pages out of the file; they may be sealed or locked */
 
 /* A program may close fd and have a file of its own there. So ask before fd is used: */
 bool cb_shm_has_file(const struct cb_job *job);
