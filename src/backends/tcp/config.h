@@ -18,7 +18,7 @@ CB_OWN_OPTIONS(tcp)
 cobre_status cb_tcp_open(const cb_options *options, cobre_comm **comm);
 void cb_tcp_free(cobre_comm *comm);
 void cb_tcp_abort(cobre_comm *comm, int code, const char *text);
-void cb_tcp_say_leave(cobre_comm *comm);
+void cb_tcp_at_exit(cobre_comm *comm);
 void cb_tcp_close(cobre_comm *comm); /* all connections */
 
 #endif

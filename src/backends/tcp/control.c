@@ -159,14 +159,16 @@ cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t p
     return cb_tcp_fail(comm, call, &failure);
 }
 
-/* To exit inside a collective, from another thread or a signal handler, is not leaving in order: the others wait for
- * us. */
-void cb_tcp_say_leave(cobre_comm *base) {
-    struct cb_tcp_comm *comm = (struct cb_tcp_comm *)base;
-    cb_failure deserted = {.cause = COBRE_CAUSE_PEER_LEFT, .culprit = (uint32_t)base->rank};
-    const cb_failure *failure = atomic_load_explicit(&comm->inside, memory_order_relaxed) ? &deserted : NULL;
+void cb_tcp_leave(struct cb_tcp_comm *comm, const cb_failure *failure) {
     if (comm->watch)
         cb_watch_say_leave(comm->watch, failure);
     else
         cb_tcp_tell(comm, failure ? CB_TAG_FAILED : CB_TAG_LEFT, failure);
+}
+
+/* To exit inside a call, from another thread or a signal handler, is not leaving in order: the others wait for us. */
+void cb_tcp_at_exit(cobre_comm *base) {
+    cb_failure deserted = {.cause = COBRE_CAUSE_PEER_LEFT, .culprit = (uint32_t)base->rank};
+    bool inside = atomic_load_explicit(&base->busy, memory_order_relaxed);
+    cb_tcp_leave((struct cb_tcp_comm *)base, inside ? &deserted : NULL);
 }

@@ -202,7 +202,7 @@ cobre_status cb_tcp_open(const cb_options *options, cobre_comm **result) {
 }
 
 void cb_tcp_free(cobre_comm *base) {
-    cb_tcp_say_leave(base);
+    cb_tcp_leave(tcp(base), NULL);
     release(tcp(base));
 }
 
@@ -235,9 +235,7 @@ static cobre_status run(cobre_comm *base, const cb_call *call, const struct algo
         cb_failure closed = cb_link_closed(base->rank);
         return cb_tcp_fail(comm, call, &closed);
     }
-    atomic_store_explicit(&comm->inside, true, memory_order_relaxed);
     cobre_status status = choose_and_run(comm, call, algorithms, bytes);
-    atomic_store_explicit(&comm->inside, false, memory_order_relaxed);
     comm->outside_since = cb_now();
     return status;
 }

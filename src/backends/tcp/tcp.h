@@ -15,7 +15,6 @@
 #ifndef COBRE_BACKENDS_TCP_TCP_H
 #define COBRE_BACKENDS_TCP_TCP_H
 
-#include <stdatomic.h>
 #include <sys/socket.h>
 
 #include "backends/tcp/config.h"
@@ -94,7 +93,6 @@ struct cb_tcp_comm {
     struct cb_link *links; /* one for each data connection, then those of the ring */
     size_t link_count;
     bool coordinator_left;
-    atomic_bool inside;   /* a collective */
     double outside_since; /* the end of the last one */
     uint64_t sequence;
     struct cb_frames frames;
@@ -133,6 +131,7 @@ cobre_status cb_tcp_no_memory(struct cb_tcp_comm *comm, const cb_call *call);
 cobre_status cb_tcp_lost(struct cb_tcp_comm *comm, const cb_call *call, size_t peer, int error);
 /* To rank 0, if the control connection is still ours. */
 void cb_tcp_tell(struct cb_tcp_comm *comm, uint8_t tag, const cb_failure *failure);
+void cb_tcp_leave(struct cb_tcp_comm *comm, const cb_failure *failure); /* failure: NULL when it is in order */
 bool cb_tcp_alarm(struct cb_tcp_comm *comm); /* reads the alarm; true when the communicator is broken now */
 cobre_status cb_tcp_broken(struct cb_tcp_comm *comm, const cb_call *call);
 
