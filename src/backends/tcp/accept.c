@@ -154,11 +154,6 @@ static size_t find_source(struct cb_door_keeper *keeper, const struct sockaddr_s
     return empty;
 }
 
-static bool is_here(const struct source *source) {
-    static const unsigned char here[16];
-    return memcmp(source->address, here, sizeof here) == 0;
-}
-
 static void dismiss_oldest_of(struct cb_door_keeper *keeper, size_t source) {
     struct stranger *oldest = NULL;
     for (size_t i = 0; i < keeper->count; i++) {
@@ -213,7 +208,8 @@ static bool admit(struct cb_door_keeper *keeper, int listener) {
                 return false;
             note_shortage(keeper);
             size_t fullest = fullest_source(keeper);
-            if (is_here(&keeper->sources[fullest])) /* only ours, who have come first: let them finish */
+            const struct source *source = &keeper->sources[fullest];
+            if (sodium_is_zero(source->address, sizeof source->address)) /* ours, by Unix socket: let them finish */
                 return true;
             dismiss_oldest_of(keeper, fullest);
         }

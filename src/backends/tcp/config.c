@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.c: the tcp backend as the core sees it: its variables, its configuration, how a launcher starts its ranks. */
-#include "backends/tcp/config.h"
+#include "backends/tcp/tcp.h"
 
 #include "comm/select.h"
 
@@ -76,12 +76,6 @@ static cobre_status read_port(struct cb_tcp_options *own) {
                          PORT " is \"%.64s\", which is not a port from 1 to 65535", text);
     own->port = (uint16_t)port;
     return COBRE_OK;
-}
-
-static uint16_t port_of(const struct sockaddr_storage *address) {
-    return address->ss_family == AF_INET    ? ntohs(((const struct sockaddr_in *)address)->sin_port)
-           : address->ss_family == AF_INET6 ? ntohs(((const struct sockaddr_in6 *)address)->sin6_port)
-                                            : 0;
 }
 
 /* The launcher's socket, already bound to the port that the other ranks were told. The program may have closed it and have
@@ -184,13 +178,9 @@ static int bind_everywhere(void) {
 
 /* Rank 0's socket is bound before any rank starts, so that the others can be told its port. */
 static bool launch_here(cb_launch *launch) {
-    struct sockaddr_storage bound;
-    socklen_t length = sizeof bound;
     launch->listen_fd = launch->coordinator ? bind_everywhere() : bind_to_ipv4(INADDR_LOOPBACK);
-    if (launch->listen_fd < 0 || getsockname(launch->listen_fd, (struct sockaddr *)&bound, &length) < 0)
-        return false;
-    launch->port = port_of(&bound);
-    return true;
+    launch->port = launch->listen_fd >= 0 ? cb_net_port_of(launch->listen_fd) : 0;
+    return launch->port != 0;
 }
 
 static void launch_rank(const cb_launch *launch, size_t rank) {

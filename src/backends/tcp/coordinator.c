@@ -72,9 +72,9 @@ static cobre_status listen_for_hosts(struct gathering *gathering) {
         error = listen_at_given(listeners, own->listen_fd);
     else
         cb_net_listen(listeners, own->bind, &port, &error);
-    if (listeners->count > before && (own->listen_fd < 0 || !error))
-        return COBRE_OK;
-    return refuse_port(own->bind ? own->bind : "all addresses", own->port, error);
+    if (own->listen_fd < 0 && listeners->count > before) /* addresses that this machine has not do not count */
+        error = 0;
+    return error ? refuse_port(own->bind ? own->bind : "all addresses", own->port, error) : COBRE_OK;
 }
 
 /* First the Unix socket: a rank of this host that can reach the port has the better way, too. With a token the job can do

@@ -47,7 +47,7 @@ static int listen_at(const struct addrinfo *address) {
     return -1;
 }
 
-static uint16_t port_of(int fd) {
+uint16_t cb_net_port_of(int fd) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &length) != 0)
@@ -78,7 +78,7 @@ void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *p
         int fd = listen_at(at);
         if (fd >= 0) {
             listeners->fds[listeners->count++] = fd;
-            *port = port_of(fd);
+            *port = cb_net_port_of(fd);
             continue;
         }
         *error = errno;

@@ -175,6 +175,7 @@ bool cb_net_is_here(const struct sockaddr *address, socklen_t length); /* an add
 bool cb_net_is_loopback(const char *host);                             /* all its addresses are */
 bool cb_net_is_elsewhere(const char *host);                            /* one of its addresses is */
 void cb_net_listen(struct cb_listeners *listeners, const char *host, uint16_t *port, int *error);
+uint16_t cb_net_port_of(int fd); /* 0: errno */
 void cb_net_close(struct cb_listeners *listeners);
 int cb_net_connect(const struct sockaddr *address, socklen_t length, const struct cb_patience *patience);
 /* Unix sockets: where rank 0 of the job at this port listens, and a rank for its link of the ring. */
