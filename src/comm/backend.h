@@ -80,7 +80,7 @@ struct cobre_comm {
     cobre_backend backend;
     size_t rank, size, node_rank, node_size;
     atomic_bool busy;                   /* a call is not over yet (dispatch.h) */
-    atomic_size_t regions;              /* not yet freed */
+    atomic_size_t regions;              /* not yet freed; calls of local may overlap */
     atomic_uint_least64_t regions_made; /* numbers them; the same on all ranks */
     double stall_secs;                  /* 0: none */
     int (*interrupted)(void *);

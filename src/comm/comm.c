@@ -133,7 +133,7 @@ cobre_status cobre_comm_free(cobre_comm **comm) {
         return COBRE_OK;
     CB_TRY(cb_check_handle(*comm, "free"));
     CB_TRY(cb_enter(*comm, "free"));
-    size_t regions = atomic_load(&(*comm)->regions);
+    size_t regions = atomic_load_explicit(&(*comm)->regions, memory_order_relaxed);
     if (regions) {
         cb_leave(comm);
         return CB_INVALID(*comm, "free", "comm", "free the regions first, in the same order on all ranks",

@@ -57,7 +57,7 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         .type = type,
         .count = count,
         .bytes = count * cb_type_size(type),
-        .number = comm->regions_made + 1,
+        .number = atomic_load_explicit(&comm->regions_made, memory_order_relaxed) + 1,
     };
     cb_call call = {
         .print = {.operation = CB_REGION_CREATE, .type = (uint8_t)type, .flags = (uint8_t)flags, .count = count},
@@ -71,8 +71,8 @@ cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type
         free(handle);
         return status;
     }
-    comm->regions++;
-    comm->regions_made++;
+    atomic_fetch_add_explicit(&comm->regions, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&comm->regions_made, 1, memory_order_relaxed);
     *region = handle; /* not NULL, as no rank gets a region where one is unable */
     return COBRE_OK;
 }
@@ -195,7 +195,7 @@ cobre_status cobre_region_free(cobre_region **region) {
         return COBRE_OK;
     CB_TRY(check_region(*region, "region_free"));
     CB_ENTER((*region)->comm, "region_free");
-    (*region)->comm->regions--;
+    atomic_fetch_sub_explicit(&(*region)->comm->regions, 1, memory_order_relaxed);
     (*region)->magic = 0;
     free_region(*region);
     free(*region);
