@@ -45,17 +45,16 @@ static bool write_file(int folder, const struct cb_start_file *file) {
 /* All files or none. */
 static bool write_files(int folder) {
     struct cb_file_limit hold;
-    const struct cb_start_file *file = cb_start_files;
+    size_t i = 0;
     cb_file_limit_hold(&hold);
-    while (file->name && write_file(folder, file))
-        file++;
+    while (cb_start_files[i].name && write_file(folder, &cb_start_files[i]))
+        i++;
     cb_file_limit_release(&hold);
-    if (!file->name)
+    if (!cb_start_files[i].name)
         return true;
     int error = errno;
-    do
-        unlinkat(folder, file->name, 0);
-    while (file-- > cb_start_files);
+    for (size_t written = 0; written <= i; written++) /* the last one in part */
+        unlinkat(folder, cb_start_files[written].name, 0);
     errno = error;
     return false;
 }
