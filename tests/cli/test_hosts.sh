@@ -21,18 +21,6 @@ start_on() {
     start run --hosts "$hosts" --remote-shell "$shell" "$@"
 }
 
-waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/new-$COBRE_RUN_RANK
-    mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK; while :; do wait; done'
-
-ready() { # ready RANKS
-    local rank
-    for rank in $(seq 0 $(($1 - 1))); do
-        wait_for exists "$scratch/pid-$rank" || fail "rank $rank did not start"
-    done
-}
-
-rank_pid() { cat "$scratch/pid-$1"; }
-
 case_placement() {
     on $two --label sh -c "echo \$$ENV_TCP_RANK/\$$ENV_TCP_SIZE/\$COBRE_RUN_SIZE \$FAKE_HOST \$$ENV_TCP_COORDINATOR \$COBRE_COMM_BACKEND"
     code_is 0
@@ -298,14 +286,6 @@ case_signals_are_passed_on() {
     done
 }
 
-stop_ranks() { # stop_ranks RANK...: with their children
-    local rank
-    for rank; do
-        kill -STOP -- "-$(rank_pid "$rank")"
-        wait_for state_is "$(rank_pid "$rank")" T || fail "rank $rank runs on"
-    done
-}
-
 case_stopped_ranks_end() {
     start_on $two sh -c "$waiting"
     ready 4
@@ -321,7 +301,7 @@ case_signal_to_an_agent_ends_its_stopped_rank() {
     start_on $two sh -c "$waiting"
     ready 4
     stop_ranks 3
-    kill -TERM "$(sed 's/.*) //' "/proc/$(rank_pid 3)/stat" | cut -d' ' -f2)"
+    kill -TERM "$(parent_of "$(rank_pid 3)")"
     finish
     code_is 143
     err_has "rank 3 of 4 on 127.0.0.1"
@@ -368,8 +348,8 @@ case_kill_of_an_agent_and_its_guard() {
     start_on $two sh -c 'echo $$ >$scratch/new-$COBRE_RUN_RANK; mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK
         trap "" TERM HUP; exec sleep 600'
     ready 4
-    agent=$(sed 's/.*) //' "/proc/$(rank_pid 3)/stat" | cut -d' ' -f2)
-    read -r guard _ <"/proc/$agent/task/$agent/children"
+    agent=$(parent_of "$(rank_pid 3)")
+    guard=$(first_child "$agent")
     kill -9 "$guard" "$agent"
     wait_for ended "$(rank_pid 3)" || fail "the rank is left"
     finish
@@ -381,10 +361,9 @@ case_stopped_guard_of_an_agent_holds_up_nobody() {
     local agent guard
     start_on $two sh -c "$waiting"
     ready 4
-    agent=$(sed 's/.*) //' "/proc/$(rank_pid 3)/stat" | cut -d' ' -f2)
-    read -r guard _ <"/proc/$agent/task/$agent/children"
-    kill -STOP "$guard"
-    wait_for state_is "$guard" T || fail "the guard runs on"
+    agent=$(parent_of "$(rank_pid 3)")
+    guard=$(first_child "$agent")
+    stop "$guard"
     kill -TERM "$launcher"
     finish
     code_is 143
@@ -417,7 +396,7 @@ case_kill_of_an_agent() {
     ready 4
     local victim parent
     victim=$(rank_pid 2)
-    parent=$(sed 's/.*) //' "/proc/$victim/stat" | cut -d' ' -f2)
+    parent=$(parent_of "$victim")
     agents | grep -qx "$parent" || fail "$parent is no agent"
     kill -9 "$parent"
     finish
@@ -432,7 +411,7 @@ case_agent_that_is_stopped() {
     start_on $two sh -c "$waiting"
     ready 4
     local parent
-    parent=$(sed 's/.*) //' "/proc/$(rank_pid 2)/stat" | cut -d' ' -f2)
+    parent=$(parent_of "$(rank_pid 2)")
     kill -STOP "$parent"
     wait_for state_is "$parent" T || fail "the agent runs on"
     kill -9 "$(rank_pid 0)"

@@ -5,25 +5,12 @@
 set -m # background jobs with default signals, each in a process group of its own
 export scratch
 
-# A rank that says that it is ready and then waits; with a child and a grandchild.
-waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/pid-$COBRE_RUN_RANK.new
-    mv $scratch/pid-$COBRE_RUN_RANK.new $scratch/pid-$COBRE_RUN_RANK; while :; do wait; done'
-
-ready() { # ready RANKS: waits until all have said so
-    local rank
-    for rank in $(seq 0 $(($1 - 1))); do
-        wait_for exists "$scratch/pid-$rank" || fail "rank $rank did not start"
-    done
-}
-
 kill_launcher() { # kill_launcher PID-OR-GROUP: at once, and without the shell's remark about it
     kill -9 -- "$1"
     wait "$launcher" 2>/dev/null
 }
 
 many_are_marked() { [ "$(marked | wc -l)" -ge "$1" ]; } # a grandchild may start after its rank is ready
-
-rank_pid() { cat "$scratch/pid-$1"; }
 
 case_kill_of_one_rank() {
     start run -n 4 sh -c "$waiting"
@@ -72,12 +59,6 @@ case_kill_of_the_outer_launcher() {
     ready 4
     kill_launcher "$launcher"
     wait_for all_gone || fail "processes are left"
-}
-
-first_child() { # first_child PID: of a launcher it is the guard
-    local child=
-    read -r child _ <"/proc/$1/task/$1/children"
-    echo "$child"
 }
 
 # A rank kills it, while it starts those that follow.
@@ -142,8 +123,7 @@ case_stopped_guard_holds_up_nobody() {
     start run -n 2 sh -c "$waiting"
     ready 2
     guard=$(first_child "$launcher")
-    kill -STOP "$guard"
-    wait_for state_is "$guard" T || fail "the guard runs on"
+    stop "$guard"
     kill -TERM "$launcher"
     finish
     code_is 143
@@ -156,8 +136,7 @@ case_kill_of_the_launcher_while_the_guard_is_stopped() {
     ready 2
     wait_for many_are_marked 10 || fail "expected 2 ranks with 3 descendants each, launcher and guard"
     guard=$(first_child "$launcher")
-    kill -STOP "$guard"
-    wait_for state_is "$guard" T || fail "the guard runs on"
+    stop "$guard"
     kill_launcher "$launcher"
     wait_for ended "$(rank_pid 0)" && wait_for ended "$(rank_pid 1)" || fail "ranks are left"
     kill -CONT "$guard"
@@ -212,14 +191,6 @@ case_own_code_after_a_signal() {
     kill -TERM "$launcher"
     finish
     code_is 33
-}
-
-stop_ranks() { # stop_ranks RANK...: with their children
-    local rank
-    for rank; do
-        kill -STOP -- "-$(rank_pid "$rank")"
-        wait_for state_is "$(rank_pid "$rank")" T || fail "rank $rank runs on"
-    done
 }
 
 case_stopped_ranks_end() {

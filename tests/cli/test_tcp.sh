@@ -6,17 +6,6 @@ export scratch helpers
 rank=$helpers/rank
 has_backend tcp || { echo "no tcp in this build" && exit 77; }
 
-# A rank that has joined, says its pid, and waits.
-waiting='echo $$ >$scratch/new-$COBRE_RUN_RANK; mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK
-    sleep 600 & while :; do wait; done'
-
-ready() { # ready RANKS
-    local rank
-    for rank in $(seq 0 $(($1 - 1))); do
-        wait_for exists "$scratch/pid-$rank" || fail "rank $rank did not start"
-    done
-}
-
 case_rank_and_size() {
     cobre run --backend tcp -n 3 sh -c "echo \$$ENV_TCP_RANK/\$$ENV_TCP_SIZE/\$COBRE_RUN_RANK/\$COBRE_RUN_SIZE/\$COBRE_COMM_BACKEND/\$$ENV_TCP_COORDINATOR"
     code_is 0

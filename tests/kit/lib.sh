@@ -84,6 +84,36 @@ finish() { # waits for $launcher; its code in $code
     code=$?
 }
 
+# Ranks of `cobre run` that wait, with a child and a grandchild. Their processes are in files of $scratch, which is exported then.
+
+waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/new-$COBRE_RUN_RANK
+    mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK; while :; do wait; done'
+
+ready() { # ready RANKS: waits until all have said so
+    local rank
+    for rank in $(seq 0 $(($1 - 1))); do
+        wait_for exists "$scratch/pid-$rank" || fail "rank $rank did not start"
+    done
+}
+
+rank_pid() { cat "$scratch/pid-$1"; }
+stop() { # stop PID: also -GROUP
+    kill -STOP -- "$1"
+    wait_for state_is "${1#-}" T || fail "process $1 runs on"
+}
+stop_ranks() { # stop_ranks RANK...: with their children
+    local rank
+    for rank; do
+        stop "-$(rank_pid "$rank")"
+    done
+}
+parent_of() { sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f2; } # PID; of a rank it is the launcher, or its agent
+first_child() { # first_child PID: of a launcher, or an agent, it is the guard
+    local child=
+    read -r child _ <"/proc/$1/task/$1/children"
+    echo "$child"
+}
+
 code_is() { [ "$code" = "$1" ] || fail "exit code $code, not $1: $(head -c 600 "$scratch/err")"; }
 out_is() { [ "$(cat "$scratch/out")" = "$1" ] || fail "output '$(head -c 600 "$scratch/out")', not '$1'"; }
 err_has() { grep -qF -e "$1" "$scratch/err" || fail "no '$1' in: $(head -c 600 "$scratch/err")"; }
