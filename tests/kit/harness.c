@@ -147,8 +147,6 @@ uint16_t random_port(void) {
     return (uint16_t)(20000 + kit_below(&state, 12000));
 }
 
-/* A port for this job alone. Bound without SO_REUSEADDR, so that no other job has it; with it afterwards, so that rank 0,
- * which sets it, may listen there. */
 const char *descriptor_text(int fd, char text[80]) {
     struct stat file;
     CHECK(fstat(fd, &file) == 0);
@@ -156,6 +154,8 @@ const char *descriptor_text(int fd, char text[80]) {
     return text;
 }
 
+/* A port for this job alone. Bound without SO_REUSEADDR, so that no other job has it; with it afterwards, so that rank 0,
+ * which sets it, may listen there. */
 static void hold_port(job *j) {
     for (int tries = 0, on = 1; tries < 1000; tries++) {
         j->port = random_port();

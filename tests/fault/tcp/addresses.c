@@ -38,11 +38,6 @@ static void make_name(void) {
         check_skip("no mount namespaces here");
 }
 
-static void join_by_tcp(void) {
-    setenv("COBRE_TEST_TCP_ONLY", "1", 1);
-    join();
-}
-
 /* What is at the wrong addresses. */
 enum { NOBODY, SILENCE, ANOTHER_PROGRAM, ANOTHER_JOB, KINDS };
 

@@ -205,6 +205,11 @@ void join(void) {
     CHECK(comm == NULL);
 }
 
+void join_by_tcp(void) {
+    setenv("COBRE_TEST_TCP_ONLY", "1", 1);
+    join();
+}
+
 void start_all(job *j, size_t slots) {
     make_job(j, slots);
     for (size_t r = 0; r < slots; r++)

@@ -27,6 +27,7 @@ uint16_t free_port(void);
 /* The body of every rank: opens, reports "opened", computes over all links, reports "worked", leaves. No error text may
  * hold a token of the plan. While it waits to get in it reports "inside", and "joined" once rank 0 has welcomed it. */
 void join(void);
+void join_by_tcp(void); /* not by Unix sockets */
 
 void start_all(job *j, size_t slots);         /* with join */
 void start_coordinator(job *j, size_t slots); /* rank 0 alone, until it listens */

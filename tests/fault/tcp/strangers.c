@@ -335,11 +335,6 @@ static void flood(void) {
     end_job(&j);
 }
 
-static void join_by_tcp(void) {
-    setenv("COBRE_TEST_TCP_ONLY", "1", 1);
-    join();
-}
-
 /* Processes of another user that open connections, say a good hello on each, and then nothing; they hold them all. */
 enum { CROWD = 10000, CROWDERS = 5, NOBODY = 65534 };
 static _Atomic size_t *crowd_made;
