@@ -2,10 +2,10 @@
 /* init.c: `cobre init`. */
 #include "cli/cli.h"
 #include "cli/plan/start_case.h"
-#include "comm/file_limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,12 +44,9 @@ static bool write_file(int folder, const struct cb_start_file *file) {
 
 /* All files or none. */
 static bool write_files(int folder) {
-    struct cb_file_limit hold;
     size_t i = 0;
-    cb_file_limit_hold(&hold);
     while (cb_start_files[i].name && write_file(folder, &cb_start_files[i]))
         i++;
-    cb_file_limit_release(&hold);
     if (!cb_start_files[i].name)
         return true;
     int error = errno;
@@ -87,6 +84,7 @@ int cb_command_init(int argc, char **argv) {
     int code = cb_line_read(&cb_line_init, argc, argv, NULL, &given);
     if (code != CB_GO_ON)
         return code;
+    signal(SIGXFSZ, SIG_IGN); /* as in session.c */
     code = make(given.words[0]);
     if (code == 0)
         print_end(given.words[0]);
