@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct cb_stop stop;
+/* Copies from struct cb_stop: a late signal finds them, too. */
+static double grace;
+static int deadly;
+static char folder[PATH_MAX];         /* "": none */
 static char text[CB_STOP_NOTES][256]; /* what rank 0 says; empty on the others */
 static volatile sig_atomic_t wishes, kept;
 static _Atomic int64_t first_at, last_at;
@@ -34,11 +37,11 @@ static void ask(int number) {
         wish();
         if (wishes == 1)
             say(text[kept ? CB_STOP_FIRST : CB_STOP_FIRST_OF_ALL]);
-        if (wishes == 2 && stop.deadly > 2)
+        if (wishes == 2 && deadly > 2)
             say(text[kept ? CB_STOP_SECOND : CB_STOP_SECOND_OF_ALL]);
-        if (wishes >= stop.deadly) {
-            if (stop.folder)
-                cb_folder_remove_drafts(stop.folder);
+        if (wishes >= deadly) {
+            if (folder[0])
+                cb_folder_remove_drafts(folder);
             signal(number, SIG_DFL);
             raise(number); /* delivered when this handler returns */
         }
@@ -48,7 +51,9 @@ static void ask(int number) {
 
 void cb_stop_catch(const struct session *session, const struct cb_stop *how) {
     static const int signals[] = {SIGINT, SIGTERM, SIGUSR1}; /* USR1: mpirun passes it on and does nothing else */
-    stop = *how;
+    grace = how->grace;
+    deadly = how->deadly;
+    snprintf(folder, sizeof folder, "%s", how->folder ? how->folder : "");
     for (size_t i = 0; i < CB_STOP_NOTES && cobre_rank(session->comm) == 0; i++)
         if (how->note[i])
             snprintf(text[i], sizeof text[i], "\ncobre %s: %s\n", session->self.command, how->note[i]);
@@ -89,5 +94,5 @@ int cb_stop_asked(void *arg) {
     }
     if (wishes == 0)
         return 0;
-    return wishes > 1 || (double)(now - first_at) >= 1e3 * stop.grace ? 2 : 1;
+    return wishes > 1 || (double)(now - first_at) >= 1e3 * grace ? 2 : 1;
 }
