@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usual_floats.h: the planner computes with the floating-point settings that every thread starts with, whatever the caller has
- * set: rounding to nearest, subnormals as they are, no traps. */
+ * set: rounding to nearest, subnormals as they are, no traps. All of fenv.h, which takes longer than comm/float_settings.h:
+ * on x86-64 strtod and printf round as the x87 unit is set. */
 #ifndef COBRE_SDDP_USUAL_FLOATS_H
 #define COBRE_SDDP_USUAL_FLOATS_H
 
