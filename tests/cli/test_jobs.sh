@@ -63,7 +63,7 @@ case_aborted() { dies abort=7 7 "exit code 7" "the test wants it"; }
 # What it has printed goes into a file that is as long as it may be: the exit code is its own all the same.
 case_aborted_at_the_file_limit() {
     head -c 1024 /dev/zero >"$scratch/full"
-    (ulimit -f 1 && COBRE_BACKEND=local exec "$rank" say=more abort=7 >>"$scratch/full")
+    (ulimit -f 1 && COBRE_COMM_BACKEND=local exec "$rank" say=more abort=7 >>"$scratch/full")
     code=$?
     code_is 7
 }

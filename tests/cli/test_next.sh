@@ -67,7 +67,13 @@ case_init() {
     code_is 1
     err_has "is there already, and stays as it is"
     [ "$(cat "it's a case/case.json")" = mine ] || fail "a case was overwritten"
-    (ulimit -f 1 && cobre init limited && code_is 1 && err_has "File too large") || fail "no limit"
+    (
+        ulimit -f 1
+        cobre init limited
+        code_is 1
+        err_has "File too large"
+        exit $case_failed
+    ) || case_failed=1
     [ ! -e limited ] || fail "half a case is left"
 }
 
