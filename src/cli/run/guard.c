@@ -83,8 +83,13 @@ static bool has_withdrawn(int ready_fd) {
 
 bool cb_guard_start(struct job *job) {
     int records[2], ready[2];
-    if (!cb_pipe(records) || !cb_pipe(ready))
+    if (!cb_pipe(records))
         return false;
+    if (!cb_pipe(ready)) {
+        close(records[0]);
+        close(records[1]);
+        return false;
+    }
     job->guard = fork();
     if (job->guard == 0) {
         withdraw(records[0]); /* closes our end of `ready` */
