@@ -47,14 +47,20 @@ static void killed_worker(void) {
     end_job(&j);
 }
 
-/* After its data connection, and before the control connection. */
-static void gone_after_data(void) {
-    job j;
-    gather_some(&j, 2);
+/* The parent is rank 1 of 4, with a data connection and no other yet. */
+static int connect_data(void) {
     int fd = dial("127.0.0.1", port());
     cb_hello hello = make_hello(CB_DATA, 1, 4);
     cb_reply reply;
     CHECK(shake_hands(fd, &hello, "secret", &reply) && reply.type == CB_WELCOME);
+    return fd;
+}
+
+/* After its data connection, and before the control connection. */
+static void gone_after_data(void) {
+    job j;
+    gather_some(&j, 2);
+    int fd = connect_data();
     double since = mark_time(&j);
     close(fd);
     must_hear_of(&j, 0, 1, since);
@@ -113,10 +119,7 @@ static void gone_before_ring_last(void) {
 static void gone_while_another_comes(void) {
     job j;
     gather_some(&j, 2);
-    int fd = dial("127.0.0.1", port());
-    cb_hello hello = make_hello(CB_DATA, 1, 4);
-    cb_reply reply;
-    CHECK(shake_hands(fd, &hello, "secret", &reply) && reply.type == CB_WELCOME);
+    int fd = connect_data();
     double since = kill_rank(&j, 2);
     must_blame(&j, 0, 4, 2, since);
     unsigned char head[CB_HEADER_BYTES], body[CB_FAILURE_BYTES];
