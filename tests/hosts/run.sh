@@ -6,46 +6,19 @@
 # to a switch (a bridge); each cable carries 1 Gbit/s each way (tbf at both ends). Rank r runs on host r, or, in cases with
 # several sets of four hosts, on host first_host + r.
 #
-# All of it, switch and scratch files included, is inside network, mount and process namespaces that this script makes
-# for each case: nothing outside is touched, and when the first process of a case ends, however that happens, the kernel
-# takes everything down: no process, no namespace, no file is left.
-#
-# Exit code 77: this kernel, or this user, cannot do that.
+# All of it, switch and scratch files included, is inside namespaces (kit/namespaces.sh): nothing outside is touched.
 # shellcheck disable=SC2086 # lists of ranks and steps are to be split
 
-cannot() {
-    echo "skipped: $*"
-    exit 77
-}
-
-if [ -z "${COBRE_TEST_INSIDE-}" ]; then
-    cobre=$(realpath "$1") helpers=$(realpath "$2") root=() worst=0
-    for tool in unshare nsenter ip tc; do
-        command -v "$tool" >/dev/null || cannot "no $tool here (packages iproute2 and util-linux)"
-    done
-    [ "$(id -u)" = 0 ] || root=(--user --map-root-user)
-    inside=(unshare "${root[@]}" --net --mount --pid --fork --kill-child --mount-proc)
-    why=$("${inside[@]}" true 2>&1) || cannot "cannot make namespaces: $why"
-    shift 2
-    [ $# -gt 0 ] || set -- $(sed -n 's/^case_\([a-z0-9_]*\)().*/\1/p' "$0")
-    for name; do
-        COBRE_TEST_INSIDE=1 "${inside[@]}" bash "$0" "$cobre" "$helpers" "$name"
-        code=$?
-        [ $code = 0 ] || worst=$code
-    done
-    exit $worst
-fi
+. "$(dirname "$0")/../kit/namespaces.sh"
+root=()
+[ "$(id -u)" = 0 ] || root=(--user --map-root-user)
+need unshare nsenter ip tc
+each_case_inside "${root[@]}" -- "$@"
 mount -t tmpfs tmpfs /run || cannot "cannot mount a tmpfs"
 TMPDIR=/run . "$(dirname "$0")/../kit/lib.sh"
 ranks='0 1 2 3'
 
 # The hosts
-
-try() { # try WHAT COMMAND...
-    local why what=$1
-    shift
-    why=$("$@" 2>&1) || cannot "no $what in this kernel: $* says: $why"
-}
 
 rate=1gbit
 make_host() { # make_host NUMBER

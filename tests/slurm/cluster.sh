@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
 # cluster.sh: a Slurm cluster of four nodes, n1 to n4. Sourced inside network, mount, process, UTS and IPC namespaces, which take
-# all of it down when their first process ends; after kit/lib.sh.
+# all of it down when their first process ends; after kit/namespaces.sh and kit/lib.sh.
 #
 # A node has a host name, an address (10.78.0.1 to .4, a veth pair to a bridge) and a /dev/shm of its own. Processes
 # and files are those of all nodes. We are on the head, which has the controller and no node.
 nodes='1 2 3 4'
 slurm=/run/slurm
-
-cannot() {
-    echo "skipped: $*"
-    exit 77
-}
-try() { # try WHAT COMMAND...
-    local why
-    why=$("${@:2}" 2>&1) || cannot "no $1 here: ${*:2} says: $why"
-}
 
 write_settings() {
     export SLURM_CONF=$slurm/slurm.conf

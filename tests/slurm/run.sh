@@ -6,24 +6,9 @@
 # Exit code 77: Slurm is not installed, or this user or kernel cannot make such a cluster.
 # shellcheck disable=SC2086 # lists are to be split
 
-if [ -z "${COBRE_TEST_INSIDE-}" ]; then
-    cobre=$(realpath "$1") helpers=$(realpath "$2") worst=0
-    for tool in unshare nsenter ip munged slurmctld slurmd srun sbatch salloc scancel; do
-        command -v "$tool" >/dev/null && continue
-        echo "skipped: no $tool here (packages munge, slurmctld, slurmd, slurm-client, iproute2, util-linux)"
-        exit 77
-    done
-    inside=(unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc)
-    why=$("${inside[@]}" mount -t tmpfs tmpfs /run 2>&1) || { echo "skipped: cannot make namespaces: $why" && exit 77; }
-    shift 2
-    [ $# -gt 0 ] || set -- $(sed -n 's/^case_\([a-z0-9_]*\)().*/\1/p' "$0")
-    for name; do
-        COBRE_TEST_INSIDE=1 "${inside[@]}" bash "$0" "$cobre" "$helpers" "$name"
-        code=$?
-        [ $code = 0 ] || worst=$code
-    done
-    exit $worst
-fi
+. "$(dirname "$0")/../kit/namespaces.sh"
+need unshare nsenter ip munged slurmctld slurmd srun sbatch salloc scancel
+each_case_inside --uts --ipc -- "$@"
 mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /dev/shm || exit 77
 page=$(realpath "$(dirname "$0")/../../docs/slurm.md")
 cases=$(realpath "$(dirname "$0")/../../cases")
