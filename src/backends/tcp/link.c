@@ -95,7 +95,6 @@ static cb_failure unreachable(const struct cb_link *link, size_t self) {
  * that of a process that died does. But then our kernel's questions have found no answer for a while; where a process
  * dies, or a host starts anew, the end comes at once. */
 static bool was_silent(int fd) {
-#if defined TCP_INFO && defined TCP_KEEPIDLE
     struct tcp_info info = {0};
     int every = 0; /* the first question comes after so many seconds */
     socklen_t length = sizeof info, every_length = sizeof every;
@@ -103,10 +102,6 @@ static bool was_silent(int fd) {
            getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every, &every_length) == 0 &&
            (info.tcpi_probes > 0 || info.tcpi_retransmits > 1) &&
            1e-3 * info.tcpi_last_ack_recv > every + AT_ONCE_SECONDS;
-#else
-    (void)fd;
-    return false;
-#endif
 }
 
 cb_failure cb_link_failure(const struct cb_link *link, size_t self, int error) {
@@ -137,7 +132,6 @@ const struct cb_link *cb_link_to(const struct cb_tcp_comm *comm, size_t peer) {
     return &comm->links[i];
 }
 
-#ifdef TCP_INFO
 /* Has what was sent last, data or a question, not been answered yet? Who has closed its window answers with that, and
  * is asked ever more seldom: so the time since the last answer alone says nothing. A question of the kernel counts in
  * `probes` until it is answered. */
@@ -163,12 +157,6 @@ static int look_at(struct cb_link *link, double since, double timeout) {
         link->answered = answered;
     return now - link->answered > timeout ? ETIMEDOUT : 0;
 }
-#else
-static int look_at(struct cb_link *link, double since, double timeout) {
-    (void)link, (void)since, (void)timeout;
-    return 0;
-}
-#endif
 
 cobre_status cb_links_look(struct cb_tcp_comm *comm, const cb_call *call, double since) {
     double timeout = comm->timeout > LEAST_SILENCE ? comm->timeout : LEAST_SILENCE;

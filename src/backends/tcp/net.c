@@ -3,7 +3,8 @@
  *
  * Two ranks of one host need no TCP: a Unix socket takes a third to a half of the time, and the kernel says whose process
  * is at the other end. Rank 0's has a name that follows from its port, in the abstract namespace, which belongs to the
- * network namespace as ports do: who would reach the port from here without leaving finds it, and nobody else. */
+ * network namespace as ports do: who would reach the port from here without leaving finds it, and nobody else. These names,
+ * and much of what link.c asks the kernel, are Linux's. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -235,21 +236,17 @@ void cb_net_keep_alive(int fd, double timeout) {
     int on = 1, every = timeout < 10 ? 1 : timeout > 3600 ? 600 : (int)(timeout / 6);
     int probes = timeout > 76000 ? 126 : timeout < 3 * every ? 1 : (int)(timeout / every) - 1;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-#ifdef TCP_KEEPIDLE
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every, sizeof every);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-#endif
 }
 
 /* Nor may what was sent stay unacknowledged for longer. Only here: see link.c. */
 void cb_net_for_control(int fd, double timeout) {
     cb_net_for_data(fd);
     cb_net_keep_alive(fd, timeout);
-#ifdef TCP_USER_TIMEOUT
     unsigned milliseconds = timeout < 1e6 ? (unsigned)(timeout * 1e3) : 1000000000u;
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
-#endif
 }
 
 static void write_address(int fd, int (*name_of_end)(int, struct sockaddr *, socklen_t *), char *text, size_t len) {
