@@ -267,8 +267,9 @@ COBRE_API cobre_status cobre_region_fence(cobre_region *region);
  * which is collective, too. */
 COBRE_API cobre_status cobre_region_seal(cobre_region *region);
 
-/* Frees the caller's share; the last one gives the memory back, and its place in the job's file. Collective, in the same order on all ranks, before the
- * communicator; it does not wait for them (mpi may). Sets *region to NULL. NULL and pointers to NULL are accepted. */
+/* Frees the caller's share; the last one gives the memory back, and its place in the job's file. Collective, in the same
+ * order on all ranks, before the communicator; it does not wait for them (mpi may). Sets *region to NULL. NULL and pointers
+ * to NULL are accepted. */
 COBRE_API cobre_status cobre_region_free(cobre_region **region);
 
 /* Gives the region's memory in this process a life of its own: it stays mapped, at the same place, until

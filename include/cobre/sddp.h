@@ -272,9 +272,9 @@ typedef struct {
 
     void *arg;
     /* Asked before each LP and after each iteration, on every rank. 0: go on. 1, on any rank: training ends on all of them
-     * after the iteration; a simulation that follows it is left out. 2, on any rank: it ends on all of them as soon as each has come to the end of its LP, or, if
-     * it was not asked itself, of its share of the step; the iteration under way is left out, and the policy is that of the
-     * last complete one. */
+     * after the iteration; a simulation that follows it is left out. 2, on any rank: it ends on all of them as soon as each
+     * has come to the end of its LP, or, if it was not asked itself, of its share of the step; the iteration under way is
+     * left out, and the policy is that of the last complete one. */
     int (*stop)(void *arg);
     void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once per iteration, on every rank */

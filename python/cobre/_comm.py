@@ -156,7 +156,8 @@ class Comm(_cobre.Comm):
     A call waits until all ranks have made it. Under an MPI broadcast and allgatherv wait only for the ranks that send
     something; barrier waits for all everywhere.
 
-    A communicator takes one call at a time, from any thread; a second one is a RuntimeError. Ctrl-C ends a call that waits, and with it the communicator.
+    A communicator takes one call at a time, from any thread; a second one is a RuntimeError. Ctrl-C ends a call that waits,
+    and with it the communicator.
     """
 
     def __init__(
