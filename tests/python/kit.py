@@ -25,6 +25,20 @@ class raises:
         return True
 
 
+def free_port():
+    """Outside the range that the system gives to outgoing connections, of which other tests make thousands."""
+    import random
+    import socket
+
+    while True:
+        port = random.randrange(20000, 32000)
+        try:
+            socket.create_server(("", port)).close()
+        except OSError:
+            continue
+        return port
+
+
 def wait_until_inside(region):
     """Until a thread is inside a call on the region's communicator."""
     while True:

@@ -12,7 +12,7 @@ import threading
 import time
 
 import cobre
-from kit import raises, run, wait_until_inside
+from kit import free_port, raises, run, wait_until_inside
 
 
 def without_numpy():
@@ -45,13 +45,6 @@ def from_arguments():
         assert comm.allgather_object(rank) == [0, 1]
     if rank == 0:
         assert other.wait() == 0
-
-
-def free_port():
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 class Alarm:

@@ -5,7 +5,6 @@ import errno
 import itertools
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -18,6 +17,7 @@ import pytest
 
 import cobre
 import launch_functions as functions
+from kit import free_port
 
 BUILD = Path(cobre.__file__).parents[2]
 HERE = Path(__file__).parent
@@ -543,13 +543,8 @@ def test_interpreter_for_an_older_system(monkeypatch):
 # ---- Several machines
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return str(server.getsockname()[1])
-
-
 def test_tcp_by_the_environment(monkeypatch):
-    for name, value in (("COORDINATOR", "127.0.0.1"), ("PORT", free_port()), ("TOKEN", "secret")):
+    for name, value in (("COORDINATOR", "127.0.0.1"), ("PORT", str(free_port())), ("TOKEN", "secret")):
         monkeypatch.setenv(f"COBRE_TCP_{name}", value)
     assert cobre.launch(functions.who, 2, all_results=True) == [(rank, 2, "tcp", 2, ()) for rank in range(2)]
     assert cobre.launch(functions.who, 1) == (0, 1, "local", 1, ())
@@ -568,7 +563,7 @@ def test_two_launches_are_one_job(tmp_path):
         print(cobre.launch(launch_functions.who, int(sys.argv[1]), all_results=True))
     """
     path = write(tmp_path / "script.py", script)
-    job = {"COORDINATOR": "127.0.0.1", "PORT": free_port(), "TOKEN": "secret", "SIZE": "3"}
+    job = {"COORDINATOR": "127.0.0.1", "PORT": str(free_port()), "TOKEN": "secret", "SIZE": "3"}
     job = {f"COBRE_TCP_{name}": value for name, value in job.items()}
     runs = [
         start(sys.executable, path, count, env=environment(**job, COBRE_TCP_RANK=first))
