@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* A text in a message: cut, so that what is wrong with it has room. */
 #define SHOWN "%.256s"
@@ -160,6 +161,28 @@ static bool fail_value(const struct cb_option *row, const struct cb_value *value
     return fail(error, SHOWN ": %s %s%s", text, value->name, is, wrong);
 }
 
+/* What follows "name=", in either case; NULL: it is not there. */
+static const char *after_name(const char *part, const char *name) {
+    size_t length = strlen(name);
+    return strncasecmp(part, name, length) == 0 && part[length] == '=' ? part + length + 1 : NULL;
+}
+
+/* Two values may have their names before them, and then come in any order. False: only one has, or another name. */
+static bool take_names(const struct cb_option *row, const char *part[CB_OPTION_VALUES]) {
+    if (!part[1] || (!strchr(part[0], '=') && !strchr(part[1], '=')))
+        return true;
+    for (size_t swapped = 0; swapped < 2; swapped++) {
+        const char *first = after_name(part[swapped], row->value[0].name);
+        const char *second = after_name(part[!swapped], row->value[1].name);
+        if (first && second) {
+            part[0] = first;
+            part[1] = second;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse_all(const struct cb_option *row, const char *text, struct parsed parsed[CB_OPTION_VALUES],
                       size_t *count, char error[CB_OPTION_ERROR]) {
     char first[64], room[128];
@@ -172,6 +195,9 @@ static bool parse_all(const struct cb_option *row, const char *text, struct pars
             return fail(error, SHOWN ": needs two values: %s", text, cb_option_values(row, room));
         if (snprintf(first, sizeof first, "%.*s", (int)length, text) >= (int)sizeof first)
             return fail(error, SHOWN ": not a number", text);
+        if (!take_names(row, part))
+            return fail(error, SHOWN ": write %s, or both with their names: %s=..,%s=..", text,
+                        cb_option_values(row, room), row->value[0].name, row->value[1].name);
     }
     for (*count = 0; *count < CB_OPTION_VALUES && part[*count]; ++*count) {
         const struct cb_value *value = &row->value[*count];

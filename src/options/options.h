@@ -50,7 +50,7 @@ struct cb_option {
     const char *help;                        /* NULL: not for users */
     const char *group;                       /* what goes before all rows of a group; NULL: nothing */
     struct cb_field given;                   /* a bool that becomes true */
-    struct cb_value value[CB_OPTION_VALUES]; /* "first,second"; none: a flag */
+    struct cb_value value[CB_OPTION_VALUES]; /* "first,second", or with their names; none: a flag */
     bool again;                              /* whoever resumes a training must give it again */
     bool once;                               /* to give it twice is a mistake */
 };

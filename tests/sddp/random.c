@@ -380,7 +380,7 @@ static bool leave_out(cobre_sddp_problem *problem) {
 
 static bool check(size_t kind, const maker *m) {
     enum { STEPS = 6 };
-    static const cb_risk risks[] = {{1, 1}, {0.5, 0.4}, {0, 0.3}};
+    static const cb_risk risks[] = {{1, 1}, {0.9, 0.2}, {0, 0.3}};
     cobre_sddp_problem *problem;
     cobre_sddp_validate_options options = {.struct_size = sizeof options};
     if (cobre_sddp_load(comm, path, NULL, &problem))

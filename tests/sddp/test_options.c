@@ -36,7 +36,11 @@ static const struct example {
     {cb_train_rows, "seed", "18446744073709551615", "18446744073709551616", "18446744073709551616: not a whole number"},
     {cb_train_rows, "solver", "clp", NULL, NULL},
     {cb_train_rows, "multi-cut", NULL, "1", "1: takes no value"},
-    {cb_train_rows, "cvar", "0.1,0.5", "0.1", "0.1: needs two values: ALPHA,BETA"},
+    {cb_train_rows, "cvar", "0.1,0.5", "0.1", "0.1: needs two values: TAIL,MEAN"},
+    {cb_train_rows, "cvar", "tail=0.1,mean=0.5", "tail=0.1,0.5",
+     "tail=0.1,0.5: write TAIL,MEAN, or both with their names: TAIL=..,MEAN=.."},
+    {cb_train_rows, "cvar", "MEAN=0.5,Tail=0.1", "tail=2,mean=0.5",
+     "tail=2,mean=0.5: TAIL must be above 0 and at most 1"},
     {cb_train_rows, "value-bound", "-2.5", "nan", "nan: not a number"},
     {cb_train_rows, "checkpoint-every", "3", "3.5",
      "3.5: not a number of iterations or a time; write 50, 300s or 5min"},
@@ -87,6 +91,17 @@ static void every_row_sets_its_fields_only(void) {
             CHECK_SAY(fields.byte[i] == 0 || is_in(&row->given, i) || is_in(&row->value[0].field, i) ||
                           is_in(&row->value[1].field, i) || is_in(&row->value[0].time, i),
                       "%s: byte %zu of another field is set", x->name, i);
+    }
+}
+
+/* The order does not matter where values have names; without names the first is the tail. */
+static void named_values_are_the_same(void) {
+    static const char *const texts[] = {"0.1,0.5", "tail=0.1,mean=0.5", "mean=0.5,tail=0.1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char error[CB_OPTION_ERROR] = "";
+        cobre_sddp_train_options options = {0};
+        CHECK_SAY(cb_option_set(cb_train_rows, "cvar", texts[i], &options, error), "%s", error);
+        CHECK(options.has_risk && options.risk_alpha == 0.1 && options.risk_beta == 0.5);
     }
 }
 
@@ -190,12 +205,12 @@ static void limits(void) {
     char long_number[80];
     memset(long_number, '1', sizeof long_number);
     memcpy(long_number + 70, ",2", 3);
-    refuse("cvar", "0,0.5", "0,0.5: ALPHA must be above 0 and at most 1");
-    refuse("cvar", "1.1,0.5", "1.1,0.5: ALPHA must be above 0 and at most 1");
-    refuse("cvar", "0.5,1.1", "0.5,1.1: BETA must be from 0 to 1");
-    refuse("cvar", "0.5,-1", "0.5,-1: BETA must be from 0 to 1");
-    refuse("cvar", "0.5,nan", "0.5,nan: BETA is not a number");
-    refuse("cvar", "0.5,0.5,0.5", "0.5,0.5,0.5: BETA is not a number");
+    refuse("cvar", "0,0.5", "0,0.5: TAIL must be above 0 and at most 1");
+    refuse("cvar", "1.1,0.5", "1.1,0.5: TAIL must be above 0 and at most 1");
+    refuse("cvar", "0.5,1.1", "0.5,1.1: MEAN must be from 0 to 1");
+    refuse("cvar", "0.5,-1", "0.5,-1: MEAN must be from 0 to 1");
+    refuse("cvar", "0.5,nan", "0.5,nan: MEAN is not a number");
+    refuse("cvar", "0.5,0.5,0.5", "0.5,0.5,0.5: MEAN is not a number");
     refuse("simulation", "5,1", "5,1: PASSES must be at least 2");
     refuse("stall", "5,", "5,: TOLERANCE is not a number");
     refuse("time", "0", "0: not a time; write seconds, or 90s, 15m, 2h, 1d");
@@ -248,10 +263,15 @@ static void texts_seconds_and_small_fields(void) {
 
 int main(int argc, char **argv) {
     static const check_case cases[] = {
-        CHECK_CASE(every_row_sets_its_fields_only), CHECK_CASE(wrong_values_say_why_and_set_nothing),
-        CHECK_CASE(every_row_is_complete),          CHECK_CASE(values_are_what_was_written),
-        CHECK_CASE(rules_replace_the_default),      CHECK_CASE(limits),
-        CHECK_CASE(texts_seconds_and_small_fields), CHECK_END,
+        CHECK_CASE(every_row_sets_its_fields_only),
+        CHECK_CASE(named_values_are_the_same),
+        CHECK_CASE(wrong_values_say_why_and_set_nothing),
+        CHECK_CASE(every_row_is_complete),
+        CHECK_CASE(values_are_what_was_written),
+        CHECK_CASE(rules_replace_the_default),
+        CHECK_CASE(limits),
+        CHECK_CASE(texts_seconds_and_small_fields),
+        CHECK_END,
     };
     return check_main(argc, argv, cases);
 }
