@@ -531,7 +531,7 @@ case_signal_before_the_first_iteration_is_finished() {
 case_wrong() {
     cobre train
     code_is 2
-    err_has "which case?"
+    err_has "no case given"
     cobre train a b
     code_is 2
     cobre train a --cvar 0.1

@@ -41,7 +41,7 @@ const struct command_line cb_line_policy = {.command = "policy",
                                             .intro = intro,
                                             .end = end,
                                             .table = {{own_rows, 0}, {cb_json_rows, offsetof(struct request, base)}},
-                                            .question = "which policy file?",
+                                            .needs = "policy file",
                                             .words = 1};
 
 static void write_cut(FILE *to, const cobre_sddp_policy *policy, uint64_t index, double *slopes) {

@@ -38,7 +38,7 @@ const struct command_line cb_line_train = {.command = "train",
                                                      {own_rows, 0},
                                                      {cb_rule_rows, offsetof(struct train, options)},
                                                      {cb_train_rows, offsetof(struct train, options)}},
-                                           .question = "which case?",
+                                           .needs = "case",
                                            .words = 1};
 
 static int settle(struct train *train) {
