@@ -470,7 +470,7 @@ case_grace_is_over() {
 }
 
 case_second_signal() {
-    start train "$cases/brazil60" -n 2 --forward-passes 50 --iterations 2 --grace 600 --out long # each takes some seconds
+    start train "$cases/brazil60" -n 2 --forward-passes 50 --iterations 2 --grace 10min --out long # each takes some seconds
     wait_for lines_are long/training.csv 2 || fail "no iteration"
     kill -STOP "$launcher" # the launcher gets both signals at once, as from timeout(1): that is one wish
     kill -INT "$launcher"

@@ -24,8 +24,8 @@ static const struct cb_option own_rows[] = {
                 .missing = "the name of a directory"}}},
     {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
     {.name = "grace",
-     .help = "after a signal, finish the iteration if that takes less than so many seconds, else leave it out",
-     .value = {{.name = "SECS", .kind = CB_VALUE_REAL, .field = CB_FIELD(struct train, grace), .fallback = "25"}},
+     .help = "after a signal, finish the iteration if that takes less than this time, else leave it out",
+     .value = {{.name = "SECS", .kind = CB_VALUE_SECONDS, .field = CB_FIELD(struct train, grace), .fallback = "25"}},
      .again = true},
     {.name = NULL},
 };
