@@ -574,6 +574,12 @@ case_validate() {
     cobre validate "$cases/brazil3/case.json"
     code_is 1
     out_has "give the folder: $cases/brazil3"
+    cobre validate "$cases/brazil3/load.csv"
+    code_is 1
+    out_has "is a part of a case -- give the folder: $cases/brazil3"
+    cobre validate nowhere
+    code_is 1
+    out_has "nowhere: cannot be read: No such file or directory -- check the path; 'cobre init FOLDER' makes a case"
     cobre validate --json "$cases/brazil3"
     code_is 0
     json_holds out 'docs[0]["valid"]'
