@@ -207,6 +207,11 @@ END
 }
 
 case_file_size_limit() { # a limit is told, and does not kill; the policy as of the last checkpoint that fitted is there
+    (ulimit -f 1 && "$cobre" train "$cases/toy" --out o >out 2>err)
+    code=$?
+    code_is 1
+    err_has "cobre train: --out o: cannot write: no file may be larger than 1024 bytes (ulimit -f)"
+    err_has "raise the limit of file sizes: ulimit -f unlimited"
     cobre train "$cases/cascade" --iterations 60 --out whole
     (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
     code=$?
