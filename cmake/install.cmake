@@ -25,6 +25,7 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_IN
 list(JOIN backend_packages " " pc_packages)
 configure_file(cmake/cobre.pc.in cobre.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cobre.pc DESTINATION ${pkgconfig_dir})
+install(FILES docs/mpi.md docs/slurm.md DESTINATION ${CMAKE_INSTALL_DATADIR}/cobre/docs)
 if(COBRE_SDDP)
     install(TARGETS cobre-sddp-shared EXPORT cobre-targets)
     if(lp_plugins)

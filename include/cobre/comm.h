@@ -15,14 +15,15 @@
  *     collective; the communicator stays usable and the other ranks go on waiting for a right call.
  *   - After COBRE_COLLECTIVE_FAILED the communicator is broken: every further collective on it fails at once with the
  *     same first cause. cobre_comm_free and cobre_region_free still work and do not block.
- *   - A communicator takes one call at a time, from any thread. A collective that another thread makes meanwhile, or the
- *     interrupted hook, is COBRE_INVALID_COMMUNICATOR at once, and nothing else happens; so is cobre_comm_free. (Calls on
- *     local never wait, and may overlap.) cobre_abort and what is not collective may be called at any time. Different
- *     communicators may be used by different threads at the same time.
+ *   - A communicator takes one call at a time, from any thread. If another thread or the interrupted hook calls a
+ *     collective or cobre_comm_free meanwhile, that call returns COBRE_INVALID_COMMUNICATOR at once ("in use by another
+ *     thread"), and nobody else notices. (Calls on local never wait, and may overlap.) cobre_abort and calls that are not
+ *     collective may be made at any time. Different communicators may be used by different threads at the same time.
  *   - After fork() the child's handles are invalid: calls on them return COBRE_INVALID_COMMUNICATOR.
  *   - "Collective" means: every rank calls it, in the same order among the collectives of that communicator.
- *   - A file that would outgrow its limit (ulimit -f) is an error: while the library makes a file longer, or writes out
- *     what the program printed (cobre_abort), its thread holds SIGXFSZ back. It never changes what a signal does.
+ *   - A file that would outgrow its limit (ulimit -f) is an error, not the end of the process: while the library makes a
+ *     file longer, or flushes what the program printed (cobre_abort), it blocks SIGXFSZ in the calling thread. It never
+ *     changes what a signal does.
  *   - The shared library stays loaded after dlclose(), because it may have threads. A plugin that links the static one
  *     needs -Wl,-z,nodelete for the same reason.
  */
@@ -164,10 +165,10 @@ typedef struct {
     const char *tcp_token;       /* tcp: the job's secret; without: one host, one user */
     uint16_t tcp_port;           /* tcp: 29500 */
     bool tcp_open;               /* tcp: without a token: let anyone who reaches the port join */
-    bool check;                  /* mpi: explain calls that do not match, for one small collective more a call */
+    bool check;                  /* mpi: explain calls that do not match, at the cost of a small collective per call */
     const char *mpi_plugin;      /* mpi: "openmpi", "mpich" or a file; the launcher's */
     double join_timeout_secs;    /* longest wait for the other ranks to join, and over tcp for a host to answer; 60 */
-    double stall_secs;           /* a rank that stays away from a collective for so long is an error; never */
+    double stall_secs;           /* a rank that enters a collective later than this is an error; default: never */
     int (*interrupted)(void *);  /* asked at least every 100 ms of waiting; non-zero ends the call, and with it the
                                     communicator. Called on the waiting thread, must not call cobre. */
     void *interrupted_arg;
@@ -238,9 +239,9 @@ enum {
     COBRE_REGION_INTERLEAVE = 1u /* spread the pages over the NUMA nodes instead of by the ranks' slices */
 };
 
-/* Collective, blocks. The memory is reserved before this returns: too little, and be it for the handle of one rank, is
- * COBRE_ALLOCATION_FAILED on all ranks, and the communicator stays usable. The caller owns *region (NULL on failure). count
- * may be 0. */
+/* Collective, blocks. The memory is reserved before this returns. If there is too little, even if only one rank lacks
+ * memory for its handle, this is COBRE_ALLOCATION_FAILED on all ranks, and the communicator stays usable. The caller owns
+ * *region (NULL on failure). count may be 0. */
 COBRE_API cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type, unsigned flags,
                                            cobre_region **region);
 
@@ -262,14 +263,14 @@ COBRE_API size_t cobre_region_count(const cobre_region *region);
 COBRE_API cobre_status cobre_region_fence(cobre_region *region);
 
 /* Fence, then read-only for everyone: a later write through an old pointer is a segmentation fault, not a silent
- * change. Collective over the node. COBRE_ALLOCATION_FAILED, on the rank concerned only: the region is sealed, so that all
- * ranks refuse the same calls, but the system did not let this rank protect its pages. It may try again by another seal,
- * which is collective, too. */
+ * change. Collective over the node. If the system does not let a rank protect its pages, that rank alone gets
+ * COBRE_ALLOCATION_FAILED. The region counts as sealed on all ranks all the same, so that they refuse the same calls. To
+ * try again, all ranks of the node call seal once more. */
 COBRE_API cobre_status cobre_region_seal(cobre_region *region);
 
-/* Frees the caller's share; the last one gives the memory back, and its place in the job's file. Collective, in the same
- * order on all ranks, before the communicator; it does not wait for them (mpi may). Sets *region to NULL. NULL and pointers
- * to NULL are accepted. */
+/* Frees the caller's share; the last rank gives the memory back, and its place in the job's file. Collective, in the same
+ * order on all ranks, before the communicator; it does not wait for them (mpi may). Sets *region to NULL. NULL and
+ * pointers to NULL are accepted. */
 COBRE_API cobre_status cobre_region_free(cobre_region **region);
 
 /* Gives the region's memory in this process a life of its own: it stays mapped, at the same place, until

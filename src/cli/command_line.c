@@ -192,10 +192,10 @@ const char *cb_given_text(const struct cb_given *given, const char *name) {
 /* After the options. */
 static int take_words(const struct command_line *line, int argc, char **argv, struct cb_given *given) {
     given->words = argv + optind;
-    if (line->question && optind == argc)
-        return cb_usage_error(line->command, "%s", line->question);
+    if (line->needs && optind == argc)
+        return cb_usage_error(line->command, "no %s given", line->needs);
     if (line->words != CB_LINE_PROGRAM && optind + line->words < argc)
-        return cb_usage_error(line->command, "'%s' is one word too many", argv[optind + line->words]);
+        return cb_usage_error(line->command, "unexpected argument '%s'", argv[optind + line->words]);
     return CB_GO_ON;
 }
 

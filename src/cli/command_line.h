@@ -22,7 +22,7 @@ struct command_line {
         const struct cb_option *rows; /* an option whose name is one letter is written as -n */
         size_t offset;                /* in the command's struct: where the struct that the rows are for begins */
     } table[CB_LINE_TABLES];          /* no rows: there are no more */
-    const char *question;             /* what to ask when there is no word besides the options; NULL: none is needed */
+    const char *needs;                /* the argument that must be given besides the options: "case"; NULL: none */
     int words;                        /* so many at most; CB_LINE_PROGRAM: a program and all that follows its name */
 };
 

@@ -90,11 +90,11 @@ cobre_status cb_bad_handle(const cobre_comm *comm, const char *operation) {
 }
 
 cobre_status cb_in_use(const cobre_comm *comm, const char *operation) {
-    return cb_error(
-        comm, comm->backend, COBRE_INVALID_COMMUNICATOR,
-        &(struct cb_details){.operation = operation,
-                             .suggestion = "make one call at a time on a communicator, and none in its hook"},
-        "%s: the communicator is in use by another thread, or by the call that asks this hook", operation);
+    return cb_error(comm, comm->backend, COBRE_INVALID_COMMUNICATOR,
+                    &(struct cb_details){
+                        .operation = operation,
+                        .suggestion = "make one call at a time on a communicator, and none from its interrupted hook"},
+                    "%s: the communicator is in use by another thread, or this is its interrupted hook", operation);
 }
 
 /* Fills in what is common to all backends' communicators. */

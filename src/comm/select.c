@@ -3,7 +3,7 @@
  *
  * auto takes the last backend of the list that is in this build and whose signs are there. The worst mistake here would
  * be N processes that each believe to be alone, so a choice that gives one rank is refused when anything in the
- * environment speaks of more. An explicit `local` is obeyed. */
+ * environment indicates more. An explicit `local` is obeyed. */
 #include "comm/select.h"
 #include "comm/versioned.h"
 
@@ -69,7 +69,7 @@ const char *cb_built_in_list(void) {
     return list + 2;
 }
 
-/* The first variable of this backend that speaks of more than one rank, NULL if none does. */
+/* The first variable of this backend that indicates more than one rank, NULL if none does. */
 static const char *size_sign(cobre_backend backend, uint64_t *ranks) {
     for (const cb_size_sign *sign = cb_backend_at(backend)->sizes; sign && sign->name; sign++) {
         const char *text = cb_variable(sign->name);
@@ -217,7 +217,7 @@ static cobre_status refuse_lonely_rank(const cb_options *options, bool only_fore
                      "start the ranks with `cobre run -n N program`; for one rank on purpose set " CB_ENV_BACKEND
                      "=local, "
                      "or unset the variable",
-                     "%s=%s speaks of at least %" PRIu64 " ranks, but the %s backend would run this process alone "
+                     "%s=%s indicates at least %" PRIu64 " ranks, but the %s backend would run this process alone "
                      "(this build has: %s)",
                      sign, cb_variable(sign), ranks, cobre_backend_name(options->backend), cb_built_in_list());
 }

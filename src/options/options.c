@@ -56,7 +56,7 @@ static const char *parse_seconds(const char *text, double *seconds) {
     char *end;
     *seconds = strtod(text, &end);
     for (size_t i = 0; end != text && i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].name) == 0 && *seconds > 0 && isfinite(*seconds)) {
+        if (strcmp(end, units[i].name) == 0 && isfinite(*seconds)) {
             *seconds *= units[i].seconds;
             return NULL;
         }
@@ -70,8 +70,9 @@ static const char *parse_every(const char *text, uint64_t *count, double *second
     if (cb_parse_whole(text, count))
         return NULL;
     bool has_unit = *text && strchr("smhdn", text[strlen(text) - 1]);
-    return has_unit && !parse_seconds(text, seconds) ? NULL
-                                                     : "not a number of iterations or a time; write 50, 300s or 5min";
+    return has_unit && !parse_seconds(text, seconds) && *seconds > 0
+               ? NULL
+               : "not a number of iterations or a time; write 50, 300s or 5min";
 }
 
 static const char *parse_choice(const char *text, const struct cb_choice *choices, uint64_t *value, char words[128]) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* load.c: from a path to a problem. Rank 0 reads. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sddp/read/reader.h"
 #include "sddp/usual_floats.h"
@@ -11,27 +13,30 @@ static bool is_folder(const char *path) {
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* A builder with one error: "mine/case.json" was given for "mine". */
-static cobre_sddp_builder *refuse_json(const char *path) {
+/* A builder with one error. */
+static cobre_sddp_builder *refuse(const char *path, const char *advice, const char *what) {
     cobre_sddp_builder *builder;
     if (cobre_sddp_builder_new("", false, &builder))
         return NULL;
-    const char *slash = strrchr(path, '/');
-    cb_error_at(builder, &(cb_place){.file = path},
-                CB_TEXT("give the folder: %.*s", slash ? (int)(slash - path) : 1, slash ? path : "."),
-                "is a part of a case");
+    cb_error_at(builder, &(cb_place){.file = path}, advice, "%s", what);
     return builder;
 }
 
-static bool is_case_json(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return strcmp(slash ? slash + 1 : path, "case.json") == 0;
+/* "mine/case.json" or "mine/load.csv" was given for "mine": case.json is there, and this is no StochOptFormat file. */
+static bool is_part_of_case(const char *path, const char *folder) {
+    return access(CB_TEXT("%s/case.json", folder), F_OK) == 0 && !strstr(path, ".sof.json");
 }
 
 static cobre_sddp_builder *read_case(const char *path, const cobre_sddp_load_options *options) {
+    const char *slash = strrchr(path, '/');
+    const char *folder = CB_TEXT("%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
     if (is_folder(path))
         return cb_read_hydrothermal(path, options);
-    return is_case_json(path) ? refuse_json(path) : cb_read_sof(path, options);
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return refuse(path, "check the path; 'cobre init FOLDER' makes a case to start from",
+                      "cannot be read: No such file or directory");
+    return is_part_of_case(path, folder) ? refuse(path, CB_TEXT("give the folder: %s", folder), "is a part of a case")
+                                         : cb_read_sof(path, options);
 }
 
 cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const cobre_sddp_load_options *given,

@@ -54,20 +54,20 @@ case_mistakes() {
     done
     cobre bench --seconds "$(printf '%01000d' 0)" # a long text leaves room for what is wrong with it
     code_is 2
-    err_has "0: not a time"
+    err_has "0: must be above 0"
     for command in info clean bench; do
-        refused $command "'now' is one word too many" now
+        refused $command "unexpected argument 'now'" now
     done
     for command in train simulate validate; do
-        refused $command "which case?"
-        refused $command "'b' is one word too many" a b
+        refused $command "no case given"
+        refused $command "unexpected argument 'b'" a b
     done
-    refused report "which folder?"
-    refused report "'b' is one word too many" a b
-    refused policy "which policy file?"
-    refused policy "'b' is one word too many" a b
+    refused report "no folder given"
+    refused report "unexpected argument 'b'" a b
+    refused policy "no policy file given"
+    refused policy "unexpected argument 'b'" a b
     refused policy "--export xml: csv or json" a --export xml
-    refused run "which program?" -n 2
+    refused run "no program given" -n 2
     refused run "the program's name is empty" ''
     for command in run train simulate bench; do
         refused $command "-n needs a value" -n

@@ -535,7 +535,7 @@ case_hostfile_errors() {
     printf 'a:2 slots=2\n' >"$file"
     refused "$file:1: the slots of a are there twice" --hostfile "$file"
     printf 'a slots=2 more\n' >"$file"
-    refused "$file:1: 'more' is one word too many" --hostfile "$file"
+    refused "$file:1: unexpected word 'more'" --hostfile "$file"
     printf 'a/b\n' >"$file"
     refused "$file:1: 'a/b' is not the name of a host" --hostfile "$file"
 }

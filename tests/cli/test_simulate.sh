@@ -259,6 +259,13 @@ case_policy() {
     cobre policy nowhere
     code_is 1
     err_has "nowhere: cannot read: No such file"
+    cobre policy brazil3-out
+    code_is 1
+    err_has "give a policy file: policy.cobre of a folder of results"
+    cobre policy "$cases/brazil3/history.csv"
+    code_is 1
+    err_has "this is not a policy file"
+    err_has "give a policy file: policy.cobre of a folder of results"
     cobre policy brazil3-out/policy.cobre --export xml
     code_is 2
 }

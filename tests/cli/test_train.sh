@@ -207,6 +207,11 @@ END
 }
 
 case_file_size_limit() { # a limit is told, and does not kill; the policy as of the last checkpoint that fitted is there
+    (ulimit -f 1 && "$cobre" train "$cases/toy" --out o >out 2>err)
+    code=$?
+    code_is 1
+    err_has "cobre train: --out o: cannot write: no file may be larger than 1024 bytes (ulimit -f)"
+    err_has "raise the limit of file sizes: ulimit -f unlimited"
     cobre train "$cases/cascade" --iterations 60 --out whole
     (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
     code=$?
@@ -467,7 +472,7 @@ case_grace_is_over() {
 }
 
 case_second_signal() {
-    start train "$cases/brazil60" -n 2 --forward-passes 30 --iterations 2 --grace 600 --out long # each takes some seconds
+    start train "$cases/brazil60" -n 2 --forward-passes 30 --iterations 2 --grace 10min --out long # each takes some seconds
     wait_for lines_are long/training.csv 2 || fail "no iteration"
     kill -STOP "$launcher" # the launcher gets both signals at once, as from timeout(1): that is one wish
     kill -INT "$launcher"
@@ -530,7 +535,7 @@ case_signal_before_the_first_iteration_is_finished() {
 case_wrong() {
     cobre train
     code_is 2
-    err_has "which case?"
+    err_has "no case given"
     cobre train a b
     code_is 2
     cobre train a --cvar 0.1
@@ -573,6 +578,12 @@ case_validate() {
     cobre validate "$cases/brazil3/case.json"
     code_is 1
     out_has "give the folder: $cases/brazil3"
+    cobre validate "$cases/brazil3/load.csv"
+    code_is 1
+    out_has "is a part of a case -- give the folder: $cases/brazil3"
+    cobre validate nowhere
+    code_is 1
+    out_has "nowhere: cannot be read: No such file or directory -- check the path; 'cobre init FOLDER' makes a case"
     cobre validate --json "$cases/brazil3"
     code_is 0
     json_holds out 'docs[0]["valid"]'

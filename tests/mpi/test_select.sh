@@ -38,7 +38,7 @@ case_plugin_of_the_other_mpi() {
     printf '#!/bin/sh\nTMPDIR=$(mktemp -d) exec "%s" "$@"\n' "$helpers/rank" >"$scratch/apart"
     chmod +x "$scratch/apart"
     for plugin in "$other" "$plugins/libcobre-mpi-$other.so"; do
-        with "$ENV_MPI_PLUGIN=$plugin" refused "$scratch/apart" "InitializationFailed: $size=2 speaks of 2 ranks" \
+        with "$ENV_MPI_PLUGIN=$plugin" refused "$scratch/apart" "InitializationFailed: $size=2 indicates 2 ranks" \
             "$ENV_MPI_PLUGIN=openmpi or mpich"
     done
 }
@@ -88,7 +88,7 @@ case_singleton() {
     [ "$mpi" = mpich ] || return 0 # Open MPI would see that there is no PMIx, and end the process
     single "$ENV_MPI_PLUGIN=$plugins/libcobre-mpi-mpich.so" $batch $step PMIX_RANK=0
     code_is 3
-    err_has "InitializationFailed: SLURM_STEP_NUM_TASKS=4 speaks of 4 ranks"
+    err_has "InitializationFailed: SLURM_STEP_NUM_TASKS=4 indicates 4 ranks"
     out_is ""
 }
 

@@ -213,7 +213,7 @@ static void limits(void) {
     refuse("cvar", "0.5,0.5,0.5", "0.5,0.5,0.5: MEAN is not a number");
     refuse("simulation", "5,1", "5,1: PASSES must be at least 2");
     refuse("stall", "5,", "5,: TOLERANCE is not a number");
-    refuse("time", "0", "0: not a time; write seconds, or 90s, 15m, 2h, 1d");
+    refuse("time", "0", "0: must be above 0");
     refuse("time", "1w", "1w: not a time; write seconds, or 90s, 15m, 2h, 1d");
     refuse("iterations", NULL, "needs a value: N");
     refuse("stall", NULL, "needs a value: N[,TOLERANCE]");

@@ -228,7 +228,7 @@ case_limits() {
     sleep $((20 - SECONDS + controller_since))
     touch go
     await_trainings term forward steps grace
-    scontrol update JobId=${job[term]} EndTime=now
+    wait_for scontrol update "JobId=${job[term]}" EndTime=now+1 # refused if that has passed when the controller reads it
     for name in forward steps grace; do
         scontrol update JobId=${job[$name]} EndTime=now+3minutes
     done

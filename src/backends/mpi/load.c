@@ -230,7 +230,7 @@ static cobre_status check_size(const cobre_comm *comm) {
                                              "start the program with the launcher of that MPI, or choose the "
                                              "launcher's plugin with COBRE_MPI_PLUGIN=openmpi or mpich; for one "
                                              "rank on purpose set COBRE_COMM_BACKEND=local"},
-                    "%s=%s speaks of %" PRIu64 " ranks, but %s finds %zu: it is not the MPI that started this process",
+                    "%s=%s indicates %" PRIu64 " ranks, but %s finds %zu: it is not the MPI that started this process",
                     name, cb_variable(name), said, library, comm->size);
 }
 

@@ -41,7 +41,7 @@ cobre_status cb_tcp_check_host(const struct cb_tcp_options *own) {
     if (!cb_tcp_by_unix_only(own) || !own->coordinator || !cb_net_is_elsewhere(own->coordinator))
         return COBRE_OK;
     return CB_TCP_ERROR(0, CB_TCP_TRUST,
-                        "tcp: without a token all ranks are on one host, and %s is not (only) this one",
+                        "tcp: without a token all ranks must be on one host, but %s has an address of another host",
                         own->coordinator);
 }
 
@@ -184,9 +184,9 @@ static cobre_status give_up(struct gathering *gathering, cb_failure failure, con
                         cb_keeper_notes(gathering->keeper));
 }
 
-static const char *const how_to_come = "start all ranks with the same COBRE_TCP_SIZE and token, and with "
-                                       "COBRE_TCP_COORDINATOR leading to this host; COBRE_TCP_TIMEOUT_SECS sets the "
-                                       "longest wait";
+static const char *const how_to_come = "start all ranks with the same COBRE_TCP_SIZE and token (without a token: "
+                                       "as the same user, on this host), and with COBRE_TCP_COORDINATOR leading to "
+                                       "this host; COBRE_TCP_TIMEOUT_SECS sets the longest wait";
 
 static cobre_status give_up_on(struct gathering *gathering, cobre_cause cause, size_t rank, int error, const char *how,
                                const char *advice) {

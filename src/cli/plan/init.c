@@ -17,8 +17,7 @@ static const char intro[] = "usage: cobre init FOLDER\n"
 
 static const char end[] = "\nThe case trains at once. See cobre-init(1).\n";
 
-const struct command_line cb_line_init = {
-    .command = "init", .intro = intro, .end = end, .question = "which folder?", .words = 1};
+const struct command_line cb_line_init = {.command = "init", .intro = intro, .end = end, .needs = "folder", .words = 1};
 
 static int failed(const char *path) {
     fprintf(stderr, "cobre init: %s: %s\n", path, strerror(errno));

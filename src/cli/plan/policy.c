@@ -41,7 +41,7 @@ const struct command_line cb_line_policy = {.command = "policy",
                                             .intro = intro,
                                             .end = end,
                                             .table = {{own_rows, 0}, {cb_json_rows, offsetof(struct request, base)}},
-                                            .question = "which policy file?",
+                                            .needs = "policy file",
                                             .words = 1};
 
 static void write_cut(FILE *to, const cobre_sddp_policy *policy, uint64_t index, double *slopes) {
@@ -133,7 +133,7 @@ static void print_cut_counts(const cobre_sddp_policy *policy) {
         most = count[i] > most ? count[i] : most;
     }
     free(count);
-    printf("cuts      %" PRIu64 " at %" PRIu64 " of %zu nodes, up to %" PRIu64 " a node", total, with, nodes, most);
+    printf("cuts      %" PRIu64 " at %" PRIu64 " of %zu nodes, up to %" PRIu64 " per node", total, with, nodes, most);
     if (warm)
         printf("; %" PRIu64 " of them from a warm start", warm);
     printf("\n");

@@ -26,7 +26,7 @@ const struct command_line cb_line_report = {.command = "report",
                                             .intro = intro,
                                             .end = "\nSee cobre-report(1).\n",
                                             .table = {{rows, 0}},
-                                            .question = "which folder?",
+                                            .needs = "folder",
                                             .words = 1};
 
 static int report(const char *folder, const char *path) {

@@ -112,8 +112,12 @@ int cb_session_load(struct session *session) {
 int cb_session_folder(struct session *session, const char *path, bool lock) {
     bool good = !cb_session_speaks(session) || (cb_folder_open(&session->folder, path) == COBRE_OK &&
                                                 (!lock || cb_folder_lock(&session->folder) == COBRE_OK));
-    if (!good)
-        fprintf(stderr, "cobre %s: --out %s\n", session->self.command, cobre_last_error()->message);
+    if (!good) {
+        const cobre_error *error = cobre_last_error();
+        fprintf(stderr, "cobre %s: --out %s\n", session->self.command, error->message);
+        if (error->suggestion[0])
+            fprintf(stderr, "cobre %s:   %s\n", session->self.command, error->suggestion);
+    }
     return cb_session_agree(session, good ? CB_GO_ON : CB_EXIT_FAILED);
 }
 

@@ -57,7 +57,7 @@ const struct command_line cb_line_simulate = {.command = "simulate",
                                                         {cb_scenario_rows, offsetof(struct simulate, base.load)},
                                                         {table_rows, 0},
                                                         {cb_json_rows, offsetof(struct simulate, base)}},
-                                              .question = "which case?",
+                                              .needs = "case",
                                               .words = 1};
 
 static int settle(struct simulate *simulate) {

@@ -24,8 +24,8 @@ static const struct cb_option own_rows[] = {
                 .missing = "the name of a directory"}}},
     {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
     {.name = "grace",
-     .help = "after a signal, finish the iteration if that takes less than so many seconds, else leave it out",
-     .value = {{.name = "SECS", .kind = CB_VALUE_REAL, .field = CB_FIELD(struct train, grace), .fallback = "25"}},
+     .help = "after a signal, finish the iteration if that takes less than this time, else leave it out",
+     .value = {{.name = "SECS", .kind = CB_VALUE_SECONDS, .field = CB_FIELD(struct train, grace), .fallback = "25"}},
      .again = true},
     {.name = NULL},
 };
@@ -38,7 +38,7 @@ const struct command_line cb_line_train = {.command = "train",
                                                      {own_rows, 0},
                                                      {cb_rule_rows, offsetof(struct train, options)},
                                                      {cb_train_rows, offsetof(struct train, options)}},
-                                           .question = "which case?",
+                                           .needs = "case",
                                            .words = 1};
 
 static int settle(struct train *train) {

@@ -33,7 +33,7 @@ const struct command_line cb_line_validate = {.command = "validate",
                                                         {cb_json_rows, offsetof(struct validate, base)},
                                                         {cb_load_rows, offsetof(struct validate, base.load)},
                                                         {cb_validate_rows, offsetof(struct validate, options)}},
-                                              .question = "which case?",
+                                              .needs = "case",
                                               .words = 1};
 
 struct count {

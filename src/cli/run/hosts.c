@@ -105,7 +105,7 @@ static bool add_line(struct host_list *list, char *line, const char *place) {
         return refuse(place, "'%s' is not understood; a line is HOST, HOST:SLOTS or HOST slots=SLOTS", more);
     const char *too_many = strtok_r(NULL, blanks, &rest);
     if (too_many)
-        return refuse(place, "'%s' is one word too many", too_many);
+        return refuse(place, "unexpected word '%s'", too_many);
     char *name, *text;
     if (!split(word, place, &name, &text) || !parse_slots(more + 6, place, &slots))
         return false;

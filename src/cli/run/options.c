@@ -54,12 +54,8 @@ static const struct cb_option rows[] = {
     {.name = NULL},
 };
 
-const struct command_line cb_line_run = {.command = "run",
-                                         .intro = intro,
-                                         .end = end,
-                                         .table = {{rows, 0}},
-                                         .question = "which program?",
-                                         .words = CB_LINE_PROGRAM};
+const struct command_line cb_line_run = {
+    .command = "run", .intro = intro, .end = end, .table = {{rows, 0}}, .needs = "program", .words = CB_LINE_PROGRAM};
 
 static bool read_hosts(const struct line *line, struct host_list *list) {
     if (line->hosts)

@@ -118,6 +118,8 @@ cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path)
     return cb_agree(policy->comm, status);
 }
 
+static const char give_policy[] = "give a policy file: policy.cobre of a folder of results";
+
 static cobre_status damaged(const char *path, const char *why) {
     return cb_fail_at(COBRE_INVALID_POLICY, path, 0, "train again, or take an older checkpoint", "%s: %s", path, why);
 }
@@ -164,7 +166,7 @@ bool cb_policy_head_good(const cb_policy_head *head) {
 
 static cobre_status check_head(const cb_policy_head *head, const char *path) {
     if (memcmp(head->magic, CB_POLICY_MAGIC, sizeof head->magic) != 0)
-        return damaged(path, "this is not a policy file");
+        return cb_fail_at(COBRE_INVALID_POLICY, path, 0, give_policy, "%s: this is not a policy file", path);
     if (head->order != CB_POLICY_ORDER)
         return damaged(path, "written by a machine of another byte order");
     if (head->version < CB_POLICY_VERSION)
@@ -190,7 +192,7 @@ static cobre_status open_here(opened *from) {
     if (!from->file)
         return cannot_read(from->path, "check the name");
     if (fread(&from->head, sizeof from->head, 1, from->file) != 1)
-        return ferror(from->file) ? cannot_read(from->path, "check the name")
+        return ferror(from->file) ? cannot_read(from->path, give_policy) /* a folder, say */
                                   : damaged(from->path, "the file is too short");
     CB_TRY(check_head(&from->head, from->path));
     CB_TRY(check_sum(from->file, &from->head, from->path));

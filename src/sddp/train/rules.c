@@ -33,7 +33,7 @@ const struct cb_option cb_rule_rows[] = {
     {.name = "time",
      .help = "so much time has passed: 90, 90s, 15m, 2h, 1d",
      .group = GROUP,
-     .value = {{.name = "T", .kind = CB_VALUE_SECONDS, .field = FIELD(seconds)}},
+     .value = {{.name = "T", .kind = CB_VALUE_SECONDS, .field = FIELD(seconds), .above = true}},
      .again = true},
     {.name = "stall",
      .help = "over N iterations the bound moved by no more than TOLERANCE, relative",
