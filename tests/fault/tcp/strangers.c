@@ -550,7 +550,7 @@ static void users(void) {
     start_coordinator(&j, 2);
     start_rank(&j, 1, join_as_nobody);
     CHECK(strstr(must_refuse(&j, 1, "could not reach", "ermission")->suggestion, "another user"));
-    must_refuse(&j, 0, "did not come in time", "");
+    CHECK(strstr(must_refuse(&j, 0, "did not come in time", "")->suggestion, "for ranks on other hosts"));
     end_job(&j);
     for (size_t i = 0; i < 2; i++) {
         make_plan(2, i ? "secret" : NULL);
