@@ -219,8 +219,9 @@ COBRE_API cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size
 
 /* recv[i] = send[i] of rank 0 op send[i] of rank 1 op ..., folded in rank order: the same bits on every rank, backend
  * and run. Integer sums wrap. min and max: -0 < +0. A NaN operand gives the canonical quiet NaN (more than one rank).
- * Floats round to nearest, subnormals are numbers and nothing traps, whatever the thread has set (rounding mode, flush to
- * zero, traps); its settings are the same afterwards.
+ * Floats round to nearest, subnormals are numbers and no operand traps, whatever the thread has set (rounding mode, flush
+ * to zero, traps); its settings are the same afterwards. Only a trap of inexact results (FE_INEXACT) must be off: the
+ * library's times are inexact.
  * send_count == recv_count >= 1, the same on all ranks. recv may be send, otherwise the two must not overlap. */
 COBRE_API cobre_status cobre_allreduce(cobre_comm *comm, const void *send, size_t send_count, void *recv,
                                        size_t recv_count, cobre_type type, cobre_op op);

@@ -370,6 +370,25 @@ case_cut_closed() {
     cut_off closed 2 1 2 $((timeout + room)) "$from"
 }
 
+# Rank 1 loses its neighbours for a third of the limit, in the middle of a stream. That is no error: TCP sends again in time.
+case_cut_short() {
+    local before other
+    timeout=6
+    start_all short 7100 barrier mark=streaming $(printf 'gather=4000000 %.0s' {1..60})
+    all_marked short streaming $ranks
+    part 0 1
+    part 1 2
+    sleep 0.5
+    before=$(sent_by 3)
+    sleep 1.5
+    has_sent 3 $((before + 4000000)) && fail "the stream went on"
+    for other in 0 2; do
+        ip -n host1 neigh del "10.77.0.$((other + 1))" dev eth0
+        ip -n "host$other" neigh del 10.77.0.2 dev eth0
+    done
+    all_done short $ranks
+}
+
 # Ranks 1 and 3 have no connection, and need none.
 case_cut_apart() {
     local r

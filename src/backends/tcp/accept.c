@@ -5,10 +5,11 @@
  * once; none is waited for, none is read beyond the bytes of a hello and a proof, and each has a few seconds. On a Unix
  * socket another user's process is not even a stranger: it is dropped at once.
  *
- * An address may have 64 strangers here, and one more for each rank of the job; for the next one its oldest has to go.
- * When there is no place left in all, or no descriptor, the oldest of the address with most strangers goes. So whoever
- * fills the door pushes out his own: a port scan, a browser or a thousand silent connections do not stop the job from
- * forming. One of ours that is pushed out comes again. */
+ * An address may have 64 strangers here, and one more for each rank of the job; for the next one its oldest has to go. But
+ * if that one has just come, the next one goes: a rank in a flood from its own host gets its turn, and then the time that a
+ * handshake takes. When there is no place left in all, or no descriptor, the oldest of the addresses with most strangers
+ * goes. So whoever fills the door pushes out his own: a port scan, a browser or a thousand silent connections do not stop the
+ * job from forming. One of ours that is pushed out comes again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -24,6 +25,7 @@
 
 enum { OF_AN_ADDRESS = 64, IN_ALL = 1024, AT_ONCE = 64, SLICE_MS = 50 };
 #define HANDSHAKE_SECONDS 5.0
+#define TURN_SECONDS 0.025 /* before one of the same address may push it out */
 
 /* Where strangers come from: an address; IPv4 as mapped to IPv6, and all zero: a Unix socket. */
 struct source {
@@ -154,31 +156,52 @@ static size_t find_source(struct cb_door_keeper *keeper, const struct sockaddr_s
     return empty;
 }
 
-static void dismiss_oldest_of(struct cb_door_keeper *keeper, size_t source) {
+/* Of two that might go: of the fuller address, and the older one. */
+static bool goes_before(const struct cb_door_keeper *keeper, const struct stranger *one, const struct stranger *other) {
+    size_t crowd = keeper->sources[one->source].count, others = keeper->sources[other->source].count;
+    return crowd != others ? crowd > others : one->number < other->number;
+}
+
+/* The next to go, NULL if nobody is here. */
+static struct stranger *first_to_go(const struct cb_door_keeper *keeper) {
+    struct stranger *first = NULL;
+    for (size_t i = 0; i < keeper->count; i++)
+        if (!first || goes_before(keeper, &keeper->strangers[i], first))
+            first = &keeper->strangers[i];
+    return first;
+}
+
+static struct stranger *oldest_of(const struct cb_door_keeper *keeper, size_t source) {
     struct stranger *oldest = NULL;
     for (size_t i = 0; i < keeper->count; i++) {
         struct stranger *stranger = &keeper->strangers[i];
         if (stranger->source == source && (!oldest || stranger->number < oldest->number))
             oldest = stranger;
     }
-    if (oldest)
-        dismiss(keeper, oldest);
+    return oldest;
 }
 
-static size_t fullest_source(const struct cb_door_keeper *keeper) {
-    size_t fullest = 0;
-    for (size_t i = 1; i <= keeper->most; i++)
-        if (keeper->sources[i].count > keeper->sources[fullest].count)
-            fullest = i;
-    return fullest;
+/* Makes room for one more of that address; false if the newcomer has to go instead. */
+static bool make_room(struct cb_door_keeper *keeper, size_t source) {
+    struct stranger *oldest = NULL;
+    if (keeper->sources[source].count >= OF_AN_ADDRESS + keeper->size) {
+        oldest = oldest_of(keeper, source);
+        if (cb_now() - oldest->since < TURN_SECONDS)
+            return false;
+    } else if (keeper->count == keeper->most) {
+        oldest = first_to_go(keeper);
+    }
+    if (oldest)
+        dismiss(keeper, oldest);
+    return true;
 }
 
 static void take_in(struct cb_door_keeper *keeper, int fd, const struct sockaddr_storage *from) {
     size_t source = find_source(keeper, from);
-    if (keeper->sources[source].count >= OF_AN_ADDRESS + keeper->size)
-        dismiss_oldest_of(keeper, source);
-    else if (keeper->count == keeper->most)
-        dismiss_oldest_of(keeper, fullest_source(keeper));
+    if (!make_room(keeper, source)) {
+        close(fd);
+        return;
+    }
     keeper->strangers[keeper->count++] =
         (struct stranger){.fd = fd, .source = source, .number = keeper->came++, .since = cb_now()};
     keeper->sources[source].count++;
@@ -207,11 +230,11 @@ static bool admit(struct cb_door_keeper *keeper, int listener) {
             if (keeper->count == 0)
                 return false;
             note_shortage(keeper);
-            size_t fullest = fullest_source(keeper);
-            const struct source *source = &keeper->sources[fullest];
+            struct stranger *first = first_to_go(keeper);
+            const struct source *source = &keeper->sources[first->source];
             if (sodium_is_zero(source->address, sizeof source->address)) /* ours, by Unix socket: let them finish */
                 return true;
-            dismiss_oldest_of(keeper, fullest);
+            dismiss(keeper, first);
         }
     }
     return true;

@@ -188,6 +188,13 @@ static const char *const how_to_come = "start all ranks with the same COBRE_TCP_
                                        "as the same user, on this host), and with COBRE_TCP_COORDINATOR leading to "
                                        "this host; COBRE_TCP_TIMEOUT_SECS sets the longest wait";
 
+/* A rank of another host, which has been refused, cannot say so here. */
+static const char *how_to_come_to(const struct cb_tcp_options *own) {
+    return cb_tcp_by_unix_only(own) ? "start all ranks on this host, as this user, with the same COBRE_TCP_SIZE and "
+                                      "COBRE_TCP_PORT; for ranks on other hosts " CB_TCP_TRUST
+                                    : how_to_come;
+}
+
 static cobre_status give_up_on(struct gathering *gathering, cobre_cause cause, size_t rank, int error, const char *how,
                                const char *advice) {
     cb_failure failure = {.cause = cause, .culprit = (uint32_t)rank, .code = error};
@@ -224,7 +231,8 @@ static cobre_status look_around(struct gathering *gathering, int error) {
         return give_up_on(gathering, COBRE_CAUSE_TRANSPORT, missing, EINTR,
                           "was still missing when rank 0 was interrupted", how_to_come);
     if (cb_now() > gathering->deadline)
-        return give_up_on(gathering, COBRE_CAUSE_TRANSPORT, missing, ETIMEDOUT, "did not come in time", how_to_come);
+        return give_up_on(gathering, COBRE_CAUSE_TRANSPORT, missing, ETIMEDOUT, "did not come in time",
+                          how_to_come_to(gathering->own));
     return COBRE_OK;
 }
 
