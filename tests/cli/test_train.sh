@@ -498,8 +498,31 @@ case_signal_to_a_simulation_in_training() {
     lacks "left out" out
 }
 
-case_third_signal() {
-    start train "$cases/brazil3" $endless --grace 600
+case_saving_after_a_second_signal_may_take_long() {
+    start train "$cases/brazil3" -n 2 $endless --grace 600
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
+    mkfifo long/policy.cobre # whoever saves it waits for a reader
+    for answer in "asked to stop" "saving what is finished"; do
+        kill -TERM "$launcher"
+        wait_for grep -q "$answer" err || fail "no answer: $answer"
+        sleep 0.7
+    done
+    sleep 2 # what `cobre run` would give its ranks is over
+    if ended "$launcher"; then
+        fail "it was killed while it saved: $(cat err)"
+        return
+    fi
+    timeout $patience cat long/policy.cobre >saved
+    kill -TERM "$launcher" # it looks at what it has saved, and waits for that, too
+    finish
+    code_is 143
+    cobre policy saved
+    code_is 0
+}
+
+third_signal() { # third_signal OPTION...
+    rm -rf long
+    start train "$cases/brazil3" $endless --grace 600 "$@"
     wait_for lines_are long/training.csv 2 || fail "no iteration"
     mkfifo long/policy.cobre # whoever saves it waits for a reader
     for answer in "asked to stop" "saving what is finished"; do
@@ -512,6 +535,10 @@ case_third_signal() {
     finish
     code_is 130
     gone long/policy.cobre.part || fail "what it was writing is left"
+}
+case_third_signal() {
+    third_signal
+    third_signal -n 2
 }
 
 case_signal_before_the_first_iteration_is_finished() {
