@@ -555,6 +555,20 @@ case_signal_before_the_first_iteration_is_finished() {
     grep -q '"state": "failed"' long/run.json || fail "run.json: $(cat long/run.json)"
 }
 
+# What is resumed is finished, also while it is read.
+case_signal_while_a_policy_is_read() {
+    mkfifo policy
+    start train "$cases/brazil3" --resume policy --out long
+    catches() { grep -q 'SigCgt.*[2367abef]$' "/proc/$launcher/status"; }
+    wait_for catches || fail "no start"
+    kill -TERM "$launcher"
+    wait_for grep -q "asked to stop" err || fail "no answer"
+    err_has "finishing the iteration, for at most 25 s, and saving"
+    timeout $patience sh -c ': >policy'
+    finish
+    code_is 1
+}
+
 case_wrong() {
     cobre train
     code_is 2
