@@ -208,6 +208,9 @@ END
 
 case_file_size_limit() { # a limit is told, and does not kill; the policy as of the last checkpoint that fitted is there
     cobre train "$cases/cascade" --iterations 60 --out whole
+    (ulimit -f 1 && "$cobre" train "$cases/brazil3" --out o >out 2>err)
+    err_has "o: cannot write: no file may be larger than 1024 bytes (ulimit -f)"
+    gone o || fail "a folder is left"
     (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
     code=$?
     code_is 1

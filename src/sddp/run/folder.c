@@ -124,13 +124,19 @@ static bool make(const char *path, size_t *made) {
 /* A full disk, a quota or a limit (ulimit -f) is better told before the work than after it. */
 static cobre_status probe(const char *folder) {
     static const char room[4096];
+    size_t done = 0;
+    ssize_t count;
     char path[PATH_MAX];
     CB_TRY(cb_folder_join(folder, ".cobre-XXXXXX", path));
     int file = mkostemp(path, O_CLOEXEC);
     if (file < 0)
         return cb_file_failed(folder);
     unlink(path);
-    bool good = write(file, room, sizeof room) == (ssize_t)sizeof room && fsync(file) == 0;
+    do { /* a part may fit, and only the rest be an error */
+        count = write(file, room, sizeof room - done);
+        done += count > 0 ? (size_t)count : 0;
+    } while (count > 0 && done < sizeof room);
+    bool good = count > 0 && fsync(file) == 0;
     cobre_status status = good ? COBRE_OK : cb_file_failed(folder);
     close(file);
     return status;
