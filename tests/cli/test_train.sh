@@ -671,6 +671,25 @@ case_water_from_nowhere_costs_more_than_a_deficit() {
     buys_no_water
 }
 
+# Of many errors of one kind a few are shown, and all are counted.
+case_many_errors() {
+    cp -r "$cases/brazil3" many
+    for i in $(seq 50); do echo "more$i,wrong"; done >>many/thermals.csv
+    cobre validate many
+    code_is 1
+    out_has "50 errors"
+    cobre train many
+    code_is 1
+    err_has "and 30 more like that"
+    err_has "50 errors in the case"
+    sed -i '1s/.*/a,a,a/' many/hydros.csv
+    cobre validate many
+    [ "$(grep -c 'two columns are called "a"' out)" = 2 ] || fail "$(grep hydros.csv out)"
+    head -c 3000000 /dev/zero | tr '\0' , >many/hydros.csv # which takes no hour
+    cobre validate many
+    out_has "column 1 has no name"
+}
+
 # A warning is told by `cobre validate`, and once by a training, on whatever ranks; the case is valid.
 case_warnings() {
     local good
