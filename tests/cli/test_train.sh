@@ -213,6 +213,9 @@ case_file_size_limit() { # a limit is told, and does not kill; the policy as of 
     err_has "cobre train: --out o: cannot write: no file may be larger than 1024 bytes (ulimit -f)"
     err_has "raise the limit of file sizes: ulimit -f unlimited"
     cobre train "$cases/cascade" --iterations 60 --out whole
+    (ulimit -f 1 && "$cobre" train "$cases/brazil3" --out o >out 2>err)
+    err_has "o: cannot write: no file may be larger than 1024 bytes (ulimit -f)"
+    gone o || fail "a folder is left"
     (ulimit -f 8 && "$cobre" train "$cases/cascade" --iterations 60 --checkpoint-every 1 --out o >out 2>err)
     code=$?
     code_is 1
@@ -502,8 +505,31 @@ case_signal_to_a_simulation_in_training() {
     lacks "left out" out
 }
 
-case_third_signal() {
-    start train "$cases/brazil3" $endless --grace 600
+case_saving_after_a_second_signal_may_take_long() {
+    start train "$cases/brazil3" -n 2 $endless --grace 600
+    wait_for lines_are long/training.csv 2 || fail "no iteration"
+    mkfifo long/policy.cobre # whoever saves it waits for a reader
+    for answer in "asked to stop" "saving what is finished"; do
+        kill -TERM "$launcher"
+        wait_for grep -q "$answer" err || fail "no answer: $answer"
+        sleep 0.7
+    done
+    sleep 2 # what `cobre run` would give its ranks is over
+    if ended "$launcher"; then
+        fail "it was killed while it saved: $(cat err)"
+        return
+    fi
+    timeout $patience cat long/policy.cobre >saved
+    kill -TERM "$launcher" # it looks at what it has saved, and waits for that, too
+    finish
+    code_is 143
+    cobre policy saved
+    code_is 0
+}
+
+third_signal() { # third_signal OPTION...
+    rm -rf long
+    start train "$cases/brazil3" $endless --grace 600 "$@"
     wait_for lines_are long/training.csv 2 || fail "no iteration"
     mkfifo long/policy.cobre # whoever saves it waits for a reader
     for answer in "asked to stop" "saving what is finished"; do
@@ -516,6 +542,10 @@ case_third_signal() {
     finish
     code_is 130
     gone long/policy.cobre.part || fail "what it was writing is left"
+}
+case_third_signal() {
+    third_signal
+    third_signal -n 2
 }
 
 case_signal_before_the_first_iteration_is_finished() {
@@ -530,6 +560,20 @@ case_signal_before_the_first_iteration_is_finished() {
     err_lacks "go on with"
     gone long/policy.cobre || fail "a policy without an iteration"
     grep -q '"state": "failed"' long/run.json || fail "run.json: $(cat long/run.json)"
+}
+
+# What is resumed is finished, also while it is read.
+case_signal_while_a_policy_is_read() {
+    mkfifo policy
+    start train "$cases/brazil3" --resume policy --out long
+    catches() { grep -q 'SigCgt.*[2367abef]$' "/proc/$launcher/status"; }
+    wait_for catches || fail "no start"
+    kill -TERM "$launcher"
+    wait_for grep -q "asked to stop" err || fail "no answer"
+    err_has "finishing the iteration, for at most 25 s, and saving"
+    timeout $patience sh -c ': >policy'
+    finish
+    code_is 1
 }
 
 case_wrong() {
@@ -635,6 +679,25 @@ case_water_from_nowhere_costs_more_than_a_deficit() {
     printf 'stage,table,name,column,value\n2,thermals,gas,cost,100000\n' >lake/changes.csv
     rm lake/deficits.csv
     buys_no_water
+}
+
+# Of many errors of one kind a few are shown, and all are counted.
+case_many_errors() {
+    cp -r "$cases/brazil3" many
+    for i in $(seq 50); do echo "more$i,wrong"; done >>many/thermals.csv
+    cobre validate many
+    code_is 1
+    out_has "50 errors"
+    cobre train many
+    code_is 1
+    err_has "and 30 more like that"
+    err_has "50 errors in the case"
+    sed -i '1s/.*/a,a,a/' many/hydros.csv
+    cobre validate many
+    [ "$(grep -c 'two columns are called "a"' out)" = 2 ] || fail "$(grep hydros.csv out)"
+    head -c 3000000 /dev/zero | tr '\0' , >many/hydros.csv # which takes no hour
+    cobre validate many
+    out_has "column 1 has no name"
 }
 
 # A warning is told by `cobre validate`, and once by a training, on whatever ranks; the case is valid.

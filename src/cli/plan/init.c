@@ -2,6 +2,7 @@
 /* init.c: `cobre init`. */
 #include "cli/cli.h"
 #include "cli/plan/start_case.h"
+#include "sddp/run/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,11 @@ static const char end[] = "\nThe case trains at once. See cobre-init(1).\n";
 const struct command_line cb_line_init = {.command = "init", .intro = intro, .end = end, .needs = "folder", .words = 1};
 
 static int failed(const char *path) {
-    fprintf(stderr, "cobre init: %s: %s\n", path, strerror(errno));
+    cb_file_failed(path);
+    const cobre_error *error = cobre_last_error();
+    fprintf(stderr, "cobre init: %s\n", error->message);
+    if (error->suggestion[0])
+        fprintf(stderr, "cobre init:   %s\n", error->suggestion);
     return 1;
 }
 

@@ -88,7 +88,7 @@ int cb_session_agree(const struct session *session, int code) {
 
 static void on_issue(void *errors, const cobre_sddp_issue *issue) {
     cb_write_issue(stderr, issue);
-    *(size_t *)errors += !issue->warning;
+    *(size_t *)errors += issue->warning ? 0 : 1 + issue->more;
 }
 
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg) {

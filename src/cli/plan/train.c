@@ -21,8 +21,6 @@ static void watch(struct train *train, bool *trouble, cobre_status status, const
 static void on_start(void *arg) {
     struct train *train = arg;
     train->started = true;
-    if (train->options.resume)
-        cb_stop_keeps();
     if (!cb_session_speaks(&train->base))
         return;
     if (cb_record_begin(&train->files, train->in_place) != COBRE_OK)
@@ -82,6 +80,8 @@ static int failed(struct train *train) {
 /* What is said to signals is what happens. */
 static void catch_signals(const struct train *train) {
     char first[160], first_of_all[160];
+    if (train->options.resume)
+        cb_stop_keeps(); /* what was finished before */
     snprintf(first, sizeof first,
              train->grace > 0 ? "asked to stop: finishing the iteration, for at most %g s, and saving; a second signal "
                                 "saves at once what is finished"

@@ -111,15 +111,18 @@ static bool is_echo(struct job *job) {
     return false;
 }
 
+/* Ranks that are the command itself end by themselves, some of them only after a third signal: `cobre train` saves after
+ * the second, however long that takes. */
 static void pass_on_end(struct job *job, int signal) {
+    unsigned patient = job->options.self ? 3 : 2;
     bool starting = job->place->is_starting && job->place->is_starting(job), echo = is_echo(job);
     if (job->stage == RUNNING)
         job->passed_signal = signal;
     if (!starting)
         cb_signal_ranks(job, signal);
-    if (!echo && (starting || job->wishes > 2))
+    if (!echo && (starting || job->wishes > patient))
         cb_job_event(job, INTERRUPTED);
-    else if (!echo && job->wishes == 2)
+    else if (!echo && job->wishes == patient)
         cb_job_event(job, ASKED_TWICE);
 }
 

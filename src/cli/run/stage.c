@@ -2,15 +2,16 @@
 /* stage.c: how a job ends before its time. The stage of a job changes here and nowhere else.
  *
  * A signal that asks for the end is passed on to the ranks, and it is theirs to end. After a second one they get a
- * moment (HURRYING), then SIGKILL (KILLING); after a third one SIGKILL at once.
+ * moment (HURRYING), then SIGKILL (KILLING); after a third one SIGKILL at once. Ranks that are the command itself get
+ * both one signal later.
  *
  * When a rank fails, the others get a moment to notice it and to report (FAILING), then SIGTERM (TERMINATING), then
  * SIGKILL (KILLING). A host that cannot be reached any more does not answer to that: at last the contact with the ranks
  * is cut, and all count as ended (CUTTING). The events:
  *   RANK_FAILED       a rank that had become its program ended badly.
  *   RANK_NOT_STARTED  a rank could not become its program: the others cannot form a job, and have nothing to report.
- *   ASKED_TWICE       a second signal asks for the end.
- *   INTERRUPTED       a third one does, or one that came while ranks were still starting: not all of them can be told.
+ *   ASKED_TWICE       a second signal asks for the end (a third one, see above).
+ *   INTERRUPTED       one more does, or one that came while ranks were still starting: not all of them can be told.
  *   TIME_OVER         the stage has lasted as long as it may.
  * What is not in the table of transitions changes nothing. */
 #include "cli/run/job.h"

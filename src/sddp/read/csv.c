@@ -141,12 +141,15 @@ static bool check_header(scanner *s) {
         if (!*table->header[c]) {
             cb_error_at(s->builder, &s->place, "name it in the first line", "column %zu has no name", c + 1);
             good = false;
+            continue;
         }
-        for (size_t other = 0; other < c; other++)
-            if (*table->header[c] && strcmp(table->header[other], table->header[c]) == 0) {
-                cb_error_at(s->builder, &s->place, "keep one", "two columns are called \"%s\"", table->header[c]);
-                good = false;
-            }
+        size_t other = 0;
+        while (strcmp(table->header[other], table->header[c]) != 0)
+            other++;
+        if (other < c) {
+            cb_error_at(s->builder, &s->place, "keep one", "two columns are called \"%s\"", table->header[c]);
+            good = false;
+        }
     }
     return good;
 }

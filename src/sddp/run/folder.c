@@ -124,17 +124,20 @@ static bool make(const char *path, size_t *made) {
 /* A full disk, a quota or a limit (ulimit -f) is better told before the work than after it. */
 static cobre_status probe(const char *folder) {
     static const char room[4096];
-    size_t written = 0;
-    ssize_t more = 1;
+    size_t done = 0;
+    ssize_t count;
     char path[PATH_MAX];
     CB_TRY(cb_folder_join(folder, ".cobre-XXXXXX", path));
     int file = mkostemp(path, O_CLOEXEC);
     if (file < 0)
         return cb_file_failed(folder);
     unlink(path);
-    for (; written < sizeof room && more > 0; written += more > 0 ? (size_t)more : 0)
-        more = write(file, room + written, sizeof room - written); /* only the one after a short one tells the cause */
-    cobre_status status = more > 0 && fsync(file) == 0 ? COBRE_OK : cb_file_failed(folder);
+    do { /* a part may fit, and only the rest be an error */
+        count = write(file, room, sizeof room - done);
+        done += count > 0 ? (size_t)count : 0;
+    } while (count > 0 && done < sizeof room);
+    bool good = count > 0 && fsync(file) == 0;
+    cobre_status status = good ? COBRE_OK : cb_file_failed(folder);
     close(file);
     return status;
 }
