@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-enum { CB_EXIT_USAGE = 2 };
+/* CB_EXIT_BROKEN: the ranks lost each other. Then the launcher explains; for the other codes the rank itself does. */
+enum { CB_EXIT_FAILED = 1, CB_EXIT_USAGE, CB_EXIT_BROKEN, CB_EXIT_NOT_CONVERGED };
 
 int cb_command_run(int argc, char **argv);
 int cb_command_info(int argc, char **argv);

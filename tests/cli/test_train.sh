@@ -264,6 +264,38 @@ case_two_in_one_folder() {
     code_is 0
 }
 
+case_quiet() {
+    cobre train "$cases/toy" --iterations 3 --quiet
+    code_is 0
+    [ ! -s out ] && [ ! -s err ] || fail "not quiet: $(cat out err)"
+    [ -s toy-out/policy.cobre ] || fail "no policy"
+    cobre train "$cases/toy" --iterations 3 --quiet
+    code_is 1
+    err_has "--force"
+    cobre train "$cases/toy" --quiet --json
+    code_is 2
+}
+
+# The exit code says whether it converged; the policy is saved in any case.
+case_require_converged() {
+    local ranks
+    for ranks in 1 2; do
+        cobre train "$cases/brazil3" --iterations 2 --gap --require converged -n $ranks --out "limit$ranks"
+        code_is 4
+        err_has "it has not converged: iteration limit; the policy is saved"
+        [ "$(lines err)" = 1 ] || fail "more is said: $(cat err)"
+        [ -s "limit$ranks/policy.cobre" ] || fail "no policy"
+        cobre train "$cases/toy" --iterations 100 --stall 5 --require converged --json -n $ranks --out "stalled$ranks"
+        code_is 0
+        json_holds out 'docs[-1]["converged"] is True and docs[-1]["stop"] == "bound stalled"'
+    done
+    cobre train "$cases/toy" --iterations 100 --require converged
+    code_is 2
+    err_has "give a rule that finds it"
+    cobre train "$cases/toy" --gap --require sense
+    code_is 2
+}
+
 case_json() {
     cobre train "$cases/brazil3" --iterations 3 --json --multi-cut --cvar 0.2,0.5 --seed 7
     code_is 0
@@ -273,7 +305,7 @@ case_json() {
     json_holds out 'len(docs) == 5 and docs[1]["iteration"] == 1'
     json_keys out 'docs[0]' event version case name sense nodes stages states ranks backend out
     json_keys out 'docs[1]' event iteration bound mean deviation window_mean window_half window_passes gap cuts solves seconds
-    json_keys out 'docs[4]' event stop iterations unfinished bound proven window_mean window_half cuts solves lps_without_cut seconds policy
+    json_keys out 'docs[4]' event stop iterations unfinished converged bound proven window_mean window_half cuts solves lps_without_cut seconds policy
     json_holds out 'docs[1]["gap"] is None' # with a risk measure
     json_holds out 'repr(docs[3]["bound"]) == repr(docs[4]["bound"])'
     cobre train nowhere --json

@@ -12,9 +12,6 @@
 #include "sddp/run/option_tables.h"
 #include "sddp/run/table.h"
 
-/* CB_EXIT_BROKEN: the ranks lost each other. Then the launcher explains; for the other codes the rank itself does. */
-enum { CB_EXIT_FAILED = 1, CB_EXIT_BROKEN = 3 };
-
 /* What every command of the trainer knows about its run. */
 struct session {
     struct self self; /* the command, and its ranks */

@@ -23,6 +23,14 @@ static const struct cb_option own_rows[] = {
                 .field = CB_FIELD(struct train, out),
                 .missing = "the name of a directory"}}},
     {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
+    {.name = "quiet", .help = "print errors and warnings only", .given = CB_FIELD(struct train, print.quiet)},
+    {.name = "require",
+     .help = "exit with 4 unless a rule has found that it converged: --stall, --gap or --simulation",
+     .value = {{.name = "converged",
+                .kind = CB_VALUE_CHOICE,
+                .field = CB_FIELD(struct train, converged),
+                .choices = (const struct cb_choice[]){{"converged", true}, {NULL, 0}}}},
+     .again = true},
     {.name = "grace",
      .help = "after a signal, finish the iteration if that takes less than this time, else leave it out",
      .value = {{.name = "SECS", .kind = CB_VALUE_SECONDS, .field = CB_FIELD(struct train, grace), .fallback = "25"}},
@@ -41,6 +49,10 @@ const struct command_line cb_line_train = {.command = "train",
                                            .needs = "case",
                                            .words = 1};
 
+bool cb_train_can_converge(const cobre_sddp_train_options *options) {
+    return options->stall_window > 0 || options->gap_rule || options->simulate_every > 0;
+}
+
 static int settle(struct train *train) {
     cobre_sddp_train_options *options = &train->options;
     train->base.case_path = train->base.given.words[0];
@@ -48,6 +60,11 @@ static int settle(struct train *train) {
         return cb_usage_error("train", "--resume and --warm-start: give one of them");
     if (options->accept_other_case && !options->warm_start)
         return cb_usage_error("train", "--accept-other-case: it says which cuts --warm-start may take");
+    if (train->print.quiet && train->base.json)
+        return cb_usage_error("train", "--quiet and --json: give one of them");
+    if (train->converged && !cb_train_can_converge(options))
+        return cb_usage_error("train", "--require converged: give a rule that finds it, too: --stall, --gap or "
+                                       "--simulation");
     if (train->out)
         snprintf(train->folder, sizeof train->folder, "%s", train->out);
     else if (cb_folder_default(train->base.case_path, train->folder) != COBRE_OK)

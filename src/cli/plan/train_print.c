@@ -115,6 +115,8 @@ static const char *plural(size_t count) {
 void cb_train_print_start(struct train *train) {
     struct train_print *print = &train->print;
     const struct session *base = &train->base;
+    if (print->quiet)
+        return;
     print->json = base->json;
     print->maximises = cobre_sddp_problem_maximises(base->problem);
     print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_problem_averse(base->problem);
@@ -136,6 +138,8 @@ void cb_train_print_start(struct train *train) {
 
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress) {
     print->newest = *progress;
+    if (print->quiet)
+        return;
     if (print->json) {
         print_json_row(print);
     } else if (!print->terminal || progress->seconds - print->kept >= 1 || print->last_kept.iteration == 0) {
@@ -164,6 +168,7 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
     cb_json_set(end, "iterations", cb_json_count(result->iterations));
     cb_json_set(end, "unfinished", json_boolean(result->unfinished));
+    cb_json_set(end, "converged", json_boolean(cb_train_converged(train, result)));
     cb_json_set(end, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
     cb_json_set(end, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     cb_json_set(end, "window_mean", cb_json_real(result->window_mean));
@@ -219,6 +224,8 @@ static void print_next(const struct train *train, const cobre_sddp_training *res
 
 void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
     struct train_print *print = &train->print;
+    if (print->quiet)
+        return;
     if (print->json) {
         print_json_end(train, result, policy);
         return;

@@ -194,7 +194,8 @@ static int judge(const struct job *job) {
             fprintf(stderr, "cobre run:   %zu of %zu ranks were killed\n", count_killed(job), job->options.size);
         return 128 + job->passed_signal;
     }
-    if (job->options.self && !by_signal(first) && (first->status == 1 || first->status == CB_EXIT_USAGE))
+    if (job->options.self && !by_signal(first) && first->status <= CB_EXIT_NOT_CONVERGED &&
+        first->status != CB_EXIT_BROKEN)
         return first->status;
     print_end(job, first);
     print_testimony(job, first);
