@@ -264,6 +264,30 @@ case_two_in_one_folder() {
     code_is 0
 }
 
+# One table, while others are not there or wrong.
+case_validate_table() {
+    cp -r "$cases/cascade" new && rm new/load.csv new/par.csv
+    cobre validate new --table hydros.csv
+    code_is 0
+    out_has "hydros.csv: no error found; 2 in other files of the case, which may hide some"
+    sed -i 's/0\.42/42x/' new/hydros.csv
+    cobre validate new --table hydros.csv
+    code_is 1
+    out_has 'new/hydros.csv:3: column productivity: "42x" is not a number'
+    [ "$(lines out)" = 2 ] || fail "more is told: $(cat out)"
+    cobre validate new --table hydros.csv --json
+    code_is 1
+    json_holds out 'len(docs[0]["errors"]) == 1 and docs[0]["elsewhere"] == 2 and docs[0]["valid"] is False'
+    cobre validate new --table load.csv
+    code_is 2
+    err_has "new/load.csv: No such file"
+    cobre validate "$cases/cascade" --table load.csv
+    code_is 0
+    out_has "valid: 12 stages"
+    cobre validate new --table new/hydros.csv
+    code_is 2
+}
+
 case_quiet() {
     cobre train "$cases/toy" --iterations 3 --quiet
     code_is 0
@@ -333,7 +357,7 @@ case_json_of_strange_names() {
     json_holds out "docs[0]['policy'] == $text-out/policy.cobre\""
     cobre validate --json "$name"
     code_is 0
-    json_holds out "docs == [{'case': $text\", 'errors': [], 'warnings': [], 'unbounded': [], 'valid': True}]"
+    json_holds out "docs == [{'case': $text\", 'errors': [], 'warnings': [], 'unbounded': [], 'elsewhere': 0, 'valid': True}]"
     sed -i '2s/,[^,]*$/,many/' "$name/thermals.csv"
     cobre validate --json "$name"
     code_is 1
@@ -673,7 +697,7 @@ case_validate() {
     cobre validate --json bad
     code_is 1
     json_holds out 'not docs[0]["valid"] and len(docs[0]["errors"]) >= 2'
-    json_keys out 'docs[0]' case errors warnings unbounded valid
+    json_keys out 'docs[0]' case errors warnings unbounded elsewhere valid
     json_keys out 'docs[0]["errors"][0]' file line place message suggestion more
     cobre train bad
     code_is 1

@@ -3,10 +3,14 @@
 #include "cli/json.h"
 #include "cli/plan/session.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
 static const char intro[] =
-    "usage: cobre validate CASE [--write FILE] [--scenarios FILE] [--json] [--value-bound X] [--solver NAME]\n"
+    "usage: cobre validate CASE [--table NAME] [--write FILE] [--scenarios FILE] [--json] [--value-bound X]\n"
+    "                           [--solver NAME]\n"
     "\n"
     "Reads a case as `cobre train` would, and shows every error in it: the file, the line, and what is wrong.\n"
     "\n";
@@ -16,10 +20,13 @@ static const char end[] = "\nThe exit code is 0 when the case is valid and 1 whe
 struct validate {
     struct session base;
     cobre_sddp_validate_options options;
-    const char *write;
+    const char *write, *table;
 };
 
 static const struct cb_option write_rows[] = {
+    {.name = "table",
+     .help = "tells only what is wrong with this table of the case, as hydros.csv, while others are not ready yet",
+     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct validate, table)}}},
     {.name = "write",
      .help = "writes a valid case as a StochOptFormat file",
      .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct validate, write)}}},
@@ -38,7 +45,8 @@ const struct command_line cb_line_validate = {.command = "validate",
 
 struct count {
     json_t *list, *warnings; /* of the errors, and of the warnings; NULL: they are printed as text */
-    size_t errors;
+    const char *table;       /* the file that counts; NULL: all do */
+    size_t errors, elsewhere;
 };
 
 static json_t *error_json(const cobre_sddp_issue *issue) {
@@ -52,8 +60,17 @@ static json_t *error_json(const cobre_sddp_issue *issue) {
     return error;
 }
 
+static bool is_about(const char *file, const char *table) {
+    const char *slash = strrchr(file, '/');
+    return strcmp(slash ? slash + 1 : file, table) == 0;
+}
+
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     struct count *count = arg;
+    if (count->table && !is_about(issue->file, count->table)) {
+        count->elsewhere += issue->warning ? 0 : 1 + issue->more;
+        return;
+    }
     if (count->list)
         cb_json_append(issue->warning ? count->warnings : count->list, error_json(issue));
     else
@@ -117,29 +134,34 @@ static void print_unbounded(const cobre_sddp_problem *problem) {
         printf(" (%zu in all)\n", printed);
 }
 
-static void print_json(const struct session *session, const struct count *count, bool valid) {
+static void print_json(const struct session *session, const struct count *count, bool whole, bool valid) {
     json_t *verdict = json_object();
     cb_json_set(verdict, "case", cb_json_text(session->case_path));
     cb_json_set(verdict, "errors", count->list);
     cb_json_set(verdict, "warnings", count->warnings);
     json_t *unbounded = json_array();
-    if (valid)
+    if (whole)
         find_unbounded(session->problem, list_name, unbounded);
     cb_json_set(verdict, "unbounded", unbounded);
+    cb_json_set(verdict, "elsewhere", cb_json_count(count->elsewhere));
     cb_json_set(verdict, "valid", json_boolean(valid));
     cb_json_print(verdict, JSON_INDENT(2));
 }
 
-static void print_end(const struct session *session, const struct count *count, bool valid) {
+/* whole: all of the case is valid; valid: what was asked about is. */
+static void print_end(const struct session *session, const struct count *count, bool whole, bool valid) {
     if (count->list) {
-        print_json(session, count, valid);
-    } else if (valid) {
+        print_json(session, count, whole, valid);
+    } else if (whole) {
         printf("%s: valid: ", cobre_sddp_problem_name(session->problem));
         cb_print_problem_size(session->problem);
         const char *contents = cobre_sddp_problem_contents(session->problem);
         printf("%s%s", *contents ? "; " : "", contents);
         printf("\n");
         print_unbounded(session->problem);
+    } else if (valid) {
+        printf("%s: no error found; %zu in other files of the case, which may hide some\n", count->table,
+               count->elsewhere);
     } else if (count->errors) {
         printf("%zu error%s\n", count->errors, count->errors == 1 ? "" : "s");
     }
@@ -162,14 +184,32 @@ static bool is_valid(struct validate *validate, struct count *count) {
 
 static int answer(struct validate *validate) {
     struct session *session = &validate->base;
-    struct count count = {.list = session->json ? json_array() : NULL, .warnings = session->json ? json_array() : NULL};
-    bool valid = is_valid(validate, &count);
+    struct count count = {.table = validate->table,
+                          .list = session->json ? json_array() : NULL,
+                          .warnings = session->json ? json_array() : NULL};
+    bool whole = is_valid(validate, &count), valid = whole || (count.errors == 0 && count.elsewhere > 0);
     if (!valid)
         print_other(&count);
-    print_end(session, &count, valid);
-    int code = valid ? write_case(validate) : CB_EXIT_FAILED;
+    print_end(session, &count, whole, valid);
+    int code = whole ? write_case(validate) : valid && !validate->write ? 0 : CB_EXIT_FAILED;
     cb_session_close(session);
     return code;
+}
+
+/* The table must be there: nothing is wrong with one that is not. */
+static int check_table(const struct validate *validate) {
+    char path[PATH_MAX];
+    if (!validate->table)
+        return CB_GO_ON;
+    if (strchr(validate->table, '/'))
+        return cb_usage_error("validate", "--table %s: give the name of a table of the case, as hydros.csv",
+                              validate->table);
+    if (cb_folder_join(validate->base.case_path, validate->table, path) != COBRE_OK)
+        return cb_session_refused(&validate->base);
+    if (access(path, R_OK) == 0)
+        return CB_GO_ON;
+    cb_file_failed(path);
+    return cb_session_refused(&validate->base);
 }
 
 int cb_command_validate(int argc, char **argv) {
@@ -178,6 +218,8 @@ int cb_command_validate(int argc, char **argv) {
     if (code != CB_GO_ON)
         return code;
     validate.base.case_path = validate.base.given.words[0];
-    code = cb_session_alone(&validate.base);
+    code = check_table(&validate);
+    if (code == CB_GO_ON)
+        code = cb_session_alone(&validate.base);
     return code == CB_GO_ON ? answer(&validate) : code;
 }
