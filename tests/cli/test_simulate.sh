@@ -68,7 +68,9 @@ case_tables_and_json() {
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
     code_is 0
     json_holds out 'docs[0]["trajectories"] == 4'
-    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound proven difference note out
+    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound gap proven difference note out
+    json_holds out 'abs(docs[0]["gap"] - (docs[0]["mean"] - docs[0]["bound"]) / docs[0]["mean"]) < 1e-12' # a share, not percent
+    json_holds out "docs[0]['gap'] == $(sed -n 's/^gap,//p' some/simulation.csv)"
     [ "$(ls some)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
     cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
     out_has "table     none/costs.csv"

@@ -120,6 +120,7 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     cb_json_set(summary, "minimum", cb_json_real(result->minimum));
     cb_json_set(summary, "maximum", cb_json_real(result->maximum));
     cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(summary, "gap", cb_json_real(cb_simulation_gap(&simulate->options, policy, result)));
     cb_json_set(summary, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     const char *difference = cobre_sddp_policy_difference(policy);
     cb_json_set(summary, "difference", difference ? cb_json_text(difference) : json_null());
@@ -144,7 +145,7 @@ static void print_gap(const struct simulate *simulate, const cobre_sddp_policy *
     if (!cobre_sddp_policy_proven(policy))
         printf(" (unproven)");
     if (isfinite(gap))
-        printf(", gap %.3g %%", gap);
+        printf(", gap %.3g %%", 100 * gap);
     else if (cobre_sddp_policy_averse(policy))
         printf(", no gap: with a risk measure");
     else if (!cb_simulation_is_sample(&simulate->options))

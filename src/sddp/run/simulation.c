@@ -399,7 +399,7 @@ double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre
     if (!known || result->mean == 0)
         return NAN;
     double distance = cobre_sddp_policy_maximises(policy) ? bound - result->mean : result->mean - bound;
-    return 100 * distance / fabs(result->mean);
+    return distance / fabs(result->mean);
 }
 
 cobre_status cb_simulation_summary(const char *folder, const char *sampling, const cobre_sddp_simulate_options *options,

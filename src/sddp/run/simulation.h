@@ -40,7 +40,7 @@ cobre_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char
 /* Scenarios that somebody chose are no sample: their mean has no interval. */
 bool cb_simulation_is_sample(const cobre_sddp_simulate_options *options);
 
-/* In percent; NaN where the mean bounds nothing: with a risk measure, without a sample, or of a part of the costs. */
+/* As a share of the mean; NaN where the mean bounds nothing: with a risk measure, without a sample, or of a part of the costs. */
 double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
                          const cobre_sddp_simulation *result);
 
