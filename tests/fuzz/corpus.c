@@ -13,6 +13,7 @@
 
 #include "backends/tcp/wire.h"
 #include "fuzz/fuzz.h"
+#include "fuzz/hex.h"
 #include "kit/check.h"
 
 enum { MOST = 1024 };
@@ -178,12 +179,7 @@ static void found(const char *path) {
         for (kind = 0; kind < FUZZ_KINDS && strcmp(names[kind], name) != 0;)
             kind++;
         CHECK_SAY(kind < FUZZ_KINDS, "%s is a kind of message", name);
-        size_t size = strlen(hex) / 2;
-        for (size_t i = 0; i < size; i++) {
-            const char pair[3] = {hex[2 * i], hex[2 * i + 1], 0};
-            bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
-        }
-        add(bytes, size);
+        add(bytes, fuzz_unhex(hex, bytes));
     }
     CHECK_SAY(feof(file) && count > before, "%s can be read to its end", path);
     fclose(file);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
+#include "fuzz/hex.h"
 #include "fuzz/policy.h"
 #include "kit/check.h"
 #include "sddp/problem/problem.h"
@@ -80,11 +81,7 @@ static void found(const char *path) {
     CHECK_SAY(file, "%s can be read", path);
     while (fscanf(file, "%u %131072s", &which, hex) == 2) {
         input[0] = (uint8_t)which;
-        size = 1 + strlen(hex) / 2;
-        for (size_t i = 1; i < size; i++) {
-            const char pair[3] = {hex[2 * i - 2], hex[2 * i - 1], 0};
-            input[i] = (uint8_t)strtoul(pair, NULL, 16);
-        }
+        size = 1 + fuzz_unhex(hex, input + 1);
         add(true);
     }
     CHECK_SAY(feof(file), "%s can be read to its end", path);
