@@ -561,15 +561,19 @@ case_signal_to_a_simulation_in_training() {
     lacks "left out" out
 }
 
-case_saving_after_a_second_signal_may_take_long() {
-    start train "$cases/brazil3" -n 2 $endless --grace 600
+start_a_save() { # start_a_save SIGNAL OPTION...: it is asked twice, and waits for a reader of the policy
+    start train "$cases/brazil3" $endless --grace 600 "${@:2}"
     wait_for lines_are long/training.csv 2 || fail "no iteration"
-    mkfifo long/policy.cobre # whoever saves it waits for a reader
+    mkfifo long/policy.cobre
     for answer in "asked to stop" "saving what is finished"; do
-        kill -TERM "$launcher"
+        kill "-$1" "$launcher"
         wait_for grep -q "$answer" err || fail "no answer: $answer"
         sleep 0.7
     done
+}
+
+case_saving_after_a_second_signal_may_take_long() {
+    start_a_save TERM -n 2
     sleep 2 # what `cobre run` would give its ranks is over
     if ended "$launcher"; then
         fail "it was killed while it saved: $(cat err)"
@@ -585,14 +589,7 @@ case_saving_after_a_second_signal_may_take_long() {
 
 third_signal() { # third_signal OPTION...
     rm -rf long
-    start train "$cases/brazil3" $endless --grace 600 "$@"
-    wait_for lines_are long/training.csv 2 || fail "no iteration"
-    mkfifo long/policy.cobre # whoever saves it waits for a reader
-    for answer in "asked to stop" "saving what is finished"; do
-        kill -INT "$launcher"
-        wait_for grep -q "$answer" err || fail "no answer: $answer"
-        sleep 0.7
-    done
+    start_a_save INT "$@"
     echo half >long/policy.cobre.part
     kill -INT "$launcher"
     finish

@@ -132,17 +132,23 @@ all_done() { # all_done JOB RANK...: with right results
     done
 }
 
+# lost JOB RANK CULPRITS TEXT LIMIT FROM: the rank failed because of its transport, blames one of these, and says that text, within
+# LIMIT seconds of FROM.
+lost() {
+    local when
+    collect "$1" "$2" 3
+    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* transport, culprit [$3]: .*$4.*/\1\2/p" "$1/out-$2")
+    if [ -z "$when" ]; then
+        fail "$1: rank $2 does not blame $3 and say '$4': $(cat "$1/out-$2")"
+    else
+        within "$5" "$6" "$when" "$1: rank $2 knew"
+    fi
+}
+
 # blames JOB RANK CULPRIT LIMIT [FROM]: rank failed because it, or another, cannot reach that culprit, within LIMIT seconds of
 # the cable, or of FROM.
 blames() {
-    local when
-    collect "$1" "$2" 3
-    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* transport, culprit $3: .*rank $3 on host .*cannot reach.*/\1\2/p" "$1/out-$2")
-    if [ -z "$when" ]; then
-        fail "$1: rank $2 does not name rank $3: $(cat "$1/out-$2")"
-    else
-        within "$4" "${5:-$pulled}" "$when" "$1: rank $2 knew"
-    fi
+    lost "$1" "$2" "$3" "rank $3 on host .*cannot reach" "$4" "${5:-$pulled}"
 }
 
 says() { # says JOB RANK TEXT
@@ -252,15 +258,8 @@ case_vanish_coordinator() { vanish 0; }
 
 # cut_off JOB RANK A B LIMIT FROM: the rank failed because ranks A and B cannot reach each other.
 cut_off() {
-    local when hosts
-    hosts="rank $3 on host 10\.77\.0\.$((first_host + $3 + 1)) and rank $4 on host 10\.77\.0\.$((first_host + $4 + 1)) cannot reach each other"
-    collect "$1" "$2" 3
-    when=$(sed -n "s/^rank $2: failed at \([0-9]*\)\.\([0-9]*\) .* transport, culprit [$3$4]: .*$hosts;.*/\1\2/p" "$1/out-$2")
-    if [ -z "$when" ]; then
-        fail "$1: rank $2 does not say that ranks $3 and $4 cannot reach each other: $(cat "$1/out-$2")"
-    else
-        within "$5" "$6" "$when" "$1: rank $2 knew"
-    fi
+    lost "$1" "$2" "$3$4" \
+        "rank $3 on host 10\.77\.0\.$((first_host + $3 + 1)) and rank $4 on host 10\.77\.0\.$((first_host + $4 + 1)) cannot reach each other;" "$5" "$6"
 }
 
 # Two ranks lose each other: from the first to the second, the other way, or both; each time on a set of four hosts. One job
