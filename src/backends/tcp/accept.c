@@ -24,6 +24,7 @@
 #include "backends/tcp/tcp.h"
 
 enum { OF_AN_ADDRESS = 64, IN_ALL = 1024, AT_ONCE = 64, SLICE_MS = 50 };
+#define ANY_SOURCE SIZE_MAX
 #define HANDSHAKE_SECONDS 5.0
 #define TURN_SECONDS 0.025 /* before one of the same address may push it out */
 
@@ -162,34 +163,26 @@ static bool goes_before(const struct cb_door_keeper *keeper, const struct strang
     return crowd != others ? crowd > others : one->number < other->number;
 }
 
-/* The next to go, NULL if nobody is here. */
-static struct stranger *first_to_go(const struct cb_door_keeper *keeper) {
+/* The next to go, of that source or of ANY_SOURCE; NULL if nobody is here. */
+static struct stranger *first_to_go(const struct cb_door_keeper *keeper, size_t source) {
     struct stranger *first = NULL;
-    for (size_t i = 0; i < keeper->count; i++)
-        if (!first || goes_before(keeper, &keeper->strangers[i], first))
-            first = &keeper->strangers[i];
-    return first;
-}
-
-static struct stranger *oldest_of(const struct cb_door_keeper *keeper, size_t source) {
-    struct stranger *oldest = NULL;
     for (size_t i = 0; i < keeper->count; i++) {
         struct stranger *stranger = &keeper->strangers[i];
-        if (stranger->source == source && (!oldest || stranger->number < oldest->number))
-            oldest = stranger;
+        if ((source == ANY_SOURCE || stranger->source == source) && (!first || goes_before(keeper, stranger, first)))
+            first = stranger;
     }
-    return oldest;
+    return first;
 }
 
 /* Makes room for one more of that address; false if the newcomer has to go instead. */
 static bool make_room(struct cb_door_keeper *keeper, size_t source) {
     struct stranger *oldest = NULL;
     if (keeper->sources[source].count >= OF_AN_ADDRESS + keeper->size) {
-        oldest = oldest_of(keeper, source);
+        oldest = first_to_go(keeper, source);
         if (cb_now() - oldest->since < TURN_SECONDS)
             return false;
     } else if (keeper->count == keeper->most) {
-        oldest = first_to_go(keeper);
+        oldest = first_to_go(keeper, ANY_SOURCE);
     }
     if (oldest)
         dismiss(keeper, oldest);
@@ -230,7 +223,7 @@ static bool admit(struct cb_door_keeper *keeper, int listener) {
             if (keeper->count == 0)
                 return false;
             note_shortage(keeper);
-            struct stranger *first = first_to_go(keeper);
+            struct stranger *first = first_to_go(keeper, ANY_SOURCE);
             const struct source *source = &keeper->sources[first->source];
             if (sodium_is_zero(source->address, sizeof source->address)) /* ours, by Unix socket: let them finish */
                 return true;
