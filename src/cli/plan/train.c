@@ -109,19 +109,10 @@ static bool is_empty(const cobre_sddp_training *result) {
     return true;
 }
 
-bool cb_train_converged(const struct train *train, const cobre_sddp_training *result) {
-    switch (result->stop) {
-    case COBRE_SDDP_STOP_STALLED:
-    case COBRE_SDDP_STOP_GAP:
-    case COBRE_SDDP_STOP_SIMULATION: return true;
-    case COBRE_SDDP_STOP_ALL_RULES: return cb_train_can_converge(&train->options);
-    default: return false;
-    }
-}
-
 /* The policy is saved, but it is not what was asked for. Rank 0 alone fails: others that fail before it would hurry it. */
 static void check_converged(struct train *train, const cobre_sddp_training *result) {
-    if (!train->converged || train->code || cb_train_converged(train, result) || !cb_session_speaks(&train->base))
+    if (!train->converged || train->code || cb_rules_converged(&train->options, result->stop) ||
+        !cb_session_speaks(&train->base))
         return;
     train->code = CB_EXIT_NOT_CONVERGED;
     fprintf(stderr, "cobre train: it has not converged: %s; the policy is saved\n", cobre_sddp_stop_name(result->stop));

@@ -33,16 +33,12 @@ struct train {
 
 /* train_options.c */
 int cb_train_read_line(int argc, char **argv, struct train *train);
-bool cb_train_can_converge(const cobre_sddp_train_options *options); /* one of its rules looks for that */
 
 /* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */
 void cb_train_print_start(struct train *train);
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
 void cb_train_print_break(struct train_print *print); /* before something else is printed */
 void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);
-
-/* train.c: a rule has found that it converged. */
-bool cb_train_converged(const struct train *train, const cobre_sddp_training *result);
 
 /* train_command.c: the commands that it proposes. */
 

@@ -49,10 +49,6 @@ const struct command_line cb_line_train = {.command = "train",
                                            .needs = "case",
                                            .words = 1};
 
-bool cb_train_can_converge(const cobre_sddp_train_options *options) {
-    return options->stall_window > 0 || options->gap_rule || options->simulate_every > 0;
-}
-
 static int settle(struct train *train) {
     cobre_sddp_train_options *options = &train->options;
     train->base.case_path = train->base.given.words[0];
@@ -62,7 +58,7 @@ static int settle(struct train *train) {
         return cb_usage_error("train", "--accept-other-case: it says which cuts --warm-start may take");
     if (train->print.quiet && train->base.json)
         return cb_usage_error("train", "--quiet and --json: give one of them");
-    if (train->converged && !cb_train_can_converge(options))
+    if (train->converged && !cb_rules_can_converge(options))
         return cb_usage_error("train", "--require converged: give a rule that finds it, too: --stall, --gap or "
                                        "--simulation");
     if (train->out)

@@ -168,7 +168,7 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
     cb_json_set(end, "iterations", cb_json_count(result->iterations));
     cb_json_set(end, "unfinished", json_boolean(result->unfinished));
-    cb_json_set(end, "converged", json_boolean(cb_train_converged(train, result)));
+    cb_json_set(end, "converged", json_boolean(cb_rules_converged(&train->options, result->stop)));
     cb_json_set(end, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
     cb_json_set(end, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     cb_json_set(end, "window_mean", cb_json_real(result->window_mean));

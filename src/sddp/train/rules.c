@@ -164,13 +164,14 @@ static const struct rule {
     cobre_sddp_stop stop;
     bool (*is_set)(const cobre_sddp_train_options *options);
     cobre_status (*holds)(cb_trainer *trainer, bool *holds); /* *holds is false before; it may be collective */
+    bool converges;                                          /* it looks for convergence; the others limit the effort */
     bool statistical; /* it compares simulated costs with the bound, which says nothing with a risk measure */
 } rules[] = {
-    {COBRE_SDDP_STOP_ITERATIONS, limits_iterations, enough_iterations, .statistical = false},
-    {COBRE_SDDP_STOP_TIME, limits_time, out_of_time, .statistical = false},
-    {COBRE_SDDP_STOP_STALLED, watches_bound, stalled, .statistical = false},
-    {COBRE_SDDP_STOP_GAP, watches_gap, gap_closed, .statistical = true},
-    {COBRE_SDDP_STOP_SIMULATION, simulates, simulation_agrees, .statistical = true},
+    {COBRE_SDDP_STOP_ITERATIONS, limits_iterations, enough_iterations, .converges = false, .statistical = false},
+    {COBRE_SDDP_STOP_TIME, limits_time, out_of_time, .converges = false, .statistical = false},
+    {COBRE_SDDP_STOP_STALLED, watches_bound, stalled, .converges = true, .statistical = false},
+    {COBRE_SDDP_STOP_GAP, watches_gap, gap_closed, .converges = true, .statistical = true},
+    {COBRE_SDDP_STOP_SIMULATION, simulates, simulation_agrees, .converges = true, .statistical = true},
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -189,6 +190,20 @@ bool cb_rules_statistical(const cobre_sddp_train_options *options) {
     for (size_t r = 0; r < RULES; r++)
         any |= rules[r].statistical && rules[r].is_set(options);
     return any;
+}
+
+bool cb_rules_can_converge(const cobre_sddp_train_options *options) {
+    bool any = false;
+    for (size_t r = 0; r < RULES; r++)
+        any |= rules[r].converges && rules[r].is_set(options);
+    return any;
+}
+
+bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop stop) {
+    bool found = stop == COBRE_SDDP_STOP_ALL_RULES && cb_rules_can_converge(options);
+    for (size_t r = 0; r < RULES; r++)
+        found |= rules[r].converges && rules[r].stop == stop;
+    return found;
 }
 
 cobre_status cb_rules_check(cb_trainer *trainer, cobre_sddp_stop *stop) {

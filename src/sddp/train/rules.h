@@ -14,4 +14,8 @@ void cb_rules_default(cobre_sddp_train_options *options);
 /* A rule is set that compares simulated costs with the bound. */
 bool cb_rules_statistical(const cobre_sddp_train_options *options);
 
+/* A rule is set that looks for convergence; and one of those has ended it. */
+bool cb_rules_can_converge(const cobre_sddp_train_options *options);
+bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop stop);
+
 #endif
