@@ -64,12 +64,13 @@ static bool read_all(cobre_sddp_builder *builder, const cb_place *at, gzFile fil
 }
 
 /* A table that was saved as a workbook, under the same name; NULL: there is none. */
-static const char *find_workbook(const char *path, char workbook[PATH_MAX]) {
+static const char *find_workbook(const char *path) {
     static const char *const kinds[] = {".xlsx", ".xls", ".ods"};
     size_t length = strlen(path);
     bool is_table = length > 4 && strcmp(path + length - 4, ".csv") == 0;
     for (size_t i = 0; is_table && i < sizeof kinds / sizeof *kinds; i++) {
         struct stat is;
+        char workbook[PATH_MAX];
         snprintf(workbook, PATH_MAX, "%.*s%s", (int)(length - 4), path, kinds[i]);
         if (stat(workbook, &is) == 0)
             return kinds[i];
@@ -82,8 +83,7 @@ static gzFile open_text(cobre_sddp_builder *builder, const cb_place *at, bool op
     errno = 0;
     gzFile file = gzopen(at->file, "rb");
     int why = errno;
-    char workbook[PATH_MAX];
-    const char *kind = !file && why == ENOENT ? find_workbook(at->file, workbook) : NULL;
+    const char *kind = !file && why == ENOENT ? find_workbook(at->file) : NULL;
     if (kind) {
         cb_error_at(builder, at, "save its sheet as CSV (UTF-8, separated by commas)",
                     "is not there, but as a workbook (%s), which is not read", kind);

@@ -10,13 +10,6 @@
 #include "options/distance.h"
 #include "sddp/read/hydro/hydro.h"
 
-/* A file of the case, or a line of it. */
-static cb_place at_file(cb_hydro_case *c, const char *file, size_t line) {
-    return (cb_place){.file = cb_hydro_text(c, "%s/%s", c->folder, file), .line = line};
-}
-
-#define AT_FILE(...) ((const cb_place[]){at_file(__VA_ARGS__)})
-
 typedef struct {
     const char *name, *nearest;
     bool found;
@@ -41,7 +34,7 @@ static void check_file(cb_hydro_case *c, const char *name) {
     for (size_t i = 0; i < CB_COUNT(others); i++)
         compare(&search, others[i]);
     if (!search.found)
-        cb_error_at(c->builder, AT_FILE(c, name, 0), "rename it, or move it elsewhere",
+        cb_error_at(c->builder, CB_HYDRO_AT(c, name, 0), "rename it, or move it elsewhere",
                     "unknown table; closest name: %s", search.nearest);
 }
 
@@ -69,21 +62,35 @@ cb_hydro_supply cb_hydro_supply_of(const cb_hydro_case *c, size_t subsystem) {
     return sum;
 }
 
+/* A load that is far above what can be generated and brought in: the one for which most is lacking. */
+typedef struct {
+    size_t stage;
+    double load, can, ratio;
+} peak;
+
+#define FAR_ABOVE 1.5
+
+static void note_peak(peak *worst, size_t stage, double load, double can) {
+    if (load > worst->ratio * can)
+        *worst = (peak){.stage = stage, .load = load, .can = can, .ratio = can > 0 ? load / can : INFINITY};
+}
+
 /* Reports the first block of the stage in which a subsystem cannot be balanced, whatever the rest does. */
-static bool check_subsystem(cb_hydro_case *c, const cb_hydro_case *now, size_t stage, size_t subsystem) {
+static bool check_subsystem(cb_hydro_case *c, const cb_hydro_case *now, size_t stage, size_t subsystem, peak *worst) {
     const double *load = &c->load[cb_hydro_period(c, c->load_key, stage) * c->blocks * c->subsystems];
     cb_hydro_supply sum = cb_hydro_supply_of(now, subsystem);
     for (size_t b = 0; b < c->blocks; b++) {
         double demand = load[b * c->subsystems + subsystem], slack = 1e-9 * (1 + demand);
+        note_peak(worst, stage, demand, sum.can);
         if (sum.must > demand + sum.exports + slack) {
-            cb_error_at(c->builder, AT_FILE(c, CB_TEXT("%s.csv", sum.must_table), 0), "lower \"min\"",
+            cb_error_at(c->builder, CB_HYDRO_AT(c, CB_TEXT("%s.csv", sum.must_table), 0), "lower \"min\"",
                         "stage %zu, subsystem %s: its %s generate at least %g MW, but its load and "
                         "exports take at most %g",
                         stage + 1, c->subsystem[subsystem].name, sum.must_table, sum.must, demand + sum.exports);
             return false;
         }
         if (sum.can + sum.depth * demand < demand - slack) {
-            cb_error_at(c->builder, AT_FILE(c, "load.csv", 0), "add a deficit tier",
+            cb_error_at(c->builder, CB_HYDRO_AT(c, "load.csv", 0), "add a deficit tier",
                         "stage %zu, subsystem %s: a load of %g MW, but all its plants, imports and deficit "
                         "tiers supply at most %g",
                         stage + 1, c->subsystem[subsystem].name, demand, sum.can + sum.depth * demand);
@@ -94,21 +101,26 @@ static bool check_subsystem(cb_hydro_case *c, const cb_hydro_case *now, size_t s
 }
 
 static void check_balance(cb_hydro_case *c, size_t subsystem) {
+    peak worst = {.stage = CB_NONE, .ratio = FAR_ABOVE};
     for (size_t t = 0; t < c->stages && !c->subsystem[subsystem].random_load; t++) {
         cb_hydro_case now;
         if (!cb_hydro_at_stage(c, t, &now))
             return;
-        bool good = check_subsystem(c, &now, t, subsystem);
+        bool good = check_subsystem(c, &now, t, subsystem, &worst);
         cb_hydro_leave_stage(&now);
         if (!good)
             return;
     }
+    if (worst.stage != CB_NONE)
+        cb_warn_at(c->builder, CB_HYDRO_AT(c, "load.csv", 0), "see that both are in MW",
+                   "stage %zu, subsystem %s: a load of %g MW, but its plants and imports supply at most %g",
+                   worst.stage + 1, c->subsystem[subsystem].name, worst.load, worst.can);
 }
 
 static void check_first_inflow(cb_hydro_case *c) {
     for (size_t s = 0; s < c->subsystems && cb_hydro_first_known(c); s++)
         if (c->subsystem[s].random_load) {
-            cb_error_at(c->builder, AT_FILE(c, "hydros.csv", cb_hydro_at(c, 0)->base.line),
+            cb_error_at(c->builder, CB_HYDRO_AT(c, "hydros.csv", cb_hydro_at(c, 0)->base.line),
                         "give stage 1 its lines in inflows.csv, with a column \"stage\"",
                         "first_inflow does not go with random loads");
             return;

@@ -235,6 +235,9 @@ static inline cb_hydro_element *cb_hydro_element_at(const cb_hydro_case *c, size
 void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size); /* zeroed; NULL: no memory, noted */
 const char *cb_hydro_text(cb_hydro_case *c, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* "": no memory, noted */
+/* A file of the case, or a line of it; 0: the file. */
+cb_place cb_hydro_place(cb_hydro_case *c, const char *file, size_t line);
+#define CB_HYDRO_AT(...) ((const cb_place[]){cb_hydro_place(__VA_ARGS__)}) /* as an argument */
 bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *table);
 double cb_hydro_number(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, const cb_hydro_field *field);
 size_t cb_hydro_whole(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, size_t low, size_t high,

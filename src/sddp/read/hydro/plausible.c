@@ -5,14 +5,6 @@
 
 #include "sddp/read/hydro/hydro.h"
 
-#define FAR_ABOVE 1.5 /* a load is far above what can be generated and brought in, by this factor */
-
-static cb_place in_table(cb_hydro_case *c, const char *file, size_t line) {
-    return (cb_place){.file = cb_hydro_text(c, "%s/%s", c->folder, file), .line = line};
-}
-
-#define IN_TABLE(...) ((const cb_place[]){in_table(__VA_ARGS__)})
-
 /* Programs mark what was not measured by such numbers. */
 static bool is_mark(double inflow) {
     return inflow == -99 || inflow == -999 || inflow == -9999 || inflow == -99999;
@@ -29,7 +21,7 @@ static void check_inflows(cb_hydro_case *c, size_t h) {
             count += is_mark(inflow);
         }
     if (count > 0)
-        cb_warn_at(c->builder, IN_TABLE(c, file, 0), "fill in the inflow, or leave the year out",
+        cb_warn_at(c->builder, CB_HYDRO_AT(c, file, 0), "fill in the inflow, or leave the year out",
                    "hydro %s: an inflow is %g, %zu time%s: does that mean that it is not known?",
                    cb_hydro_at_name(c, h), mark, count, count == 1 ? "" : "s");
 }
@@ -39,10 +31,10 @@ static void check_storage(cb_hydro_case *c, size_t h) {
     if (!c->water || !(hydro->storage_max > 0))
         return;
     if (hydro->storage_max <= 1)
-        cb_warn_at(c->builder, IN_TABLE(c, "hydros.csv", hydro->base.line), "give volumes in hm3",
+        cb_warn_at(c->builder, CB_HYDRO_AT(c, "hydros.csv", hydro->base.line), "give volumes in hm3",
                    "hydro %s: a storage of at most %g hm3: is it a share?", hydro->base.name, hydro->storage_max);
     else if (hydro->storage_initial > 0 && hydro->storage_initial <= 1 && hydro->storage_max > 10)
-        cb_warn_at(c->builder, IN_TABLE(c, "hydros.csv", hydro->base.line), "give volumes in hm3",
+        cb_warn_at(c->builder, CB_HYDRO_AT(c, "hydros.csv", hydro->base.line), "give volumes in hm3",
                    "hydro %s: an initial storage of %g hm3, of at most %g: is it a share?", hydro->base.name,
                    hydro->storage_initial, hydro->storage_max);
 }
@@ -50,34 +42,9 @@ static void check_storage(cb_hydro_case *c, size_t h) {
 static void check_depth(cb_hydro_case *c, size_t subsystem) {
     cb_hydro_supply sum = cb_hydro_supply_of(c, subsystem);
     if (sum.depth > 0 && fabs(sum.depth - 1) > 1e-6)
-        cb_warn_at(c->builder, IN_TABLE(c, "deficits.csv", 0), "make them add up to 1: then every load can be balanced",
-                   "subsystem %s: the depths of its deficit tiers add up to %g", c->subsystem[subsystem].name,
-                   sum.depth);
-}
-
-/* The stage and block in which most is lacking; one warning per subsystem is enough. */
-static void check_load(cb_hydro_case *c, size_t subsystem) {
-    double worst = FAR_ABOVE, load = 0, can = 0;
-    size_t stage = CB_NONE;
-    for (size_t t = 0; t < c->stages && !c->subsystem[subsystem].random_load; t++) {
-        cb_hydro_case now;
-        if (!cb_hydro_at_stage(c, t, &now))
-            return;
-        double supply = cb_hydro_supply_of(&now, subsystem).can;
-        const double *loads = &c->load[cb_hydro_period(c, c->load_key, t) * c->blocks * c->subsystems];
-        for (size_t b = 0; b < c->blocks; b++)
-            if (loads[b * c->subsystems + subsystem] > worst * supply) {
-                load = loads[b * c->subsystems + subsystem];
-                can = supply;
-                worst = supply > 0 ? load / supply : INFINITY;
-                stage = t;
-            }
-        cb_hydro_leave_stage(&now);
-    }
-    if (stage != CB_NONE)
-        cb_warn_at(c->builder, IN_TABLE(c, "load.csv", 0), "see that both are in MW",
-                   "stage %zu, subsystem %s: a load of %g MW, but its plants and imports supply at most %g", stage + 1,
-                   c->subsystem[subsystem].name, load, can);
+        cb_warn_at(
+            c->builder, CB_HYDRO_AT(c, "deficits.csv", 0), "make them add up to 1: then every load can be balanced",
+            "subsystem %s: the depths of its deficit tiers add up to %g", c->subsystem[subsystem].name, sum.depth);
 }
 
 void cb_hydro_check_plausible(cb_hydro_case *c) {
@@ -86,8 +53,6 @@ void cb_hydro_check_plausible(cb_hydro_case *c) {
             check_inflows(c, h);
         check_storage(c, h);
     }
-    for (size_t s = 0; s < c->subsystems; s++) {
+    for (size_t s = 0; s < c->subsystems; s++)
         check_depth(c, s);
-        check_load(c, s);
-    }
 }

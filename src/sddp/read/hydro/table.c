@@ -21,6 +21,10 @@ const char *cb_hydro_text(cb_hydro_case *c, const char *format, ...) {
     return text ? text : "";
 }
 
+cb_place cb_hydro_place(cb_hydro_case *c, const char *file, size_t line) {
+    return (cb_place){.file = cb_hydro_text(c, "%s/%s", c->folder, file), .line = line};
+}
+
 bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *table) {
     const char *path = cb_hydro_text(c, "%s/%s", c->folder, file);
     *table = (cb_csv){.errors = c->builder->errors};
