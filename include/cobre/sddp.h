@@ -157,6 +157,33 @@ COBRE_API void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t no
 COBRE_API size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder);
 COBRE_API void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t node, const double *values);
 
+/* What the numbers mean to people. All of this is for tables, reports and answers, and changes no result. No text may be
+ * NULL in a label that is asked for; in one that is given NULL is "". */
+typedef enum { COBRE_SDDP_STATE, COBRE_SDDP_COLUMN, COBRE_SDDP_ROW, COBRE_SDDP_RANDOM } cobre_sddp_part;
+
+typedef struct {
+    size_t struct_size;
+    const char *kind;      /* "generation"; of a row: what its dual means, "marginal_cost" */
+    const char *element;   /* "coal" */
+    const char *block;     /* load block, one of cobre_sddp_problem_block_name; "": of the whole stage */
+    const char *unit;      /* "MW" */
+    const char *type;      /* what the element is: "thermal" */
+    const char *subsystem; /* that it belongs to */
+    double factor;         /* the number in this unit is factor times that of the problem; 0 is 1 */
+    double energy; /* what one unit of it is worth as energy in the subsystem: stored water; 0: it is no store */
+    bool detail;   /* of interest to few: not in the statistics of a simulation */
+} cobre_sddp_label;
+
+/* For all states, columns, rows or random variables of that name, whatever their node. */
+COBRE_API void cobre_sddp_add_label(cobre_sddp_builder *builder, cobre_sddp_part part, const char *name,
+                                    const cobre_sddp_label *label);
+COBRE_API size_t cobre_sddp_add_block(cobre_sddp_builder *builder, const char *name);
+COBRE_API void cobre_sddp_set_units(cobre_sddp_builder *builder, const char *time, const char *cost);
+COBRE_API void cobre_sddp_set_date(cobre_sddp_builder *builder, size_t node, const char *date); /* "2027-03-01" */
+
+/* In the unit of time, and the shares of it that the load blocks have: one for each block added before. */
+COBRE_API void cobre_sddp_set_duration(cobre_sddp_builder *builder, size_t node, double duration, const double *shares);
+
 /* Makes the problem, as cobre_sddp_load does. Collective, blocks. Rank 0's builder counts; other ranks may pass NULL, or a
  * pointer to NULL. Frees the builder and sets *builder to NULL, on success and on failure. Mistakes are passed to `issue`
  * of the options on rank 0 and fail with COBRE_INVALID_CASE. The other options are not used. */
@@ -187,6 +214,22 @@ COBRE_API const char *cobre_sddp_problem_random_name(const cobre_sddp_problem *p
 COBRE_API size_t cobre_sddp_problem_outcomes(const cobre_sddp_problem *problem, size_t node);
 COBRE_API bool cobre_sddp_problem_has_noise_model(const cobre_sddp_problem *problem); /* of any node */
 COBRE_API bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem); /* it has a risk measure of its own */
+
+/* What its numbers mean, as above. The label of a name that has none is made of the name: of "kind[element]" in brackets.
+ * Its texts last as long as the problem; those of a made one until the next call of this thread. */
+COBRE_API cobre_status cobre_sddp_problem_label(const cobre_sddp_problem *problem, cobre_sddp_part part,
+                                                const char *name, cobre_sddp_label *label);
+COBRE_API size_t cobre_sddp_problem_blocks(const cobre_sddp_problem *problem);
+COBRE_API const char *cobre_sddp_problem_block_name(const cobre_sddp_problem *problem, size_t block);
+COBRE_API double cobre_sddp_problem_block_share(const cobre_sddp_problem *problem, size_t node, size_t block);
+COBRE_API const char *cobre_sddp_problem_node_date(const cobre_sddp_problem *problem, size_t node); /* "": not known */
+COBRE_API double cobre_sddp_problem_node_duration(const cobre_sddp_problem *problem, size_t node);  /* 0: not known */
+COBRE_API const char *cobre_sddp_problem_time_unit(const cobre_sddp_problem *problem);              /* of durations */
+COBRE_API const char *cobre_sddp_problem_cost_unit(const cobre_sddp_problem *problem); /* of costs and bounds */
+
+/* The node under way at a date, "2027-03" or "2027-03-15"; COBRE_SDDP_NONE: nothing has begun by then, or no dates are
+ * known. */
+COBRE_API size_t cobre_sddp_problem_node_at(const cobre_sddp_problem *problem, const char *date);
 
 /* Writes a StochOptFormat 1.0 file that cobre_sddp_load makes the same problem of: beside `path` first, then it is renamed.
  * Not collective. What the format cannot say: a risk measure, and a discount of an edge from the root, are refused with

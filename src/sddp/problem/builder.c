@@ -16,7 +16,7 @@ void *cb_builder_alloc(cobre_sddp_builder *builder, size_t count, size_t size) {
     return array;
 }
 
-static const char *keep(cobre_sddp_builder *builder, const char *text) {
+const char *cb_builder_keep(cobre_sddp_builder *builder, const char *text) {
     size_t bytes = strlen(text) + 1;
     char *copy = cb_builder_alloc(builder, bytes, 1);
     return copy ? memcpy(copy, text, bytes) : "";
@@ -31,8 +31,9 @@ cobre_status cobre_sddp_builder_new(const char *name, bool maximise, cobre_sddp_
     if (!builder)
         return cb_no_memory("a builder", sizeof *builder);
     builder->maximise = maximise;
-    builder->name = keep(builder, name ? name : "");
+    builder->name = cb_builder_keep(builder, name ? name : "");
     builder->whole = nowhere;
+    builder->time = builder->money = "";
     return COBRE_OK;
 }
 
@@ -69,6 +70,8 @@ void cobre_sddp_builder_free(cobre_sddp_builder **pointer) {
     free(builder->state);
     free(builder->scenario);
     free(builder->factor);
+    free(builder->label);
+    free(builder->block);
     free(builder->root_edge);
     free(builder->issue);
     free(builder->kind);
@@ -77,7 +80,7 @@ void cobre_sddp_builder_free(cobre_sddp_builder **pointer) {
 }
 
 void cb_builder_rename(cobre_sddp_builder *builder, const char *name) {
-    builder->name = keep(builder, name);
+    builder->name = cb_builder_keep(builder, name);
 }
 
 static const char *place_text(const cb_place *at, char pointer[CB_POINTER_ROOM]) {
@@ -91,9 +94,9 @@ static const char *place_text(const cb_place *at, char pointer[CB_POINTER_ROOM])
 static cb_place keep_place(cobre_sddp_builder *builder, const cb_place *at) {
     char pointer[CB_POINTER_ROOM];
     const char *last = builder->nodes > 0 ? builder->node[builder->nodes - 1].at.file : builder->whole.file;
-    return (cb_place){.file = strcmp(last, at->file) == 0 ? last : keep(builder, at->file),
+    return (cb_place){.file = strcmp(last, at->file) == 0 ? last : cb_builder_keep(builder, at->file),
                       .line = at->line,
-                      .text = keep(builder, place_text(at, pointer))};
+                      .text = cb_builder_keep(builder, place_text(at, pointer))};
 }
 
 void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at) {
@@ -106,11 +109,11 @@ static cobre_sddp_issue make_issue(cobre_sddp_builder *builder, const cb_place *
     vsnprintf(message, sizeof message, format, arguments);
     const char *text = place_text(at, pointer);
     return (cobre_sddp_issue){.struct_size = sizeof(cobre_sddp_issue),
-                              .file = keep(builder, at->file),
+                              .file = cb_builder_keep(builder, at->file),
                               .line = at->line ? at->line : cb_json_line(builder->json, at->file, text),
-                              .place = keep(builder, text),
-                              .message = keep(builder, message),
-                              .suggestion = keep(builder, advice ? advice : "")};
+                              .place = cb_builder_keep(builder, text),
+                              .message = cb_builder_keep(builder, message),
+                              .suggestion = cb_builder_keep(builder, advice ? advice : "")};
 }
 
 static cb_error_kind *find_kind(cobre_sddp_builder *builder, const char *file, const char *format) {
@@ -120,7 +123,7 @@ static cb_error_kind *find_kind(cobre_sddp_builder *builder, const char *file, c
     if (!CB_GROW(builder, builder->kind, builder->kinds, builder->kinds_room))
         return NULL;
     cb_error_kind *new = &builder->kind[builder->kinds++];
-    *new = (cb_error_kind){.format = format, .file = keep(builder, file)};
+    *new = (cb_error_kind){.format = format, .file = cb_builder_keep(builder, file)};
     return new;
 }
 
@@ -202,7 +205,7 @@ static bool row_at(cobre_sddp_builder *builder, const cb_place *at, const cb_bui
 static const char *keep_name(cobre_sddp_builder *builder, const char *name, char kind, size_t index) {
     char made[32];
     snprintf(made, sizeof made, "%c%zu", kind, index + 1);
-    return keep(builder, name ? name : made);
+    return cb_builder_keep(builder, name ? name : made);
 }
 
 /* NaN, or an infinity where a number must be, has no place in a problem. */
@@ -265,6 +268,7 @@ size_t cb_add_node(cobre_sddp_builder *builder, const cb_place *at, const char *
         .state_in = unset_columns(builder),
         .state_out = unset_columns(builder),
         .risk = {.beta = 1, .alpha = 1},
+        .date = "",
         .value_bound = -INFINITY,
     };
     return builder->nodes++;

@@ -70,6 +70,8 @@ typedef struct {
     bool has_value_bound;
     double value_bound;
     bool in_scenario; /* a step has values of its random variables */
+    const char *date; /* these three: see problem.h */
+    double duration, *share;
     size_t all_edges; /* check sets these two: edges of probability 0 come behind the others */
     bool reached;     /* the process may come here */
 } cb_builder_node;
@@ -98,13 +100,16 @@ struct cobre_sddp_builder {
     const char *name;
     char contents[160]; /* of a hydrothermal case */
     bool maximise;
-    size_t states, nodes, root_edges, scenarios, factors;
-    size_t states_room, nodes_room, root_edges_room, scenarios_room, factors_room;
+    size_t states, nodes, root_edges, scenarios, factors, labels, blocks;
+    size_t states_room, nodes_room, root_edges_room, scenarios_room, factors_room, labels_room, blocks_room;
     cb_state *state;
     cb_builder_node *node;
     cb_edge *root_edge;
     cb_scenario *scenario;
     cb_factor *factor;
+    cb_label *label; /* as added; packing sorts them */
+    const char **block;
+    const char *time, *money; /* units: see problem.h */
     uint64_t opening_seed;
     size_t seasons, first_season;   /* of a hydrothermal case: in a cycle, and of its first stage; 0: it has none */
     size_t longest, all_root_edges; /* found by check */
@@ -122,6 +127,9 @@ struct cobre_sddp_builder {
 
 /* Zeroed; it lives until the builder goes. NULL: no memory, noted. */
 void *cb_builder_alloc(cobre_sddp_builder *builder, size_t count, size_t size);
+
+/* A copy of a text, which lives as long. */
+const char *cb_builder_keep(cobre_sddp_builder *builder, const char *text);
 
 void cb_builder_rename(cobre_sddp_builder *builder, const char *name);
 void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at); /* of what concerns the whole; copied */
@@ -169,6 +177,9 @@ void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t scenari
 size_t cb_find_state(const cobre_sddp_builder *builder, const char *name); /* CB_NONE if there is none */
 size_t cb_find_node(const cobre_sddp_builder *builder, const char *name);
 size_t cb_find_random(const cobre_sddp_builder *builder, size_t node, const char *name);
+
+/* label.c: to be found by part and name; of several labels of one name the first counts. */
+void cb_sort_labels(cobre_sddp_builder *builder);
 
 /* check.c: what only the whole can show; sorts. */
 void cb_builder_check(cobre_sddp_builder *builder);

@@ -38,6 +38,7 @@ static cobre_status check(cobre_sddp_builder *builder, const cobre_sddp_load_opt
         cb_builder_check(builder);
     CB_TRY(cb_builder_tell(builder, options->issue, options->arg));
     find_lines(builder);
+    cb_sort_labels(builder);
     *bytes = cb_image_size(builder);
     return *bytes ? COBRE_OK : cb_no_memory("the problem", SIZE_MAX);
 }
@@ -45,6 +46,8 @@ static cobre_status check(cobre_sddp_builder *builder, const cobre_sddp_load_opt
 static void free_views(cobre_sddp_problem *problem) {
     free(problem->state);
     free(problem->node);
+    free(problem->label);
+    free(problem->block);
 }
 
 /* Values of tables were checked when they were added; those of models come from draws. One error per node is enough. */

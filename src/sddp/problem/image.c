@@ -20,10 +20,15 @@ typedef struct {
     uint64_t column, range, row, start, index, value, state_in, state_out, noise, probability, outcome, edge;
     uint64_t column_name, row_name, random_name;
     uint64_t deviation, factor, lognormal; /* deviation 0: no model */
-    uint64_t has_value_bound;
-    double value_bound, constant;
+    uint64_t has_value_bound, date, share;
+    double value_bound, constant, duration;
     cb_risk risk;
 } node_record;
+
+typedef struct {
+    uint64_t part, name, kind, element, block, unit, type, subsystem, detail;
+    double factor, energy;
+} label_record;
 
 typedef struct {
     char *base; /* NULL: it only measures */
@@ -146,8 +151,13 @@ static void put_node(packer *p, const cobre_sddp_builder *builder, size_t n, nod
                             .has_value_bound = node->has_value_bound,
                             .value_bound = node->value_bound,
                             .constant = node->constant,
+                            .duration = node->duration,
                             .risk = node->risk};
     record->name = put_text(p, node->name);
+    record->date = put_text(p, node->date);
+    double *share = reserve(p, &record->share, builder->blocks, sizeof *share);
+    for (size_t b = 0; share && node->share && b < builder->blocks; b++)
+        share[b] = node->share[b];
     record->file = put_text(p, node->at.file);
     record->place = put_text(p, node->at.text);
     put_columns(p, node, record);
@@ -179,6 +189,23 @@ static void put_scenarios(packer *p, const cobre_sddp_builder *builder, cb_image
     }
 }
 
+static void put_labels(packer *p, const cobre_sddp_builder *builder, cb_image_head *head) {
+    label_record *record = reserve(p, &head->label, builder->labels, sizeof *record), measured;
+    for (size_t i = 0; i < builder->labels; i++) {
+        const cobre_sddp_label *label = &builder->label[i].label;
+        label_record *its = record ? &record[i] : &measured;
+        *its = (label_record){
+            .part = builder->label[i].part, .detail = label->detail, .factor = label->factor, .energy = label->energy};
+        its->name = put_text(p, builder->label[i].name);
+        its->kind = put_text(p, label->kind);
+        its->element = put_text(p, label->element);
+        its->block = put_text(p, label->block);
+        its->unit = put_text(p, label->unit);
+        its->type = put_text(p, label->type);
+        its->subsystem = put_text(p, label->subsystem);
+    }
+}
+
 static void lay_out(packer *p, const cobre_sddp_builder *builder) {
     uint64_t unused;
     cb_image_head head = {.longest = builder->longest,
@@ -189,12 +216,18 @@ static void lay_out(packer *p, const cobre_sddp_builder *builder) {
                           .nodes = builder->nodes,
                           .root_edges = builder->root_edges,
                           .all_root_edges = builder->all_root_edges,
-                          .scenarios = builder->scenarios};
+                          .scenarios = builder->scenarios,
+                          .labels = builder->labels,
+                          .blocks = builder->blocks};
     cb_image_head *first = reserve(p, &unused, 1, sizeof *first);
     state_record *state = reserve(p, &head.state, builder->states, sizeof *state);
     node_record *node = reserve(p, &head.node, builder->nodes, sizeof *node), measured;
     head.name = put_text(p, builder->name);
     head.contents = put_text(p, builder->contents);
+    head.time = put_text(p, builder->time);
+    head.money = put_text(p, builder->money);
+    head.block = put_names(p, builder->block, sizeof *builder->block, builder->blocks);
+    put_labels(p, builder, &head);
     head.root_edge = put(p, builder->root_edge, builder->all_root_edges, sizeof *builder->root_edge);
     p->factor = reserve(p, &unused, builder->factors, sizeof *p->factor);
     for (size_t f = 0; f < builder->factors; f++) {
@@ -263,10 +296,41 @@ static cb_node view_node(const char *image, const node_record *record) {
                      .risk = record->risk,
                      .has_value_bound = record->has_value_bound,
                      .value_bound = record->value_bound,
+                     .date = AT(record->date),
+                     .duration = record->duration,
+                     .share = AT(record->share),
                      .text = image,
                      .column_name = AT(record->column_name),
                      .row_name = AT(record->row_name),
                      .random_name = AT(record->random_name)};
+}
+
+static cb_label view_label(const char *image, const label_record *record) {
+    return (cb_label){.part = (cobre_sddp_part)record->part,
+                      .name = AT(record->name),
+                      .label = {.struct_size = sizeof(cobre_sddp_label),
+                                .kind = AT(record->kind),
+                                .element = AT(record->element),
+                                .block = AT(record->block),
+                                .unit = AT(record->unit),
+                                .type = AT(record->type),
+                                .subsystem = AT(record->subsystem),
+                                .factor = record->factor,
+                                .energy = record->energy,
+                                .detail = record->detail}};
+}
+
+static void view_labels(const char *image, const cb_image_head *head, cobre_sddp_problem *problem) {
+    const label_record *label = AT(head->label);
+    const uint64_t *block = AT(head->block);
+    problem->labels = head->labels;
+    problem->blocks = head->blocks;
+    problem->time = AT(head->time);
+    problem->money = AT(head->money);
+    for (size_t i = 0; i < head->labels; i++)
+        problem->label[i] = view_label(image, &label[i]);
+    for (size_t b = 0; b < head->blocks; b++)
+        problem->block[b] = AT(block[b]);
 }
 
 bool cb_image_view(const void *bytes, cobre_sddp_problem *problem) {
@@ -274,8 +338,11 @@ bool cb_image_view(const void *bytes, cobre_sddp_problem *problem) {
     const cb_image_head *head = bytes;
     problem->state = malloc((head->states + 1) * sizeof *problem->state);
     problem->node = malloc((head->nodes + 1) * sizeof *problem->node);
-    if (!problem->state || !problem->node)
+    problem->label = malloc((head->labels + 1) * sizeof *problem->label);
+    problem->block = malloc((head->blocks + 1) * sizeof *problem->block);
+    if (!problem->state || !problem->node || !problem->label || !problem->block)
         return false;
+    view_labels(image, head, problem);
     problem->name = AT(head->name);
     problem->contents = AT(head->contents);
     problem->maximise = head->maximise;

@@ -24,8 +24,8 @@ bool cb_image_view(const void *image, cobre_sddp_problem *problem);
 typedef struct {
     uint64_t fingerprint, longest, maximise, seasons, first_season;
     double scale, unit;
-    uint64_t states, nodes, root_edges, all_root_edges, scenarios; /* how many */
-    uint64_t name, contents, state, node, root_edge, scenario, step;
+    uint64_t states, nodes, root_edges, all_root_edges, scenarios, labels, blocks; /* how many */
+    uint64_t name, contents, state, node, root_edge, scenario, step, label, block, time, money;
 } cb_image_head;
 
 #endif

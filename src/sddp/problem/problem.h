@@ -111,6 +111,10 @@ typedef struct {
     bool has_value_bound; /* it was given */
     double value_bound;   /* of the future cost, internal sense; -INFINITY if it was not given */
 
+    const char *date;    /* when it begins: "2027-03-01"; "": not known */
+    double duration;     /* in the problem's unit of time; 0: not known */
+    const double *share; /* of its duration: of each load block */
+
     const char *text; /* names lie at these offsets from here */
     const uint64_t *column_name, *row_name, *random_name;
 } cb_node;
@@ -132,6 +136,13 @@ typedef struct {
     double initial;
 } cb_state;
 
+/* What the numbers under a name mean to people. Which names: those of the states, the columns, ... of all nodes. */
+typedef struct {
+    cobre_sddp_part part;
+    const char *name;
+    cobre_sddp_label label;
+} cb_label;
+
 /* A step of a trajectory given by the case. */
 typedef struct {
     size_t node;
@@ -151,6 +162,12 @@ struct cobre_sddp_problem {
     const cb_edge *root_edge;
     const uint64_t *scenario; /* scenario s: steps scenario[s] .. scenario[s + 1] */
     const cb_given_step *step;
+
+    size_t labels, blocks;
+    cb_label *label;    /* sorted by part and name */
+    const char **block; /* names of the load blocks */
+    const char *time;   /* unit of durations, "h"; "": not known */
+    const char *money;  /* unit of costs as in the objective, "$"; "": not known */
 
     size_t longest;       /* steps of the longest path; 0: there is a cycle */
     size_t seasons;       /* in a cycle; node n is stage n + 1 then. 0: there are none */

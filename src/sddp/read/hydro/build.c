@@ -100,8 +100,12 @@ static void add_node(cb_hydro_case *c, size_t stage) {
     b.balance = cb_hydro_array(&now, c->blocks * c->subsystems, sizeof *b.balance);
     b.at = (cb_place){.file = c->json_path, .text = CB_TEXT("stage %zu", stage + 1)};
     b.node = cb_add_node(c->builder, &b.at, c->stage[stage].name, stage + 1);
-    if (b.water && b.balance && b.node != CB_NONE)
+    if (b.water && b.balance && b.node != CB_NONE) {
+        cobre_sddp_set_date(c->builder, b.node, c->stage[stage].date);
+        cobre_sddp_set_duration(c->builder, b.node, b.hours,
+                                &c->share[cb_hydro_period(c, c->share_key, stage) * c->blocks]);
         build_stage(&b);
+    }
     cb_hydro_leave_stage(&now);
 }
 
@@ -125,6 +129,8 @@ void cb_hydro_build(cb_hydro_case *c) {
     for (size_t k = 0; k < CB_KINDS; k++)
         if (cb_hydro_kinds[k]->add_states)
             cb_hydro_kinds[k]->add_states(c, &at, &c->list[k]);
+    cb_hydro_date_stages(c);
+    cb_hydro_describe_all(c);
     if (c->source == CB_HYDRO_PAR)
         cb_hydro_add_factors(c);
     for (size_t t = 0; t < c->stages && !c->builder->no_memory; t++)

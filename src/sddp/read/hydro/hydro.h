@@ -77,6 +77,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
+    const char *date; /* when it begins; "": not known */
     size_t line;
     double duration, discount, beta, alpha;
 } cb_hydro_stage;
@@ -107,6 +108,8 @@ typedef struct {
     cb_arena arena;        /* all that cb_hydro_array and cb_hydro_text make */
 
     const char *name;
+    const char *start;    /* the date of stage 1; "": not known */
+    const char *currency; /* of costs */
     bool water, months, has_value_bound, has_cycle;
     size_t stages, seasons, first_season;
     double duration, discount, annual_rate, cost_scale, beta, alpha, value_bound;
@@ -216,6 +219,9 @@ typedef struct {
 
     void (*supply)(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply *sum); /* adds theirs */
 
+    /* Says what their columns and rows mean: labels, for tables and reports. */
+    void (*describe)(cb_hydro_case *c, const cb_hydro_list *list);
+
     /* What they add to the problem: states; to each stage; then, block by block, to each block of it. */
     void (*add_states)(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list);
     void (*build_stage)(cb_hydro_builder *b, const cb_hydro_list *list);
@@ -283,6 +289,30 @@ void cb_hydro_check(cb_hydro_case *c);
 void cb_hydro_check_growth(cb_hydro_case *c);    /* growth.c */
 void cb_hydro_check_plausible(cb_hydro_case *c); /* plausible.c: warnings */
 void cb_hydro_build(cb_hydro_case *c);           /* build.c */
+
+/* dates.c: is that a date, "2027-03" or "2027-03-15"? When each stage begins. */
+bool cb_hydro_is_date(const char *text);
+void cb_hydro_date_stages(cb_hydro_case *c);
+
+/* describe.c: the units of the case, and a label: for the columns, rows, ... of that name. */
+typedef enum {
+    CB_HYDRO_POWER,
+    CB_HYDRO_FLOW,
+    CB_HYDRO_VOLUME,
+    CB_HYDRO_ENERGY,
+    CB_HYDRO_PRICE,       /* of energy */
+    CB_HYDRO_WATER_PRICE, /* of a volume */
+    CB_HYDRO_NO_UNIT
+} cb_hydro_unit;
+typedef struct {
+    cobre_sddp_part part;
+    const char *kind, *element, *block, *type, *subsystem;
+    cb_hydro_unit unit;
+    double sign, energy; /* sign: 0 is 1 */
+    bool detail;
+} cb_hydro_label;
+void cb_hydro_describe(cb_hydro_case *c, const char *name, const cb_hydro_label *label);
+void cb_hydro_describe_all(cb_hydro_case *c);
 
 /* A column whose upper bound is a share of a load, which may be random. */
 typedef struct cb_hydro_follower {

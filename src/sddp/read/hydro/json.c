@@ -132,6 +132,23 @@ static void read_time(const section *s) {
     }
 }
 
+/* What is only for tables and reports. */
+static void read_labels(const section *s) {
+    cb_hydro_case *c = s->c;
+    json_t *start = member(s, "start", is_text, "a date in quotes, like \"2027-03\"", false);
+    json_t *currency = member(s, "currency", is_text, "a text", false);
+    c->start = cb_hydro_text(c, "%s", start ? json_string_value(start) : "");
+    c->currency = cb_hydro_text(c, "%s", currency ? json_string_value(currency) : "$");
+    if (*c->start && !cb_hydro_is_date(c->start)) {
+        cb_error_at(c->builder, CB_MEMBER(s->at, "start"), "write it like \"2027-03\" or \"2027-03-15\"",
+                    "\"%s\" is no date", c->start);
+    }
+    if (strlen(c->currency) > 16 || strpbrk(c->currency, ",\"\t\n\r")) {
+        cb_error_at(c->builder, CB_MEMBER(s->at, "currency"), "use a short one, like \"R$\"",
+                    "is longer than 16 bytes, or has a comma or a quote in it");
+    }
+}
+
 static void read_risk_and_cycle(const section *s) {
     cb_hydro_case *c = s->c;
     c->beta = c->alpha = 1;
@@ -197,7 +214,7 @@ static void read_case(const section *s) {
     cb_json_known(c->builder, s->at, s->json,
                   KEYS("name", "units", "time_unit", "stages", "duration", "seasons", "first_season", "subsystems",
                        "transshipment", "discount", "annual_rate", "cost_scale", "risk", "cycle", "inflow",
-                       "value_bound", "$schema"));
+                       "value_bound", "start", "currency", "$schema"));
     json_t *name = member(s, "name", is_text, "a text", false);
     c->name = cb_hydro_text(c, "%s", name ? json_string_value(name) : "");
     c->water = word(s, "units", units) == 0;
@@ -215,6 +232,7 @@ static void read_case(const section *s) {
     c->cost_scale = number(s, "cost_scale", 1, 1e-12, 1e12, "a factor above 0 for all costs");
     c->has_value_bound = json_object_get(s->json, "value_bound");
     c->value_bound = number(s, "value_bound", 0, -CB_MOST, CB_MOST, "a bound of all future cost");
+    read_labels(s);
     read_risk_and_cycle(s);
     read_inflow(s);
 }

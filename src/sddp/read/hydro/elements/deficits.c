@@ -48,6 +48,26 @@ static void supply(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply 
         }
 }
 
+static void describe_tier(cb_hydro_case *c, const char *subsystem, const char *tier) {
+    for (size_t b = 0; b < c->blocks; b++)
+        cb_hydro_describe(c, cb_hydro_name("deficit", subsystem, tier, c->block[b]),
+                          &(cb_hydro_label){.part = COBRE_SDDP_COLUMN,
+                                            .kind = "deficit",
+                                            .element = cb_hydro_text(c, "%s:%s", subsystem, tier),
+                                            .block = c->block[b],
+                                            .type = "deficit",
+                                            .subsystem = subsystem,
+                                            .unit = CB_HYDRO_POWER});
+}
+
+static void describe(cb_hydro_case *c, const cb_hydro_list *list) {
+    const deficit *deficits = list->at;
+    for (size_t s = 0; s < c->subsystems; s++)
+        for (size_t i = 0; i < list->count; i++)
+            if (!c->subsystem[s].transshipment && concerns(&deficits[i], s))
+                describe_tier(c, c->subsystem[s].name, deficits[i].base.name);
+}
+
 static void build_block(cb_hydro_builder *b, const cb_hydro_list *list, size_t block) {
     const deficit *deficits = list->at;
     double hours = cb_hydro_hours(b, block);
@@ -76,5 +96,6 @@ const cb_hydro_kind cb_hydro_kind_deficit = {
     .references = CB_COUNT(reference),
     .complete = complete,
     .supply = supply,
+    .describe = describe,
     .build_block = build_block,
 };

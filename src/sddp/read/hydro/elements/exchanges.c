@@ -50,6 +50,21 @@ static void supply(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply 
     }
 }
 
+static void describe(cb_hydro_case *c, const cb_hydro_list *list) {
+    const exchange *exchanges = list->at;
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t b = 0; b < c->blocks; b++) {
+            const char *from = c->subsystem[exchanges[i].from].name, *to = c->subsystem[exchanges[i].to].name;
+            cb_hydro_describe(c, cb_hydro_name("exchange", from, to, c->block[b]),
+                              &(cb_hydro_label){.part = COBRE_SDDP_COLUMN,
+                                                .kind = "exchange",
+                                                .element = exchanges[i].base.name,
+                                                .block = c->block[b],
+                                                .type = "exchange",
+                                                .unit = CB_HYDRO_POWER});
+        }
+}
+
 static void build_block(cb_hydro_builder *b, const cb_hydro_list *list, size_t block) {
     const exchange *exchanges = list->at;
     const cb_hydro_subsystem *subsystem = b->c->subsystem;
@@ -74,5 +89,6 @@ const cb_hydro_kind cb_hydro_kind_exchange = {
     .references = CB_COUNT(reference),
     .complete = complete,
     .supply = supply,
+    .describe = describe,
     .build_block = build_block,
 };

@@ -221,6 +221,104 @@ static void add_states(cb_hydro_case *c, const cb_place *at, const cb_hydro_list
         }
 }
 
+/* The energy of a unit of stored volume: all the turbines that it comes to on its way down. */
+static double energy_of(const cb_hydro_case *c, const cb_hydro_hydro *hydro) {
+    double productivity = hydro->productivity;
+    while (hydro->downstream != CB_NONE) {
+        hydro = cb_hydro_at(c, hydro->downstream);
+        productivity += hydro->productivity;
+    }
+    return c->water ? productivity / 0.0036 : 1;
+}
+
+static void describe_lags(cb_hydro_case *c, const cb_hydro_hydro *hydro, const cb_hydro_label *base) {
+    static const struct {
+        cobre_sddp_part part;
+        const char *name, *kind;
+    } all[] = {{COBRE_SDDP_STATE, "inflow", "past_inflow"},
+               {COBRE_SDDP_COLUMN, "inflow_in", "past_inflow_in"},
+               {COBRE_SDDP_COLUMN, "inflow_lag", "past_inflow"},
+               {COBRE_SDDP_ROW, "lag", "lag"}};
+    for (size_t l = 0; l < hydro->lags; l++)
+        for (size_t i = 0; i < CB_COUNT(all); i++) {
+            char lag[32];
+            cb_hydro_label label = *base;
+            snprintf(lag, sizeof lag, "%zu", l + 1);
+            label.part = all[i].part;
+            label.kind = all[i].kind;
+            label.element = cb_hydro_text(c, "%s:%s", hydro->base.name, lag);
+            label.type = "lag";
+            label.unit = all[i].part == COBRE_SDDP_ROW ? CB_HYDRO_NO_UNIT : CB_HYDRO_FLOW;
+            label.detail = true;
+            cb_hydro_describe(c, cb_hydro_name(all[i].name, hydro->base.name, lag, ""), &label);
+        }
+}
+
+/* What there is once per stage. */
+static void describe_stage(cb_hydro_case *c, const cb_hydro_hydro *hydro, const cb_hydro_label *base) {
+    const struct {
+        cobre_sddp_part part;
+        const char *name, *kind;
+        cb_hydro_unit unit;
+        double sign;
+        bool detail, stores;
+    } all[] = {
+        {COBRE_SDDP_STATE, "storage", "storage", CB_HYDRO_VOLUME, 1, false, true},
+        {COBRE_SDDP_COLUMN, "storage", "storage", CB_HYDRO_VOLUME, 1, true, false}, /* the state has it */
+        {COBRE_SDDP_COLUMN, "storage_in", "storage_in", CB_HYDRO_VOLUME, 1, true, false},
+        {COBRE_SDDP_COLUMN, "spill", "spill", CB_HYDRO_FLOW, 1, false, false},
+        {COBRE_SDDP_COLUMN, "outflow_lack", "outflow_lack", CB_HYDRO_FLOW, 1, false, false},
+        {COBRE_SDDP_COLUMN, "inflow_lack", "inflow_lack", CB_HYDRO_FLOW, 1, false, false},
+        {COBRE_SDDP_COLUMN, "inflow", "inflow", CB_HYDRO_FLOW, 1, false, false},
+        {COBRE_SDDP_RANDOM, "inflow", "inflow", CB_HYDRO_FLOW, 1, false, false},
+        {COBRE_SDDP_RANDOM, "noise", "noise", CB_HYDRO_NO_UNIT, 1, true, false},
+        {COBRE_SDDP_ROW, "water", "water_value", CB_HYDRO_WATER_PRICE, -1, false,
+         false}, /* more water lowers the cost */
+        {COBRE_SDDP_ROW, "outflow", "outflow", CB_HYDRO_NO_UNIT, 1, true, false},
+        {COBRE_SDDP_ROW, "inflow", "inflow", CB_HYDRO_NO_UNIT, 1, true, false},
+    };
+    for (size_t i = 0; i < CB_COUNT(all); i++) {
+        cb_hydro_label label = *base;
+        label.part = all[i].part;
+        label.kind = all[i].kind;
+        label.unit = all[i].unit;
+        label.sign = all[i].sign;
+        label.detail = all[i].detail;
+        label.energy = all[i].stores ? energy_of(c, hydro) : 0;
+        cb_hydro_describe(c, cb_hydro_name(all[i].name, hydro->base.name, "", ""), &label);
+    }
+}
+
+static void describe_block(cb_hydro_case *c, const cb_hydro_hydro *hydro, cb_hydro_label label) {
+    const char *name = hydro->base.name;
+    label.part = COBRE_SDDP_COLUMN;
+    label.kind = "hydro";
+    label.unit = CB_HYDRO_POWER;
+    cb_hydro_describe(c, cb_hydro_name("hydro", name, "", label.block), &label);
+    label.kind = "turbined";
+    label.unit = CB_HYDRO_FLOW;
+    cb_hydro_describe(c, cb_hydro_name("turbined", name, "", label.block), &label);
+    label.part = COBRE_SDDP_ROW;
+    label.kind = "production";
+    label.unit = CB_HYDRO_NO_UNIT;
+    label.detail = true;
+    cb_hydro_describe(c, cb_hydro_name("production", name, "", label.block), &label);
+}
+
+static void describe(cb_hydro_case *c, const cb_hydro_list *list) {
+    for (size_t h = 0; h < list->count; h++) {
+        const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+        cb_hydro_label label = {
+            .element = hydro->base.name, .type = "hydro", .subsystem = c->subsystem[hydro->subsystem].name};
+        describe_stage(c, hydro, &label);
+        describe_lags(c, hydro, &label);
+        for (size_t b = 0; b < c->blocks; b++) {
+            label.block = c->block[b];
+            describe_block(c, hydro, label);
+        }
+    }
+}
+
 /* Water leaves its hydro and, if there is one, reaches the next. */
 static void flow(cb_hydro_builder *b, size_t column, size_t from, size_t to, double volume) {
     cb_hydro_entry(b, b->water[from], column, volume);
@@ -305,6 +403,7 @@ const cb_hydro_kind cb_hydro_kind_hydro = {
     .check = check,
     .complete = complete,
     .supply = supply,
+    .describe = describe,
     .add_states = add_states,
     .build_stage = build_stage,
 };

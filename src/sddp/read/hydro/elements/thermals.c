@@ -38,6 +38,20 @@ static void supply(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply 
         }
 }
 
+static void describe(cb_hydro_case *c, const cb_hydro_list *list) {
+    const thermal *thermals = list->at;
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t b = 0; b < c->blocks; b++)
+            cb_hydro_describe(c, cb_hydro_name("generation", thermals[i].base.name, "", c->block[b]),
+                              &(cb_hydro_label){.part = COBRE_SDDP_COLUMN,
+                                                .kind = "generation",
+                                                .element = thermals[i].base.name,
+                                                .block = c->block[b],
+                                                .type = "thermal",
+                                                .subsystem = c->subsystem[thermals[i].subsystem].name,
+                                                .unit = CB_HYDRO_POWER});
+}
+
 static void build_block(cb_hydro_builder *b, const cb_hydro_list *list, size_t block) {
     const thermal *thermals = list->at;
     double hours = cb_hydro_hours(b, block);
@@ -60,5 +74,6 @@ const cb_hydro_kind cb_hydro_kind_thermal = {
     .references = CB_COUNT(reference),
     .check = check,
     .supply = supply,
+    .describe = describe,
     .build_block = build_block,
 };

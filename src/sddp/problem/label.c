@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* label.c: what the numbers of a problem mean to people: kinds, elements, load blocks, units, dates. Nothing of it changes a
+ * result. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/grow.h"
+#include "sddp/problem/builder.h"
+
+static const char *keep_or_empty(cobre_sddp_builder *builder, const char *text) {
+    return text && *text ? cb_builder_keep(builder, text) : "";
+}
+
+void cobre_sddp_add_label(cobre_sddp_builder *builder, cobre_sddp_part part, const char *name,
+                          const cobre_sddp_label *given) {
+    cobre_sddp_label label = {0};
+    if (!builder || !name || !given ||
+        !cb_versioned_take(&label, sizeof label, CB_THROUGH(cobre_sddp_label, detail), given) ||
+        !CB_GROW(builder, builder->label, builder->labels, builder->labels_room))
+        return;
+    label.kind = keep_or_empty(builder, label.kind);
+    label.element = keep_or_empty(builder, label.element);
+    label.block = keep_or_empty(builder, label.block);
+    label.unit = keep_or_empty(builder, label.unit);
+    label.type = keep_or_empty(builder, label.type);
+    label.subsystem = keep_or_empty(builder, label.subsystem);
+    label.factor = label.factor == 0 ? 1 : label.factor;
+    builder->label[builder->labels++] =
+        (cb_label){.part = part, .name = cb_builder_keep(builder, name), .label = label};
+}
+
+static int compare(const void *a, const void *b) {
+    const cb_label *x = a, *y = b;
+    return x->part != y->part ? (x->part > y->part) - (x->part < y->part) : strcmp(x->name, y->name);
+}
+
+void cb_sort_labels(cobre_sddp_builder *builder) {
+    size_t kept = 0;
+    if (builder->labels > 0)
+        qsort(builder->label, builder->labels, sizeof *builder->label, compare);
+    for (size_t i = 0; i < builder->labels; i++)
+        if (kept == 0 || compare(&builder->label[kept - 1], &builder->label[i]) != 0)
+            builder->label[kept++] = builder->label[i];
+    builder->labels = kept;
+}
+
+/* "kind[element]" in parts; without brackets all of it is the element. Texts last until the next call of this thread. */
+static cobre_sddp_label label_of_name(const char *name) {
+    static _Thread_local char text[1024];
+    size_t kind = strcspn(name, "["), length = strlen(name);
+    cobre_sddp_label label = {.struct_size = sizeof label,
+                              .kind = "",
+                              .element = name,
+                              .block = "",
+                              .unit = "",
+                              .type = "",
+                              .subsystem = "",
+                              .factor = 1};
+    if (kind == 0 || length <= kind + 1 || name[length - 1] != ']' || length >= sizeof text)
+        return label;
+    memcpy(text, name, length);
+    text[kind] = text[length - 1] = '\0';
+    label.kind = text;
+    label.element = text + kind + 1;
+    return label;
+}
+
+cobre_status cobre_sddp_problem_label(const cobre_sddp_problem *problem, cobre_sddp_part part, const char *name,
+                                      cobre_sddp_label *result) {
+    if (!problem || !name || !result)
+        return cb_refuse_null(!problem ? "problem" : !name ? "name" : "label");
+    CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_label, detail));
+    const cb_label wanted = {.part = part, .name = name};
+    const cb_label *found =
+        problem->labels ? bsearch(&wanted, problem->label, problem->labels, sizeof wanted, compare) : NULL;
+    const cobre_sddp_label label = found ? found->label : label_of_name(name);
+    cb_versioned_give(result, CB_THROUGH(cobre_sddp_label, detail), &label, sizeof label);
+    return COBRE_OK;
+}
+
+static cb_builder_node *node_of(cobre_sddp_builder *builder, size_t node) {
+    return builder && node < builder->nodes ? &builder->node[node] : NULL;
+}
+
+void cobre_sddp_set_date(cobre_sddp_builder *builder, size_t node, const char *date) {
+    if (node_of(builder, node))
+        builder->node[node].date = keep_or_empty(builder, date);
+}
+
+void cobre_sddp_set_units(cobre_sddp_builder *builder, const char *time, const char *money) {
+    if (!builder)
+        return;
+    builder->time = keep_or_empty(builder, time);
+    builder->money = keep_or_empty(builder, money);
+}
+
+size_t cobre_sddp_add_block(cobre_sddp_builder *builder, const char *name) {
+    if (!builder || !CB_GROW(builder, builder->block, builder->blocks, builder->blocks_room))
+        return CB_NONE;
+    builder->block[builder->blocks] = keep_or_empty(builder, name);
+    return builder->blocks++;
+}
+
+void cobre_sddp_set_duration(cobre_sddp_builder *builder, size_t node, double duration, const double *shares) {
+    cb_builder_node *its = node_of(builder, node);
+    if (!its)
+        return;
+    its->duration = duration;
+    its->share = shares ? cb_builder_alloc(builder, builder->blocks, sizeof *its->share) : NULL;
+    if (its->share && builder->blocks > 0)
+        memcpy(its->share, shares, builder->blocks * sizeof *its->share);
+}
+
+static const cb_node *look(const cobre_sddp_problem *problem, size_t node) {
+    return problem && node < problem->nodes ? &problem->node[node] : NULL;
+}
+
+const char *cobre_sddp_problem_node_date(const cobre_sddp_problem *problem, size_t node) {
+    return look(problem, node) ? look(problem, node)->date : NULL;
+}
+
+double cobre_sddp_problem_node_duration(const cobre_sddp_problem *problem, size_t node) {
+    return look(problem, node) ? look(problem, node)->duration : NAN;
+}
+
+size_t cobre_sddp_problem_blocks(const cobre_sddp_problem *problem) {
+    return problem ? problem->blocks : 0;
+}
+
+const char *cobre_sddp_problem_block_name(const cobre_sddp_problem *problem, size_t block) {
+    return problem && block < problem->blocks ? problem->block[block] : NULL;
+}
+
+double cobre_sddp_problem_block_share(const cobre_sddp_problem *problem, size_t node, size_t block) {
+    return look(problem, node) && block < problem->blocks ? problem->node[node].share[block] : NAN;
+}
+
+const char *cobre_sddp_problem_time_unit(const cobre_sddp_problem *problem) {
+    return problem ? problem->time : NULL;
+}
+
+const char *cobre_sddp_problem_cost_unit(const cobre_sddp_problem *problem) {
+    return problem ? problem->money : NULL;
+}
+
+/* The last node whose date is not after it. Dates are texts that sort: "2027-03" comes before "2027-03-01". */
+size_t cobre_sddp_problem_node_at(const cobre_sddp_problem *problem, const char *date) {
+    size_t found = CB_NONE;
+    for (size_t n = 0; date && n < cobre_sddp_problem_nodes(problem); n++) {
+        const char *its = problem->node[n].date;
+        bool begun = *its && (strcmp(its, date) <= 0 || strncmp(its, date, strlen(date)) == 0);
+        bool later = found == CB_NONE || strcmp(its, problem->node[found].date) > 0;
+        bool within = strncmp(its, date, strlen(date)) == 0;
+        bool known = found != CB_NONE && strncmp(problem->node[found].date, date, strlen(date)) == 0;
+        if (begun && later && !(within && known)) /* of several in one month the first */
+            found = n;
+    }
+    return found;
+}
