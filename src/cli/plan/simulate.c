@@ -3,6 +3,7 @@
 #include "cli/json.h"
 #include "cli/plan/session.h"
 #include "sddp/run/gap.h"
+#include "sddp/run/netcdf.h"
 #include "sddp/run/record.h"
 
 #include <math.h>
@@ -16,11 +17,14 @@ static const char intro[] = "usage: cobre simulate CASE [--policy FILE] [-n N] [
 
 static const char end[] = "\nThe tables are described in cobre-simulate(1); `cobre report DIR` draws them.\n";
 
+enum format { CSV, NETCDF };
+
 struct simulate {
     struct session base;
+    enum format format;
     cobre_sddp_simulate_options options;
     const char *sampling; /* its name */
-    bool wanted[CB_TABLES];
+    struct cb_tables wanted;
     const char *policy_path, *tables, *out;
     char policy[PATH_MAX], folder[PATH_MAX];
     char hash[CB_SHA256_TEXT]; /* of the policy; on rank 0 */
@@ -34,11 +38,16 @@ static const struct cb_option policy_rows[] = {
     {.name = NULL},
 };
 
-#define ALL_TABLES "stages,states,variables,duals,noise"
 static const struct cb_option table_rows[] = {
     {.name = "tables",
-     .help = "which, besides costs.csv: " ALL_TABLES " (default: all), or none",
+     .help = "which, besides costs and statistics: some of stages,states,variables,duals,noise, all, or none (default)",
      .value = {{.name = "LIST", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct simulate, tables)}}},
+    {.name = "format",
+     .help = "of these tables: csv (default), or netcdf: all of them in one file, simulation.nc",
+     .value = {{.name = "csv|netcdf",
+                .kind = CB_VALUE_CHOICE,
+                .field = CB_FIELD(struct simulate, format),
+                .choices = (const struct cb_choice[]){{"csv", CSV}, {"netcdf", NETCDF}, {NULL, 0}}}}},
     {.name = "out",
      .help = "where the tables go (default: where the policy is)",
      .value = {{.name = "DIR",
@@ -63,9 +72,15 @@ const struct command_line cb_line_simulate = {.command = "simulate",
 static int settle(struct simulate *simulate) {
     simulate->base.case_path = simulate->base.given.words[0];
     simulate->sampling = cb_given_text(&simulate->base.given, "sampling");
-    if (!cb_tables_choose(simulate->wanted, simulate->tables))
+    simulate->wanted.netcdf = simulate->format == NETCDF;
+    if (!cb_tables_choose(&simulate->wanted, simulate->tables))
         return cb_usage_error("simulate", "--tables %s: there are stages, states, variables, duals and noise",
                               simulate->tables);
+    if (simulate->wanted.netcdf && simulate->tables && strcmp(simulate->tables, "all") != 0)
+        return cb_usage_error("simulate", "--tables %s: with --format netcdf all tables are in one file",
+                              simulate->tables);
+    if (simulate->wanted.netcdf && cb_netcdf_ready() != COBRE_OK)
+        return cb_session_refused(&simulate->base);
     if (simulate->base.load.scenarios && simulate->sampling)
         return cb_usage_error("simulate", "--scenarios and --sampling: give one of them");
     if (simulate->base.load.scenarios)
@@ -85,8 +100,7 @@ static int settle(struct simulate *simulate) {
 }
 
 static int read_options(int argc, char **argv, struct simulate *simulate) {
-    *simulate = (struct simulate){
-        .base.self.command = "simulate", .options.struct_size = sizeof simulate->options, .tables = ALL_TABLES};
+    *simulate = (struct simulate){.base.self.command = "simulate", .options.struct_size = sizeof simulate->options};
     int code = cb_line_read(&cb_line_simulate, argc, argv, simulate, &simulate->base.given);
     return code == CB_GO_ON ? settle(simulate) : code;
 }
@@ -129,16 +143,15 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     cb_json_print(summary, 0);
 }
 
-/* "out/{costs,stages}.csv", or only "out/costs.csv". */
+/* "out/{statistics,costs,stages}.csv" */
 static void print_tables(const struct simulate *simulate) {
-    bool several = false;
+    printf("%-10s%s/{statistics,costs", "tables", simulate->folder);
     for (size_t table = 1; table < CB_TABLES; table++)
-        several |= simulate->wanted[table];
-    printf("%-10s%s/%scosts", several ? "tables" : "table", simulate->folder, several ? "{" : "");
-    for (size_t table = 1; table < CB_TABLES; table++)
-        if (simulate->wanted[table])
+        if (simulate->wanted.wanted[table])
             printf(",%s", cb_table_name[table]);
-    printf("%s.csv\n", several ? "}" : "");
+    printf("}.csv\n");
+    if (simulate->wanted.netcdf)
+        printf("%-10s%s/" CB_FILE_NETCDF "\n", "netcdf", simulate->folder);
 }
 
 static void print_gap(const struct simulate *simulate, const cobre_sddp_policy *policy, double gap) {
@@ -190,7 +203,9 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     if (cobre_sddp_policy_difference(policy) && cb_session_speaks(base))
         fprintf(stderr, "cobre simulate: %s was trained for another case: %s\n", simulate->policy,
                 cobre_sddp_policy_difference(policy));
-    cb_spool_open(&simulate->spool, simulate->wanted, base->problem);
+    if (cb_spool_open(&simulate->spool, base->comm, simulate->wanted.wanted, simulate->wanted.netcdf, base->problem) !=
+        COBRE_OK)
+        return cb_session_failed(base);
     const char *note =
         "asked to stop: the trajectories that are under way are finished; a second signal ends it at once";
     cb_stop_catch(base, &(struct cb_stop){.grace = INFINITY,
@@ -202,7 +217,7 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     simulate->options.arg = &simulate->spool;
     if (cobre_sddp_simulate(policy, &simulate->options, &result) != COBRE_OK)
         return cb_session_failed(base);
-    if (cb_spool_write(&simulate->spool, base->comm, simulate->folder) != COBRE_OK)
+    if (cb_tables_write(&simulate->spool, &simulate->wanted, simulate->folder) != COBRE_OK)
         return cb_session_failed(base);
     if (!cb_session_speaks(base))
         return 0;

@@ -9,12 +9,18 @@
 #define CB_FILE_TIMES "times.csv"
 #define CB_FILE_SUMMARY "summary.csv"
 #define CB_FILE_SIMULATION "simulation.csv"
-#define CB_FILE_RUN "run.json"       /* what the others belong to: record.h */
-#define CB_FILE_REPORT "report.html" /* where `cobre report` writes it by default */
+#define CB_FILE_STATISTICS "statistics.csv" /* of all trajectories: statistics.c */
+#define CB_FILE_NETCDF "simulation.nc"      /* all tables in one: netcdf.c */
+#define CB_FILE_RUN "run.json"              /* what the others belong to: record.h */
+#define CB_FILE_REPORT "report.html"        /* where `cobre report` writes it by default */
 
 #define CB_COLUMNS_TRAINING "iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds"
 #define CB_COLUMNS_TIMES "rank,phase,seconds"
 #define CB_COLUMNS_FACTS "key,value" /* summary.csv and simulation.csv */
+
+/* Of statistics.csv. The step is empty in rows about the whole of the trajectories. */
+#define CB_COLUMNS_STATISTICS                                                                                          \
+    "table,kind,level,element,unit,step,stage,date,count,mean,deviation,minimum,p5,p25,p50,p75,p95,maximum,positive"
 
 /* X(code, name, title): where the time of a rank goes. */
 #define CB_PHASE_MAP(X)                                                                                                \
@@ -32,14 +38,17 @@ enum cb_phase {
         CB_PHASES
 };
 
-/* X(code, name, columns): the tables of a simulation, name.csv. All but the first can be left out. */
+/* X(code, name, columns): the tables of a simulation, name.csv. The first is always there; the others are on request. */
 #define CB_TABLE_MAP(X)                                                                                                \
     X(COSTS, "costs", "trajectory,steps,cost")                                                                         \
-    X(STAGES, "stages", "trajectory,step,stage,node,outcome,cost,future_cost,discount")                                \
-    X(STATES, "states", "trajectory,step,kind,element,in,out")                                                         \
-    X(VARIABLES, "variables", "trajectory,step,kind,element,value")                                                    \
-    X(DUALS, "duals", "trajectory,step,kind,element,value")                                                            \
-    X(NOISE, "noise", "trajectory,step,kind,element,value")
+    X(STAGES, "stages", "trajectory,step,stage,date,node,outcome,cost,future_cost,discount,unit")                      \
+    X(STATES, "states", "trajectory,step,stage,date,kind,element,in,out,unit")                                         \
+    X(VARIABLES, "variables", "trajectory,step,stage,date,block,share,kind,element,value,unit")                        \
+    X(DUALS, "duals", "trajectory,step,stage,date,block,share,kind,element,value,unit")                                \
+    X(NOISE, "noise", "trajectory,step,stage,date,kind,element,value,unit")
+
+/* In simulation.c. */
+extern const char *const cb_table_name[];
 
 enum cb_table {
 #define CB_TABLE_ENUM(code, name, columns) CB_TABLE_##code,

@@ -8,4 +8,8 @@ const char *cb_short_text(double value, int digits,
                           char text[32]);                 /* so many significant digits, no exponent if it can */
 const char *cb_clock_text(double seconds, char text[32]); /* 0:00:07 */
 
+/* As printf's %.10g, but faster, for tables of millions of numbers: writes at `at` (room for 32) and returns the end, without a
+ * zero byte. */
+char *cb_number_put(char *at, double value);
+
 #endif

@@ -22,7 +22,8 @@ static const char hash_text[] = "SHA-256; of training.csv without its last colum
 /* The files of a training and of a simulation that have a hash. */
 static const char *const trained[] = {CB_FILE_POLICY, CB_FILE_TRAINING, CB_FILE_SUMMARY, NULL};
 #define TABLE_FILE(code, name, columns) name ".csv",
-static const char *const simulated[] = {CB_TABLE_MAP(TABLE_FILE) CB_FILE_SIMULATION, NULL};
+static const char *const simulated[] = {CB_TABLE_MAP(TABLE_FILE) CB_FILE_STATISTICS, CB_FILE_NETCDF, CB_FILE_SIMULATION,
+                                        NULL};
 
 static cobre_status no_memory(void) {
     return cb_no_memory(CB_FILE_RUN, 0);

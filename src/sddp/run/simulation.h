@@ -1,41 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simulation.h: what a simulation leaves in its folder: its tables (files.h), and simulation.csv, one key and value per
- * row.
+/* simulation.h: what a simulation leaves in its folder: its tables (files.h), statistics.csv, simulation.nc, and
+ * simulation.csv, one key and value per row.
  *
  * Each call returns a status; after a failure cobre_last_error() names the file. */
 #ifndef COBRE_SDDP_RUN_SIMULATION_H
 #define COBRE_SDDP_RUN_SIMULATION_H
 
 #include "cobre/sddp.h"
-#include "sddp/run/files.h"
+#include "sddp/run/spool.h"
 
-#include <stdio.h>
-
-extern const char *const cb_table_name[CB_TABLES];
-
-/* Chooses tables by a list: "stages,states", or "none"; costs are always among them. False: there is no such table. */
-bool cb_tables_choose(bool wanted[CB_TABLES], const char *list);
-
-/* The trajectories that this rank has computed so far. A table collects in an unnamed file of the rank's host. */
-struct cb_spool {
-    const cobre_sddp_problem *problem;
-    bool wanted[CB_TABLES];
-    FILE *file[CB_TABLES];
-    struct cb_piece *pieces; /* by trajectory; all zero for those of other ranks */
-    size_t count, room;      /* the last one is the newest */
-    long start[CB_TABLES];   /* of the newest trajectory: where its rows begin, its steps, its discounted cost */
-    size_t steps;
-    double cost;
-    char ***labels[CB_TABLES]; /* "kind,element" of each column, row, ... of each node; made when first needed */
-    bool failed;               /* out of memory or disk; told when the ranks meet */
+/* Costs and statistics are always written; the others on request. */
+struct cb_tables {
+    bool wanted[CB_TABLES]; /* as CSV */
+    bool netcdf;            /* all of them, as one file */
 };
 
-void cb_spool_open(struct cb_spool *spool, const bool wanted[CB_TABLES], const cobre_sddp_problem *problem);
-void cb_spool_stage(void *spool, const cobre_sddp_stage *stage); /* for cobre_sddp_simulate_options */
-void cb_spool_close(struct cb_spool *spool);
+/* By a list: "stages,states", "all", "none"; NULL: the usual ones of the format. False: there is no such table. With
+ * tables->netcdf the list must be NULL, "all" or "none". */
+bool cb_tables_choose(struct cb_tables *tables, const char *list);
 
-/* Rank 0 writes the tables, all of them or none. Collective; fails on all ranks alike. */
-cobre_status cb_spool_write(struct cb_spool *spool, cobre_comm *comm, const char *folder);
+/* Rank 0 writes what the spool has collected, all files or none. Collective; fails on all ranks alike. */
+cobre_status cb_tables_write(struct cb_spool *spool, const struct cb_tables *tables, const char *folder);
 
 /* Scenarios that somebody chose are no sample: their mean has no interval. */
 bool cb_simulation_is_sample(const cobre_sddp_simulate_options *options);

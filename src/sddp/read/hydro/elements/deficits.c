@@ -55,7 +55,7 @@ static void describe_tier(cb_hydro_case *c, const char *subsystem, const char *t
                                             .kind = "deficit",
                                             .element = cb_hydro_text(c, "%s:%s", subsystem, tier),
                                             .block = c->block[b],
-                                            .type = "deficit",
+                                            .type = "tier",
                                             .subsystem = subsystem,
                                             .unit = CB_HYDRO_POWER});
 }

@@ -60,7 +60,7 @@ static void describe(cb_hydro_case *c, const cb_hydro_list *list) {
                                                 .kind = "exchange",
                                                 .element = exchanges[i].base.name,
                                                 .block = c->block[b],
-                                                .type = "exchange",
+                                                .type = "line",
                                                 .unit = CB_HYDRO_POWER});
         }
 }

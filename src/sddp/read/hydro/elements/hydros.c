@@ -292,7 +292,7 @@ static void describe_stage(cb_hydro_case *c, const cb_hydro_hydro *hydro, const 
 static void describe_block(cb_hydro_case *c, const cb_hydro_hydro *hydro, cb_hydro_label label) {
     const char *name = hydro->base.name;
     label.part = COBRE_SDDP_COLUMN;
-    label.kind = "hydro";
+    label.kind = "hydro_generation";
     label.unit = CB_HYDRO_POWER;
     cb_hydro_describe(c, cb_hydro_name("hydro", name, "", label.block), &label);
     label.kind = "turbined";

@@ -44,7 +44,7 @@ static void describe(cb_hydro_case *c, const cb_hydro_list *list) {
         for (size_t b = 0; b < c->blocks; b++)
             cb_hydro_describe(c, cb_hydro_name("generation", thermals[i].base.name, "", c->block[b]),
                               &(cb_hydro_label){.part = COBRE_SDDP_COLUMN,
-                                                .kind = "generation",
+                                                .kind = "thermal_generation",
                                                 .element = thermals[i].base.name,
                                                 .block = c->block[b],
                                                 .type = "thermal",

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* netcdf.c: all tables of a simulation as one NetCDF-4 file: what xarray, R, Julia and MATLAB read.
+ *
+ * The library is loaded when it is first needed, and never linked: with it come HDF5 and a dozen others, which no other
+ * command should wait for. The file is written trajectory by trajectory as rank 0 gets them. Numbers have 24 bits, which is
+ * more than an LP solver's tolerance leaves; totals and statistics are made of the full ones. */
+#include "sddp/run/netcdf.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sddp/error.h"
+#include "sddp/usual_floats.h"
+
+#if COBRE_HAVE_NETCDF
+#include <dlfcn.h>
+#include <netcdf.h>
+#include <pthread.h>
+
+#define FUNCTIONS(X)                                                                                                   \
+    X(nc_create)                                                                                                       \
+    X(nc_def_dim) X(nc_def_var) X(nc_def_var_deflate) X(nc_def_var_chunking) X(nc_def_var_fill) X(nc_put_att_text)     \
+        X(nc_enddef) X(nc_put_var_string) X(nc_put_var_double) X(nc_put_var_int) X(nc_put_vara_float)                  \
+            X(nc_put_att_float) X(nc_close) X(nc_strerror) X(nc_set_fill)
+
+static struct {
+#define FUNCTION_POINTER(name) __typeof__(name) *name;
+    FUNCTIONS(FUNCTION_POINTER)
+#undef FUNCTION_POINTER
+} nc;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char why_not[256]; /* why it cannot be used */
+
+/* It must not change the floating-point settings of the program. */
+static void load(void) {
+    CB_USUAL_FLOATS();
+    void *library = dlopen(COBRE_NETCDF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(why_not, sizeof why_not, "%s", dlerror());
+        return;
+    }
+#define FIND(name)                                                                                                     \
+    *(void **)&nc.name = dlsym(library, #name);                                                                        \
+    if (!nc.name)                                                                                                      \
+        snprintf(why_not, sizeof why_not, COBRE_NETCDF_LIBRARY " has no " #name);
+    FUNCTIONS(FIND)
+#undef FIND
+}
+
+cobre_status cb_netcdf_ready(void) {
+    pthread_once(&once, load);
+    if (!why_not[0])
+        return COBRE_OK;
+    return cb_fail(COBRE_INVALID_ARGUMENT, "install it (Debian: libnetcdf19), or write CSV tables",
+                   "NetCDF cannot be written: %s", why_not);
+}
+
+/* The file while it is written. */
+typedef struct {
+    struct cb_spool *spool;
+    int file, trajectory, stage, block;
+    int *axis, *variable; /* of the grid */
+    size_t trajectories, steps;
+    float *batch;                       /* some trajectories: steps x cells each */
+    size_t in_batch, batch_room, first; /* trajectories; the number of the batch's first one */
+    size_t filled;                      /* bytes of the trajectory under way */
+    float *slab;                        /* one variable of a batch */
+    int error;
+} writer;
+
+static void check(writer *w, int result) {
+    w->error = w->error ? w->error : result;
+}
+
+static void attribute(writer *w, int variable, const char *name, const char *text) {
+    if (*text)
+        check(w, nc.nc_put_att_text(w->file, variable, name, strlen(text), text));
+}
+
+/* As CF and udunits write it. What is divided by comes last, and is one of these. */
+static void unit_attribute(writer *w, int variable, const char *unit) {
+    static const char *const known[][2] = {
+        {"MWh", "MW h"},       {"MWmonth", "MW month"},       {"m3/s", "m3 s-1"},
+        {"/MWh", " MW-1 h-1"}, {"/MWmonth", " MW-1 month-1"}, {"/hm3", " hm-3"},
+    };
+    char text[64];
+    snprintf(text, sizeof text, "%s", unit);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t length = strlen(unit), ending = strlen(known[i][0]);
+        if (length >= ending && strcmp(unit + length - ending, known[i][0]) == 0 &&
+            (known[i][0][0] == '/' || length == ending))
+            snprintf(text, sizeof text, "%.*s%s", (int)(length - ending), unit, known[i][1]);
+    }
+    attribute(w, variable, "units", text);
+}
+
+static int define(writer *w, const char *name, nc_type type, int count, const int *axes, const char *description) {
+    int variable = -1;
+    check(w, nc.nc_def_var(w->file, name, type, count, axes, &variable));
+    attribute(w, variable, "long_name", description);
+    return variable;
+}
+
+static int dimension(writer *w, const char *name, size_t length) {
+    int axis = -1;
+    check(w, nc.nc_def_dim(w->file, name, length, &axis));
+    return axis;
+}
+
+/* A variable of the grid: trajectory x stage [x block] [x element]. */
+static void define_variable(writer *w, size_t v) {
+    const struct cb_grid *grid = &w->spool->grid;
+    const struct cb_variable *its = &grid->variable[v];
+    int axes[4] = {w->trajectory, w->stage}, count = 2;
+    size_t chunk[4] = {1, w->steps}, size = w->steps * cb_grid_size(grid, w->spool->problem, its) * sizeof(float);
+    if (its->by_block) {
+        chunk[count] = w->spool->problem->blocks;
+        axes[count++] = w->block;
+    }
+    if (its->axis != CB_NONE) {
+        chunk[count] = grid->axis[its->axis].count;
+        axes[count++] = w->axis[its->axis];
+    }
+    chunk[0] = size < (size_t)1 << 18 ? ((size_t)1 << 18) / (size ? size : 1) : 1;
+    chunk[0] = chunk[0] > w->trajectories ? w->trajectories : chunk[0];
+    float missing = NAN;
+    w->variable[v] = define(w, its->name, NC_FLOAT, count, axes, its->description);
+    unit_attribute(w, w->variable[v], its->unit);
+    check(w, nc.nc_def_var_chunking(w->file, w->variable[v], NC_CHUNKED, chunk));
+    check(w, nc.nc_def_var_deflate(w->file, w->variable[v], 1, 1, 1));
+    check(w, nc.nc_put_att_float(w->file, w->variable[v], "_FillValue", NC_FLOAT, 1, &missing));
+}
+
+/* Days since 1970-01-01 of "2027-03-15" or "2027-03-15T06:30". */
+static double days_of(const char *date) {
+    int year = 1970, month = 1, day = 1, hour = 0, minute = 0;
+    sscanf(date, "%d-%d-%dT%d:%d", &year, &month, &day, &hour, &minute);
+    long y = year - (month <= 2), era = y / 400, of_era = y - era * 400;
+    long of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    long days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+    return (double)days + hour / 24.0 + minute / 1440.0;
+}
+
+/* The stages along their axis: numbers, dates, durations, shares of blocks. */
+static void put_stages(writer *w, const int variable[4]) {
+    const cobre_sddp_problem *problem = w->spool->problem;
+    size_t blocks = problem->blocks;
+    double *number = calloc(w->steps * (3 + blocks) + 1, sizeof *number);
+    double *date = number + w->steps, *duration = date + w->steps, *share = duration + w->steps;
+    if (!number) {
+        check(w, NC_ENOMEM);
+        return;
+    }
+    for (size_t k = 0; k < w->steps; k++) {
+        size_t node = w->spool->node_at[k + 1];
+        const cb_node *its = node == CB_NONE ? NULL : &problem->node[node];
+        number[k] = its ? (double)its->stage : (double)k + 1;
+        date[k] = its && *its->date ? days_of(its->date) : NAN;
+        duration[k] = its ? its->duration : NAN;
+        for (size_t b = 0; b < blocks; b++)
+            share[k * blocks + b] = its ? its->share[b] : NAN;
+    }
+    const double *const from[4] = {number, date, duration, share};
+    for (size_t i = 0; i < 4; i++)
+        if (variable[i] >= 0)
+            check(w, nc.nc_put_var_double(w->file, variable[i], from[i]));
+    free(number);
+}
+
+static void put_names(writer *w, int variable, const char **names, size_t count) {
+    if (count > 0)
+        check(w, nc.nc_put_var_string(w->file, variable, names));
+}
+
+static bool has_dates(const writer *w) {
+    return w->steps > 0 && w->spool->node_at[1] != CB_NONE && *w->spool->problem->node[w->spool->node_at[1]].date;
+}
+
+static void define_dimensions(writer *w) {
+    const struct cb_grid *grid = &w->spool->grid;
+    w->trajectory = dimension(w, "trajectory", w->trajectories);
+    w->stage = dimension(w, "stage", w->steps);
+    if (w->spool->problem->blocks)
+        w->block = dimension(w, "block", w->spool->problem->blocks);
+    for (size_t a = 0; a < grid->axes; a++)
+        w->axis[a] = dimension(w, grid->axis[a].name, grid->axis[a].count);
+}
+
+/* Coordinates, and what else is not a result. */
+static void define_and_fill(writer *w) {
+    struct cb_grid *grid = &w->spool->grid;
+    cobre_sddp_problem *its = (cobre_sddp_problem *)w->spool->problem; /* the names are const, their array is not */
+    int stages[4] = {-1, -1, -1, -1}, both[2] = {w->stage, w->block}, block = -1, name[64];
+    stages[0] = define(w, "stage", NC_DOUBLE, 1, &w->stage, "stage of the case");
+    if (has_dates(w)) {
+        stages[1] = define(w, "date", NC_DOUBLE, 1, &w->stage, "beginning of the stage");
+        attribute(w, stages[1], "units", "days since 1970-01-01");
+        attribute(w, stages[1], "calendar", "proleptic_gregorian");
+        attribute(w, stages[1], "standard_name", "time");
+    }
+    if (*its->time) {
+        stages[2] = define(w, "duration", NC_DOUBLE, 1, &w->stage, "length of the stage");
+        attribute(w, stages[2], "units", its->time);
+    }
+    if (its->blocks) {
+        stages[3] = define(w, "block_share", NC_DOUBLE, 2, both, "share of the stage's duration");
+        attribute(w, stages[3], "units", "1");
+        block = define(w, "block", NC_STRING, 1, &w->block, "load block");
+    }
+    for (size_t a = 0; a < grid->axes && a < 64; a++)
+        name[a] = define(w, grid->axis[a].name, NC_STRING, 1, &w->axis[a], "name");
+    for (size_t v = 0; v < grid->variables; v++)
+        define_variable(w, v);
+    check(w, nc.nc_enddef(w->file));
+    put_stages(w, stages);
+    if (its->blocks)
+        put_names(w, block, its->block, its->blocks);
+    for (size_t a = 0; a < grid->axes && a < 64; a++)
+        put_names(w, name[a], grid->axis[a].element, grid->axis[a].count);
+}
+
+static void begin(writer *w, const char *path) {
+    int unused;
+    check(w, nc.nc_create(path, NC_CLOBBER | NC_NETCDF4, &w->file));
+    if (w->error)
+        return;
+    check(w, nc.nc_set_fill(w->file, NC_NOFILL, &unused));
+    attribute(w, NC_GLOBAL, "Conventions", "CF-1.8");
+    attribute(w, NC_GLOBAL, "title", w->spool->problem->name);
+    attribute(w, NC_GLOBAL, "source", CB_TEXT("cobre %s", cobre_version()));
+    attribute(w, NC_GLOBAL, "cost_unit", w->spool->problem->money);
+    define_dimensions(w);
+    define_and_fill(w);
+}
+
+/* One variable of the batch. */
+static void put_variable(writer *w, size_t v) {
+    const struct cb_variable *its = &w->spool->grid.variable[v];
+    size_t size = cb_grid_size(&w->spool->grid, w->spool->problem, its), rows = w->in_batch * w->steps;
+    size_t elements = its->axis == CB_NONE ? 1 : w->spool->grid.axis[its->axis].count;
+    const size_t start[4] = {w->first};
+    size_t count[4] = {w->in_batch, w->steps, its->by_block ? w->spool->problem->blocks : elements, elements};
+    for (size_t row = 0; row < rows; row++)
+        memcpy(w->slab + row * size, w->batch + row * w->spool->grid.cells + its->first, size * sizeof *w->slab);
+    if (size > 0)
+        check(w, nc.nc_put_vara_float(w->file, w->variable[v], start, count, w->slab));
+}
+
+static void put_batch(writer *w) {
+    for (size_t v = 0; v < w->spool->grid.variables && w->in_batch > 0; v++)
+        put_variable(w, v);
+    w->first += w->in_batch;
+    w->in_batch = 0;
+}
+
+/* A trajectory that ended early is filled up. */
+static void end_trajectory(writer *w) {
+    size_t whole = w->steps * w->spool->grid.cells;
+    float *its = w->batch + w->in_batch * whole;
+    for (size_t i = w->filled / sizeof *its; i < whole; i++)
+        its[i] = NAN;
+    w->filled = 0;
+    if (++w->in_batch == w->batch_room)
+        put_batch(w);
+}
+
+static cobre_status failed(const writer *w) {
+    return cb_fail(COBRE_FILE_FAILED, "check that the folder may be written and has room", CB_FILE_NETCDF ": %s",
+                   nc.nc_strerror(w->error));
+}
+
+static cobre_status take(void *arg, const void *bytes, size_t count) {
+    writer *w = arg;
+    const char *from = bytes;
+    while (count > 0) {
+        size_t whole = w->spool->pieces[w->first + w->in_batch].length[CB_STREAM_CELLS], left = whole - w->filled;
+        size_t some = count < left ? count : left;
+        memcpy((char *)(w->batch + w->in_batch * w->steps * w->spool->grid.cells) + w->filled, from, some);
+        w->filled += some;
+        from += some;
+        count -= some;
+        if (w->filled == whole)
+            end_trajectory(w);
+    }
+    return w->error ? failed(w) : COBRE_OK;
+}
+
+static cobre_status allocate(writer *w) {
+    const struct cb_grid *grid = &w->spool->grid;
+    size_t bytes = w->steps * grid->cells * sizeof(float) + 1;
+    w->batch_room = ((size_t)32 << 20) / bytes;
+    w->batch_room = w->batch_room < 1 ? 1 : w->batch_room > 256 ? 256 : w->batch_room;
+    w->axis = calloc(grid->axes + 1, sizeof *w->axis);
+    w->variable = calloc(grid->variables + 1, sizeof *w->variable);
+    w->batch = malloc(w->batch_room * bytes);
+    w->slab = malloc(w->batch_room * bytes);
+    return w->axis && w->variable && w->batch && w->slab ? COBRE_OK : cb_no_memory("a NetCDF file", bytes);
+}
+
+static cobre_status open_writer(writer *w, const char *path) {
+    w->trajectories = w->spool->count;
+    w->steps = w->spool->longest;
+    w->file = -1;
+    CB_TRY(allocate(w));
+    begin(w, path);
+    return w->error ? failed(w) : COBRE_OK;
+}
+
+static cobre_status close_writer(writer *w, cobre_status status) {
+    if (!status)
+        put_batch(w);
+    if (w->file >= 0)
+        check(w, nc.nc_close(w->file));
+    free(w->axis);
+    free(w->variable);
+    free(w->batch);
+    free(w->slab);
+    return status ? status : w->error ? failed(w) : COBRE_OK;
+}
+
+cobre_status cb_netcdf_write(struct cb_spool *spool, const char *path) {
+    writer w = {.spool = spool};
+    bool writes = cobre_rank(spool->comm) == 0;
+    cobre_status status = cb_agree(spool->comm, writes ? open_writer(&w, path) : COBRE_OK);
+    if (!status)
+        status = cb_spool_gather(spool, CB_STREAM_CELLS, take, &w);
+    return cb_agree(spool->comm, writes ? close_writer(&w, status) : status);
+}
+
+#else
+
+cobre_status cb_netcdf_ready(void) {
+    return cb_fail(COBRE_INVALID_ARGUMENT, "build it where NetCDF is (Debian: libnetcdf-dev), or write CSV tables",
+                   "NetCDF cannot be written: this cobre was built without it");
+}
+
+cobre_status cb_netcdf_write(struct cb_spool *spool, const char *path) {
+    (void)spool;
+    (void)path;
+    return cb_netcdf_ready();
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* netcdf.h: a simulation as one NetCDF-4 file. */
+#ifndef COBRE_SDDP_RUN_NETCDF_H
+#define COBRE_SDDP_RUN_NETCDF_H
+
+#include "sddp/run/spool.h"
+
+/* Is the library here? Else an error says what to do. */
+cobre_status cb_netcdf_ready(void);
+
+/* Rank 0 writes the cells of all trajectories to `path`, in place. Collective; fails on all ranks alike. */
+cobre_status cb_netcdf_write(struct cb_spool *spool, const char *path);
+
+#endif
