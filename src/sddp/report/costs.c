@@ -55,7 +55,7 @@ static void draw_costs(struct report *report, const struct values *costs) {
     struct histogram histogram;
     struct chart chart;
     FILE *to = report->to;
-    double bound = cb_fact_number(&report->simulation, "bound");
+    double bound = cb_fact_number(&report->results.simulation, "bound");
     fill_bins(costs, &histogram);
     cb_card_begin(to, report->maximises ? "Value of the trajectories" : "Cost of the trajectories",
                   "How many trajectories have a total in each range, and the bound of the training.");
@@ -199,9 +199,9 @@ bool cb_report_costs(struct report *report) {
     bool has_mix = cb_samples_read(report, &samples, "variables.csv", "value", kinds);
     if (costs.count || has_mix) {
         char text[160];
-        snprintf(text, sizeof text, "%s trajectories, %s.", cb_fact(&report->simulation, "trajectories"),
-                 cb_fact(&report->simulation, "sampling"));
-        cb_section_begin(report->to, "Simulation", report->simulation.count ? text : NULL, NULL, 0);
+        snprintf(text, sizeof text, "%s trajectories, %s.", cb_fact(&report->results.simulation, "trajectories"),
+                 cb_fact(&report->results.simulation, "sampling"));
+        cb_section_begin(report->to, "Simulation", report->results.simulation.count ? text : NULL, NULL, 0);
         if (costs.count)
             draw_costs(report, &costs);
         if (has_mix)

@@ -7,20 +7,13 @@
 #include "sddp/report/chart.h"
 #include "sddp/run/files.h"
 #include "sddp/run/numbers.h"
+#include "sddp/run/results.h"
 #include "sddp/run/table.h"
-
-/* A key,value table. */
-struct facts {
-    struct fact {
-        char *key, *value;
-    } * at;
-    size_t count, room;
-};
 
 struct report {
     FILE *to;
     const char *folder;
-    struct facts summary, simulation; /* of the training; of the simulation, empty if there was none */
+    struct cb_results results;
     bool maximises;
     unsigned pictures; /* so far */
     bool no_memory;
@@ -34,18 +27,12 @@ bool cb_report_simulation(struct report *report);
 /* samples.c: tables of a run, read back. Where memory is out, report->no_memory is set. */
 double *cb_grid_add(struct report *report, struct grid *grid); /* a new row of zeros; NULL: no memory */
 
-void cb_facts_read(struct report *report, struct facts *facts, const char *table);
-const char *cb_fact(const struct facts *facts, const char *key);   /* "" if there is none */
-double cb_fact_number(const struct facts *facts, const char *key); /* NaN if there is none */
-void cb_facts_free(struct facts *facts);
-
 struct values {
     double *at;
     size_t count, room;
 };
 double cb_mean(const struct values *values);
 
-enum { CB_PERCENTILES = 5 };                                                     /* 5, 25, 50, 75, 95 */
 void cb_percentiles(const struct values *values, double result[CB_PERCENTILES]); /* sorts the values */
 
 /* What one element did: at each step, a value for each trajectory. */

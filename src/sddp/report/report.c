@@ -26,17 +26,17 @@ static const char *grouped_text(const char *number, char text[64]) {
 }
 
 static bool has_odd_gap(const struct report *report, double bound) {
-    double count = cb_fact_number(&report->simulation, "trajectories");
+    double count = cb_fact_number(&report->results.simulation, "trajectories");
     return cb_gap_is_odd(&(cb_gap){.maximises = report->maximises,
                                    .bound = bound,
-                                   .mean = cb_fact_number(&report->simulation, "mean"),
-                                   .half = cb_fact_number(&report->simulation, "half"),
+                                   .mean = cb_fact_number(&report->results.simulation, "mean"),
+                                   .half = cb_fact_number(&report->results.simulation, "half"),
                                    .count = count > 0 && count < 1e15 ? (uint64_t)count : 0});
 }
 
 static void write_tiles(const struct report *report) {
     FILE *to = report->to;
-    const struct facts *summary = &report->summary, *simulation = &report->simulation;
+    const struct cb_facts *summary = &report->results.summary, *simulation = &report->results.simulation;
     char value[64], note[128], text[32], half[32], grouped[64];
     bool maximises = report->maximises, simulated = simulation->count > 0;
     double bound = cb_fact_number(summary, "bound"), seconds = cb_fact_number(summary, "seconds");
@@ -76,7 +76,7 @@ static void write_lead(FILE *to, const char *lead) {
 
 static void write_header(const struct report *report) {
     FILE *to = report->to;
-    const struct facts *summary = &report->summary;
+    const struct cb_facts *summary = &report->results.summary;
     char unfinished[CB_RECORD_SENTENCE];
     cb_record_unfinished(report->folder, unfinished);
     fputs("<header>\n<p class=\"eyebrow\">cobre report</p>\n<h1>", to);
@@ -106,19 +106,19 @@ static void write_footer(const struct report *report, bool simulated) {
     fprintf(to, "</main>\n<footer><p>Made by cobre %s from the tables in <code>", cobre_version());
     cb_html_write(to, report->folder);
     fputs("</code>", to);
-    const char *path = cb_fact(&report->summary, "case"), *slash = strrchr(path, '/');
+    const char *path = cb_fact(&report->results.summary, "case"), *slash = strrchr(path, '/');
     if (*path) { /* by its name: a page that is passed on should not tell where its maker's files are */
         fputs(", case <code>", to);
         cb_html_write(to, slash && slash[1] ? slash + 1 : path);
         fputs("</code>, seed ", to);
-        cb_html_write(to, cb_fact(&report->summary, "seed"));
+        cb_html_write(to, cb_fact(&report->results.summary, "seed"));
     }
     fputs(".</p></footer>\n", to);
 }
 
 /* False: there is nothing to show. */
 static bool write_page(struct report *report) {
-    const char *name = cb_fact(&report->summary, "name");
+    const char *name = cb_fact(&report->results.summary, "name");
     cb_page_begin(report->to, *name ? name : report->folder);
     write_header(report);
     bool trained = cb_report_training(report), simulated = cb_report_simulation(report);
@@ -137,12 +137,10 @@ cobre_status cb_report_look(const char *folder) {
 
 cobre_status cb_report_write(FILE *to, const char *folder) {
     struct report report = {.to = to, .folder = folder};
-    cb_facts_read(&report, &report.summary, CB_FILE_SUMMARY);
-    cb_facts_read(&report, &report.simulation, CB_FILE_SIMULATION);
-    report.maximises = strcmp(cb_fact(&report.summary, "sense"), "max") == 0;
+    CB_TRY(cb_results_read(&report.results, folder));
+    report.maximises = strcmp(cb_fact(&report.results.summary, "sense"), "max") == 0;
     bool any = write_page(&report);
-    cb_facts_free(&report.summary);
-    cb_facts_free(&report.simulation);
+    cb_results_free(&report.results);
     if (report.no_memory)
         return cb_fail(COBRE_ALLOCATION_FAILED, NULL, "%s: no memory for its tables", folder);
     if (!any)

@@ -148,36 +148,3 @@ void cb_percentiles(const struct values *values, double result[CB_PERCENTILES]) 
         result[i] = values->at[low] + (at - (double)low) * (values->at[high] - values->at[low]);
     }
 }
-
-void cb_facts_read(struct report *report, struct facts *facts, const char *table) {
-    struct sheet sheet;
-    if (!cb_sheet_open(&sheet, report->folder, table, (const char *[]){"key", "value", NULL}))
-        return;
-    while (cb_sheet_next(&sheet) && CB_GROW(report, facts->at, facts->count, facts->room)) {
-        struct fact *fact = &facts->at[facts->count++];
-        *fact = (struct fact){.key = strdup(sheet.field[0]), .value = strdup(sheet.field[1])};
-        if (!fact->key || !fact->value)
-            report->no_memory = true;
-    }
-    cb_sheet_close(&sheet);
-}
-
-const char *cb_fact(const struct facts *facts, const char *key) {
-    for (size_t i = 0; i < facts->count; i++)
-        if (facts->at[i].key && strcmp(facts->at[i].key, key) == 0)
-            return facts->at[i].value ? facts->at[i].value : "";
-    return "";
-}
-
-double cb_fact_number(const struct facts *facts, const char *key) {
-    const char *text = cb_fact(facts, key);
-    return *text ? strtod(text, NULL) : NAN;
-}
-
-void cb_facts_free(struct facts *facts) {
-    for (size_t i = 0; i < facts->count; i++) {
-        free(facts->at[i].key);
-        free(facts->at[i].value);
-    }
-    free(facts->at);
-}
