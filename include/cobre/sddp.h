@@ -198,6 +198,21 @@ COBRE_API bool cobre_sddp_problem_averse(const cobre_sddp_problem *problem); /* 
 /* The mean of a node's outcomes, with their probabilities. noise: room for cobre_sddp_problem_randoms values. */
 COBRE_API cobre_status cobre_sddp_problem_mean_noise(const cobre_sddp_problem *problem, size_t node, double *noise);
 
+/* States and noise as people write them. text: "Furnas=40%,Serra Alta=2300", or the name of a CSV file, which ends in
+ * ".csv". In the array only what it names changes; after a failure nothing does. Not collective.
+ *
+ * States that come into `node`: a name is that of a state, or X for storage[X]. A number is in the unit of the case; n % is
+ * lower + n / 100 * (upper - lower) of the state's limits there. Columns of a file: state and value, or hydro and storage.
+ *
+ * Noise of `node`: a name is that of a random variable, or X for inflow[X] and noise[X]. A number is its value, n % is that
+ * share of its mean. Where a model makes an inflow of noise and of inflows before, both are about the inflow: the noise
+ * that makes it is found, from the state that comes in (NULL: the initial one). Columns of a file: random and value, or
+ * inflow and value, or hydro and inflow. */
+COBRE_API cobre_status cobre_sddp_state_from_text(const cobre_sddp_problem *problem, size_t node, const char *text,
+                                                  double *state);
+COBRE_API cobre_status cobre_sddp_noise_from_text(const cobre_sddp_problem *problem, size_t node, const double *state,
+                                                  const char *text, double *noise);
+
 /* Writes a StochOptFormat 1.0 file that cobre_sddp_load makes the same problem of: beside `path` first, then it is renamed.
  * Not collective. What the format cannot say: a risk measure, a discount of an edge from the root, and scenarios of inflows
  * that a model makes are refused with COBRE_INVALID_ARGUMENT; other discounts become part of the probabilities, which keeps
