@@ -453,6 +453,21 @@ typedef struct {
 COBRE_API cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options,
                                            cobre_sddp_simulation *result);
 
+typedef struct {
+    size_t struct_size;
+    size_t node;
+    const double *state; /* that comes in, as in cobre_sddp_simulate_options; NULL: the initial one */
+    const double *noise; /* cobre_sddp_problem_randoms of them; NULL: the mean of the node's outcomes */
+    const char *solver;  /* these two as in cobre_sddp_simulate_options */
+    const char *lp_folder;
+    void *arg;
+    void (*stage)(void *arg, const cobre_sddp_stage *stage); /* what is decided; trajectory, step: 0; discount: 1 */
+} cobre_sddp_decide_options;
+
+/* What the policy decides at one node: one stage of a simulation. Not collective: each rank may call it, by itself and with
+ * its own arguments. A solver that this rank lacks is an error here, on this rank alone. */
+COBRE_API cobre_status cobre_sddp_decide(cobre_sddp_policy *policy, const cobre_sddp_decide_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simulate.c: walking through the graph with a policy.
+/* simulate.c: walking through the graph with a policy: along trajectories, or one step.
  *
  * Every LP of every trajectory starts from the policy's start of its node, so that a trajectory does not depend on the
  * others. Trajectories are dealt out in rounds: in each, rank r of R computes the r-th block of ROUND * R trajectories,
@@ -294,14 +294,16 @@ static cobre_status check(const cobre_sddp_policy *policy, const cobre_sddp_simu
     return options->sampling == COBRE_SDDP_GIVEN ? check_scenarios(problem, start_of(options)) : COBRE_OK;
 }
 
+#define TRAINED_WITH "the policy was trained with"
+#define OR_CHOOSE ", or choose a solver (--solver)"
+
 static cobre_status choose_solvers(const cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options,
                                    cb_lp_pair *pair) {
     if (options->solver)
         return cb_lp_agree(policy->comm, options->solver, (int)cb_most_rows(policy->problem), pair);
     if (pair->solver)
         return COBRE_OK;
-    return cb_lp_take(policy->comm, &policy->solvers, "the policy was trained with", ", or choose a solver (--solver)",
-                      pair);
+    return cb_lp_take(policy->comm, &policy->solvers, TRAINED_WITH, OR_CHOOSE, pair);
 }
 
 static cobre_status simulate(cobre_sddp_policy *policy, const cb_stage_kind *kind,
@@ -351,5 +353,49 @@ cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_sim
     cobre_status status = simulate(policy, &kind, &options, &all);
     if (!status && result)
         cb_versioned_give(result, CB_THROUGH(cobre_sddp_simulation, maximum), &all, sizeof all);
+    return status;
+}
+
+/* The solvers of this rank alone. */
+static cobre_status find_solvers(const cobre_sddp_policy *policy, const char *solver, cb_lp_pair *pair) {
+    if (solver)
+        return cb_lp_choose(solver, (int)cb_most_rows(policy->problem), pair);
+    return pair->solver ? COBRE_OK : cb_lp_find(&policy->solvers, TRAINED_WITH, OR_CHOOSE, pair);
+}
+
+/* One step, from the state and with the noise of the options. */
+static cobre_status decide(simulation *sim, const cobre_sddp_decide_options *options) {
+    double cost = 0;
+    struct cb_step *step = sim->path.step = malloc(sizeof *step);
+    CB_TRY(init(sim));
+    if (!step)
+        return cb_no_memory("a step", sizeof *step);
+    *step = (struct cb_step){.node = options->node, .outcome = CB_NONE, .discount = 1};
+    CB_TRY(cb_take_state(sim->problem, options->node, options->state, sim->state));
+    if (!options->noise)
+        CB_TRY(cobre_sddp_problem_mean_noise(sim->problem, options->node, sim->noise));
+    return take_step(sim, 0, 0, options->noise ? options->noise : sim->noise, &cost);
+}
+
+cobre_status cobre_sddp_decide(cobre_sddp_policy *policy, const cobre_sddp_decide_options *given) {
+    CB_USUAL_FLOATS();
+    cobre_sddp_decide_options options = {0};
+    CB_TRY(check_policy(policy));
+    CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_decide_options, stage));
+    if (options.node >= policy->problem->nodes)
+        return cb_refuse_node("options.node", policy->problem, options.node);
+    if (options.noise)
+        CB_TRY(cb_check_noise(&policy->problem->node[options.node], options.noise));
+    cb_stage_kind kind = policy->kind;
+    cb_stages stages;
+    CB_TRY(find_solvers(policy, options.solver, &kind.pair));
+    if (options.lp_folder)
+        kind.lp_folder = options.lp_folder;
+    simulation sim = {.policy = policy, .stages = &stages, .tell = options.stage, .arg = options.arg};
+    cobre_status status = cb_stages_init(&stages, &kind);
+    if (!status)
+        status = decide(&sim, &options);
+    release(&sim);
+    cb_stages_free(&stages);
     return status;
 }
