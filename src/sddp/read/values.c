@@ -81,8 +81,9 @@ static size_t distance_to(const char *word, const char *name) {
     return cb_distance(word, lower);
 }
 
+/* The name that was meant, if about two thirds of the word are right; else CB_NONE. */
 static size_t closest(const reader *r, const char *word) {
-    size_t best = 0, least = SIZE_MAX;
+    size_t best = CB_NONE, least = strlen(word) / 3 + 2;
     for (size_t i = 0; i < r->count; i++) {
         char name[128];
         size_t brief = distance_to(word, called(r, i, name)), whole = distance_to(word, name_of(r, i));
@@ -103,9 +104,10 @@ static cobre_status unknown(const reader *r, const char *word) {
         snprintf(known + strlen(known), sizeof known - strlen(known), " and %zu more", r->count - MOST);
     if (r->count == 0)
         return fail(r, "leave it out", "\"%.100s\": node %.100s has no %ss", word, where, kind);
-    return fail(r, CB_TEXT("did you mean \"%s\"?", called(r, closest(r, word), name)),
-                "\"%.100s\" is no %s of node %.100s; there %s %s", word, kind, where, r->count == 1 ? "is" : "are",
-                known);
+    size_t meant = closest(r, word);
+    return fail(
+        r, meant == CB_NONE ? "use one of these names" : CB_TEXT("did you mean \"%s\"?", called(r, meant, name)),
+        "\"%.100s\" is no %s of node %.100s; there %s %s", word, kind, where, r->count == 1 ? "is" : "are", known);
 }
 
 /* n % of a state's limits, or of the mean. */
@@ -171,6 +173,8 @@ static cobre_status set_item(reader *r, char *item) {
     if (equals)
         *equals = '\0';
     const char *name = trim(item), *value = equals ? trim(equals + 1) : "";
+    if (*name && !*value && !name[strspn(name, "0123456789%")])
+        advice = "write a decimal point, not a comma";
     if (!*name)
         return fail(r, advice, "a name and its value are missing");
     return *value ? set(r, name, value) : fail(r, advice, "\"%.100s\" has no value", name);
