@@ -153,7 +153,8 @@ COBRE_API void cobre_sddp_add_edge(cobre_sddp_builder *builder, size_t from, siz
 COBRE_API void cobre_sddp_set_risk(cobre_sddp_builder *builder, size_t node, double beta, double alpha);
 COBRE_API void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t node, double bound);
 
-/* A trajectory to simulate (COBRE_SDDP_GIVEN), and its steps. values as of an outcome of the node. */
+/* A trajectory to simulate (COBRE_SDDP_GIVEN), and its steps. values as of an outcome of the node. It may begin at any
+ * node: a simulation from there on takes it, or a part of it. */
 COBRE_API size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder);
 COBRE_API void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t node, const double *values);
 
@@ -196,10 +197,16 @@ COBRE_API const char *cobre_sddp_problem_contents(const cobre_sddp_problem *prob
 COBRE_API bool cobre_sddp_problem_maximises(const cobre_sddp_problem *problem);
 COBRE_API size_t cobre_sddp_problem_states(const cobre_sddp_problem *problem);
 COBRE_API const char *cobre_sddp_problem_state_name(const cobre_sddp_problem *problem, size_t state);
+COBRE_API double cobre_sddp_problem_state_initial(const cobre_sddp_problem *problem, size_t state);
 COBRE_API size_t cobre_sddp_problem_nodes(const cobre_sddp_problem *problem);
 COBRE_API const char *cobre_sddp_problem_node_name(const cobre_sddp_problem *problem, size_t node);
 COBRE_API size_t cobre_sddp_problem_node_stage(const cobre_sddp_problem *problem,
                                                size_t node); /* from 1; for reports */
+
+/* What may be given as the state that comes into a node: the bounds of its incoming column, which count only here. Of a
+ * reservoir they are the least and the most storage over all stages. */
+COBRE_API void cobre_sddp_problem_state_limits(const cobre_sddp_problem *problem, size_t node, size_t state,
+                                               double *lower, double *upper);
 COBRE_API size_t cobre_sddp_problem_columns(const cobre_sddp_problem *problem, size_t node);
 COBRE_API const char *cobre_sddp_problem_column_name(const cobre_sddp_problem *problem, size_t node, size_t column);
 
@@ -231,11 +238,29 @@ COBRE_API const char *cobre_sddp_problem_cost_unit(const cobre_sddp_problem *pro
  * known. */
 COBRE_API size_t cobre_sddp_problem_node_at(const cobre_sddp_problem *problem, const char *date);
 
+/* The mean of a node's outcomes, with their probabilities. noise: room for cobre_sddp_problem_randoms values. */
+COBRE_API cobre_status cobre_sddp_problem_mean_noise(const cobre_sddp_problem *problem, size_t node, double *noise);
+
+/* States and noise as people write them. text: "Furnas=40%,Serra Alta=2300", or the name of a CSV file, which ends in
+ * ".csv". In the array only what it names changes; after a failure nothing does. Not collective.
+ *
+ * States that come into `node`: a name is that of a state, or X for storage[X]. A number is in the unit of the case; n % is
+ * lower + n / 100 * (upper - lower) of the state's limits there. Columns of a file: state and value, or hydro and storage.
+ *
+ * Noise of `node`: a name is that of a random variable, or X for inflow[X] and noise[X]. A number is its value, n % is that
+ * share of its mean. Where a model makes an inflow of noise and of inflows before, both are about the inflow: the noise
+ * that makes it is found, from the state that comes in (NULL: the initial one). Columns of a file: random and value, or
+ * inflow and value, or hydro and inflow. */
+COBRE_API cobre_status cobre_sddp_state_from_text(const cobre_sddp_problem *problem, size_t node, const char *text,
+                                                  double *state);
+COBRE_API cobre_status cobre_sddp_noise_from_text(const cobre_sddp_problem *problem, size_t node, const double *state,
+                                                  const char *text, double *noise);
+
 /* Writes a StochOptFormat 1.0 file that cobre_sddp_load makes the same problem of: beside `path` first, then it is renamed.
- * Not collective. What the format cannot say: a risk measure, and a discount of an edge from the root, are refused with
- * COBRE_INVALID_ARGUMENT; other discounts become part of the probabilities, which keeps the optimum, but trajectories
- * may end earlier; noise in the bound of a column becomes a row; a noise model becomes the outcomes drawn from it; value
- * bounds and stages are left out. */
+ * Not collective. What the format cannot say: a risk measure, a discount of an edge from the root, and scenarios of inflows
+ * that a model makes are refused with COBRE_INVALID_ARGUMENT; other discounts become part of the probabilities, which keeps
+ * the optimum, but trajectories may end earlier; noise in the bound of a column becomes a row; a noise model becomes the
+ * outcomes drawn from it; value bounds and stages are left out. */
 COBRE_API cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path);
 
 /* An LP solver: a plugin, libcobre-lp-NAME.so, that was found. cobre(7) says where they are looked for. */
@@ -437,7 +462,8 @@ typedef struct {
 typedef enum {
     COBRE_SDDP_IN_SAMPLE,     /* sampled from the outcomes of the nodes */
     COBRE_SDDP_OUT_OF_SAMPLE, /* sampled from the noise model of nodes that have one, else in-sample */
-    COBRE_SDDP_GIVEN          /* the scenarios of the case, or of the table it was loaded with, each once */
+    COBRE_SDDP_GIVEN          /* the scenarios of the case, or of the table it was loaded with, each once: from the
+                                 node on where trajectories begin, which each of them must have */
 } cobre_sddp_sampling;
 
 typedef struct {
@@ -453,6 +479,10 @@ typedef struct {
     /* Called on the rank that computed the trajectory, at once, in the order of its trajectories and their steps: every
      * stage of every trajectory exactly once over all ranks. May be NULL. */
     void (*stage)(void *arg, const cobre_sddp_stage *stage);
+
+    bool has_node; /* trajectories begin at `node`, where costs have their full worth; else where the root leads */
+    size_t node;
+    const double *state; /* that comes in there, within the limits of each; NULL: the initial one */
 } cobre_sddp_simulate_options;
 
 typedef struct {
@@ -465,6 +495,21 @@ typedef struct {
 /* Simulates the policy; trajectories are spread over the ranks. Collective, blocks. `result` may be NULL. */
 COBRE_API cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options,
                                            cobre_sddp_simulation *result);
+
+typedef struct {
+    size_t struct_size;
+    size_t node;
+    const double *state; /* that comes in, as in cobre_sddp_simulate_options; NULL: the initial one */
+    const double *noise; /* cobre_sddp_problem_randoms of them; NULL: the mean of the node's outcomes */
+    const char *solver;  /* these two as in cobre_sddp_simulate_options */
+    const char *lp_folder;
+    void *arg;
+    void (*stage)(void *arg, const cobre_sddp_stage *stage); /* what is decided; trajectory, step: 0; discount: 1 */
+} cobre_sddp_decide_options;
+
+/* What the policy decides at one node: one stage of a simulation. Not collective: each rank may call it, by itself and with
+ * its own arguments. A solver that this rank lacks is an error here, on this rank alone. */
+COBRE_API cobre_status cobre_sddp_decide(cobre_sddp_policy *policy, const cobre_sddp_decide_options *options);
 
 #ifdef __cplusplus
 }

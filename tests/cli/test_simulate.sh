@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_simulate.sh COBRE HELPERS: cobre simulate and cobre policy.
 cases=$(realpath "$(dirname "$0")/../../cases")
+tests=$(realpath "$(dirname "$0")/..")
 . "$(dirname "$0")/../kit/lib.sh"
 cd "$scratch" || exit 1
 
@@ -68,7 +69,7 @@ case_tables_and_json() {
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
     code_is 0
     json_holds out 'docs[0]["trajectories"] == 4'
-    json_keys out 'docs[0]' sampling trajectories mean half deviation minimum maximum bound gap proven difference note out
+    json_keys out 'docs[0]' sampling start trajectories mean half deviation minimum maximum bound gap proven difference note out
     json_holds out 'abs(docs[0]["gap"] - (docs[0]["mean"] - docs[0]["bound"]) / docs[0]["mean"]) < 1e-12' # a share, not percent
     json_holds out "docs[0]['gap'] == $(sed -n 's/^gap,//p' some/simulation.csv)"
     [ "$(ls some)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
@@ -148,14 +149,8 @@ case_own_scenarios_history() {
     cmp history/states.csv own/states.csv || fail "other decisions"
 }
 
-# With a model the table has inflows, from which the noise is found.
-case_own_scenarios_par() {
-    local case
-    for case in cascade brazil_ar; do
-        cobre train "$cases/$case" --iterations 2
-        cobre simulate "$cases/$case" --sampling out-of-sample --trajectories 5
-        code_is 0
-        python3 - "$case-out/variables.csv" >inflows.csv <<'END' || fail "no table"
+inflows_of() { # TABLE: inflows of each stage, as a table of scenarios
+    python3 - "$1" <<'END'
 import csv, sys
 rows, plants = {}, []
 for row in csv.DictReader(open(sys.argv[1])):
@@ -164,8 +159,18 @@ for row in csv.DictReader(open(sys.argv[1])):
         rows.setdefault((row["trajectory"], row["step"]), {})[row["element"]] = row["value"]
 print("scenario,stage," + ",".join(plants))
 for (trajectory, step), row in rows.items():
-    print(f"s{trajectory},{step}," + ",".join(row[p] for p in plants))
+    print(f"{trajectory},{step}," + ",".join(row[p] for p in plants))
 END
+}
+
+# With a model the table has inflows, from which the noise is found.
+case_own_scenarios_par() {
+    local case
+    for case in cascade brazil_ar; do
+        cobre train "$cases/$case" --iterations 2
+        cobre simulate "$cases/$case" --sampling out-of-sample --trajectories 5
+        code_is 0
+        inflows_of "$case-out/variables.csv" >inflows.csv || fail "no table"
         cobre simulate "$cases/$case" --scenarios inflows.csv --out own
         code_is 0
         paste -d, "$case-out/costs.csv" own/costs.csv | awk -F, 'NR > 1 { n++; d = $3 - $6; if (d * d > 1e-12 * $3 * $3) bad = 1 }
@@ -211,6 +216,151 @@ END
     err_has "nowhere.csv: cannot be read"
     cobre simulate "$cases/gas.sof.json" --scenarios mine.csv --sampling given
     code_is 2
+}
+
+state_of() { # TRAJECTORY STEP: what came in, as a table
+    awk -F, -v t="$1" -v k="$2" 'NR == 1 { print "state,value" }
+        $1 == t && $2 == k { gsub(/"/, ""); value = $(NF - 1); name = $4; if (NF > 6) name = name "," $5; print "\"" $3 "[" name "]\"," value }' \
+        "$3/states.csv"
+}
+
+same_costs() { # A TRAJECTORY STEP B: stage costs of A from a step on, and those of B
+    paste -d, <(awk -F, -v t="$2" -v k="$3" '$1 == t && $2 >= k { print $3, $6 }' OFS=, "$1/stages.csv") \
+        <(awk -F, -v t="$2" '$1 == t { print $3, $6 }' OFS=, "$4/stages.csv") |
+        awk -F, '{ n++; d = $2 - $4; if ($1 != $3 || d * d > 1e-14 * $2 * $2) bad = 1 } END { exit bad || !n }' ||
+        fail "$4: other costs than $1 from step $3 on"
+}
+
+# What a trajectory does from a stage on is what one does that begins there, on any number of ranks.
+case_begin_anywhere() {
+    local case ranks scenarios
+    for case in rio riopar; do
+        cobre train "$tests/cases/$case" --iterations 5
+        code_is 0
+        if [ $case = rio ]; then
+            cobre simulate "$tests/cases/rio" --sampling given
+            scenarios="--sampling given"
+        else
+            cobre simulate "$tests/cases/riopar" --sampling out-of-sample --trajectories 6
+            inflows_of riopar-out/variables.csv >inflows.csv || fail "no table"
+            scenarios="--scenarios inflows.csv"
+        fi
+        code_is 0
+        state_of 3 7 $case-out >in.csv
+        for ranks in 1 2 4; do
+            cobre simulate -n $ranks "$tests/cases/$case" --policy $case-out/policy.cobre $scenarios --stage 7 \
+                --state in.csv --out $case-$ranks
+            code_is 0
+            same_costs $case-out 3 7 $case-$ranks
+            diff -r $case-1 $case-$ranks || fail "$case: $ranks ranks differ from one"
+        done
+    done
+    out_has "6 trajectories, own scenarios, from stage 7, storage given for 2 of 2 reservoirs, 3 of 3 past inflows given"
+}
+
+# It is said where it begins; without a bound there is no gap.
+case_begin_is_told() {
+    cobre train "$tests/cases/rio" --iterations 5
+    cobre simulate -n 2 "$tests/cases/rio" --trajectories 20 --stage 7 --state "Serra Alta=40%"
+    code_is 0
+    out_has "20 trajectories, in-sample, from stage 7, storage given for 1 of 2 reservoirs"
+    out_has "bound     -, no gap: it begins elsewhere than the training"
+    grep -q '^bound,nan$' rio-out/simulation.csv && grep -q '^gap,none$' rio-out/simulation.csv ||
+        fail "$(cat rio-out/simulation.csv)"
+    grep -q '^start,"from stage 7, storage given for 1 of 2 reservoirs"$' rio-out/simulation.csv ||
+        fail "$(cat rio-out/simulation.csv)"
+    json_holds rio-out/run.json 'docs[0]["simulation"]["options"]["node"] == "7"'
+    json_holds rio-out/run.json \
+        'docs[0]["simulation"]["options"]["state"] == {"storage[Serra Alta]": 2300, "storage[Foz do Sul]": 1000}'
+    cobre report rio-out
+    code_is 0
+    cobre simulate "$tests/cases/rio" --trajectories 20 --stage 7 --json
+    json_holds out 'docs[0]["start"] == {"stage": 7, "node": "7",
+        "state": {"storage[Serra Alta]": 2800, "storage[Foz do Sul]": 1000}}'
+    json_holds out 'docs[0]["bound"] is None and docs[0]["gap"] is None'
+    cobre simulate "$tests/cases/rio" --trajectories 20 --json
+    json_holds out 'docs[0]["start"] is None and docs[0]["gap"] is not None'
+    cp rio-out/costs.csv root.csv
+    cobre simulate "$tests/cases/rio" --trajectories 20 --stage 1 --state "Serra Alta=2800" # where it begins anyway
+    out_has ", gap "
+    cmp root.csv rio-out/costs.csv || fail "other costs"
+}
+
+case_begin_wrong() {
+    cobre train "$tests/cases/rio" --iterations 2
+    cobre simulate -n 2 "$tests/cases/rio" --stage 25
+    code_is 1
+    err_has "there is no stage 25"
+    err_has "give one from 1 to 24"
+    err_lacks "failed first"
+    cobre simulate "$tests/cases/rio" --stage 0
+    code_is 2
+    cobre simulate "$tests/cases/rio" --stage 7 --node 7
+    code_is 2
+    cobre simulate "$tests/cases/rio" --node august
+    code_is 1
+    err_has 'there is no node "august"; there are 1, 2, '
+    cobre simulate -n 2 "$tests/cases/rio" --stage 7 --state "Sera Alta=40%"
+    code_is 1
+    err_has 'did you mean "Serra Alta"?'
+    printf 'hydro,storage\nSerra Alta,40%%\nFoz do Sul,95\n' >state.csv
+    cobre simulate -n 2 "$tests/cases/rio" --stage 7 --state state.csv
+    code_is 1
+    err_has "state.csv:3: state storage[Foz do Sul] cannot be 95: what comes into node 7 is from 200 to 1800"
+    err_has "give a number within these limits"
+    cobre simulate "$tests/cases/rio" --state nowhere.csv
+    code_is 1
+    err_has "nowhere.csv: cannot be read"
+    printf 'scenario,stage,Serra Alta,Pedra Branca,Foz do Sul\na,8,300,90,200\n' >late.csv
+    cobre validate "$tests/cases/rio" --scenarios late.csv
+    code_is 0
+    cobre simulate "$tests/cases/rio" --scenarios late.csv
+    code_is 1
+    err_has "scenario 1 begins at node 8, which is not where the case begins"
+    err_has "(--stage, --state)"
+    cobre simulate "$tests/cases/rio" --scenarios late.csv --stage 7
+    code_is 1
+    err_has "scenario 1 has no step at node 7"
+    cobre simulate "$tests/cases/rio" --scenarios late.csv --stage 8
+    code_is 0
+    cobre train "$cases/gas.sof.json" --iterations 2
+    cobre simulate "$cases/gas.sof.json" --stage 2
+    code_is 1
+    err_has "stage 2 has 2 nodes: 2 calm, 2 tight"
+    err_has "(--node)"
+    cobre simulate "$cases/gas.sof.json" --node "2 tight" --state store=3
+    code_is 0
+    out_has "from node 2 tight, 1 of 1 state given"
+}
+
+# A plan made for one case, used for what has happened since: more load, a thermal plant less, a hydro plant out of service.
+case_changed_case() {
+    local change season
+    cobre train "$tests/cases/rio" --iterations 5
+    for change in load thermal turbine changes gone; do
+        cp -r "$tests/cases/rio" $change
+    done
+    sed -i 's/,822,1034$/,900,1100/' load/load.csv
+    sed -i /Carvao/d thermal/thermals.csv
+    sed -i 's/,5000,2800,800,/,5000,2800,0,/' turbine/hydros.csv
+    for season in $(seq 12); do
+        echo "$season,hydros,Serra Alta,turbine_max,0" >>changes/changes.csv
+    done
+    for change in load thermal turbine changes; do
+        cobre simulate $change --policy rio-out/policy.cobre --trajectories 20 --stage 7 --out new-$change
+        code_is 0
+        [ "$(lines err)" = 1 ] || fail "$(cat err)"
+        err_has "rio-out/policy.cobre was trained for another case: the data of node "
+        out_has "no gap: trained for another case"
+    done
+    cmp new-turbine/costs.csv new-changes/costs.csv || fail "the same change costs something else"
+    cmp -s new-turbine/costs.csv new-load/costs.csv && fail "other changes cost the same"
+    sed -i '/^Foz do Sul/d; s/,Foz do Sul$/,/' gone/hydros.csv
+    sed -i 's/,[^,]*$//' gone/history.csv
+    cobre simulate gone --policy rio-out/policy.cobre
+    code_is 1
+    err_has "it has 2 states, this one has 1; storage[Foz do Sul] is not here"
+    err_has "with turbine_max 0 it is out of service, and the policy can be used"
 }
 
 case_wrong() {

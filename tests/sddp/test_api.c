@@ -63,6 +63,15 @@ static void null_is_refused(void) {
     refused(cobre_sddp_policy_cut(NULL, 0, &cut, NULL), "policy");
     refused(cobre_sddp_policy_cut(policy, 0, NULL, NULL), "cut");
     refused(cobre_sddp_simulate(NULL, NULL, NULL), "policy");
+    refused(cobre_sddp_decide(NULL, NULL), "policy");
+    refused(cobre_sddp_problem_mean_noise(NULL, 0, &(double){0}), "problem");
+    refused(cobre_sddp_problem_mean_noise(problem, 0, NULL), "noise");
+    refused(cobre_sddp_state_from_text(NULL, 0, "store=1", &(double){0}), "problem");
+    refused(cobre_sddp_state_from_text(problem, 0, NULL, &(double){0}), "text");
+    refused(cobre_sddp_state_from_text(problem, 0, "store=1", NULL), "state");
+    refused(cobre_sddp_noise_from_text(NULL, 0, NULL, "price=1", &(double){0}), "problem");
+    refused(cobre_sddp_noise_from_text(problem, 0, NULL, NULL, &(double){0}), "text");
+    refused(cobre_sddp_noise_from_text(problem, 0, NULL, "price=1", NULL), "noise");
     cobre_sddp_policy_free(NULL);
     cobre_sddp_policy_free(&no_policy);
     cobre_sddp_problem_free(NULL);
@@ -96,6 +105,16 @@ static void accessors_answer_to_anything(void) {
         CHECK(!cobre_sddp_problem_outcomes(p, 5));
     }
     CHECK(!cobre_sddp_problem_state_name(problem, 1));
+    for (int i = 0; i < 3; i++) {
+        double lower = 0, upper = 0;
+        cobre_sddp_problem_state_limits(i ? problem : NULL, i == 1 ? 5 : 0, i == 2 ? 1 : 0, &lower, &upper);
+        CHECK(isnan(lower) && isnan(upper));
+    }
+    cobre_sddp_problem_state_limits(problem, 0, 0, NULL, NULL);
+    CHECK(isnan(cobre_sddp_problem_state_initial(NULL, 0)) && isnan(cobre_sddp_problem_state_initial(problem, 1)));
+    refused(cobre_sddp_problem_mean_noise(problem, 5, &(double){0}), "node");
+    refused(cobre_sddp_state_from_text(problem, 5, "store=1", &(double){0}), "node");
+    refused(cobre_sddp_noise_from_text(problem, 5, NULL, "price=1", &(double){0}), "node");
     CHECK(!cobre_sddp_problem_column_name(problem, 0, cobre_sddp_problem_columns(problem, 0)));
     CHECK(!cobre_sddp_problem_row_name(problem, 0, cobre_sddp_problem_rows(problem, 0)));
     CHECK(!cobre_sddp_problem_random_name(problem, 0, cobre_sddp_problem_randoms(problem, 0)));
@@ -153,6 +172,7 @@ static void too_small_is_refused(void) {
         refused(cobre_sddp_simulate(policy, &(cobre_sddp_simulate_options){.struct_size = size}, NULL),
                 "options.struct_size");
         refused(cobre_sddp_simulate(policy, NULL, &(cobre_sddp_simulation){.struct_size = size}), "result.struct_size");
+        refused(cobre_sddp_decide(policy, &(cobre_sddp_decide_options){.struct_size = size}), "options.struct_size");
         refused(cobre_sddp_policy_cut(policy, 0, &(cobre_sddp_cut){.struct_size = size}, NULL), "result.struct_size");
         refused(cobre_sddp_solver_at(0, &(cobre_sddp_solver){.struct_size = size}), "result.struct_size");
         refused(cobre_set_error(&(cobre_error){.struct_size = size}), "error.struct_size");

@@ -12,6 +12,7 @@ union fields {
     cobre_sddp_validate_options validate;
     cobre_sddp_train_options train;
     cobre_sddp_simulate_options simulate;
+    struct cb_begin begin;
     unsigned char byte[sizeof(cobre_sddp_train_options) + sizeof(cobre_sddp_simulate_options)];
 };
 
@@ -54,11 +55,14 @@ static const struct example {
     {cb_simulate_rows, "seed", "5", "", ": not a whole number"},
     {cb_simulate_rows, "max-steps", "5", "five", "five: not a whole number"},
     {cb_simulate_rows, "solver", "glpk", NULL, NULL},
+    {cb_begin_rows, "stage", "7", "0", "0: must be at least 1"},
+    {cb_begin_rows, "node", "2 tight", NULL, NULL},
+    {cb_begin_rows, "state", "Furnas=40%", NULL, NULL},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
-static const struct cb_option *const tables[] = {cb_load_rows, cb_validate_rows, cb_scenario_rows,
-                                                 cb_rule_rows, cb_train_rows,    cb_simulate_rows};
+static const struct cb_option *const tables[] = {cb_load_rows,  cb_validate_rows, cb_scenario_rows, cb_rule_rows,
+                                                 cb_train_rows, cb_simulate_rows, cb_begin_rows};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 static bool is_in(const struct cb_field *field, size_t byte) {

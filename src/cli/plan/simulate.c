@@ -26,6 +26,8 @@ struct simulate {
     const char *sampling; /* its name */
     struct cb_tables wanted;
     const char *policy_path, *tables, *out;
+    struct cb_begin begin;
+    struct cb_beginning beginning;
     char policy[PATH_MAX], folder[PATH_MAX];
     char hash[CB_SHA256_TEXT]; /* of the policy; on rank 0 */
     struct cb_spool spool;
@@ -63,6 +65,7 @@ const struct command_line cb_line_simulate = {.command = "simulate",
                                               .table = {{policy_rows, 0},
                                                         {cb_self_rows, offsetof(struct simulate, base.self)},
                                                         {cb_simulate_rows, offsetof(struct simulate, options)},
+                                                        {cb_begin_rows, offsetof(struct simulate, begin)},
                                                         {cb_scenario_rows, offsetof(struct simulate, base.load)},
                                                         {table_rows, 0},
                                                         {cb_json_rows, offsetof(struct simulate, base)}},
@@ -89,6 +92,8 @@ static int settle(struct simulate *simulate) {
         simulate->sampling = simulate->base.load.scenarios ? "own scenarios" : "in-sample";
     if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.trajectories)
         return cb_usage_error("simulate", "--trajectories: each scenario is simulated once");
+    if (simulate->begin.stage && simulate->begin.node)
+        return cb_usage_error("simulate", "--stage and --node: give one of them");
     if (cb_folder_policy(simulate->base.case_path, simulate->policy_path, simulate->policy) != COBRE_OK)
         return cb_session_refused(&simulate->base);
     if (simulate->out)
@@ -110,7 +115,7 @@ static const char *gap_note(const struct simulate *simulate, const cobre_sddp_po
                             const cobre_sddp_simulation *result, char note[CB_GAP_NOTE]) {
     const cobre_sddp_problem *problem = simulate->base.problem;
     const cb_gap gap = {.maximises = cobre_sddp_problem_maximises(problem),
-                        .bound = cobre_sddp_policy_bound(policy),
+                        .bound = cb_simulation_bound(&simulate->options, policy),
                         .mean = result->mean,
                         .half = result->half,
                         .count = result->trajectories,
@@ -120,6 +125,24 @@ static const char *gap_note(const struct simulate *simulate, const cobre_sddp_po
     return isfinite(cb_simulation_gap(&simulate->options, policy, result)) ? cb_gap_note(&gap, note) : NULL;
 }
 
+/* {"node", "stage", "state"} */
+static json_t *start_json(const struct simulate *simulate) {
+    const cobre_sddp_problem *problem = simulate->base.problem;
+    const cobre_sddp_simulate_options *options = &simulate->options;
+    if (!*simulate->beginning.text)
+        return json_null();
+    json_t *start = json_object(), *state = json_object();
+    for (size_t s = 0; s < cobre_sddp_problem_states(problem); s++)
+        cb_json_set(state, cobre_sddp_problem_state_name(problem, s),
+                    cb_json_real(options->state ? options->state[s] : cobre_sddp_problem_state_initial(problem, s)));
+    cb_json_set(start, "stage",
+                options->has_node ? cb_json_count(cobre_sddp_problem_node_stage(problem, options->node)) : json_null());
+    cb_json_set(start, "node",
+                options->has_node ? cb_json_text(cobre_sddp_problem_node_name(problem, options->node)) : json_null());
+    cb_json_set(start, "state", state);
+    return start;
+}
+
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,
                        const cobre_sddp_simulation *result) {
     bool is_sample = cb_simulation_is_sample(&simulate->options);
@@ -127,13 +150,14 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     const char *odd = gap_note(simulate, policy, result, note);
     json_t *summary = json_object();
     cb_json_set(summary, "sampling", cb_json_text(simulate->sampling));
+    cb_json_set(summary, "start", start_json(simulate));
     cb_json_set(summary, "trajectories", cb_json_count(result->trajectories));
     cb_json_set(summary, "mean", cb_json_real(result->mean));
     cb_json_set(summary, "half", is_sample ? cb_json_real(result->half) : json_null());
     cb_json_set(summary, "deviation", cb_json_real(result->deviation));
     cb_json_set(summary, "minimum", cb_json_real(result->minimum));
     cb_json_set(summary, "maximum", cb_json_real(result->maximum));
-    cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
+    cb_json_set(summary, "bound", cb_json_real(cb_simulation_bound(&simulate->options, policy)));
     cb_json_set(summary, "gap", cb_json_real(cb_simulation_gap(&simulate->options, policy, result)));
     cb_json_set(summary, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     const char *difference = cobre_sddp_policy_difference(policy);
@@ -172,15 +196,18 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
     bool maximises = cobre_sddp_problem_maximises(simulate->base.problem);
     char mean[32], half[32], least[32], most[32], limit[32], note[CB_GAP_NOTE];
     const char *odd = gap_note(simulate, policy, result, note);
-    printf("%s: %zu trajector%s, %s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
-           result->trajectories == 1 ? "y" : "ies", simulate->sampling);
+    printf("%s: %zu trajector%s, %s%s%s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
+           result->trajectories == 1 ? "y" : "ies", simulate->sampling, *simulate->beginning.text ? ", " : "",
+           simulate->beginning.text);
     printf("%-10s%s", maximises ? "value" : "cost", cb_short_text(result->mean, 8, mean));
     if (result->trajectories > 1 && cb_simulation_is_sample(&simulate->options))
         printf(" +- %s (95 %%)", cb_short_text(result->half, 5, half));
     printf(", from %s to %s\n", cb_short_text(result->minimum, 8, least), cb_short_text(result->maximum, 8, most));
-    printf("%-10s%s", "bound", cb_short_text(cobre_sddp_policy_bound(policy), 8, limit));
+    printf("%-10s%s", "bound", cb_short_text(cb_simulation_bound(&simulate->options, policy), 8, limit));
     if (cobre_sddp_policy_difference(policy))
         printf(", no gap: trained for another case");
+    else if (cb_begins_elsewhere(simulate->base.problem, &simulate->options))
+        printf(", no gap: it begins elsewhere than the training");
     else
         print_gap(simulate, policy, cb_simulation_gap(&simulate->options, policy, result));
     printf("\n");
@@ -191,6 +218,15 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
     printf("%-10scobre report ", "next");
     cb_shell_write(stdout, simulate->folder);
     printf("\n");
+}
+
+static int find_beginning(struct simulate *simulate) {
+    if (cb_begin_find(simulate->base.problem, &simulate->begin, &simulate->beginning) != COBRE_OK)
+        return cb_session_failed(&simulate->base);
+    simulate->options.has_node = simulate->beginning.node != COBRE_SDDP_ROOT;
+    simulate->options.node = simulate->beginning.node;
+    simulate->options.state = simulate->beginning.state;
+    return CB_GO_ON;
 }
 
 static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
@@ -225,7 +261,8 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         print_json(simulate, policy, &result);
     else
         print_summary(simulate, policy, &result);
-    if (cb_simulation_summary(simulate->folder, simulate->sampling, &simulate->options, policy, &result) != COBRE_OK ||
+    if (cb_simulation_summary(simulate->folder, simulate->sampling, simulate->beginning.text, &simulate->options,
+                              policy, &result) != COBRE_OK ||
         cb_record_simulation(simulate->folder, simulate->hash, &simulate->options, simulate->sampling,
                              base->load.scenarios, policy, &result) != COBRE_OK)
         return cb_session_failed(base);
@@ -271,6 +308,8 @@ int cb_command_simulate(int argc, char **argv) {
         code = claim(&simulate);
     if (code == CB_GO_ON)
         code = cb_session_load(base);
+    if (code == CB_GO_ON)
+        code = find_beginning(&simulate);
     if (code == CB_GO_ON && cobre_sddp_policy_load(base->problem, simulate.policy, &policy) != COBRE_OK) {
         code = cb_session_failed(base);
         if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
@@ -280,6 +319,7 @@ int cb_command_simulate(int argc, char **argv) {
         code = simulate_policy(&simulate, policy);
     cobre_sddp_policy_free(&policy);
     cb_spool_close(&simulate.spool);
+    cb_begin_free(&simulate.beginning);
     cb_session_close(base);
     return code;
 }

@@ -72,12 +72,14 @@ static cobre_status take(const char *name, const char *version, const char *who,
     return COBRE_OK;
 }
 
+cobre_status cb_lp_find(const cb_lp_names *names, const char *who, const char *instead, cb_lp_pair *pair) {
+    CB_TRY(take(names->solver, names->solver_version, who, instead, &pair->solver));
+    return take(names->fallback, names->fallback_version, who, instead, &pair->fallback);
+}
+
 cobre_status cb_lp_take(cobre_comm *comm, const cb_lp_names *names, const char *who, const char *instead,
                         cb_lp_pair *pair) {
-    cobre_status status = take(names->solver, names->solver_version, who, instead, &pair->solver);
-    if (!status)
-        status = take(names->fallback, names->fallback_version, who, instead, &pair->fallback);
-    return cb_agree(comm, status);
+    return cb_agree(comm, cb_lp_find(names, who, instead, pair));
 }
 
 cobre_status cb_lp_agree(cobre_comm *comm, const char *name, int rows, cb_lp_pair *pair) {

@@ -50,6 +50,9 @@ cobre_status cb_lp_agree(cobre_comm *comm, const char *name, int rows, cb_lp_pai
 cobre_status cb_lp_take(cobre_comm *comm, const cb_lp_names *names, const char *who, const char *instead,
                         cb_lp_pair *pair);
 
+/* The same for this process alone. */
+cobre_status cb_lp_find(const cb_lp_names *names, const char *who, const char *instead, cb_lp_pair *pair);
+
 /* lp.c: climbs the ladder, from its foot or from a step on. */
 cb_lp_outcome cb_lp_solve(const cb_lp_solver *solver, cb_lp *lp);
 cb_lp_outcome cb_lp_solve_from(const cb_lp_solver *solver, cb_lp *lp, int effort);

@@ -13,20 +13,50 @@
 
 #include "sddp/policy/policy.h"
 
+static cobre_status refuse(const char *path, const char *advice, const char *why) {
+    return cb_fail_at(COBRE_INVALID_POLICY, path, 0, advice, "%s: this policy belongs to another problem: %s", path,
+                      why);
+}
+
 static cobre_status other_problem(const char *path, const char *why) {
-    return cb_fail_at(COBRE_INVALID_POLICY, path, 0, "use a policy of a case with the same states and nodes",
-                      "%s: this policy belongs to another problem: %s", path, why);
+    return refuse(path, "use a policy of a case with the same states and nodes", why);
+}
+
+/* A state of the file that the problem lacks; NULL: there is none. */
+static const char *lost_state(const cb_policy_names *file, const cobre_sddp_problem *problem) {
+    for (size_t i = 0; i < file->states; i++) {
+        size_t s = 0;
+        while (s < problem->states && strcmp(problem->state[s].name, file->name[1 + i]) != 0)
+            s++;
+        if (s == problem->states)
+            return file->name[1 + i];
+    }
+    return NULL;
+}
+
+/* Who takes a plant out of a hydrothermal case can say it otherwise. */
+static cobre_status other_states(const char *path, const cb_policy_names *file, const cobre_sddp_problem *problem,
+                                 const char *why) {
+    const char *lost = lost_state(file, problem);
+    if (!lost || !*problem->contents)
+        return other_problem(path, why);
+    return refuse(path,
+                  "keep the plant in hydros.csv: with turbine_max 0 it is out of service, and the policy can be used; "
+                  "without it, train a new one",
+                  CB_TEXT("%s; %s is not here", why, lost));
 }
 
 static cobre_status check_states(const char *path, const cb_policy_names *file, const cobre_sddp_problem *problem) {
     if (file->maximise != problem->maximise)
         return other_problem(path, problem->maximise ? "that one minimises" : "that one maximises");
     if (file->states != problem->states)
-        return other_problem(path, CB_TEXT("it has %zu states, this one has %zu", file->states, problem->states));
+        return other_states(path, file, problem,
+                            CB_TEXT("it has %zu states, this one has %zu", file->states, problem->states));
     for (size_t s = 0; s < problem->states; s++)
         if (strcmp(file->name[1 + s], problem->state[s].name) != 0)
-            return other_problem(
-                path, CB_TEXT("state %zu is %s there and %s here", s + 1, file->name[1 + s], problem->state[s].name));
+            return other_states(
+                path, file, problem,
+                CB_TEXT("state %zu is %s there and %s here", s + 1, file->name[1 + s], problem->state[s].name));
     return COBRE_OK;
 }
 

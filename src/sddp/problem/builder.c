@@ -411,6 +411,12 @@ void cb_add_noise(cobre_sddp_builder *builder, const cb_place *at, size_t index,
     node->noise[node->noises++] = noise;
 }
 
+void cb_show_randoms(cobre_sddp_builder *builder, size_t index, const cb_shown *shown) {
+    cb_builder_node *node = node_at(builder, NULL, index);
+    if (node && (node->shown = cb_builder_alloc(builder, node->randoms, sizeof *shown)))
+        memcpy(node->shown, shown, node->randoms * sizeof *shown);
+}
+
 /* Values of the node's random variables; what must be a number is one. */
 static bool values_given(cobre_sddp_builder *builder, const cb_place *at, const cb_builder_node *node,
                          const double *values) {

@@ -58,6 +58,7 @@ typedef struct {
     cb_entry *entry;              /* as added; check sorts them by column, then row, and sums duplicates */
     size_t *state_in, *state_out; /* column of each state */
     const char **random_name;
+    cb_shown *shown; /* of each random variable; NULL: they show in no column */
     cb_noise *noise; /* check sorts them by family, index, column */
     double *probability;
     double *table; /* outcome k: randoms values; NULL with a model */
@@ -161,6 +162,7 @@ void cb_add_constant(cobre_sddp_builder *builder, const cb_place *at, size_t nod
 void cb_set_state(cobre_sddp_builder *builder, const cb_place *at, size_t node, size_t state, size_t column_in,
                   size_t column_out);
 size_t cb_add_random(cobre_sddp_builder *builder, const cb_place *at, size_t node, const char *name);
+void cb_show_randoms(cobre_sddp_builder *builder, size_t node, const cb_shown *shown); /* of all that the node has */
 void cb_add_noise(cobre_sddp_builder *builder, const cb_place *at, size_t node, cb_noise noise);
 void cb_add_outcome(cobre_sddp_builder *builder, const cb_place *at, size_t node, double probability,
                     const double *values);

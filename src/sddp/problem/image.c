@@ -18,6 +18,7 @@ typedef struct {
     uint64_t columns, rows, entries, randoms, noises, outcomes, edges, all_edges; /* how many */
     uint64_t reached;
     uint64_t column, range, row, start, index, value, state_in, state_out, noise, probability, outcome, edge;
+    uint64_t shown; /* 0: no random variable shows in a column */
     uint64_t column_name, row_name, random_name;
     uint64_t deviation, factor, lognormal; /* deviation 0: no model */
     uint64_t has_value_bound, date, share;
@@ -165,6 +166,8 @@ static void put_node(packer *p, const cobre_sddp_builder *builder, size_t n, nod
     record->state_in = put(p, node->state_in, builder->states, sizeof *node->state_in);
     record->state_out = put(p, node->state_out, builder->states, sizeof *node->state_out);
     put_noise(p, node, record);
+    if (node->shown)
+        record->shown = put(p, node->shown, node->randoms, sizeof *node->shown);
     record->probability = put(p, node->probability, node->outcomes, sizeof *node->probability);
     put_outcomes(p, builder, n, record);
     record->edge = put(p, node->edge, node->all_edges, sizeof *node->edge);
@@ -286,6 +289,7 @@ static cb_node view_node(const char *image, const node_record *record) {
                      .state_in = AT(record->state_in),
                      .state_out = AT(record->state_out),
                      .noise = AT(record->noise),
+                     .shown = record->shown ? AT(record->shown) : NULL,
                      .probability = AT(record->probability),
                      .outcome = AT(record->outcome),
                      .edge = AT(record->edge),

@@ -30,6 +30,20 @@ const char *cobre_sddp_problem_state_name(const cobre_sddp_problem *problem, siz
     return problem && state < problem->states ? problem->state[state].name : NULL;
 }
 
+double cobre_sddp_problem_state_initial(const cobre_sddp_problem *problem, size_t state) {
+    return problem && state < problem->states ? problem->state[state].initial : NAN;
+}
+
+void cobre_sddp_problem_state_limits(const cobre_sddp_problem *problem, size_t node, size_t state, double *lower,
+                                     double *upper) {
+    bool known = problem && node < problem->nodes && state < problem->states;
+    cb_range limits = known ? cb_state_limits(problem, node, state) : (cb_range){NAN, NAN};
+    if (lower)
+        *lower = limits.lower;
+    if (upper)
+        *upper = limits.upper;
+}
+
 size_t cobre_sddp_problem_nodes(const cobre_sddp_problem *problem) {
     return problem ? problem->nodes : 0;
 }
@@ -66,6 +80,11 @@ size_t cb_most_rows(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++)
         rows = problem->node[n].rows > rows ? problem->node[n].rows : rows;
     return rows;
+}
+
+cobre_status cb_refuse_node(const char *subject, const cobre_sddp_problem *problem, size_t node) {
+    return cb_refuse(subject, "count nodes from 0", "%s is %zu, but the problem has %zu node%s", subject, node,
+                     problem->nodes, problem->nodes == 1 ? "" : "s");
 }
 
 size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node, size_t column) {
@@ -109,6 +128,16 @@ const char *cobre_sddp_problem_random_name(const cobre_sddp_problem *problem, si
 
 size_t cobre_sddp_problem_outcomes(const cobre_sddp_problem *problem, size_t node) {
     return node_at(problem, node)->outcomes;
+}
+
+cobre_status cobre_sddp_problem_mean_noise(const cobre_sddp_problem *problem, size_t node, double *noise) {
+    if (!problem || !noise)
+        return cb_refuse_null(problem ? "noise" : "problem");
+    if (node >= problem->nodes)
+        return cb_refuse_node("node", problem, node);
+    for (size_t i = 0; i < problem->node[node].randoms; i++)
+        noise[i] = cb_mean_noise(&problem->node[node], i);
+    return COBRE_OK;
 }
 
 bool cobre_sddp_problem_has_noise_model(const cobre_sddp_problem *problem) {

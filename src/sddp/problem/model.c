@@ -16,18 +16,31 @@ void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values)
     }
 }
 
-cobre_status cb_check_draw(const cb_node *node, const double *values) {
-    const char *advice = "use smaller deviations";
+/* Who has made the noise, and what to do about it. */
+typedef struct {
+    cobre_status status;
+    const char *what, *advice;
+} origin;
+
+static cobre_status check(const cb_node *node, const double *values, const origin *its) {
     for (size_t i = 0; i < node->randoms; i++)
         if (!(fabs(values[i]) <= CB_MOST))
-            return cb_fail_at(COBRE_INVALID_CASE, node->file, node->line, advice,
-                              "node %s: its noise model draws %g, which is out of range", node->name, values[i]);
+            return cb_fail_at(its->status, node->file, node->line, its->advice, "node %s: %s %g, which is out of range",
+                              node->name, its->what, values[i]);
     for (size_t i = 0; i < node->noises; i++) {
         double factor = node->noise[i].factor, value = values[node->noise[i].random];
         if (!(fabs(factor * value) <= CB_MOST))
-            return cb_fail_at(COBRE_INVALID_CASE, node->file, node->line, advice,
-                              "node %s: its noise model draws %g, and %g times that is out of range", node->name, value,
+            return cb_fail_at(its->status, node->file, node->line, its->advice,
+                              "node %s: %s %g, and %g times that is out of range", node->name, its->what, value,
                               factor);
     }
     return COBRE_OK;
+}
+
+cobre_status cb_check_draw(const cb_node *node, const double *values) {
+    return check(node, values, &(origin){COBRE_INVALID_CASE, "its noise model draws", "use smaller deviations"});
+}
+
+cobre_status cb_check_noise(const cb_node *node, const double *values) {
+    return check(node, values, &(origin){COBRE_INVALID_ARGUMENT, "its noise is given as", "give a smaller number"});
 }

@@ -27,10 +27,11 @@ static size_t pick_outcome(const cb_node *node, double u) {
     return node->outcomes - 1;
 }
 
-bool cb_path_sample(const cobre_sddp_problem *problem, uint64_t seed, cb_rng_purpose purpose, uint32_t a, uint32_t b,
-                    size_t max_steps, cb_path *path) {
-    const cb_edge *edge = problem->root_edge;
-    size_t edges = problem->root_edges;
+bool cb_path_sample(const cobre_sddp_problem *problem, size_t start, uint64_t seed, cb_rng_purpose purpose, uint32_t a,
+                    uint32_t b, size_t max_steps, cb_path *path) {
+    const cb_edge first = {.to = start, .probability = 1, .discount = 1};
+    const cb_edge *edge = start == CB_ROOT ? problem->root_edge : &first;
+    size_t edges = start == CB_ROOT ? problem->root_edges : 1;
     double discount = 1;
     path->steps = 0;
     while (max_steps == 0 || path->steps < max_steps) {

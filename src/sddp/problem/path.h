@@ -14,9 +14,9 @@ typedef struct {
     } * step;
 } cb_path;
 
-/* Trajectory (a, b) of `purpose`. Step k draws from cb_rng_start(seed, purpose, a, b, k): first the node, then the
+/* Trajectory (a, b) of `purpose`, from `start` on: a node, or CB_ROOT, for where that leads. Step k draws from cb_rng_start(seed, purpose, a, b, k): first the node, then the
  * outcome. max_steps 0: until it ends by itself. False: no memory. */
-bool cb_path_sample(const cobre_sddp_problem *problem, uint64_t seed, cb_rng_purpose purpose, uint32_t a, uint32_t b,
-                    size_t max_steps, cb_path *path);
+bool cb_path_sample(const cobre_sddp_problem *problem, size_t start, uint64_t seed, cb_rng_purpose purpose, uint32_t a,
+                    uint32_t b, size_t max_steps, cb_path *path);
 
 #endif

@@ -85,6 +85,12 @@ typedef struct {
     bool lognormal;
 } cb_model;
 
+/* A random variable that shows in a column. All other columns of `row` are incoming states, so that the value of `column`
+ * is plain + slope * random variable, once a state comes in. */
+typedef struct {
+    size_t row, column;
+} cb_shown;
+
 typedef struct {
     const char *name;
     size_t stage;
@@ -101,6 +107,7 @@ typedef struct {
     const double *value;
     const size_t *state_in, *state_out; /* column of each state */
     const cb_noise *noise;              /* sorted by family, index, column */
+    const cb_shown *shown;              /* of each random variable; NULL: they show in no column */
     const double *probability;          /* of each outcome */
     const double *outcome;              /* outcome k: randoms values */
     const uint32_t *tour;               /* in training: all outcomes, in the order in which they are solved */
@@ -190,14 +197,38 @@ const double *cb_scenario_values(const cobre_sddp_problem *problem, size_t scena
 /* model.c: draws the values of random variables; all it uses is rng. */
 void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values);
 
-/* Refuses what was drawn when it, or what the noise makes of it, is out of range: a lognormal model can draw anything. */
+/* Refuses what was drawn when it, or what the noise makes of it, is out of range: a lognormal model can draw anything.
+ * And the same for noise that a caller gives. */
 cobre_status cb_check_draw(const cb_node *node, const double *values);
+cobre_status cb_check_noise(const cb_node *node, const double *values);
+
+/* incoming.c: what a state that is given can be; a value that is beyond it by rounding becomes the limit. */
+cb_range cb_state_limits(const cobre_sddp_problem *problem, size_t node, size_t state);
+bool cb_state_fits(const cobre_sddp_problem *problem, size_t node, size_t state, double *value);
+enum { CB_LIMITS_ROOM = 400 };
+const char *cb_limits_text(const cobre_sddp_problem *problem, size_t node, size_t state, double value,
+                           char text[CB_LIMITS_ROOM]); /* why it does not fit */
+
+/* The state that comes in at `start`, a node or CB_ROOT. given NULL: the initial one. own NULL: it is only checked. */
+cobre_status cb_take_state(const cobre_sddp_problem *problem, size_t start, const double *given, double *own);
+
+/* The value in which random variable `random` shows is plain + slope * random. Of one that shows in no column: itself. */
+typedef struct {
+    double plain, slope;
+} cb_effect;
+cb_effect cb_effect_of(const cobre_sddp_problem *problem, size_t node, size_t random, const double *state);
+
+/* The noise for this value. false: there is none, and `why` says why not. */
+bool cb_noise_for(const cobre_sddp_problem *problem, size_t node, size_t random, const double *state, double value,
+                  double *noise, char why[CB_LIMITS_ROOM]);
+double cb_mean_noise(const cb_node *node, size_t random);
 
 /* sums.c: of all that belongs to the node, its edges included. */
 uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node);
 
 /* info.c */
-size_t cb_most_rows(const cobre_sddp_problem *problem); /* of its nodes */
+size_t cb_most_rows(const cobre_sddp_problem *problem);                                           /* of its nodes */
+cobre_status cb_refuse_node(const char *subject, const cobre_sddp_problem *problem, size_t node); /* there is none */
 size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
                          size_t column); /* whose column this is; CB_NONE */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenarios.c: scenarios to simulate, from a table: one line per step, in order, with a column for each random variable. */
+/* scenarios.c: scenarios to simulate, from a table: one line per step, in order, with a column for each random variable. Where
+ * they begin is for the simulation to check. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,13 +66,14 @@ static size_t find_scenario(reader *r, size_t row, size_t *first) {
 }
 
 static void check_follows(reader *r, const cb_place *at, const cb_scenario *scenario, size_t node) {
-    const cb_builder_node *last = scenario->steps ? &r->builder->node[scenario->node[scenario->steps - 1]] : NULL;
-    const cb_edge *edge = last ? last->edge : r->builder->root_edge;
-    for (size_t e = 0; e < (last ? last->edges : r->builder->root_edges); e++)
-        if (edge[e].to == node)
+    if (scenario->steps == 0)
+        return;
+    const cb_builder_node *last = &r->builder->node[scenario->node[scenario->steps - 1]];
+    for (size_t e = 0; e < last->edges; e++)
+        if (last->edge[e].to == node)
             return;
     cb_error_at(r->builder, at, "give every step of a scenario a line, in order", "%s does not follow %s",
-                r->builder->node[node].name, last ? last->name : "the start of the scenario");
+                r->builder->node[node].name, last->name);
 }
 
 static void read_values(reader *r, size_t row, const cb_builder_node *node) {

@@ -11,6 +11,7 @@
 #define TRAIN(member) CB_FIELD(cobre_sddp_train_options, member)
 #define LOAD(member) CB_FIELD(cobre_sddp_load_options, member)
 #define VALIDATE(member) CB_FIELD(cobre_sddp_validate_options, member)
+#define BEGIN(member) CB_FIELD(struct cb_begin, member)
 #define SIMULATE(member) CB_FIELD(cobre_sddp_simulate_options, member)
 
 const struct cb_option cb_train_rows[] = {
@@ -92,6 +93,20 @@ const struct cb_option cb_validate_rows[] = {
 
 const struct cb_option cb_scenario_rows[] = {
     {SCENARIOS, .help = "scenarios from a table of yours, each once, instead of --sampling"},
+    {.name = NULL},
+};
+
+const struct cb_option cb_begin_rows[] = {
+    {.name = "stage",
+     .help = "begins at this stage instead of the first",
+     .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = BEGIN(stage), .least = 1}}},
+    {.name = "node",
+     .help = "the same by the name of a node, for a stage that has several",
+     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = BEGIN(node)}}},
+    {.name = "state",
+     .help = "what comes in there: NAME=VALUE,..., where NAME is a reservoir or any state, and VALUE a number or a "
+             "percentage of its limits; or a table, FILE.csv (default: the initial state)",
+     .value = {{.name = "TEXT", .kind = CB_VALUE_TEXT, .field = BEGIN(state)}}},
     {.name = NULL},
 };
 

@@ -4,10 +4,12 @@
 #define COBRE_SDDP_RUN_OPTION_TABLES_H
 
 #include "options/options.h"
+#include "sddp/run/begin.h"
 #include "sddp/train/rules.h" /* cb_rule_rows */
 
 extern const struct cb_option cb_train_rows[];    /* cobre_sddp_train_options, but for the stopping rules */
-extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options */
+extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options, but for where it begins */
+extern const struct cb_option cb_begin_rows[];    /* struct cb_begin */
 
 extern const struct cb_option cb_validate_rows[]; /* cobre_sddp_validate_options */
 

@@ -364,6 +364,17 @@ cobre_status cb_record_policy(const char *folder, const char *policy, char hash[
                       "%s holds another policy: a simulation of %s does not belong there", folder, policy);
 }
 
+/* {"storage[Furnas]": 2300, ...} */
+static json_t *state_json(const cobre_sddp_problem *problem, const double *state) {
+    json_t *json = json_object();
+    bool good = json;
+    for (size_t s = 0; good && s < problem->states; s++)
+        good = put(json, problem->state[s].name, json_real(state[s]));
+    if (!good)
+        json_decref(json);
+    return good ? json : NULL;
+}
+
 static cobre_status simulation_json(json_t *json, const char *folder, const cobre_sddp_simulate_options *options,
                                     const char *scenarios, const cobre_sddp_policy *policy) {
     char hash[CB_SHA256_TEXT];
@@ -377,6 +388,10 @@ static cobre_status simulation_json(json_t *json, const char *folder, const cobr
     bool good = put(json, "solvers", solvers_json(&names)) && put(json, "files", json_object());
     if (options->max_steps)
         good &= put(given, "max_steps", count_json(options->max_steps));
+    if (options->has_node)
+        good &= put(given, "node", text_json(policy->problem->node[options->node].name));
+    if (options->state)
+        good &= put(given, "state", state_json(policy->problem, options->state));
     if (scenarios) {
         CB_TRY(hash_file(scenarios, "", hash));
         good &= put(given, "scenarios", json_string(hash));

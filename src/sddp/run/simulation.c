@@ -6,6 +6,7 @@
 #include "sddp/draft.h"
 #include "sddp/error.h"
 #include "sddp/policy/policy.h"
+#include "sddp/run/begin.h"
 #include "sddp/run/folder.h"
 #include "sddp/run/netcdf.h"
 #include "sddp/run/numbers.h"
@@ -119,9 +120,13 @@ bool cb_simulation_is_sample(const cobre_sddp_simulate_options *options) {
     return options->sampling != COBRE_SDDP_GIVEN;
 }
 
+double cb_simulation_bound(const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy) {
+    return cb_begins_elsewhere(policy->problem, options) ? NAN : cobre_sddp_policy_bound(policy);
+}
+
 double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
                          const cobre_sddp_simulation *result) {
-    double bound = cobre_sddp_policy_bound(policy);
+    double bound = cb_simulation_bound(options, policy);
     bool known = cb_simulation_is_sample(options) && !cobre_sddp_policy_averse(policy) && !options->max_steps;
     if (!known || result->mean == 0)
         return NAN;
@@ -129,8 +134,15 @@ double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre
     return distance / fabs(result->mean);
 }
 
-cobre_status cb_simulation_summary(const char *folder, const char *sampling, const cobre_sddp_simulate_options *options,
-                                   const cobre_sddp_policy *policy, const cobre_sddp_simulation *result) {
+static void write_fact(FILE *file, const char *key, const char *text) {
+    fprintf(file, "%s,", key);
+    cb_field_write(file, text);
+    putc('\n', file);
+}
+
+cobre_status cb_simulation_summary(const char *folder, const char *sampling, const char *start,
+                                   const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
+                                   const cobre_sddp_simulation *result) {
     char path[PATH_MAX], text[6][32];
     double gap = cb_simulation_gap(options, policy, result);
     double half = cb_simulation_is_sample(options) ? result->half : NAN;
@@ -140,17 +152,14 @@ cobre_status cb_simulation_summary(const char *folder, const char *sampling, con
     fprintf(draft.file,
             CB_COLUMNS_FACTS "\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
                              "deviation,%.10g\nminimum,%s\nmaximum,%s\ngap,%s\n",
-            sampling, options->seed, result->trajectories, cb_exact_text(cobre_sddp_policy_bound(policy), text[0]),
+            sampling, options->seed, result->trajectories, cb_exact_text(cb_simulation_bound(options, policy), text[0]),
             cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
             cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
             isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
-    fputs("unit,", draft.file);
-    cb_field_write(draft.file, cobre_sddp_problem_cost_unit(policy->problem));
-    putc('\n', draft.file);
-    if (cobre_sddp_policy_difference(policy)) {
-        fputs("difference,", draft.file);
-        cb_field_write(draft.file, cobre_sddp_policy_difference(policy));
-        putc('\n', draft.file);
-    }
+    write_fact(draft.file, "unit", cobre_sddp_problem_cost_unit(policy->problem));
+    if (*start)
+        write_fact(draft.file, "start", start);
+    if (cobre_sddp_policy_difference(policy))
+        write_fact(draft.file, "difference", cobre_sddp_policy_difference(policy));
     return cb_draft_close(&draft, COBRE_OK);
 }

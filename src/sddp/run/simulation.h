@@ -25,12 +25,17 @@ cobre_status cb_tables_write(struct cb_spool *spool, const struct cb_tables *tab
 /* Scenarios that somebody chose are no sample: their mean has no interval. */
 bool cb_simulation_is_sample(const cobre_sddp_simulate_options *options);
 
-/* As a share of the mean; NaN where the mean bounds nothing: with a risk measure, without a sample, or of a part of the costs. */
+/* The bound of the policy; NaN for a simulation that begins elsewhere than its training. */
+double cb_simulation_bound(const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy);
+
+/* As a share of the mean; NaN where the mean bounds nothing: with a risk measure, without a sample, or of a part of the costs;
+ * and where there is no bound. */
 double cb_simulation_gap(const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
                          const cobre_sddp_simulation *result);
 
-/* For rank 0: simulation.csv. `sampling` is how users call it. */
-cobre_status cb_simulation_summary(const char *folder, const char *sampling, const cobre_sddp_simulate_options *options,
-                                   const cobre_sddp_policy *policy, const cobre_sddp_simulation *result);
+/* For rank 0: simulation.csv. `sampling` is how users call it; `start`: where it begins, empty: where the case does. */
+cobre_status cb_simulation_summary(const char *folder, const char *sampling, const char *start,
+                                   const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
+                                   const cobre_sddp_simulation *result);
 
 #endif

@@ -15,8 +15,8 @@ static cobre_status sample(cb_trainer *trainer, uint64_t iteration) {
     trainer->steps = 0;
     for (size_t m = 0; m < trainer->policy->passes; m++) {
         cb_path *path = &trainer->path[m];
-        if (!cb_path_sample(trainer->problem, trainer->policy->seed, CB_RNG_FORWARD, (uint32_t)iteration, (uint32_t)m,
-                            0, path))
+        if (!cb_path_sample(trainer->problem, CB_ROOT, trainer->policy->seed, CB_RNG_FORWARD, (uint32_t)iteration,
+                            (uint32_t)m, 0, path))
             return cb_no_memory("a path", path->steps * sizeof *path->step);
         trainer->steps = path->steps > trainer->steps ? path->steps : trainer->steps;
     }

@@ -380,6 +380,11 @@ static cobre_status check(const cobre_sddp_problem *problem) {
             return cb_refuse("problem", "write names in UTF-8", "node %s: a name in it is not UTF-8",
                              problem->node[n].name);
     }
+    for (size_t n = 0; n < problem->nodes && problem->scenarios > 0; n++)
+        if (problem->node[n].shown)
+            return cb_refuse("problem", "write the case without a table of scenarios",
+                             "node %s: its scenarios are inflows that a model makes, which StochOptFormat cannot say",
+                             problem->node[n].name);
     for (size_t e = 0; e < problem->root_edges; e++)
         if (problem->root_edge[e].discount < 1)
             return cb_refuse("problem", "discount what follows the first nodes",

@@ -6,7 +6,6 @@
  *     lag[h,l]    inflow_lag[h,l] = inflow_in[h,l-1]: what was l - 1 stages ago will be l stages ago */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "sddp/read/hydro/hydro.h"
 
@@ -78,7 +77,8 @@ static double constant(const cb_hydro_builder *b, size_t h) {
     return sum;
 }
 
-static void add_model(cb_hydro_builder *b, size_t h, size_t inflow, const size_t *in) {
+/* Returns where its noise shows. */
+static cb_shown add_model(cb_hydro_builder *b, size_t h, size_t inflow, const size_t *in) {
     cb_hydro_case *c = b->c;
     size_t lags = par_of(c, cb_hydro_period(c, c->par_key, b->stage), h)->lags;
     size_t random = cb_add_random(c->builder, &b->at, b->node, cb_hydro_name("noise", cb_hydro_at_name(c, h), "", ""));
@@ -91,6 +91,7 @@ static void add_model(cb_hydro_builder *b, size_t h, size_t inflow, const size_t
             cb_hydro_noise(b, COBRE_SDDP_NOISE_ENTRY, row, in[l], random, -coefficient(b, h, l));
         else
             cb_hydro_entry(b, row, in[l], -coefficient(b, h, l));
+    return (cb_shown){.row = row, .column = inflow};
 }
 
 static void add_known(cb_hydro_builder *b, size_t h, size_t inflow) {
@@ -103,62 +104,16 @@ static void add_known(cb_hydro_builder *b, size_t h, size_t inflow) {
 void cb_hydro_build_par(cb_hydro_builder *b) {
     cb_hydro_case *c = b->c;
     bool known = b->stage == 0 && cb_hydro_first_known(c);
-    for (size_t h = 0; h < cb_hydros(c); h++) {
+    cb_shown *shown = cb_hydro_array(c, cb_hydros(c), sizeof *shown);
+    for (size_t h = 0; shown && h < cb_hydros(c); h++) {
         size_t in[CB_HYDRO_MAX_LAGS], inflow = add_columns(b, h, in);
         if (known)
             add_known(b, h, inflow);
         else
-            add_model(b, h, inflow, in);
+            shown[h] = add_model(b, h, inflow, in);
     }
-    if (!known && cb_hydros(c) > 0)
-        set_model(b);
-}
-
-/* Inflows before the current step, of hydro and lag; as far as models look back. */
-static void remember(double *past, const double *inflow, size_t hydros) {
-    for (size_t h = 0; h < hydros; h++) {
-        double *lag = &past[h * CB_HYDRO_MAX_LAGS];
-        memmove(lag + 1, lag, (CB_HYDRO_MAX_LAGS - 1) * sizeof *lag);
-        lag[0] = inflow[h];
-    }
-}
-
-/* What the noise of hydro h must be for this inflow; NaN: there is none. */
-static double noise_for(const cb_hydro_builder *b, size_t h, const double *past, double inflow) {
-    double expected = constant(b, h);
-    size_t lags = par_of(b->c, cb_hydro_period(b->c, b->c->par_key, b->stage), h)->lags;
-    for (size_t l = 0; l < lags; l++)
-        expected += coefficient(b, h, l) * past[h * CB_HYDRO_MAX_LAGS + l];
-    if (!b->c->lognormal)
-        return inflow - expected;
-    return expected > 0 && inflow > 0 ? inflow / expected : expected == 0 && inflow == 0 ? 1 : NAN;
-}
-
-static void scenario_noise(cb_hydro_case *c, const cb_place *at, size_t scenario, double *past, double *inflow) {
-    const cb_scenario *its = &c->builder->scenario[scenario];
-    memcpy(past, c->past, cb_hydros(c) * CB_HYDRO_MAX_LAGS * sizeof *past);
-    for (size_t k = 0; k < its->steps; k++) {
-        cb_hydro_builder b = {.c = c, .stage = its->node[k]};
-        bool known = c->builder->node[its->node[k]].randoms == 0;
-        for (size_t h = 0; h < cb_hydros(c); h++) {
-            inflow[h] = known ? cb_hydro_at(c, h)->first_inflow : its->values[k][h];
-            double noise = known ? 0 : noise_for(&b, h, past, inflow[h]);
-            if (isnan(noise))
-                cb_error_at(c->builder, at, "give inflows above 0",
-                            "scenario %zu, step %zu: the lognormal model cannot make inflow %g of hydro %s from "
-                            "those before",
-                            scenario + 1, k + 1, inflow[h], cb_hydro_at_name(c, h));
-            else if (!known)
-                its->values[k][h] = noise;
-        }
-        remember(past, inflow, cb_hydros(c));
-    }
-}
-
-void cb_hydro_scenario_noise(cb_hydro_case *c, const char *path) {
-    const cb_place at = {.file = path};
-    double *past = cb_hydro_array(c, cb_hydros(c) * CB_HYDRO_MAX_LAGS, sizeof *past);
-    double *inflow = cb_hydro_array(c, cb_hydros(c), sizeof *inflow);
-    for (size_t s = 0; past && inflow && s < c->builder->scenarios; s++)
-        scenario_noise(c, &at, s, past, inflow);
+    if (known || cb_hydros(c) == 0 || !shown)
+        return;
+    cb_show_randoms(c->builder, b->node, shown);
+    set_model(b);
 }

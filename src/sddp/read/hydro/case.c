@@ -34,11 +34,8 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
         cb_hydro_check(&c);
     if (c.builder->errors == 0 && !c.builder->no_memory)
         cb_hydro_build(&c);
-    if (options && options->scenarios && c.builder->nodes > 0 && !c.builder->no_memory) {
+    if (options && options->scenarios && c.builder->nodes > 0 && !c.builder->no_memory)
         cb_read_scenarios(c.builder, options->scenarios, true);
-        if (c.source == CB_HYDRO_PAR && c.builder->errors == 0 && !c.builder->no_memory)
-            cb_hydro_scenario_noise(&c, options->scenarios);
-    }
     cb_arena_free(&c.arena);
     return c.builder;
 }

@@ -346,10 +346,9 @@ double cb_hydro_load(const cb_hydro_builder *b, size_t block, size_t subsystem);
 void cb_hydro_follow_load(cb_hydro_builder *b, size_t subsystem, size_t column, double share);
 cb_hydro_supply cb_hydro_supply_of(const cb_hydro_case *c, size_t subsystem); /* check.c */
 
-void cb_hydro_build_inflow(cb_hydro_builder *b);                  /* build_inflow.c */
-void cb_hydro_build_scenarios(cb_hydro_case *c);                  /* the years of the history, for simulation */
-void cb_hydro_build_par(cb_hydro_builder *b);                     /* build_par.c */
-void cb_hydro_scenario_noise(cb_hydro_case *c, const char *path); /* the noise that makes the inflows of this table */
-void cb_hydro_add_factors(cb_hydro_case *c); /* of the noise of each period; before any cb_hydro_build_par */
+void cb_hydro_build_inflow(cb_hydro_builder *b); /* build_inflow.c */
+void cb_hydro_build_scenarios(cb_hydro_case *c); /* the years of the history, for simulation */
+void cb_hydro_build_par(cb_hydro_builder *b);    /* build_par.c */
+void cb_hydro_add_factors(cb_hydro_case *c);     /* of the noise of each period; before any cb_hydro_build_par */
 
 #endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* begin.h: where a simulation begins, as users say it: at which node, and in which state. */
+#ifndef COBRE_SDDP_RUN_BEGIN_H
+#define COBRE_SDDP_RUN_BEGIN_H
+
+#include "cobre/sddp.h"
+
+/* What users give; option_tables.c has the rows. */
+struct cb_begin {
+    size_t stage;      /* 0: not given */
+    const char *node;  /* its name; NULL: not given */
+    const char *state; /* as for cobre_sddp_state_from_text; NULL: the initial one */
+};
+
+/* What it means. */
+struct cb_beginning {
+    size_t node;    /* COBRE_SDDP_ROOT: where the case begins */
+    double *state;  /* NULL: the initial one */
+    char text[200]; /* "from stage 7, storage given for 2 of 2 reservoirs"; empty: nothing was given */
+};
+
+/* The node that is given; COBRE_SDDP_ROOT: none is. */
+cobre_status cb_begin_node(const cobre_sddp_problem *problem, const struct cb_begin *begin, size_t *node);
+
+/* Rank 0 reads. Collective; fails on all ranks alike. */
+cobre_status cb_begin_find(const cobre_sddp_problem *problem, const struct cb_begin *begin, struct cb_beginning *found);
+void cb_begin_free(struct cb_beginning *found);
+
+/* Is that another beginning than the one that a policy is trained for? Then its bound is none. */
+bool cb_begins_elsewhere(const cobre_sddp_problem *problem, const cobre_sddp_simulate_options *options);
+
+#endif
