@@ -511,6 +511,22 @@ typedef struct {
  * its own arguments. A solver that this rank lacks is an error here, on this rank alone. */
 COBRE_API cobre_status cobre_sddp_decide(cobre_sddp_policy *policy, const cobre_sddp_decide_options *options);
 
+/* What a stage of a simulation, or a decision, means: its numbers under their labels, and what is made of them. Texts last
+ * for the call of the callback. */
+typedef struct {
+    size_t struct_size;
+    const char *kind, *element, *block, *unit, *type, *subsystem; /* as in cobre_sddp_label */
+    /* "element": over the load blocks the mean, weighted by their shares; "block": in one of them; "before": a state that
+     * comes in; "subsystem" and "system": sums over the elements, stored water as energy; "component": the part of the
+     * cost that is due to the kind `element` */
+    const char *level;
+    double value;
+} cobre_sddp_figure;
+
+/* Calls `figure` for each. Not collective. */
+COBRE_API cobre_status cobre_sddp_figures(const cobre_sddp_problem *problem, const cobre_sddp_stage *stage, void *arg,
+                                          void (*figure)(void *arg, const cobre_sddp_figure *figure));
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,6 +25,7 @@ json_t *cb_solvers_json(void) {
 
 WITHOUT(init)
 WITHOUT(train)
+WITHOUT(decide)
 WITHOUT(simulate)
 WITHOUT(policy)
 WITHOUT(validate)

@@ -36,11 +36,28 @@ static cobre_status find_stage(const cobre_sddp_problem *problem, size_t stage, 
     return COBRE_OK;
 }
 
+static cobre_status find_date(const cobre_sddp_problem *problem, const char *date, size_t *node) {
+    *node = cobre_sddp_problem_node_at(problem, date);
+    if (*node != CB_NONE)
+        return COBRE_OK;
+    const char *first = problem->nodes > 0 ? problem->node[0].date : "";
+    if (!*first)
+        return cb_refuse("date", "give case.json a \"start\", or give a stage (--stage)", "the case has no dates");
+    return cb_refuse("date", CB_TEXT("give one from %s to %s", first, problem->node[problem->nodes - 1].date),
+                     "no stage is under way at %.40s", date);
+}
+
+bool cb_begin_is_clear(const struct cb_begin *begin) {
+    return (begin->stage > 0) + (begin->date != NULL) + (begin->node != NULL) <= 1;
+}
+
 cobre_status cb_begin_node(const cobre_sddp_problem *problem, const struct cb_begin *begin, size_t *node) {
     char names[700];
     *node = CB_ROOT;
     if (begin->stage)
         return find_stage(problem, begin->stage, node);
+    if (begin->date)
+        return find_date(problem, begin->date, node);
     if (!begin->node)
         return COBRE_OK;
     for (size_t n = 0; n < problem->nodes; n++)
@@ -83,6 +100,8 @@ static void say_state(const cobre_sddp_problem *problem, const double *state, st
 static void say_node(const cobre_sddp_problem *problem, const struct cb_begin *begin, struct cb_beginning *found) {
     if (begin->stage)
         add(found, CB_TEXT("from stage %zu", begin->stage));
+    else if (begin->date)
+        add(found, CB_TEXT("from stage %zu (%s)", problem->node[found->node].stage, problem->node[found->node].date));
     else if (begin->node)
         add(found, CB_TEXT("from node %.100s", problem->node[found->node].name));
     if (!begin->state && *found->text)

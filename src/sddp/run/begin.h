@@ -8,6 +8,7 @@
 /* What users give; option_tables.c has the rows. */
 struct cb_begin {
     size_t stage;      /* 0: not given */
+    const char *date;  /* the stage under way then: "2027-03"; NULL: not given */
     const char *node;  /* its name; NULL: not given */
     const char *state; /* as for cobre_sddp_state_from_text; NULL: the initial one */
 };
@@ -18,6 +19,9 @@ struct cb_beginning {
     double *state;  /* NULL: the initial one */
     char text[200]; /* "from stage 7, storage given for 2 of 2 reservoirs"; empty: nothing was given */
 };
+
+/* False: more than one of stage, date and node is given. */
+bool cb_begin_is_clear(const struct cb_begin *begin);
 
 /* The node that is given; COBRE_SDDP_ROOT: none is. */
 cobre_status cb_begin_node(const cobre_sddp_problem *problem, const struct cb_begin *begin, size_t *node);

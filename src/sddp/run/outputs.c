@@ -8,6 +8,7 @@
 #include "sddp/error.h"
 #include "sddp/grow.h"
 #include "sddp/hash.h"
+#include "sddp/usual_floats.h"
 
 static const char *const no_text = "";
 
@@ -106,6 +107,7 @@ static const char *energy_unit(const cb_outputs *outputs) {
 static void add_sums(cb_outputs *outputs, cb_figure figure, const char *subsystem, uint32_t *sum, uint32_t *all) {
     figure.level = "subsystem";
     figure.element = subsystem;
+    figure.type = figure.subsystem = no_text;
     *sum = figure_of(outputs, figure);
     figure.level = "system";
     figure.element = no_text;
@@ -113,7 +115,7 @@ static void add_sums(cb_outputs *outputs, cb_figure figure, const char *subsyste
 }
 
 static void add_energy(cb_outputs *outputs, const cobre_sddp_label *label, cb_targets *to) {
-    cb_figure figure = {.table = CB_TABLE_STATES, .unit = energy_unit(outputs)};
+    cb_figure figure = {.table = CB_TABLE_STATES, .unit = energy_unit(outputs), .type = no_text, .subsystem = no_text};
     figure.kind = "stored_energy";
     add_sums(outputs, figure, label->subsystem, &to->energy, &to->all_energy);
     figure.kind = "stored_energy_capacity";
@@ -122,6 +124,8 @@ static void add_energy(cb_outputs *outputs, const cobre_sddp_label *label, cb_ta
     figure.level = "element";
     figure.element = label->element;
     figure.unit = label->unit;
+    figure.type = label->type;
+    figure.subsystem = label->subsystem;
     to->capacity = figure_of(outputs, figure);
 }
 
@@ -133,7 +137,9 @@ static cb_targets find_targets(cb_outputs *outputs, const cb_item *item) {
                         .kind = label->kind,
                         .level = "element",
                         .element = label->element,
-                        .unit = label->unit};
+                        .unit = label->unit,
+                        .type = label->type,
+                        .subsystem = label->subsystem};
     if (!label->detail)
         to.element = figure_of(outputs, figure);
     bool part_of_sum = *label->subsystem && strcmp(label->type, "subsystem") != 0;
@@ -159,6 +165,8 @@ static void add_component(cb_outputs *outputs, uint32_t number) {
                                                        .level = "component",
                                                        .element = item->label.kind,
                                                        .unit = outputs->problem->money,
+                                                       .type = no_text,
+                                                       .subsystem = no_text,
                                                        .adds_up = true,
                                                        .discounted = true});
 }
@@ -272,6 +280,8 @@ static uint32_t cost_figure(cb_outputs *outputs, const char *kind, const char *l
                                           .level = level,
                                           .element = element,
                                           .unit = outputs->problem->money,
+                                          .type = no_text,
+                                          .subsystem = no_text,
                                           .adds_up = adds,
                                           .discounted = adds});
 }
@@ -369,4 +379,77 @@ void cb_outputs_figures(const cb_outputs *outputs, const cobre_sddp_stage *stage
     for (size_t i = 0; i < node->randoms; i++)
         add_item(node, &outputs->item[its->random[i]], stage->noise[i], values);
     add_costs(outputs, stage, values);
+}
+
+/* Whoever is told of the figures of one stage. */
+typedef struct {
+    const cb_outputs *outputs;
+    void *arg;
+    void (*figure)(void *arg, const cobre_sddp_figure *figure);
+} listener;
+
+static void tell_item(const listener *to, const cb_item *item, double value, const char *level) {
+    to->figure(to->arg, &(cobre_sddp_figure){.struct_size = sizeof(cobre_sddp_figure),
+                                             .kind = item->label.kind,
+                                             .element = item->label.element,
+                                             .block = item->label.block,
+                                             .unit = item->label.unit,
+                                             .type = item->label.type,
+                                             .subsystem = item->label.subsystem,
+                                             .level = level,
+                                             .value = cb_item_value(item, value)});
+}
+
+/* Those of the load blocks. */
+static void tell_blocks(const listener *to, const uint32_t *items, const double *values, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const cb_item *item = &to->outputs->item[items[i]];
+        if (item->block != CB_NONE && !item->label.detail)
+            tell_item(to, item, values[i], "block");
+    }
+}
+
+static void tell_figures(const listener *to, const double *values) {
+    for (size_t f = 0; f < to->outputs->figures; f++) {
+        const cb_figure *its = &to->outputs->figure[f];
+        if (!isnan(values[f]))
+            to->figure(to->arg, &(cobre_sddp_figure){.struct_size = sizeof(cobre_sddp_figure),
+                                                     .kind = its->kind,
+                                                     .element = its->element,
+                                                     .block = no_text,
+                                                     .unit = its->unit,
+                                                     .type = its->type,
+                                                     .subsystem = its->subsystem,
+                                                     .level = its->level,
+                                                     .value = values[f] + 0.0});
+    }
+}
+
+static void tell_all(const listener *to, const cobre_sddp_stage *stage, double *values) {
+    const cobre_sddp_problem *problem = to->outputs->problem;
+    const cb_node *node = &problem->node[stage->node];
+    const cb_node_items *its = &to->outputs->node[stage->node];
+    for (size_t s = 0; s < problem->states; s++)
+        tell_item(to, &to->outputs->item[to->outputs->state[s]], stage->state_in[s], "before");
+    cb_outputs_figures(to->outputs, stage, values);
+    tell_figures(to, values);
+    tell_blocks(to, its->column, stage->columns, node->columns);
+    tell_blocks(to, its->row, stage->row_duals, node->rows);
+}
+
+cobre_status cobre_sddp_figures(const cobre_sddp_problem *problem, const cobre_sddp_stage *stage, void *arg,
+                                void (*figure)(void *arg, const cobre_sddp_figure *figure)) {
+    CB_USUAL_FLOATS();
+    cb_outputs outputs;
+    if (!problem || !stage || !figure)
+        return cb_refuse_null(!problem ? "problem" : !stage ? "stage" : "figure");
+    cobre_status status = cb_outputs_open(&outputs, problem);
+    double *values = malloc((outputs.figures + 1) * sizeof *values);
+    if (!status && !values)
+        status = cb_no_memory("figures", outputs.figures * sizeof *values);
+    if (!status)
+        tell_all(&(listener){&outputs, arg, figure}, stage, values);
+    free(values);
+    cb_outputs_close(&outputs);
+    return status;
 }

@@ -22,6 +22,7 @@ enum { CB_NO_FIGURE = UINT32_MAX };
 typedef struct {
     enum cb_table table;
     const char *kind, *level, *element, *unit;
+    const char *type, *subsystem; /* of the element; "" at other levels */
     bool adds_up;    /* over the steps of a trajectory: it has a total */
     bool discounted; /* in that total */
 } cb_figure;

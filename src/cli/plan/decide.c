@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decide.c: `cobre decide`: what a policy does now, from this state. The answer is made as JSON; people get the same as
+ * tables. */
+#include "cli/json.h"
+#include "cli/plan/session.h"
+#include "sddp/error.h"
+#include "sddp/run/begin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char intro[] =
+    "usage: cobre decide CASE [--policy FILE] [--stage N | --date DATE] [--state TEXT] [--inflow TEXT] [option ...]\n"
+    "\n"
+    "Says what a trained policy decides now: releases, generation, exchanges, deficit, costs, marginal costs and water\n"
+    "values.\n"
+    "\n";
+
+struct decide {
+    struct session base;
+    struct cb_begin begin;
+    struct cb_beginning beginning;
+    cobre_sddp_decide_options options;
+    const char *policy_path, *inflow;
+    char policy[PATH_MAX], folder[PATH_MAX];
+    double *noise;
+    json_t *answer;
+};
+
+static const struct cb_option own_rows[] = {
+    {.name = "policy",
+     .help = "the policy (default: NAME-out/policy.cobre, where `cobre train CASE` leaves it)",
+     .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, policy_path)}}},
+    {.name = NULL},
+};
+
+static const struct cb_option inflow_rows[] = {
+    {.name = "inflow",
+     .help = "of the stage: NAME=VALUE,..., where NAME is a hydro plant or any random variable, and VALUE a number or a "
+             "percentage of the mean; or a table, FILE.csv (default: the mean)",
+     .value = {{.name = "TEXT", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, inflow)}}},
+    {.name = "solver",
+     .help = "LP solver (default: as in the training)",
+     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, options.solver)}}},
+    {.name = NULL},
+};
+
+const struct command_line cb_line_decide = {.command = "decide",
+                                            .intro = intro,
+                                            .end = "\nSee cobre-decide(1).\n",
+                                            .table = {{own_rows, 0},
+                                                      {cb_begin_rows, offsetof(struct decide, begin)},
+                                                      {inflow_rows, 0},
+                                                      {cb_json_rows, offsetof(struct decide, base)}},
+                                            .needs = "case",
+                                            .words = 1};
+
+static int read_options(int argc, char **argv, struct decide *decide) {
+    *decide = (struct decide){.base.self.command = "decide", .options.struct_size = sizeof decide->options};
+    int code = cb_line_read(&cb_line_decide, argc, argv, decide, &decide->base.given);
+    if (code != CB_GO_ON)
+        return code;
+    decide->base.case_path = decide->base.given.words[0];
+    if (!cb_begin_is_clear(&decide->begin))
+        return cb_usage_error("decide", "--stage, --date and --node: give one of them");
+    if (cb_folder_policy(decide->base.case_path, decide->policy_path, decide->policy) != COBRE_OK)
+        return cb_session_refused(&decide->base);
+    cb_folder_of(decide->policy, decide->folder);
+    decide->options.lp_folder = decide->folder;
+    return CB_GO_ON;
+}
+
+/* The member of an object that is an object; it is made if it is not there. */
+static json_t *inner(json_t *object, const char *key) {
+    json_t *value = json_object_get(object, key);
+    if (!value) {
+        cb_json_set(object, key, json_object());
+        value = json_object_get(object, key);
+    }
+    return value;
+}
+
+/* {"hydro": {"Furnas": {"subsystem": "SE", "turbined": 310, "turbined_by_block": {"peak": 400}}}} */
+static void add_element(json_t *decision, const cobre_sddp_figure *figure) {
+    const char *type = *figure->type ? figure->type : "element";
+    json_t *element = inner(inner(decision, type), figure->element);
+    const char *kind = *figure->kind ? figure->kind : "value";
+    char key[160];
+    if (*figure->subsystem && strcmp(figure->subsystem, figure->element) != 0)
+        cb_json_set(element, "subsystem", cb_json_text(figure->subsystem));
+    if (strcmp(figure->level, "block") == 0) {
+        snprintf(key, sizeof key, "%.120s_by_block", kind);
+        cb_json_set(inner(element, key), figure->block, cb_json_real(figure->value));
+        return;
+    }
+    snprintf(key, sizeof key, "%.120s%s", kind, strcmp(figure->level, "before") == 0 ? "_before" : "");
+    cb_json_set(element, key, cb_json_real(figure->value));
+}
+
+static void on_figure(void *arg, const cobre_sddp_figure *figure) {
+    json_t *answer = arg, *decision = inner(answer, "decision");
+    if (*figure->unit)
+        cb_json_set(inner(answer, "units"), *figure->kind ? figure->kind : "value", cb_json_text(figure->unit));
+    if (strcmp(figure->level, "component") == 0)
+        cb_json_set(inner(answer, "cost_by_component"), figure->element, cb_json_real(figure->value));
+    else if (strcmp(figure->level, "subsystem") == 0)
+        cb_json_set(inner(inner(decision, "subsystem"), figure->element), figure->kind, cb_json_real(figure->value));
+    else if (strcmp(figure->level, "system") == 0 && strcmp(figure->kind, "cost") != 0 &&
+             strcmp(figure->kind, "future_cost") != 0)
+        cb_json_set(inner(answer, "system"), figure->kind, cb_json_real(figure->value));
+    else if (strcmp(figure->level, "system") != 0)
+        add_element(decision, figure);
+}
+
+static void on_stage(void *arg, const cobre_sddp_stage *stage) {
+    struct decide *decide = arg;
+    const cobre_sddp_problem *problem = decide->base.problem;
+    json_t *answer = decide->answer;
+    const char *date = cobre_sddp_problem_node_date(problem, stage->node);
+    cb_json_set(answer, "case", cb_json_text(cobre_sddp_problem_name(problem)));
+    cb_json_set(answer, "policy", cb_json_text(decide->policy));
+    cb_json_set(answer, "stage", cb_json_count(cobre_sddp_problem_node_stage(problem, stage->node)));
+    cb_json_set(answer, "node", cb_json_text(cobre_sddp_problem_node_name(problem, stage->node)));
+    cb_json_set(answer, "date", *date ? cb_json_text(date) : json_null());
+    cb_json_set(answer, "duration", cb_json_real(cobre_sddp_problem_node_duration(problem, stage->node)));
+    cb_json_set(answer, "time_unit", cb_json_text(cobre_sddp_problem_time_unit(problem)));
+    cb_json_set(answer, "cost_unit", cb_json_text(cobre_sddp_problem_cost_unit(problem)));
+    cb_json_set(answer, "cost", cb_json_real(stage->stage_cost));
+    cb_json_set(answer, "future_cost", cb_json_real(stage->future_cost));
+    if (cobre_sddp_figures(problem, stage, answer, on_figure) != COBRE_OK)
+        cb_json_set(answer, "failed", json_true());
+}
+
+/* The columns of a table: the keys of its elements, in the order of their first use. by_block is for programs. */
+static json_t *columns_of(const json_t *elements) {
+    json_t *columns = json_object(), *element, *value;
+    const char *name, *key;
+    json_object_foreach((json_t *)elements, name, element) {
+        json_object_foreach(element, key, value) {
+            if (json_is_number(value))
+                json_object_set_new(columns, key, json_null());
+        }
+    }
+    return columns;
+}
+
+static const char *unit_of(const json_t *answer, const char *key) {
+    char kind[160];
+    snprintf(kind, sizeof kind, "%s", key);
+    size_t length = strlen(kind), ending = strlen("_before");
+    if (length > ending && strcmp(kind + length - ending, "_before") == 0)
+        kind[length - ending] = '\0';
+    const char *unit = json_string_value(json_object_get(json_object_get(answer, "units"), kind));
+    return unit ? unit : "";
+}
+
+/* "hydro_generation" as "hydro generation". */
+static void print_heading(const char *key, int width) {
+    printf("  %*s", width - (int)strlen(key), "");
+    for (; *key; key++)
+        putchar(*key == '_' ? ' ' : *key);
+}
+
+enum { LEAST_WIDTH = 9, NAME_WIDTH = 20 };
+
+static int width_of(const char *key) {
+    return strlen(key) > LEAST_WIDTH ? (int)strlen(key) : LEAST_WIDTH;
+}
+
+static void print_row(const char *name, json_t *element, json_t *columns) {
+    const char *key;
+    json_t *unused;
+    printf("%-*.*s", NAME_WIDTH, NAME_WIDTH, name);
+    json_object_foreach(columns, key, unused) {
+        char text[32];
+        const json_t *value = json_object_get(element, key);
+        double number = json_number_value(value);
+        printf("  %*s", width_of(key), !value ? "" : number == 0 ? "0" : cb_short_text(number, 6, text));
+    }
+    printf("\n");
+}
+
+static void print_table(const json_t *answer, const char *type, json_t *elements) {
+    json_t *columns = columns_of(elements), *element;
+    const char *key, *name;
+    json_t *unused;
+    printf("\n%-*s", NAME_WIDTH, type);
+    json_object_foreach(columns, key, unused) {
+        print_heading(key, width_of(key));
+    }
+    printf("\n%-*s", NAME_WIDTH, "");
+    json_object_foreach(columns, key, unused) {
+        printf("  %*s", width_of(key), unit_of(answer, key));
+    }
+    printf("\n");
+    json_object_foreach(elements, name, element) {
+        print_row(name, element, columns);
+    }
+    json_decref(columns);
+}
+
+static void print_costs(const json_t *answer) {
+    char cost[32], future[32], text[32];
+    const char *unit = json_string_value(json_object_get(answer, "cost_unit")), *kind;
+    json_t *value;
+    bool first = true;
+    printf("cost      %s %s now, %s %s expected from then on\n",
+           cb_short_text(json_number_value(json_object_get(answer, "cost")), 8, cost), unit,
+           cb_short_text(json_number_value(json_object_get(answer, "future_cost")), 8, future), unit);
+    json_object_foreach(json_object_get(answer, "cost_by_component"), kind, value) {
+        if (json_number_value(value) == 0)
+            continue;
+        printf("%s", first ? "of it     " : ", ");
+        for (const char *at = kind; *at; at++)
+            putchar(*at == '_' ? ' ' : *at);
+        printf(" %s", cb_short_text(json_number_value(value), 6, text));
+        first = false;
+    }
+    printf("%s", first ? "" : "\n");
+}
+
+static void print_answer(const struct decide *decide) {
+    const json_t *answer = decide->answer;
+    const char *date = json_string_value(json_object_get(answer, "date")), *type;
+    json_t *elements;
+    printf("%s: stage %lld", json_string_value(json_object_get(answer, "case")),
+           (long long)json_integer_value(json_object_get(answer, "stage")));
+    if (date)
+        printf(" (%s)", date);
+    printf(", %s, %s\n\n", decide->begin.state ? "from the given state" : "from the case's initial state",
+           decide->inflow ? "with the given inflow" : "with the mean inflow");
+    print_costs(answer);
+    json_object_foreach(json_object_get(answer, "decision"), type, elements) {
+        print_table(answer, type, elements);
+    }
+}
+
+/* What comes in, and what is seen: the mean, unless it is given. */
+static cobre_status find_question(struct decide *decide) {
+    const cobre_sddp_problem *problem = decide->base.problem;
+    CB_TRY(cb_begin_find(problem, &decide->begin, &decide->beginning));
+    size_t node = decide->beginning.node == COBRE_SDDP_ROOT ? 0 : decide->beginning.node;
+    size_t randoms = cobre_sddp_problem_randoms(problem, node);
+    decide->noise = malloc((randoms + 1) * sizeof *decide->noise);
+    if (!decide->noise)
+        return cb_no_memory("inflows", randoms * sizeof *decide->noise);
+    CB_TRY(cobre_sddp_problem_mean_noise(problem, node, decide->noise));
+    if (decide->inflow)
+        CB_TRY(cobre_sddp_noise_from_text(problem, node, decide->beginning.state, decide->inflow, decide->noise));
+    decide->options.node = node;
+    decide->options.state = decide->beginning.state;
+    decide->options.noise = decide->noise;
+    decide->options.arg = decide;
+    decide->options.stage = on_stage;
+    return COBRE_OK;
+}
+
+static int answer(struct decide *decide, cobre_sddp_policy *policy) {
+    struct session *base = &decide->base;
+    const char *difference = cobre_sddp_policy_difference(policy);
+    if (difference)
+        fprintf(stderr, "cobre decide: %s was trained for another case: %s\n", decide->policy, difference);
+    decide->answer = json_object();
+    if (!decide->answer || cobre_sddp_decide(policy, &decide->options) != COBRE_OK ||
+        json_object_get(decide->answer, "failed"))
+        return cb_session_failed(base);
+    cb_json_set(decide->answer, "difference", difference ? cb_json_text(difference) : json_null());
+    if (base->json)
+        cb_json_print(json_incref(decide->answer), 0);
+    else
+        print_answer(decide);
+    return 0;
+}
+
+int cb_command_decide(int argc, char **argv) {
+    struct decide decide;
+    int code = read_options(argc, argv, &decide);
+    if (code == CB_GO_ON)
+        code = cb_session_alone(&decide.base);
+    if (code != CB_GO_ON)
+        return code;
+    cobre_sddp_policy *policy = NULL;
+    code = cb_session_load(&decide.base);
+    if (code == CB_GO_ON && (find_question(&decide) != COBRE_OK ||
+                             cobre_sddp_policy_load(decide.base.problem, decide.policy, &policy) != COBRE_OK))
+        code = cb_session_failed(&decide.base);
+    if (code == CB_GO_ON)
+        code = answer(&decide, policy);
+    cobre_sddp_policy_free(&policy);
+    cb_begin_free(&decide.beginning);
+    free(decide.noise);
+    json_decref(decide.answer);
+    cb_session_close(&decide.base);
+    return code;
+}
