@@ -91,8 +91,8 @@ static cobre_status given_noise(simulation *sim, size_t trajectory, size_t k, co
     *noise = node->shown ? sim->noise : wanted;
     for (size_t i = 0; node->shown && i < node->randoms; i++)
         if (!cb_noise_for(sim->problem, n, i, sim->state, wanted[i], &sim->noise[i], why))
-            return cb_fail(COBRE_INVALID_CASE, "give inflows above 0, here and before",
-                           "scenario %zu, step %zu (node %s): %s", trajectory + 1, step + 1, node->name, why);
+            return cb_fail(COBRE_INVALID_CASE, cb_noise_advice(node), "scenario %zu, step %zu (node %s): %s",
+                           trajectory + 1, step + 1, node->name, why);
     return node->shown ? cb_check_noise(node, sim->noise) : COBRE_OK;
 }
 

@@ -193,7 +193,7 @@ static void inflows_first_known(void) {
     inflows_of_a_model(true, true);
 }
 
-/* A row from a to b may not be what noise can make. */
+/* An inflow that no noise makes is an error, and says where. */
 static void impossible_inflows(void) {
     load_riopar(true, false);
     train();
@@ -315,7 +315,7 @@ static void decisions(void) {
 /* Without noise: its mean; with a model that makes the expected inflow. */
 static void mean_noise(void) {
     static told one[1][STAGES];
-    double noise[3], state[5] = {3000, 900, 300, 60, 150};
+    double noise[3], state[7] = {3000, 900, 400, 450, 100, 250, 300};
     load_riopar(true, false);
     train();
     cobre_sddp_decide_options options = {.node = 3, .state = state, .arg = one, .stage = keep};
@@ -335,7 +335,7 @@ static void mean_noise(void) {
     CHECK_NEAR(one[0][0].inflow[2], 120, 1e-9);
     refused(cobre_sddp_noise_from_text(problem, 3, state, "Foz do Sul=0", noise), "inflow[Foz do Sul] cannot be 0",
             "above 0");
-    refused(cobre_sddp_noise_from_text(problem, 3, (double[]){1, 1, 1, 1, 1}, "Foz do Sul=1", noise),
+    refused(cobre_sddp_noise_from_text(problem, 3, (double[7]){1}, "Foz do Sul=1", noise),
             "storage[Serra Alta] cannot be 1", "limits");
     end();
 }
@@ -500,7 +500,8 @@ static void noise_from_text(void) {
     refused(cobre_sddp_noise_from_text(problem, BEGIN, NULL, "Sera Alta=120", noise),
             "\"Sera Alta\" is no random variable of node 7; there are Serra Alta, Pedra Branca, Foz do Sul",
             "did you mean \"Serra Alta\"?");
-    refused(cobre_sddp_noise_from_text(problem, BEGIN, NULL, "Serra Alta=1e30", noise), "out of range", "");
+    refused(cobre_sddp_noise_from_text(problem, BEGIN, NULL, "Serra Alta=1e30", noise), "out of range",
+            "smaller number");
     cobre_sddp_problem_free(&problem);
 }
 

@@ -104,6 +104,10 @@ bool cb_noise_for(const cobre_sddp_problem *problem, size_t index, size_t random
     return false;
 }
 
+const char *cb_noise_advice(const cb_node *node) {
+    return node->shown && node->model.lognormal ? "give inflows above 0, here and before" : "give a smaller number";
+}
+
 double cb_mean_noise(const cb_node *node, size_t random) {
     double mean = 0, probability = 0;
     for (size_t k = 0; k < node->outcomes; k++) {

@@ -221,6 +221,7 @@ cb_effect cb_effect_of(const cobre_sddp_problem *problem, size_t node, size_t ra
 /* The noise for this value. false: there is none, and `why` says why not. */
 bool cb_noise_for(const cobre_sddp_problem *problem, size_t node, size_t random, const double *state, double value,
                   double *noise, char why[CB_LIMITS_ROOM]);
+const char *cb_noise_advice(const cb_node *node); /* what to do then */
 double cb_mean_noise(const cb_node *node, size_t random);
 
 /* sums.c: of all that belongs to the node, its edges included. */

@@ -153,7 +153,7 @@ static cobre_status set(reader *r, const char *name, const char *text) {
         return fail(r, "give a number within these limits, or a percentage of them", "%s",
                     cb_limits_text(r->problem, r->node, i, value, why));
     if (r->noise && !cb_noise_for(r->problem, r->node, i, r->state, value, &value, why))
-        return fail(r, "give inflows above 0, here and before", "%s", why);
+        return fail(r, cb_noise_advice(&r->problem->node[r->node]), "%s", why);
     r->values[i] = value;
     r->given[i] = true;
     return COBRE_OK;
