@@ -12,7 +12,8 @@
 static const char intro[] =
     "usage: cobre decide CASE [--policy FILE] [--stage N | --date DATE] [--state TEXT] [--inflow TEXT] [option ...]\n"
     "\n"
-    "Says what a trained policy decides now: releases, generation, exchanges, deficit, costs, marginal costs and water\n"
+    "Says what a trained policy decides now: releases, generation, exchanges, deficit, costs, marginal costs and "
+    "water\n"
     "values.\n"
     "\n";
 
@@ -36,8 +37,9 @@ static const struct cb_option own_rows[] = {
 
 static const struct cb_option inflow_rows[] = {
     {.name = "inflow",
-     .help = "of the stage: NAME=VALUE,..., where NAME is a hydro plant or any random variable, and VALUE a number or a "
-             "percentage of the mean; or a table, FILE.csv (default: the mean)",
+     .help =
+         "of the stage: NAME=VALUE,..., where NAME is a hydro plant or any random variable, and VALUE a number or a "
+         "percentage of the mean; or a table, FILE.csv (default: the mean)",
      .value = {{.name = "TEXT", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, inflow)}}},
     {.name = "solver",
      .help = "LP solver (default: as in the training)",
@@ -82,8 +84,7 @@ static json_t *inner(json_t *object, const char *key) {
 
 /* {"hydro": {"Furnas": {"subsystem": "SE", "turbined": 310, "turbined_by_block": {"peak": 400}}}} */
 static void add_element(json_t *decision, const cobre_sddp_figure *figure) {
-    const char *type = *figure->type ? figure->type : "element";
-    json_t *element = inner(inner(decision, type), figure->element);
+    json_t *element = inner(inner(decision, figure->type), figure->element);
     const char *kind = *figure->kind ? figure->kind : "value";
     char key[160];
     if (*figure->subsystem && strcmp(figure->subsystem, figure->element) != 0)
@@ -131,13 +132,14 @@ static void on_stage(void *arg, const cobre_sddp_stage *stage) {
         cb_json_set(answer, "failed", json_true());
 }
 
-/* The columns of a table: the keys of its elements, in the order of their first use. by_block is for programs. */
+/* The columns of a table: the keys of its elements, in the order of their first use. What is by block, and what never
+ * changes, is for programs. */
 static json_t *columns_of(const json_t *elements) {
     json_t *columns = json_object(), *element, *value;
     const char *name, *key;
     json_object_foreach((json_t *)elements, name, element) {
         json_object_foreach(element, key, value) {
-            if (json_is_number(value))
+            if (json_is_number(value) && !strstr(key, "_capacity"))
                 json_object_set_new(columns, key, json_null());
         }
     }
@@ -154,17 +156,25 @@ static const char *unit_of(const json_t *answer, const char *key) {
     return unit ? unit : "";
 }
 
-/* "hydro_generation" as "hydro generation". */
-static void print_heading(const char *key, int width) {
-    printf("  %*s", width - (int)strlen(key), "");
-    for (; *key; key++)
-        putchar(*key == '_' ? ' ' : *key);
+enum { LEAST_WIDTH = 9, NAME_WIDTH = 18, HEADING_LINES = 3 };
+
+/* A heading has its words below each other: "hydro_generation" takes two lines. */
+static const char *heading_line(const char *key, int line, int *length) {
+    for (; line > 0 && *key; line--) {
+        key += strcspn(key, "_");
+        key += *key == '_';
+    }
+    *length = line < HEADING_LINES - 1 ? (int)strcspn(key, "_") : (int)strlen(key);
+    return key;
 }
 
-enum { LEAST_WIDTH = 9, NAME_WIDTH = 20 };
-
 static int width_of(const char *key) {
-    return strlen(key) > LEAST_WIDTH ? (int)strlen(key) : LEAST_WIDTH;
+    int width = LEAST_WIDTH, length;
+    for (int line = 0; line < HEADING_LINES; line++) {
+        heading_line(key, line, &length);
+        width = length > width ? length : width;
+    }
+    return width;
 }
 
 static void print_row(const char *name, json_t *element, json_t *columns) {
@@ -180,19 +190,55 @@ static void print_row(const char *name, json_t *element, json_t *columns) {
     printf("\n");
 }
 
+static const char *heading_text(const json_t *answer, const char *key, int line, int *length) {
+    if (line < HEADING_LINES)
+        return heading_line(key, line, length);
+    *length = (int)strlen(unit_of(answer, key));
+    return unit_of(answer, key);
+}
+
+static void print_headings(const json_t *answer, const char *type, json_t *columns) {
+    const char *key;
+    json_t *unused;
+    for (int line = 0; line <= HEADING_LINES; line++) { /* the last one has the units */
+        int length, longest = 0;
+        json_object_foreach(columns, key, unused) {
+            heading_text(answer, key, line, &length);
+            longest = length > longest ? length : longest;
+        }
+        if (longest == 0)
+            continue;
+        printf("%-*s", NAME_WIDTH, line == 0 ? type : "");
+        json_object_foreach(columns, key, unused) {
+            const char *text = heading_text(answer, key, line, &length);
+            printf("  %*.*s", width_of(key), length, text);
+        }
+        printf("\n");
+    }
+}
+
+static bool is_all_zero(json_t *elements) {
+    json_t *element, *value;
+    const char *name, *key;
+    json_object_foreach(elements, name, element) {
+        json_object_foreach(element, key, value) {
+            if (json_is_number(value) && json_number_value(value) != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
 static void print_table(const json_t *answer, const char *type, json_t *elements) {
     json_t *columns = columns_of(elements), *element;
-    const char *key, *name;
-    json_t *unused;
-    printf("\n%-*s", NAME_WIDTH, type);
-    json_object_foreach(columns, key, unused) {
-        print_heading(key, width_of(key));
-    }
-    printf("\n%-*s", NAME_WIDTH, "");
-    json_object_foreach(columns, key, unused) {
-        printf("  %*s", width_of(key), unit_of(answer, key));
-    }
+    const char *name;
     printf("\n");
+    if (is_all_zero(elements)) {
+        printf("%-*s  none\n", NAME_WIDTH, strcmp(type, "tier") == 0 ? "deficit" : type);
+        json_decref(columns);
+        return;
+    }
+    print_headings(answer, type, columns);
     json_object_foreach(elements, name, element) {
         print_row(name, element, columns);
     }
@@ -204,9 +250,9 @@ static void print_costs(const json_t *answer) {
     const char *unit = json_string_value(json_object_get(answer, "cost_unit")), *kind;
     json_t *value;
     bool first = true;
-    printf("cost      %s %s now, %s %s expected from then on\n",
-           cb_short_text(json_number_value(json_object_get(answer, "cost")), 8, cost), unit,
-           cb_short_text(json_number_value(json_object_get(answer, "future_cost")), 8, future), unit);
+    printf("cost      %s%s%s now, %s%s%s expected from then on\n",
+           cb_short_text(json_number_value(json_object_get(answer, "cost")), 8, cost), *unit ? " " : "", unit,
+           cb_short_text(json_number_value(json_object_get(answer, "future_cost")), 8, future), *unit ? " " : "", unit);
     json_object_foreach(json_object_get(answer, "cost_by_component"), kind, value) {
         if (json_number_value(value) == 0)
             continue;
@@ -228,10 +274,14 @@ static void print_answer(const struct decide *decide) {
     if (date)
         printf(" (%s)", date);
     printf(", %s, %s\n\n", decide->begin.state ? "from the given state" : "from the case's initial state",
-           decide->inflow ? "with the given inflow" : "with the mean inflow");
+           decide->inflow ? "with the given inflow" : "with the mean of its outcomes");
     print_costs(answer);
-    json_object_foreach(json_object_get(answer, "decision"), type, elements) {
-        print_table(answer, type, elements);
+    json_t *decision = json_object_get(answer, "decision"), *subsystems = json_object_get(decision, "subsystem");
+    if (subsystems)
+        print_table(answer, "subsystem", subsystems);
+    json_object_foreach(decision, type, elements) {
+        if (elements != subsystems)
+            print_table(answer, type, elements);
     }
 }
 
@@ -239,7 +289,8 @@ static void print_answer(const struct decide *decide) {
 static cobre_status find_question(struct decide *decide) {
     const cobre_sddp_problem *problem = decide->base.problem;
     CB_TRY(cb_begin_find(problem, &decide->begin, &decide->beginning));
-    size_t node = decide->beginning.node == COBRE_SDDP_ROOT ? 0 : decide->beginning.node;
+    size_t node;
+    CB_TRY(cb_begin_decision(problem, &decide->beginning, &node));
     size_t randoms = cobre_sddp_problem_randoms(problem, node);
     decide->noise = malloc((randoms + 1) * sizeof *decide->noise);
     if (!decide->noise)

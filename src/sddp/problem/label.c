@@ -145,17 +145,43 @@ const char *cobre_sddp_problem_cost_unit(const cobre_sddp_problem *problem) {
     return problem ? problem->money : NULL;
 }
 
-/* The last node whose date is not after it. Dates are texts that sort: "2027-03" comes before "2027-03-01". */
+bool cb_date_days(const char *text, double *days) {
+    int year = 0, month = 0, day = 1, hour = 0, minute = 0, used = 0;
+    size_t length = strlen(text);
+    if (sscanf(text, "%4d-%2d%n", &year, &month, &used) != 2 || used != 7 || month < 1 || month > 12)
+        return false;
+    if (length > 7 && (sscanf(text + 7, "-%2d%n", &day, &used) != 1 || used != 3 || day < 1 || day > 31))
+        return false;
+    if (length > 10 && (sscanf(text + 10, "T%2d:%2d%n", &hour, &minute, &used) != 2 || length != 16))
+        return false;
+    long y = year - (month <= 2), era = y / 400, of_era = y - era * 400; /* years from March on */
+    long of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    *days = (double)(era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468) + hour / 24.0 +
+            minute / 1440.0;
+    return true;
+}
+
+/* When a node ends; months are as long as they can be. */
+static double end_of(const cobre_sddp_problem *problem, const cb_node *node, double begin) {
+    return begin + node->duration * (strcmp(problem->time, "month") == 0 ? 31 : 31.0 / 30 / 24);
+}
+
+/* The first node that begins within the date, which may be a month; else the one that had begun and goes on. */
 size_t cobre_sddp_problem_node_at(const cobre_sddp_problem *problem, const char *date) {
+    double wanted, latest = -INFINITY, begin;
     size_t found = CB_NONE;
-    for (size_t n = 0; date && n < cobre_sddp_problem_nodes(problem); n++) {
-        const char *its = problem->node[n].date;
-        bool begun = *its && (strcmp(its, date) <= 0 || strncmp(its, date, strlen(date)) == 0);
-        bool later = found == CB_NONE || strcmp(its, problem->node[found].date) > 0;
-        bool within = strncmp(its, date, strlen(date)) == 0;
-        bool known = found != CB_NONE && strncmp(problem->node[found].date, date, strlen(date)) == 0;
-        if (begun && later && !(within && known)) /* of several in one month the first */
+    if (!date || !cb_date_days(date, &wanted))
+        return CB_NONE;
+    for (size_t n = 0; n < cobre_sddp_problem_nodes(problem); n++) {
+        const cb_node *node = &problem->node[n];
+        if (!*node->date || !cb_date_days(node->date, &begin))
+            continue;
+        if (strncmp(node->date, date, strlen(date)) == 0)
+            return n;
+        if (begin <= wanted && begin > latest && wanted < end_of(problem, node, begin)) {
+            latest = begin;
             found = n;
+        }
     }
     return found;
 }

@@ -227,6 +227,9 @@ double cb_mean_noise(const cb_node *node, size_t random);
 /* sums.c: of all that belongs to the node, its edges included. */
 uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node);
 
+/* label.c: days since 1970-01-01 of "2027-03", "2027-03-15" or "2027-03-15T06:30". False: it is no date. */
+bool cb_date_days(const char *text, double *days);
+
 /* info.c */
 size_t cb_most_rows(const cobre_sddp_problem *problem);                                           /* of its nodes */
 cobre_status cb_refuse_node(const char *subject, const cobre_sddp_problem *problem, size_t node); /* there is none */

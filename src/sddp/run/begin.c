@@ -40,6 +40,9 @@ static cobre_status find_date(const cobre_sddp_problem *problem, const char *dat
     *node = cobre_sddp_problem_node_at(problem, date);
     if (*node != CB_NONE)
         return COBRE_OK;
+    double unused;
+    if (!cb_date_days(date, &unused))
+        return cb_refuse("date", "write it like 2027-03 or 2027-03-15", "\"%.40s\" is no date", date);
     const char *first = problem->nodes > 0 ? problem->node[0].date : "";
     if (!*first)
         return cb_refuse("date", "give case.json a \"start\", or give a stage (--stage)", "the case has no dates");
@@ -133,6 +136,13 @@ cobre_status cb_begin_find(const cobre_sddp_problem *problem, const struct cb_be
         status = read_state(problem, begin->state, found);
     CB_TRY(cb_agree(problem->comm, status));
     return cobre_broadcast(problem->comm, found->state, problem->states, COBRE_F64, 0);
+}
+
+cobre_status cb_begin_decision(const cobre_sddp_problem *problem, const struct cb_beginning *found, size_t *node) {
+    *node = found->node == CB_ROOT ? problem->root_edge[0].to : found->node;
+    if (found->node != CB_ROOT || problem->root_edges == 1)
+        return COBRE_OK;
+    return cb_refuse("node", "choose one (--node)", "the case begins at one of %zu nodes", problem->root_edges);
 }
 
 void cb_begin_free(struct cb_beginning *found) {

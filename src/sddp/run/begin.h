@@ -26,6 +26,9 @@ bool cb_begin_is_clear(const struct cb_begin *begin);
 /* The node that is given; COBRE_SDDP_ROOT: none is. */
 cobre_status cb_begin_node(const cobre_sddp_problem *problem, const struct cb_begin *begin, size_t *node);
 
+/* The node of a decision: the one found, or the first one. Fails where the case begins at one of several. */
+cobre_status cb_begin_decision(const cobre_sddp_problem *problem, const struct cb_beginning *found, size_t *node);
+
 /* Rank 0 reads. Collective; fails on all ranks alike. */
 cobre_status cb_begin_find(const cobre_sddp_problem *problem, const struct cb_begin *begin, struct cb_beginning *found);
 void cb_begin_free(struct cb_beginning *found);

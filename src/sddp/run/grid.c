@@ -67,22 +67,18 @@ static struct cb_variable *add_variable(struct cb_grid *grid, const char *kind, 
 
 /* What an item is called where its label says nothing. */
 static const struct {
-    const char *type, *kind, *other, *description;
-} words[] = {[COBRE_SDDP_STATE] = {"state", "state", "after", "at the end of the stage"},
-             [COBRE_SDDP_COLUMN] = {"variable", "value", "decided", "decided in the stage"},
-             [COBRE_SDDP_ROW] = {"constraint", "dual", "dual", "change of the cost for one more unit"},
-             [COBRE_SDDP_RANDOM] = {"random", "outcome", "drawn", "seen before the decision"}};
-
-static const char *type_of(const cb_item *item) {
-    return *item->label.type ? item->label.type : *item->label.kind ? item->label.kind : words[item->part].type;
-}
+    const char *kind, *other, *description;
+} words[] = {[COBRE_SDDP_STATE] = {"level", "after", "at the end of the stage"},
+             [COBRE_SDDP_COLUMN] = {"value", "decided", "decided in the stage"},
+             [COBRE_SDDP_ROW] = {"dual", "dual", "change of the cost for one more unit"},
+             [COBRE_SDDP_RANDOM] = {"outcome", "drawn", "seen before the decision"}};
 
 static const char *kind_of(const cb_item *item) {
     return *item->label.kind ? item->label.kind : words[item->part].kind;
 }
 
 static bool same_variable(const cb_item *a, const cb_item *b) {
-    return a->part == b->part && strcmp(kind_of(a), kind_of(b)) == 0 && strcmp(type_of(a), type_of(b)) == 0 &&
+    return a->part == b->part && strcmp(kind_of(a), kind_of(b)) == 0 && strcmp(a->label.type, b->label.type) == 0 &&
            (a->block == CB_NONE) == (b->block == CB_NONE);
 }
 
@@ -96,7 +92,7 @@ static bool repeats_state(const cb_outputs *outputs, const cb_item *item) {
 /* The items of one variable, from `first` on: their places along the axis, then their cells. */
 static void add_items(struct cb_grid *grid, const cb_outputs *outputs, size_t first) {
     const cb_item *its = &outputs->item[first];
-    size_t a = find_axis(grid, type_of(its)), near = 0;
+    size_t a = find_axis(grid, its->label.type), near = 0;
     struct cb_variable *variable =
         add_variable(grid, kind_of(its), words[its->part].other, its->label.unit, words[its->part].description);
     if (a == CB_NONE || !variable)
@@ -148,7 +144,7 @@ static void add_all(struct cb_grid *grid, const cb_outputs *outputs, size_t *var
     for (size_t i = 0; i < 3; i++)
         add_variable(grid, scalar[i][0], "", i < 2 ? outputs->problem->money : "1", scalar[i][1]);
     for (size_t i = 0; i < outputs->items; i++) /* axes first: no variable has the name of one */
-        find_axis(grid, type_of(&outputs->item[i]));
+        find_axis(grid, outputs->item[i].label.type);
     for (size_t i = 0; i < outputs->items && !grid->no_memory; i++)
         if (grid->cell[i] == CB_NO_FIGURE && !repeats_state(outputs, &outputs->item[i])) {
             add_items(grid, outputs, i);

@@ -21,9 +21,11 @@
 #define FUNCTIONS(X)                                                                                                   \
     X(nc_create)                                                                                                       \
     X(nc_def_dim)                                                                                                      \
-    X(nc_def_var) X(nc_def_var_deflate) X(nc_def_var_chunking) X(nc_def_var_fill) X(nc_put_att_text) X(nc_enddef)      \
-        X(nc_put_var_string) X(nc_put_var_double) X(nc_put_var_int) X(nc_put_vara_float) X(nc_put_att_float)           \
-            X(nc_close) X(nc_strerror) X(nc_set_fill)
+    X(nc_def_var)                                                                                                      \
+    X(nc_def_var_deflate)                                                                                              \
+    X(nc_def_var_chunking)                                                                                             \
+    X(nc_def_var_fill) X(nc_put_att_text) X(nc_enddef) X(nc_put_var_string) X(nc_put_var_double) X(nc_put_var_int)     \
+        X(nc_put_vara_float) X(nc_put_att_float) X(nc_close) X(nc_strerror) X(nc_set_fill)
 
 static struct {
 #define FUNCTION_POINTER(name) __typeof__(name) *name;
@@ -134,16 +136,6 @@ static void define_variable(writer *w, size_t v) {
     check(w, nc.nc_put_att_float(w->file, w->variable[v], "_FillValue", NC_FLOAT, 1, &missing));
 }
 
-/* Days since 1970-01-01 of "2027-03-15" or "2027-03-15T06:30". */
-static double days_of(const char *date) {
-    int year = 1970, month = 1, day = 1, hour = 0, minute = 0;
-    sscanf(date, "%d-%d-%dT%d:%d", &year, &month, &day, &hour, &minute);
-    long y = year - (month <= 2), era = y / 400, of_era = y - era * 400;
-    long of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    long days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-    return (double)days + hour / 24.0 + minute / 1440.0;
-}
-
 /* The stages along their axis: numbers, dates, durations, shares of blocks. */
 static void put_stages(writer *w, const int variable[4]) {
     const cobre_sddp_problem *problem = w->spool->problem;
@@ -158,7 +150,9 @@ static void put_stages(writer *w, const int variable[4]) {
         size_t node = w->spool->node_at[k + 1];
         const cb_node *its = node == CB_NONE ? NULL : &problem->node[node];
         number[k] = its ? (double)its->stage : (double)k + 1;
-        date[k] = its && *its->date ? days_of(its->date) : NAN;
+        date[k] = NAN;
+        if (its)
+            cb_date_days(its->date, &date[k]);
         duration[k] = its ? its->duration : NAN;
         for (size_t b = 0; b < blocks; b++)
             share[k * blocks + b] = its ? its->share[b] : NAN;

@@ -189,6 +189,13 @@ static cb_item new_item(cb_outputs *outputs, cobre_sddp_part part, const char *n
     cobre_sddp_problem_label(outputs->problem, part, name, &item.label);
     item.label.kind = keep(outputs, item.label.kind); /* a label that was made of the name does not last */
     item.label.element = keep(outputs, item.label.element);
+    if (!*item.label.type) {
+        static const char *const types[] = {[COBRE_SDDP_STATE] = "state",
+                                            [COBRE_SDDP_COLUMN] = "variable",
+                                            [COBRE_SDDP_ROW] = "constraint",
+                                            [COBRE_SDDP_RANDOM] = "random"};
+        item.label.type = types[part];
+    }
     item.block = find_block(outputs->problem, item.label.block);
     item.to = find_targets(outputs, &item);
     return item;

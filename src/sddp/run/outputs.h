@@ -23,8 +23,8 @@ typedef struct {
     enum cb_table table;
     const char *kind, *level, *element, *unit;
     const char *type, *subsystem; /* of the element; "" at other levels */
-    bool adds_up;    /* over the steps of a trajectory: it has a total */
-    bool discounted; /* in that total */
+    bool adds_up;                 /* over the steps of a trajectory: it has a total */
+    bool discounted;              /* in that total */
 } cb_figure;
 
 /* What an item adds to, and how often. */
