@@ -39,7 +39,8 @@ static void make_texts(struct cb_spool *spool) {
     size_t items = spool->outputs.items;
     spool->text.head = calloc(items + 1, sizeof *spool->text.head);
     spool->text.tail = calloc(items + 1, sizeof *spool->text.tail);
-    spool->failed |= !spool->text.head || !spool->text.tail;
+    spool->text.block = calloc(spool->problem->blocks + 1, sizeof *spool->text.block);
+    spool->failed |= !spool->text.head || !spool->text.tail || !spool->text.block;
     size_t longest = 0;
     for (size_t i = 0; i < items && !spool->failed; i++) {
         const char *head = spool->text.head[i] = make_text(&spool->outputs.item[i], false);
@@ -186,10 +187,8 @@ static void write_values(struct cb_spool *spool, const cobre_sddp_stage *stage, 
     for (size_t i = 0; i < count; i++) {
         const cb_item *item = &spool->outputs.item[items[i]];
         char *to = at;
-        if (by_block && item->block == CB_NONE)
-            to = stpcpy(to, ",,");
-        else if (by_block)
-            to += sprintf(to, "%.100s,%.6g,", item->label.block, spool->problem->node[stage->node].share[item->block]);
+        if (by_block)
+            to = stpcpy(to, spool->text.block[item->block == CB_NONE ? spool->problem->blocks : item->block]);
         to = stpcpy(to, spool->text.head[items[i]]);
         to = cb_number_put(to, cb_item_value(item, first[i]));
         if (second) {
@@ -203,6 +202,10 @@ static void write_values(struct cb_spool *spool, const cobre_sddp_stage *stage, 
 
 static void write_tables(struct cb_spool *spool, const cobre_sddp_stage *stage) {
     const cb_node *node = &spool->problem->node[stage->node];
+    for (size_t b = 0; b < spool->problem->blocks; b++)
+        snprintf(spool->text.block[b], sizeof *spool->text.block, "%.100s,%.6g,", spool->problem->block[b],
+                 node->share[b]);
+    strcpy(spool->text.block[spool->problem->blocks], ",,");
     const cb_node_items *its = &spool->outputs.node[stage->node];
     write_stage(spool, stage);
     write_values(spool, stage, CB_TABLE_STATES, spool->problem->states, spool->outputs.state, stage->state_in,
@@ -241,6 +244,7 @@ void cb_spool_close(struct cb_spool *spool) {
         free(spool->text.head ? spool->text.head[i] : NULL);
         free(spool->text.tail ? spool->text.tail[i] : NULL);
     }
+    free(spool->text.block);
     free(spool->text.head);
     free(spool->text.tail);
     free(spool->row);

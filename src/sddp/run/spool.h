@@ -44,6 +44,7 @@ struct cb_spool {
     size_t longest, node_room; /* steps of the longest trajectory */
     struct cb_text {
         char **head, **tail; /* of the row of each item: what comes before its value, and after it */
+        char (*block)[128];  /* of each load block: its name and its share at the node of the step; then for none */
     } text;
     char *row;   /* that is being written */
     bool failed; /* out of memory or disk; told when the ranks meet */
