@@ -111,8 +111,8 @@ case_same_bits_on_any_number_of_ranks() {
     cobre train -n 3 other --iterations 2 --warm-start old/policy.cobre --accept-other-case --out three
     code_is 0
     cmp one/policy.cobre three/policy.cobre || fail "the policies differ"
-    cobre simulate other --policy old/policy.cobre --trajectories 7 --out one-run
-    cobre simulate -n 3 other --policy old/policy.cobre --trajectories 7 --out three-run
+    cobre simulate other --policy old/policy.cobre --trajectories 7 --tables states --out one-run
+    cobre simulate -n 3 other --policy old/policy.cobre --trajectories 7 --tables states --out three-run
     code_is 0
     cmp one-run/states.csv three-run/states.csv || fail "the simulations differ"
 }

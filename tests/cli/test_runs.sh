@@ -25,7 +25,7 @@ case_record_is_the_same_on_any_number_of_ranks() {
         cobre train -n $ranks mine --iterations 4 --forward-passes 4 --seed 18446744073709551615 --cvar 0.1,0.5 --stall 5 \
             --multi-cut --out $ranks
         code_is 0
-        cobre simulate -n $ranks mine --policy $ranks/policy.cobre --trajectories 7
+        cobre simulate -n $ranks mine --policy $ranks/policy.cobre --trajectories 7 --tables all
         code_is 0
         mv mine moved && mv moved mine # where it is does not matter
     done
@@ -252,9 +252,9 @@ case_report_does_not_mix() {
     local other
     cobre train "$cases/toy" --iterations 5 --out one
     cobre train "$cases/toy" --iterations 5 --seed 7 --out two
-    cobre simulate "$cases/toy" --policy one/policy.cobre --trajectories 4
-    cobre simulate "$cases/toy" --policy two/policy.cobre --trajectories 4
-    for other in training.csv policy.cobre costs.csv stages.csv; do
+    cobre simulate "$cases/toy" --policy one/policy.cobre --trajectories 4 --tables stages
+    cobre simulate "$cases/toy" --policy two/policy.cobre --trajectories 4 --tables stages
+    for other in training.csv policy.cobre costs.csv statistics.csv stages.csv; do
         rm -rf mixed && cp -r one mixed
         cp two/$other mixed
         cobre report mixed
@@ -314,7 +314,7 @@ case_simulation_of_another_policy() {
     cobre simulate "$cases/toy" --policy one/policy.cobre --trajectories 5
     cobre simulate "$cases/toy" --policy one/policy.cobre --trajectories 6 --tables states
     code_is 0
-    [ "$(ls one)" = "$(printf '%s\n' costs.csv policy.cobre run.json simulation.csv states.csv summary.csv times.csv training.csv)" ] ||
+    [ "$(ls one)" = "$(printf '%s\n' costs.csv policy.cobre run.json simulation.csv states.csv statistics.csv summary.csv times.csv training.csv)" ] ||
         fail "$(ls one)"
     cobre report one
     code_is 0

@@ -7,7 +7,7 @@ tests=$(realpath "$(dirname "$0")/..")
 cd "$scratch" || exit 1
 
 lines() { wc -l <"$1"; }
-tables='costs stages states variables duals noise'
+tables='statistics costs stages states variables duals noise'
 
 trained() {
     cobre train "$cases/brazil3" --iterations 10 --force
@@ -16,17 +16,17 @@ trained() {
 
 case_simulate() {
     trained
-    cobre simulate "$cases/brazil3" --trajectories 20
+    cobre simulate "$cases/brazil3" --trajectories 20 --tables all
     code_is 0
     out_has "20 trajectories, in-sample"
     out_has "+-"
     [ "$(lines brazil3-out/costs.csv)" = 21 ] || fail "costs.csv: $(lines brazil3-out/costs.csv) lines"
     [ "$(lines brazil3-out/stages.csv)" = 61 ] || fail "stages.csv: $(lines brazil3-out/stages.csv) lines"
     [ "$(lines brazil3-out/states.csv)" = 241 ] || fail "states.csv: $(lines brazil3-out/states.csv) lines"
-    grep -q '^1,1,storage,SE,' brazil3-out/states.csv || fail "no storage"
-    grep -q '^20,3,load,SE,' brazil3-out/duals.csv || fail "no marginal cost"
-    grep -q ',generation,' brazil3-out/variables.csv || fail "no generation"
-    grep -q ',inflow,SE,' brazil3-out/noise.csv || fail "no inflow"
+    grep -q '^1,1,1,,storage,SE,.*,MWmonth$' brazil3-out/states.csv || fail "no storage"
+    grep -q '^20,3,3,,,,marginal_cost,SE,.*,\$/MWmonth$' brazil3-out/duals.csv || fail "no marginal cost"
+    grep -q ',thermal_generation,.*,MW$' brazil3-out/variables.csv || fail "no generation"
+    grep -q ',inflow,SE,.*,MW$' brazil3-out/noise.csv || fail "no inflow"
     # the summary is the mean of the table
     awk -F, 'FNR == 1 { next } FILENAME ~ /costs/ { sum += $3; n++ } $1 == "mean" { mean = $2 }
         END { d = sum / n - mean; exit !(d * d < 1e-12 * mean * mean) }' brazil3-out/costs.csv \
@@ -36,9 +36,9 @@ case_simulate() {
 case_same_tables_on_any_number_of_ranks() {
     local table
     trained
-    cobre simulate "$cases/brazil3" --trajectories 23 --seed 5 --out one
+    cobre simulate "$cases/brazil3" --trajectories 23 --seed 5 --tables all --out one
     code_is 0
-    cobre simulate -n 3 "$cases/brazil3" --policy brazil3-out/policy.cobre --trajectories 23 --seed 5 --out three
+    cobre simulate -n 3 "$cases/brazil3" --policy brazil3-out/policy.cobre --trajectories 23 --seed 5 --tables all --out three
     code_is 0
     for table in $tables; do
         cmp "one/$table.csv" "three/$table.csv" || fail "$table.csv differs"
@@ -72,10 +72,15 @@ case_tables_and_json() {
     json_keys out 'docs[0]' sampling start trajectories mean half deviation minimum maximum bound gap proven difference note out
     json_holds out 'abs(docs[0]["gap"] - (docs[0]["mean"] - docs[0]["bound"]) / docs[0]["mean"]) < 1e-12' # a share, not percent
     json_holds out "docs[0]['gap'] == $(sed -n 's/^gap,//p' some/simulation.csv)"
-    [ "$(ls some)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstates.csv')" ] || fail "$(ls some)"
-    cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none
-    out_has "table     none/costs.csv"
-    [ "$(ls none)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv')" ] || fail "$(ls none)"
+    [ "$(ls some)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstates.csv\nstatistics.csv')" ] || fail "$(ls some)"
+    cobre simulate "$cases/brazil3" --trajectories 4 --out none
+    out_has "tables    none/{statistics,costs}.csv"
+    [ "$(ls none)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstatistics.csv')" ] || fail "$(ls none)"
+    cobre simulate "$cases/brazil3" --trajectories 4 --tables all --out none
+    [ "$(ls none)" = "$(printf '%s\n' costs.csv duals.csv noise.csv run.json simulation.csv stages.csv states.csv statistics.csv \
+        variables.csv)" ] || fail "$(ls none)"
+    cobre simulate "$cases/brazil3" --trajectories 4 --tables none --out none # the old tables go
+    [ "$(ls none)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstatistics.csv')" ] || fail "$(ls none)"
 }
 
 case_no_model() {
@@ -132,18 +137,18 @@ case_odd_gap() {
 # Own scenarios: what the case has, written as a table, must give the same.
 case_own_scenarios_history() {
     trained
-    cobre simulate "$cases/brazil3" --sampling given --out history
+    cobre simulate "$cases/brazil3" --sampling given --tables all --out history
     code_is 0
     awk -F, 'NR == 1 { print "scenario,stage,SE,S,NE,N"; next }
         $2 == 1 { print $1 ",1,39717.564,6632.5141,15897.183,2525.2938" } # what stage 1 is known to be
         $2 == 2 || $2 == 3' "$cases/brazil3/history.csv" >years.csv
     [ "$(lines years.csv)" = 247 ] || fail "years.csv: $(lines years.csv) lines"
-    cobre simulate -n 2 "$cases/brazil3" --scenarios years.csv --out own
+    cobre simulate -n 2 "$cases/brazil3" --scenarios years.csv --tables all --out own
     code_is 0
     out_has "82 trajectories, own scenarios"
     out_has "no gap: the scenarios are no sample"
     lacks -F +- out
-    cobre simulate "$cases/brazil3" --sampling given --out history --json
+    cobre simulate "$cases/brazil3" --sampling given --tables all --out history --json
     json_holds out 'docs[0]["half"] is None'
     cmp history/costs.csv own/costs.csv || fail "other costs"
     cmp history/states.csv own/states.csv || fail "other decisions"
@@ -168,7 +173,7 @@ case_own_scenarios_par() {
     local case
     for case in cascade brazil_ar; do
         cobre train "$cases/$case" --iterations 2
-        cobre simulate "$cases/$case" --sampling out-of-sample --trajectories 5
+        cobre simulate "$cases/$case" --sampling out-of-sample --trajectories 5 --tables variables
         code_is 0
         inflows_of "$case-out/variables.csv" >inflows.csv || fail "no table"
         cobre simulate "$cases/$case" --scenarios inflows.csv --out own
@@ -180,7 +185,7 @@ case_own_scenarios_par() {
 
 case_own_scenarios_sof() {
     cobre train "$cases/gas.sof.json" --iterations 10
-    cobre simulate "$cases/gas.sof.json" --sampling given --out given
+    cobre simulate "$cases/gas.sof.json" --sampling given --tables all --out given
     cat >mine.csv <<'END'
 scenario,node,price,demand,note
 a,1,5,3,
@@ -190,7 +195,7 @@ a,3 calm,6,2,
 b,2 calm,3,3,
 b,3 tight,9,8,
 END
-    cobre simulate "$cases/gas.sof.json" --scenarios mine.csv --out own
+    cobre simulate "$cases/gas.sof.json" --scenarios mine.csv --tables all --out own
     code_is 0
     cmp given/costs.csv own/costs.csv || fail "other costs"
     cmp given/variables.csv own/variables.csv || fail "other decisions"
@@ -218,15 +223,20 @@ END
     code_is 2
 }
 
-state_of() { # TRAJECTORY STEP: what came in, as a table
-    awk -F, -v t="$1" -v k="$2" 'NR == 1 { print "state,value" }
-        $1 == t && $2 == k { gsub(/"/, ""); value = $(NF - 1); name = $4; if (NF > 6) name = name "," $5; print "\"" $3 "[" name "]\"," value }' \
-        "$3/states.csv"
+state_of() { # TRAJECTORY STEP FOLDER: what came in, as a table
+    python3 - "$@" <<'END'
+import csv, sys
+print("state,value")
+for row in csv.DictReader(open(sys.argv[3] + "/states.csv")):
+    if (row["trajectory"], row["step"]) == (sys.argv[1], sys.argv[2]):
+        name = {"storage": "storage[%s]", "past_inflow": "inflow[%s]"}[row["kind"]] % row["element"].replace(":", ",")
+        print(f'"{name}",{row["in"]}')
+END
 }
 
 same_costs() { # A TRAJECTORY STEP B: stage costs of A from a step on, and those of B
-    paste -d, <(awk -F, -v t="$2" -v k="$3" '$1 == t && $2 >= k { print $3, $6 }' OFS=, "$1/stages.csv") \
-        <(awk -F, -v t="$2" '$1 == t { print $3, $6 }' OFS=, "$4/stages.csv") |
+    paste -d, <(awk -F, -v t="$2" -v k="$3" '$1 == t && $2 >= k { print $3, $7 }' OFS=, "$1/stages.csv") \
+        <(awk -F, -v t="$2" '$1 == t { print $3, $7 }' OFS=, "$4/stages.csv") |
         awk -F, '{ n++; d = $2 - $4; if ($1 != $3 || d * d > 1e-14 * $2 * $2) bad = 1 } END { exit bad || !n }' ||
         fail "$4: other costs than $1 from step $3 on"
 }
@@ -238,10 +248,10 @@ case_begin_anywhere() {
         cobre train "$tests/cases/$case" --iterations 5
         code_is 0
         if [ $case = rio ]; then
-            cobre simulate "$tests/cases/rio" --sampling given
+            cobre simulate "$tests/cases/rio" --sampling given --tables all
             scenarios="--sampling given"
         else
-            cobre simulate "$tests/cases/riopar" --sampling out-of-sample --trajectories 6
+            cobre simulate "$tests/cases/riopar" --sampling out-of-sample --trajectories 6 --tables all
             inflows_of riopar-out/variables.csv >inflows.csv || fail "no table"
             scenarios="--scenarios inflows.csv"
         fi
@@ -249,7 +259,7 @@ case_begin_anywhere() {
         state_of 3 7 $case-out >in.csv
         for ranks in 1 2 4; do
             cobre simulate -n $ranks "$tests/cases/$case" --policy $case-out/policy.cobre $scenarios --stage 7 \
-                --state in.csv --out $case-$ranks
+                --state in.csv --tables all --out $case-$ranks
             code_is 0
             same_costs $case-out 3 7 $case-$ranks
             diff -r $case-1 $case-$ranks || fail "$case: $ranks ranks differ from one"

@@ -786,7 +786,7 @@ buys_no_water() {
     code_is 0
     cobre simulate lake --policy dry/policy.cobre --trajectories 4 --tables variables
     code_is 0
-    grep -q '^1,1,inflow_lack,lake,0$' dry/variables.csv || fail "water from nowhere: $(grep lack dry/variables.csv)"
+    grep -q '^1,1,1,,,,inflow_lack,lake,0,m3/s$' dry/variables.csv || fail "water from nowhere: $(grep lack dry/variables.csv)"
     lacks -E 'inflow_lack,[a-z]+,[^0]' dry/variables.csv
 }
 

@@ -56,6 +56,7 @@ static const struct example {
     {cb_simulate_rows, "max-steps", "5", "five", "five: not a whole number"},
     {cb_simulate_rows, "solver", "glpk", NULL, NULL},
     {cb_begin_rows, "stage", "7", "0", "0: must be at least 1"},
+    {cb_begin_rows, "date", "2027-03", NULL, NULL},
     {cb_begin_rows, "node", "2 tight", NULL, NULL},
     {cb_begin_rows, "state", "Furnas=40%", NULL, NULL},
 };

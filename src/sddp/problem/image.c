@@ -193,7 +193,7 @@ static void put_scenarios(packer *p, const cobre_sddp_builder *builder, cb_image
 }
 
 static void put_labels(packer *p, const cobre_sddp_builder *builder, cb_image_head *head) {
-    label_record *record = reserve(p, &head->label, builder->labels, sizeof *record), measured;
+    label_record *record = reserve(p, &head->label, builder->labels, sizeof *record), measured = {0};
     for (size_t i = 0; i < builder->labels; i++) {
         const cobre_sddp_label *label = &builder->label[i].label;
         label_record *its = record ? &record[i] : &measured;

@@ -45,7 +45,7 @@ static bool is_taken(const struct cb_grid *grid, const char *name) {
 /* Letters, digits and underscores; an axis and its coordinate have their names already. */
 static void make_name(const struct cb_grid *grid, const char *kind, const char *other, char name[128]) {
     size_t length = 0;
-    for (; kind[length] && length < 100; length++)
+    for (; length < 100 && kind[length]; length++)
         name[length] = isalnum((unsigned char)kind[length]) ? kind[length] : '_';
     name[length] = '\0';
     if (is_taken(grid, name))

@@ -68,17 +68,23 @@ static const char *text_of(cb_hydro_case *c, date day, double hours) {
     return cb_hydro_text(c, "%04d-%02d-%02dT%02ld:%02ld", day.year, day.month, day.day, minutes / 60, minutes % 60);
 }
 
+/* `passed` months or hours after the first stage began. */
+static const char *date_after(cb_hydro_case *c, date first, double passed) {
+    double whole = c->months ? floor(passed) : 0, hours = c->months ? (passed - whole) * 730 : passed;
+    double days = floor(hours / 24 + 1e-9);
+    return text_of(c, add_days(add_months(first, (long)whole), (long)days), fmax(0, hours - 24 * days));
+}
+
 void cb_hydro_date_stages(cb_hydro_case *c) {
     date first;
     double passed = 0; /* months or hours since the first stage */
     bool monthly = is_monthly(c), known = parse(c->start, &first);
     for (size_t t = 0; t < c->stages; t++) {
-        double whole = c->months ? floor(passed) : 0, hours = c->months ? (passed - whole) * 730 : passed;
-        double days = floor(hours / 24 + 1e-9);
-        date day = !known    ? (date){0}
-                   : monthly ? add_months(first, (long)t)
-                             : add_days(add_months(first, (long)whole), (long)days);
-        c->stage[t].date = !known ? "" : text_of(c, day, monthly ? 0 : fmax(0, hours - 24 * days));
+        c->stage[t].date = "";
+        if (known && monthly)
+            c->stage[t].date = text_of(c, add_months(first, (long)t), 0);
+        else if (known)
+            c->stage[t].date = date_after(c, first, passed);
         passed += c->stage[t].duration;
     }
 }
