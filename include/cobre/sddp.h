@@ -153,6 +153,18 @@ COBRE_API void cobre_sddp_add_edge(cobre_sddp_builder *builder, size_t from, siz
 COBRE_API void cobre_sddp_set_risk(cobre_sddp_builder *builder, size_t node, double beta, double alpha);
 COBRE_API void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t node, double bound);
 
+/* What comes after a node without successors, which else costs nothing: at least intercept + sum of slope * outgoing state,
+ * of all cuts of the node the most; slopes: one for each state. In a problem that maximises: at most, and the least. It becomes
+ * a part of the node's own cost: a column "terminal" with cost 1, and rows "terminal[1]", ..., which count from where
+ * columns and rows of the node end. Cuts that others make superfluous become no rows. */
+COBRE_API void cobre_sddp_add_terminal_cut(cobre_sddp_builder *builder, size_t node, double intercept,
+                                           const double *slopes);
+
+/* The same with all cuts of one node, called `of`, from a policy file or from a table as `cobre policy --export csv` writes it
+ * (*.csv): those of the future cost of that node. NULL: the file has cuts of one node only. States are found by name;
+ * docs/case-format.md says more. */
+COBRE_API void cobre_sddp_add_terminal(cobre_sddp_builder *builder, size_t node, const char *path, const char *of);
+
 /* A trajectory to simulate (COBRE_SDDP_GIVEN), and its steps. values as of an outcome of the node. It may begin at any
  * node: a simulation from there on takes it, or a part of it. */
 COBRE_API size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder);

@@ -300,7 +300,7 @@ static cobre_status check(const cobre_sddp_policy *policy, const cobre_sddp_simu
 static cobre_status choose_solvers(const cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options,
                                    cb_lp_pair *pair) {
     if (options->solver)
-        return cb_lp_agree(policy->comm, options->solver, (int)cb_most_rows(policy->problem), pair);
+        return cb_lp_agree(policy->comm, options->solver, (int)cb_usual_rows(policy->problem), pair);
     if (pair->solver)
         return COBRE_OK;
     return cb_lp_take(policy->comm, &policy->solvers, TRAINED_WITH, OR_CHOOSE, pair);

@@ -16,7 +16,7 @@ cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_v
     cobre_status status = bounds ? COBRE_OK : cb_no_memory("value bounds", 2 * problem->nodes * sizeof *bounds);
     status = cb_agree(problem->comm, status);
     if (!status)
-        status = cb_lp_agree(problem->comm, options.solver, (int)cb_most_rows(problem), &pair);
+        status = cb_lp_agree(problem->comm, options.solver, (int)cb_usual_rows(problem), &pair);
     if (!status)
         status = cb_find_bounds(problem, &pair, &options, bounds, bounds + problem->nodes);
     free(bounds);

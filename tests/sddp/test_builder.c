@@ -116,6 +116,8 @@ static void wrong_indices(void) {
     MISTAKE(cobre_sddp_set_risk(s.b, 5, 1, 1), "", "there is no node 5");
     MISTAKE(cobre_sddp_set_value_bound(s.b, 5, 1), "", "there is no node 5");
     MISTAKE(cobre_sddp_add_constant(s.b, 5, 1), "", "there is no node 5");
+    MISTAKE(cobre_sddp_add_terminal_cut(s.b, 5, 1, (double[]){1}), "", "there is no node 5");
+    MISTAKE(cobre_sddp_add_terminal(s.b, 5, NULL, NULL), "", "there is no node 5");
 }
 
 static void wrong_numbers(void) {
@@ -134,6 +136,12 @@ static void wrong_numbers(void) {
     MISTAKE(cobre_sddp_set_risk(s.b, s.n, 0.5, 0), "node one -- first", "alpha 0 in (0, 1]");
     MISTAKE(cobre_sddp_set_value_bound(s.b, s.n, NAN), "node one -- first", "the value bound is nan");
     MISTAKE(cobre_sddp_set_state(s.b, s.n, s.x, s.in, s.in), "node one -- first, state x", "are the same");
+    MISTAKE(cobre_sddp_add_terminal_cut(s.b, s.n, INFINITY, (double[]){1}), "node one -- first",
+            "the intercept of a terminal cut is inf");
+    MISTAKE(cobre_sddp_add_terminal_cut(s.b, s.n, 1, (double[]){NAN}), "node one -- first",
+            "a slope of a terminal cut is nan");
+    MISTAKE(cobre_sddp_add_terminal_cut(s.b, s.n, 1, NULL), "node one -- first", "the values are missing");
+    MISTAKE(cobre_sddp_add_terminal(s.b, s.n, NULL, NULL), "", "node one -- first: the file is missing");
 }
 
 static void wrong_outcomes(void) {
@@ -261,6 +269,161 @@ static void wrong_models(void) {
     MISTAKE(CHECK_EQ(cobre_sddp_add_factor(s.b, 2, NULL), COBRE_SDDP_NONE), "", "the values are missing");
 }
 
+/* Trains a problem that was built; frees it. */
+static double bound_of(start *s, size_t rows) {
+    cobre_sddp_problem *problem;
+    cobre_sddp_policy *policy;
+    cobre_sddp_add_outcome(s->b, s->n, 1, (double[]){1});
+    CHECK_OK(cobre_sddp_finish(comm, &s->b, NULL, &problem));
+    CHECK_EQ(cobre_sddp_problem_rows(problem, 0), rows);
+    CHECK_OK(cobre_sddp_train(problem, &(cobre_sddp_train_options){.iterations = 1}, &policy, NULL));
+    double bound = cobre_sddp_policy_bound(policy);
+    cobre_sddp_policy_free(&policy);
+    cobre_sddp_problem_free(&problem);
+    return bound;
+}
+
+static void add_cut(const start *s, double intercept, double slope) {
+    cobre_sddp_add_terminal_cut(s->b, s->n, intercept, &slope);
+}
+
+/* The state, from 0 to 2, will be 2: it comes in as 1, and the noise adds 1. It costs 1 a unit. */
+static void terminal_cuts(void) {
+    start s = new_start();
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1, COBRE_SDDP_NOISE_ROW, s.row, 0);
+    add_cut(&s, 10, -3);
+    add_cut(&s, 9.5, -3);
+    add_cut(&s, 10, -3);
+    add_cut(&s, 5, 0);
+    add_cut(&s, 4, 0.5);
+    CHECK_NEAR(bound_of(&s, 1 + 2), 2 + 5, 1e-9);
+    s = new_start(); /* a limit that noise moves counts as none: beyond 2 the second cut is higher */
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1, COBRE_SDDP_NOISE_ROW, s.row, 0);
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1, COBRE_SDDP_NOISE_COLUMN_UPPER, s.out, 0);
+    cobre_sddp_add_noise(s.b, s.n, s.w, 1, COBRE_SDDP_NOISE_ROW, s.row, 0);
+    add_cut(&s, 10, -3);
+    add_cut(&s, 3, 0.4);
+    CHECK_NEAR(bound_of(&s, 1 + 2), 3 + 4.2, 1e-9);
+    s = new_start();
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+    add_cut(&s, 1, 1);
+    cobre_sddp_add_edge(s.b, s.n, s.n, 0.5, 1);
+    expect(&s, "", "node one -- first has successors and terminal cuts: two things come after it -- remove");
+    s = new_start();
+    add_cut(&s, 1, 1);
+    cobre_sddp_add_column(s.b, s.n, "terminal", 0, 1, 0);
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+    expect(&s, "", "two columns are called \"terminal\"");
+}
+
+/* Cuts are money: thousands of them must not decide how large a volume is in an LP. 100 is there, a unit more costs 1e11, and
+ * at the end 1e8 (1000 - x)^2 is to be paid: x = 500 is best. */
+static void terminal_of_another_size(void) {
+    enum { CUTS = 1001 };
+    cobre_sddp_builder *b;
+    CHECK_OK(cobre_sddp_builder_new("large", false, &b));
+    start s = {.b = b, .x = cobre_sddp_add_state(b, "x", 100), .n = cobre_sddp_add_node(b, "one", 1)};
+    for (double x = 0; x < CUTS; x++)
+        add_cut(&s, 1e8 * (1e6 - x * x), -2e8 * (1000 - x));
+    s.in = cobre_sddp_add_column(b, s.n, "in", -INFINITY, INFINITY, 0);
+    s.out = cobre_sddp_add_column(b, s.n, "out", 0, 1000, 0);
+    size_t buy = cobre_sddp_add_column(b, s.n, "buy", 0, 1000, 1e11);
+    s.row = cobre_sddp_add_row(b, s.n, "balance", 0, 0);
+    cobre_sddp_set_state(b, s.n, s.x, s.in, s.out);
+    cobre_sddp_add_entry(b, s.n, s.row, s.out, 1);
+    cobre_sddp_add_entry(b, s.n, s.row, s.in, -1);
+    cobre_sddp_add_entry(b, s.n, s.row, buy, -1);
+    cobre_sddp_add_edge(b, COBRE_SDDP_ROOT, s.n, 1, 1);
+    CHECK_NEAR(bound_of(&s, 1 + CUTS), 400 * 1e11 + 2.5e13, 1e-9 * 6.5e13);
+}
+
+/* A store, from 0 to 10: things are bought at a random price, and sold for a little less, now or later. */
+static cobre_sddp_builder *new_store(bool maximise, size_t stages) {
+    double sign = maximise ? -1 : 1;
+    cobre_sddp_builder *b;
+    CHECK_OK(cobre_sddp_builder_new("store", maximise, &b));
+    size_t x = cobre_sddp_add_state(b, "store", 2);
+    for (size_t t = 0; t < stages; t++) {
+        size_t n = cobre_sddp_add_node(b, NULL, t + 1), in = cobre_sddp_add_column(b, n, "in", 0, 10, 0),
+               out = cobre_sddp_add_column(b, n, "out", 0, 10, 0),
+               buy = cobre_sddp_add_column(b, n, "buy", 0, 4, sign * 0.3),
+               sell = cobre_sddp_add_column(b, n, "sell", 0, 3, 0), row = cobre_sddp_add_row(b, n, "balance", 0, 0),
+               price = cobre_sddp_add_random(b, n, "price");
+        cobre_sddp_set_state(b, n, x, in, out);
+        cobre_sddp_add_entry(b, n, row, out, 1);
+        cobre_sddp_add_entry(b, n, row, in, -1);
+        cobre_sddp_add_entry(b, n, row, buy, -1);
+        cobre_sddp_add_entry(b, n, row, sell, 1);
+        cobre_sddp_add_noise(b, n, price, sign, COBRE_SDDP_NOISE_COST, buy, 0);
+        cobre_sddp_add_noise(b, n, price, -sign, COBRE_SDDP_NOISE_COST, sell, 0);
+        for (size_t k = 0; k < 3; k++)
+            cobre_sddp_add_outcome(b, n, k ? 0.3 : 0.4, (double[]){1 + (double)((k + t) % 3)});
+        cobre_sddp_add_edge(b, t ? n - 1 : COBRE_SDDP_ROOT, n, 1, t ? 0.9 : 1);
+    }
+    return b;
+}
+
+static double train_store(cobre_sddp_builder *b, cobre_sddp_policy **policy, cobre_sddp_problem **problem) {
+    CHECK_OK(cobre_sddp_finish(comm, &b, NULL, problem));
+    CHECK_OK(cobre_sddp_train(*problem, &(cobre_sddp_train_options){.iterations = 60}, policy, NULL));
+    return cobre_sddp_policy_bound(*policy);
+}
+
+/* Three stages and the cuts of the third are worth as much as all five, in either sense; the discount counts once. */
+static void terminal_of_a_policy(void) {
+    for (int maximise = 0; maximise < 2; maximise++) {
+        cobre_sddp_problem *problem, *shorter;
+        cobre_sddp_policy *policy, *other;
+        char path[512];
+        snprintf(path, sizeof path, "%s/policy.cobre", kit_folder);
+        double whole = train_store(new_store(maximise, 5), &policy, &problem);
+        CHECK_EQ(whole > 0, maximise);
+        CHECK_OK(cobre_sddp_policy_save(policy, path));
+        for (int by_file = 0; by_file < 2; by_file++) {
+            cobre_sddp_builder *b = new_store(maximise, 3);
+            for (uint64_t i = 0; !by_file && i < cobre_sddp_policy_cuts(policy); i++) {
+                cobre_sddp_cut cut = {.struct_size = sizeof cut};
+                double slope;
+                CHECK_OK(cobre_sddp_policy_cut(policy, i, &cut, &slope));
+                if (cut.node == 2)
+                    cobre_sddp_add_terminal_cut(b, 2, cut.intercept, &slope);
+            }
+            if (by_file)
+                cobre_sddp_add_terminal(b, 2, path, "n3");
+            double bound = train_store(b, &other, &shorter);
+            CHECK_SAY(fabs(bound - whole) <= 1e-9 * fabs(whole), "%.17g is %.17g", bound, whole);
+            CHECK_TEXT(cobre_sddp_problem_column_name(shorter, 2, 4), "terminal");
+            CHECK_TEXT(cobre_sddp_problem_row_name(shorter, 2, 1), "terminal[1]");
+            cobre_sddp_policy_free(&other);
+            cobre_sddp_problem_free(&shorter);
+        }
+        cobre_sddp_policy_free(&policy);
+        cobre_sddp_problem_free(&problem);
+        cobre_sddp_builder *b = new_store(!maximise, 3);
+        cobre_sddp_add_terminal(b, 2, path, "n3");
+        CHECK_EQ(cobre_sddp_finish(comm, &b, NULL, &problem), COBRE_INVALID_CASE);
+        CHECK_HOLDS(cobre_last_error()->message, maximise ? "maximises, and this one" : "minimises, and this one");
+        b = new_store(maximise, 3);
+        cobre_sddp_add_terminal(b, 2, path, NULL);
+        CHECK_EQ(cobre_sddp_finish(comm, &b, NULL, &problem), COBRE_INVALID_CASE);
+        CHECK_HOLDS(cobre_last_error()->message, "has cuts of 4 nodes, n1, n2, n3, n4, and it is not clear whose");
+    }
+}
+
+/* Where a state has no limit, nothing bounds the end. */
+static void terminal_without_bound(void) {
+    cobre_sddp_problem *problem;
+    cobre_sddp_builder *b = new_store(false, 2);
+    size_t free = cobre_sddp_add_column(b, 1, "free", -INFINITY, INFINITY, 0);
+    cobre_sddp_set_state(b, 1, 0, 0, free);
+    cobre_sddp_add_terminal_cut(b, 1, 0, (double[]){-1});
+    CHECK_OK(cobre_sddp_finish(comm, &b, NULL, &problem));
+    CHECK_EQ(cobre_sddp_validate(problem, NULL), COBRE_INVALID_CASE);
+    CHECK_HOLDS(cobre_last_error()->message, "node n2, outcome 1: its own LP is unbounded");
+    CHECK_HOLDS(cobre_last_error()->suggestion, "bound the states");
+    cobre_sddp_problem_free(&problem);
+}
+
 static void wrong_names(void) {
     MISTAKE(cobre_sddp_add_column(s.b, s.n, "in", 0, 1, 0), "",
             "node one -- first: two columns are called \"in\" -- rename one");
@@ -311,6 +474,8 @@ static void nothing_at_all(void) {
     CHECK_EQ(cobre_sddp_add_node(NULL, "x", 0), COBRE_SDDP_NONE);
     CHECK_EQ(cobre_sddp_add_scenario(NULL), COBRE_SDDP_NONE);
     cobre_sddp_add_entry(NULL, 0, 0, 0, 0);
+    cobre_sddp_add_terminal_cut(NULL, 0, 0, NULL);
+    cobre_sddp_add_terminal(NULL, 0, NULL, NULL);
     cobre_sddp_builder_free(NULL);
     cobre_sddp_builder_free(&none);
     CHECK_EQ(cobre_sddp_finish(comm, NULL, NULL, &problem), COBRE_INVALID_ARGUMENT);
@@ -361,6 +526,10 @@ int main(int argc, char **argv) {
         CHECK_CASE(table_beside_model),
         CHECK_CASE(wrong_models),
         CHECK_CASE(wrong_names),
+        CHECK_CASE(terminal_cuts),
+        CHECK_CASE(terminal_of_another_size),
+        CHECK_CASE(terminal_of_a_policy),
+        CHECK_CASE(terminal_without_bound),
         CHECK_CASE(one_error_leads_to_no_other),
         CHECK_CASE(all_are_told),
         CHECK_CASE(nothing_at_all),

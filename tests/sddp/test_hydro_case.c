@@ -304,6 +304,34 @@ static void brazil(void) {
     kit_free(&r);
 }
 
+/* Cuts of a table are rows of the last stage. A state without a column is a warning. */
+static void terminal(void) {
+    kit_copy("cascade");
+    kit_edit("case.json", "\"stages\": 12", "\"stages\": 12, \"cost_scale\": 0.5, \"terminal\": \"cuts.csv\"");
+    kit_put("cuts.csv", "node,outcome,iteration,intercept,storage[head],\"inflow[head,2]\",storage[mouth]\n"
+                        "dec,,1,5e6,-900,-2.5,0\n\ndec,,2,7e6,-1100,0,-800\ndec,,3,5e6,-900,-2.5,0\n");
+    kit_read_well(&r);
+    const cb_builder_node *last = &r.builder->node[11];
+    CHECK_TEXT(last->column[last->columns - 1].name, "terminal");
+    CHECK_TEXT(last->row[last->rows - 1].name, "terminal[2]"); /* the third is a copy of the first */
+    CHECK_EQ(last->columns, r.builder->node[10].columns + 1);
+    CHECK_EQ(last->rows, r.builder->node[10].rows + 2);
+    kit_near(kit_column(&r, 11, "terminal")->cost, 1);
+    CHECK(isinf(kit_column(&r, 11, "terminal")->lower) && isinf(kit_row(&r, 11, "terminal[1]")->upper));
+    kit_near(kit_row(&r, 11, "terminal[1]")->lower, 5e6);
+    kit_near(kit_entry(&r, 11, "terminal[1]", "terminal"), 1);
+    kit_near(kit_entry(&r, 11, "terminal[1]", "storage[head]"), 900);
+    kit_near(kit_entry(&r, 11, "terminal[1]", "inflow_lag[head,2]"), 2.5);
+    kit_near(kit_entry(&r, 11, "terminal[1]", "storage[mouth]"), 0);
+    kit_near(kit_entry(&r, 11, "terminal[2]", "storage[mouth]"), 800);
+    CHECK_EQ(r.builder->warnings, 1);
+    CHECK_HOLDS(r.builder->warning[0].message,
+                "cuts.csv says nothing about state inflow[head,1] and 3 more: what is left");
+    CHECK_HOLDS(r.builder->warning[0].file, "cuts.csv");
+    CHECK_EQ(r.builder->warning[0].line, 1);
+    kit_free(&r);
+}
+
 int main(int argc, char **argv) {
     static const check_case tests[] = {
         CHECK_CASE(toy),
@@ -315,6 +343,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(inflows_that_run_away),
         CHECK_CASE(lognormal_model),
         CHECK_CASE(brazil),
+        CHECK_CASE(terminal),
         CHECK_END,
     };
     return kit_main(argc, argv, tests);

@@ -32,6 +32,25 @@ static const kit_mistake mistakes[] = {
     {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"risk\": {\"beta\": 0.5}", NULL, 6, "\"alpha\" is missing"},
     {"reservoir", "case.json", "\"probability\": 0.9", "\"probability\": 1", NULL, 7, "/cycle/probability"},
     {"cascade", "case.json", "\"seed\": 1", "\"years\": [1, 2]", NULL, 8, "goes with the source \"history\" only"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"terminal\": 5", NULL, 6, "is not a path, or an object"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"terminal\": {\"stage\": 5}", NULL, 6,
+     "\"file\" is missing -- add it: the path of a policy file, or of a table (.csv)"},
+    {"toy", "case.json", "\"stages\": 3",
+     "\"stages\": 3,\n\"terminal\": {\"file\": \"x\", \"stage\": 1,\n\"node\": \"a\"}", NULL, 6,
+     "there are a \"node\" and a \"stage\" -- keep one"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"terminal\": {\"file\": \"x\", \"stages\": 1}", NULL, 6,
+     "one of: file, node, stage"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"terminal\": {\"file\": \"x\", \"stage\": 0}", NULL, 6,
+     "0 is out of range -- give a stage of the other case"},
+    {"reservoir", "case.json", "\"stages\": 1", "\"stages\": 1, \"terminal\": \"x.csv\"", NULL, 5,
+     "two things come after the last stage -- keep one"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"terminal\": \"policy.cobre\"", NULL, 6,
+     "policy.cobre: cannot read: No such file or directory -- check the name"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"terminal\": \"load.txt\"", NULL, 6,
+     "load.txt: cannot read"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3,\n\"terminal\": \"case.json\"", NULL, 6,
+     "case.json: the file is too short"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"terminal\": \"cuts.csv\"", "cuts.csv", 0, "cannot be read"},
     /* tables as such */
     {"toy", "thermals.csv", "gas,main,0,80,50", "gas,main,0,80", NULL, 2, "has 4 fields"},
     {"toy", "thermals.csv", "cost", "price", NULL, 1, "no column \"cost\""},
@@ -168,6 +187,57 @@ static void dangling(void) {
     kit_remove("changes.csv");
 }
 
+/* The last stage of the toy case takes its future cost from a table, which may lie in the folder of the case. */
+static void tables_of_cuts(void) {
+    static const struct {
+        const char *terminal, *table, *file;
+        size_t line;
+        const char *expected; /* NULL: no error */
+    } tables[] = {
+        {"\"cuts.csv\"", "node,outcome,iteration,intercept,storage[lake]\n3,,1,10,-2\n3,,,9,0\n", NULL, 0, NULL},
+        {"\"./cuts.csv\"", "intercept,storage[lake],note\n10,-2,mine\n", NULL, 0, NULL},
+        {"\"cuts.csv\"", "\xEF\xBB\xBF\"intercept\",\"Storage[lake]\"\r\n10,-2\r\n", NULL, 0, NULL},
+        {"{\"file\": \"cuts.csv\", \"node\": \"b\"}", "node,intercept,storage[lake]\na,x,y\nb,1,-1\n", NULL, 0, NULL},
+        {"{\"file\": \"cuts.csv\", \"stage\": 7}", "node,intercept,storage[lake]\na,x,y\n7,1,-1\n", NULL, 0, NULL},
+        {"\"cuts.csv\"", "node,storage[lake]\n3,-2\n", "cuts.csv", 1, "there is no column \"intercept\" -- add it"},
+        {"\"cuts.csv\"", "intercept,storage[lake],storage[pond]\n1,-2,3\n", "cuts.csv", 1,
+         "unknown column \"storage[pond]\"; known here: node, outcome, iteration, intercept, storage[lake] -- correct"},
+        {"\"cuts.csv\"", "intercept,storage[lake]\n1,-2\n1,many\n", "cuts.csv", 3, "\"many\" is not a number"},
+        {"\"cuts.csv\"", "intercept,storage[lake]\n1,-2\n,-2\n", "cuts.csv", 3, "is empty -- give a number"},
+        {"\"cuts.csv\"", "intercept,storage[lake]\n1e300,-2\n", "cuts.csv", 2,
+         "the intercept of a terminal cut is 1e+300"},
+        {"\"cuts.csv\"", "intercept,storage[lake]\n1\n", "cuts.csv", 2, "has 1 field"},
+        {"\"cuts.csv\"", "intercept,storage[lake]\n", "case.json", 5,
+         "cuts.csv has no cuts -- give a policy with cuts"},
+        {"\"cuts.csv\"", "outcome,intercept,storage[lake]\n,1,-2\n2,1,-2\n", "cuts.csv", 3,
+         "is a cut of one outcome: how likely the outcomes are is not known here -- train without --multi-cut, or"},
+        {"\"cuts.csv\"", "node,intercept,storage[lake]\n1,1,-2\n2,1,-2\n", "case.json", 5,
+         "cuts.csv has cuts of 2 nodes, 1, 2, and it is not clear whose are meant -- say whose: {\"file\": ..., "
+         "\"node\": \"2\"}"},
+        {"{\"file\": \"cuts.csv\", \"node\": \"c\"}", "node,intercept,storage[lake]\na,1,1\nb,1,1\n", "case.json", 5,
+         "cuts.csv has no cuts of node \"c\", but of a, b -- take one of these"},
+        {"{\"file\": \"cuts.csv\", \"stage\": 3}", "intercept,storage[lake]\n1,-1\n", "case.json", 5,
+         "cuts.csv has no cuts of stage \"3\", but of a node without a name"},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char key[128];
+        kit_copy("toy");
+        snprintf(key, sizeof key, "\"stages\": 3, \"terminal\": %s", tables[i].terminal);
+        kit_edit("case.json", "\"stages\": 3", key);
+        kit_put("cuts.csv", tables[i].table);
+        kit_read(&r);
+        bool good = r.count == (tables[i].expected ? 1 : 0) && r.builder->warnings == 0;
+        if (tables[i].expected && good)
+            good = strcmp(r.issue[0].file, tables[i].file) == 0 && r.issue[0].line == tables[i].line &&
+                   strstr(r.issue[0].message, tables[i].expected);
+        if (!good)
+            kit_show(&r);
+        CHECK_SAY(good, "terminal %s, table %s", tables[i].terminal, tables[i].table);
+        kit_free(&r);
+    }
+    kit_scramble("cuts.csv", 150, NULL);
+}
+
 /* A header that is wrong is one error, and not one per line, nor one per line of other tables. */
 static void wrong_headers(void) {
     static const struct {
@@ -274,9 +344,11 @@ static void scrambled(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(each_mistake),  CHECK_CASE(all_at_once), CHECK_CASE(dangling),
-        CHECK_CASE(wrong_headers), CHECK_CASE(repeated),    CHECK_CASE(spreadsheets),
-        CHECK_CASE(implausible),   CHECK_CASE(scrambled),   CHECK_END,
+        CHECK_CASE(each_mistake),   CHECK_CASE(all_at_once),
+        CHECK_CASE(dangling),       CHECK_CASE(wrong_headers),
+        CHECK_CASE(repeated),       CHECK_CASE(spreadsheets),
+        CHECK_CASE(implausible),    CHECK_CASE(scrambled),
+        CHECK_CASE(tables_of_cuts), CHECK_END,
     };
     return kit_main(argc, argv, tests);
 }

@@ -136,6 +136,18 @@ static void shipped(void) {
     }
 }
 
+static void terminal(void) {
+    cobre_sddp_problem *problem;
+    kit_make_folder(); /* the reference cases have removed it */
+    kit_copy("toy");
+    kit_edit("case.json", "\"stages\": 3", "\"stages\": 3, \"terminal\": \"cuts.csv\"");
+    kit_put("cuts.csv", "intercept,storage[lake]\n9000,-60\n6000,-20\n3000,0\n");
+    CHECK_OK(cobre_sddp_load(comm, kit_folder, NULL, &problem));
+    CHECK_EQ(problem->node[2].rows, problem->node[1].rows + 3);
+    write_and_read(problem, true);
+    cobre_sddp_problem_free(&problem);
+}
+
 /* A random variable with the name of a column, a row with the name of a new one, and names that JSON must escape. */
 static void strange_names(void) {
     cobre_sddp_builder *p;
@@ -202,7 +214,8 @@ static void refused(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(reference), CHECK_CASE(shipped), CHECK_CASE(strange_names), CHECK_CASE(refused), CHECK_END,
+        CHECK_CASE(reference),     CHECK_CASE(shipped), CHECK_CASE(terminal),
+        CHECK_CASE(strange_names), CHECK_CASE(refused), CHECK_END,
     };
     snprintf(path, sizeof path, "/tmp/cobre-write-%ld.sof.json", (long)getpid());
     CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));

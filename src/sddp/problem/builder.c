@@ -46,6 +46,7 @@ static void free_node(cb_builder_node *node) {
     free(node->probability);
     free(node->table);
     free(node->edge);
+    free(node->cut);
 }
 
 void cb_drop_scenarios(cobre_sddp_builder *builder) {
@@ -540,6 +541,18 @@ void cb_set_value_bound(cobre_sddp_builder *builder, const cb_place *at, size_t 
         return;
     node->value_bound = minimised(builder, bound);
     node->has_value_bound = true;
+}
+
+void cb_add_terminal_cut(cobre_sddp_builder *builder, const cb_place *at, size_t index, double intercept,
+                         const double *slopes) {
+    cb_builder_node *node = node_at(builder, at, index);
+    if (!node)
+        return;
+    const subject of = {.at = at, .node = node->name};
+    const double *copy = copy_numbers(builder, &of, slopes, builder->states, "a slope of a terminal cut");
+    if (copy && in_range(builder, &of, intercept, "the intercept of a terminal cut") &&
+        CB_GROW(builder, node->cut, node->cuts, node->cuts_room))
+        node->cut[node->cuts++] = (cb_builder_cut){.intercept = intercept, .slope = copy};
 }
 
 void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t index, size_t node, const double *values) {

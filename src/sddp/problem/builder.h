@@ -46,13 +46,19 @@ typedef struct {
     double value;
 } cb_entry;
 
+/* What comes after a node costs at least intercept + sum of slope * outgoing state; at most, if the problem maximises. */
+typedef struct {
+    double intercept;
+    const double *slope; /* of each state */
+} cb_builder_cut;
+
 typedef struct {
     const char *name;
     size_t stage;
     cb_place at; /* where it was added */
 
-    size_t columns, rows, entries, randoms, noises, outcomes, edges;
-    size_t columns_room, rows_room, entries_room, randoms_room, noises_room, outcomes_room, edges_room;
+    size_t columns, rows, entries, randoms, noises, outcomes, edges, cuts;
+    size_t columns_room, rows_room, entries_room, randoms_room, noises_room, outcomes_room, edges_room, cuts_room;
     cb_builder_column *column;
     cb_builder_row *row;
     cb_entry *entry;              /* as added; check sorts them by column, then row, and sums duplicates */
@@ -63,8 +69,9 @@ typedef struct {
     double *probability;
     double *table; /* outcome k: randoms values; NULL with a model */
     cb_edge *edge;
-    double *deviation; /* of a model; NULL: there is none */
-    size_t factor;     /* its matrix */
+    cb_builder_cut *cut; /* terminal ones; check makes rows of them */
+    double *deviation;   /* of a model; NULL: there is none */
+    size_t factor;       /* its matrix */
     bool lognormal;
     double constant; /* of the objective */
     cb_risk risk;
@@ -173,6 +180,8 @@ void cb_add_edge(cobre_sddp_builder *builder, const cb_place *at, size_t from, s
                  double discount);
 void cb_set_risk(cobre_sddp_builder *builder, const cb_place *at, size_t node, double beta, double alpha);
 void cb_set_value_bound(cobre_sddp_builder *builder, const cb_place *at, size_t node, double bound);
+void cb_add_terminal_cut(cobre_sddp_builder *builder, const cb_place *at, size_t node, double intercept,
+                         const double *slopes);
 void cb_drop_scenarios(cobre_sddp_builder *builder);
 void cb_add_step(cobre_sddp_builder *builder, const cb_place *at, size_t scenario, size_t node, const double *values);
 
@@ -185,6 +194,9 @@ void cb_sort_labels(cobre_sddp_builder *builder);
 
 /* check.c: what only the whole can show; sorts. */
 void cb_builder_check(cobre_sddp_builder *builder);
+
+/* terminal.c: the terminal cuts of all nodes become rows. */
+void cb_terminal_build(cobre_sddp_builder *builder);
 
 /* sddp/read/json_file.c: the pointer of a place, as far as it fits; the line of a pointer in the JSON file that was read,
  * 0: not known. */

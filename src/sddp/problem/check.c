@@ -356,6 +356,8 @@ void cb_builder_check(cobre_sddp_builder *builder) {
         return;
     }
     check_edges(builder, &builder->whole, "the root", builder->root_edge, builder->root_edges, sound);
+    if (sound)
+        cb_terminal_build(builder);
     for (size_t n = 0; n < builder->nodes && !builder->no_memory; n++)
         check_node(builder, n, sound);
     for (size_t s = 0; sound && s < builder->scenarios && !builder->no_memory; s++)

@@ -75,6 +75,14 @@ void cobre_sddp_problem_column_range(const cobre_sddp_problem *problem, size_t i
         *upper = range.upper;
 }
 
+void cb_find_cost_rows(const cb_node *node, bool *cost) {
+    for (size_t i = 0; i < node->rows; i++)
+        cost[i] = false;
+    for (size_t j = 0; j < node->columns; j++)
+        for (int e = node->start[j]; cb_is_cost(&node->column[j]) && e < node->start[j + 1]; e++)
+            cost[node->index[e]] = true;
+}
+
 size_t cb_most_rows(const cobre_sddp_problem *problem) {
     size_t rows = 0;
     for (size_t n = 0; n < problem->nodes; n++)
@@ -85,6 +93,21 @@ size_t cb_most_rows(const cobre_sddp_problem *problem) {
 cobre_status cb_refuse_node(const char *subject, const cobre_sddp_problem *problem, size_t node) {
     return cb_refuse(subject, "count nodes from 0", "%s is %zu, but the problem has %zu node%s", subject, node,
                      problem->nodes, problem->nodes == 1 ? "" : "s");
+}
+
+size_t cb_usual_rows(const cobre_sddp_problem *problem) {
+    size_t most = 0;
+    for (size_t n = 0; n < problem->nodes; n++) {
+        const cb_node *node = &problem->node[n];
+        size_t rows = node->rows;
+        for (size_t j = 0; j < node->columns; j++) {
+            size_t entries = (size_t)(node->start[j + 1] - node->start[j]);
+            if (cb_is_cost(&node->column[j]))
+                rows -= entries < rows ? entries : rows;
+        }
+        most = rows > most ? rows : most;
+    }
+    return most;
 }
 
 size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node, size_t column) {

@@ -20,6 +20,8 @@
 #ifndef COBRE_SDDP_PROBLEM_PROBLEM_H
 #define COBRE_SDDP_PROBLEM_PROBLEM_H
 
+#include <math.h>
+
 #include "sddp/error.h"
 #include "sddp/rng.h"
 
@@ -76,6 +78,12 @@ typedef struct {
 typedef struct {
     double lower, upper, cost; /* the cost as it is minimised: negated if the problem maximises */
 } cb_column;
+
+/* A column without bounds that has a cost is a cost itself: what rows bound it by are sums of money, as cuts are. These say
+ * nothing about how large the amounts in an LP are. */
+static inline bool cb_is_cost(const cb_column *column) {
+    return column->cost != 0 && column->lower == -INFINITY && column->upper == INFINITY;
+}
 
 /* Where a node's outcomes were drawn from: random variable i is d[i] * sum over j <= i of f[i][j] * z[j], with normal z,
  * or, lognormal, the exponential of that. */
@@ -231,7 +239,9 @@ uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node);
 bool cb_date_days(const char *text, double *days);
 
 /* info.c */
-size_t cb_most_rows(const cobre_sddp_problem *problem);                                           /* of its nodes */
+void cb_find_cost_rows(const cb_node *node, bool *cost); /* for each row: has it such a column (cb_is_cost)? */
+size_t cb_most_rows(const cobre_sddp_problem *problem);  /* of its nodes */
+size_t cb_usual_rows(const cobre_sddp_problem *problem); /* the same without those that bound a cost, as cuts do */
 cobre_status cb_refuse_node(const char *subject, const cobre_sddp_problem *problem, size_t node); /* there is none */
 size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
                          size_t column); /* whose column this is; CB_NONE */

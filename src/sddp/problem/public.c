@@ -95,6 +95,12 @@ void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t node, double
         cb_set_value_bound(builder, NULL, node, bound);
 }
 
+void cobre_sddp_add_terminal_cut(cobre_sddp_builder *builder, size_t node, double intercept, const double *slopes) {
+    CB_USUAL_FLOATS();
+    if (builder)
+        cb_add_terminal_cut(builder, NULL, node, intercept, slopes);
+}
+
 size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder) {
     if (!builder || !CB_GROW(builder, builder->scenario, builder->scenarios, builder->scenarios_room))
         return CB_NONE;

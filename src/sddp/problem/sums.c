@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sums.c: what is computed once from a whole problem. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "sddp/hash.h"
 #include "sddp/problem/image.h"
@@ -130,14 +131,18 @@ static int top(const histogram *h) {
     return last;
 }
 
-/* sizes: of bounds and right-hand sides. */
-static void count_node(const cb_node *node, histogram *costs, histogram *sizes) {
+/* sizes: of bounds and right-hand sides. cost: room for a flag of each row. */
+static void count_node(const cb_node *node, bool *cost, histogram *costs, histogram *sizes) {
+    cb_find_cost_rows(node, cost);
     for (size_t j = 0; j < node->columns; j++) {
-        count_in(costs, node->column[j].cost);
+        if (!cb_is_cost(&node->column[j]))
+            count_in(costs, node->column[j].cost);
         count_in(sizes, node->column[j].lower);
         count_in(sizes, node->column[j].upper);
     }
     for (size_t i = 0; i < node->rows; i++) {
+        if (cost[i])
+            continue;
         count_in(sizes, node->row[i].lower);
         count_in(sizes, node->row[i].upper);
     }
@@ -151,19 +156,21 @@ static void count_node(const cb_node *node, histogram *costs, histogram *sizes) 
 }
 
 /* Solvers have absolute tolerances, so that they want numbers of a usual size. Powers of two change no bit of the data. */
-static void find_scales(const cobre_sddp_problem *problem, cb_image_head *head) {
+static bool find_scales(const cobre_sddp_problem *problem, cb_image_head *head) {
     histogram costs = {.total = 0}, sizes = {.total = 0};
-    for (size_t n = 0; n < problem->nodes; n++)
-        count_node(&problem->node[n], &costs, &sizes);
+    bool *cost = malloc(cb_most_rows(problem) + 1), room = cost;
+    for (size_t n = 0; room && n < problem->nodes; n++)
+        count_node(&problem->node[n], cost, &costs, &sizes);
     drop_far(&sizes);
     int unit = sizes.total > 0 ? middle(&sizes) - SIZE_EXPONENT : 0;
     head->unit = ldexp(1, unit);
     head->scale = costs.total > 0 ? ldexp(CB_LARGE_COST, -top(&costs) - unit) : 1;
+    free(cost);
+    return room;
 }
 
 bool cb_image_sum_up(const cobre_sddp_problem *problem, void *image) {
     cb_image_head *head = image;
-    find_scales(problem, head);
     head->fingerprint = fingerprint(problem);
-    return cb_find_ranges(problem, image);
+    return find_scales(problem, head) && cb_find_ranges(problem, image);
 }

@@ -66,16 +66,22 @@ static void see_noise(range *ranges, const cb_node *node, const cb_noise *noise,
         see_bound(&ranges[BOUNDS], term, at);
 }
 
-static void see_node(range *ranges, const cb_node *node, size_t index) {
+/* Without what is a cost altogether. cost: a flag of each row. */
+static void see_node(range *ranges, const cb_node *node, size_t index, const bool *cost) {
     for (size_t j = 0; j < node->columns; j++) {
+        if (cb_is_cost(&node->column[j]))
+            continue;
         number at = {.node = index, .kind = "column", .name = cb_column_name(node, j)};
         see(&ranges[COSTS], node->column[j].cost, at);
         see_bound(&ranges[BOUNDS], node->column[j].lower, at);
         see_bound(&ranges[BOUNDS], node->column[j].upper, at);
         for (int e = node->start[j]; e < node->start[j + 1]; e++)
-            see(&ranges[COEFFICIENTS], node->value[e], at);
+            if (!cost[node->index[e]])
+                see(&ranges[COEFFICIENTS], node->value[e], at);
     }
     for (size_t i = 0; i < node->rows; i++) {
+        if (cost[i])
+            continue;
         number at = {.node = index, .kind = "row", .name = cb_row_name(node, i)};
         see_bound(&ranges[BOUNDS], node->row[i].lower, at);
         see_bound(&ranges[BOUNDS], node->row[i].upper, at);
@@ -89,8 +95,11 @@ static void warn_of_ranges(cobre_sddp_builder *builder, const cobre_sddp_problem
         {.what = "costs", .limit = 1e11, .advice = "a penalty need only outweigh what it competes with"},
         {.what = "bounds", .limit = 1e12, .advice = "leave out limits that never bind, or choose other units"},
         {.what = "coefficients", .limit = 1e10, .advice = "choose other units"}};
-    for (size_t n = 0; n < problem->nodes; n++)
-        see_node(ranges, &problem->node[n], n);
+    bool *cost = cb_builder_alloc(builder, cb_most_rows(problem), sizeof *cost);
+    for (size_t n = 0; cost && n < problem->nodes; n++) {
+        cb_find_cost_rows(&problem->node[n], cost);
+        see_node(ranges, &problem->node[n], n, cost);
+    }
     for (const range *r = ranges; r < ranges + RANGES; r++)
         if (r->most.size > r->limit * r->least.size)
             cb_warn_at(builder, &builder->node[r->most.node].at, r->advice,

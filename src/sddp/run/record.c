@@ -409,7 +409,7 @@ static cobre_status simulation_json(json_t *json, const char *folder, const cobr
     cb_lp_pair pair;
     json_t *given = json_object_get(json, "options");
     if (options->solver) { /* it was found before */
-        CB_TRY(cb_lp_choose(options->solver, (int)cb_most_rows(policy->problem), &pair));
+        CB_TRY(cb_lp_choose(options->solver, (int)cb_usual_rows(policy->problem), &pair));
         names = cb_lp_names_of(&pair);
     }
     bool good = put(json, "solvers", solvers_json(&names)) && put(json, "files", json_object());

@@ -330,7 +330,7 @@ static cobre_status begin(cobre_sddp_problem *problem, const cobre_sddp_train_op
     if (options->resume)
         return resume(problem, options, policy);
     cb_lp_pair pair;
-    CB_TRY(cb_lp_agree(problem->comm, options->solver, (int)cb_most_rows(problem), &pair));
+    CB_TRY(cb_lp_agree(problem->comm, options->solver, (int)cb_usual_rows(problem), &pair));
     CB_TRY(cb_agree(problem->comm, make(problem, options, &pair, policy)));
     (*policy)->kind.pair = pair;
     CB_TRY(bound_nodes(*policy, options));

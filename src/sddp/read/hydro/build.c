@@ -143,4 +143,7 @@ void cb_hydro_build(cb_hydro_case *c) {
                     c->stage[c->cycle_to - 1].discount);
     if (c->source == CB_HYDRO_HISTORY && !c->builder->no_memory)
         cb_hydro_build_scenarios(c);
+    if (c->terminal.file && !c->builder->no_memory)
+        cb_read_terminal(c->builder, &(cb_place){.file = c->json_path, .text = "/terminal"}, c->stages - 1,
+                         &c->terminal);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "options/distance.h"
 #include "sddp/read/hydro/hydro.h"
@@ -38,13 +39,20 @@ static void check_file(cb_hydro_case *c, const char *name) {
                     "unknown table; closest name: %s", search.nearest);
 }
 
+/* Does case.json name this file as its terminal? */
+static bool is_terminal(cb_hydro_case *c, const char *name) {
+    struct stat one, other;
+    return c->terminal.file && stat(cb_hydro_text(c, "%s/%s", c->folder, name), &one) == 0 &&
+           stat(c->terminal.file, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 /* A table whose name is misspelt would go unnoticed, where it is optional. */
 void cb_hydro_check_files(cb_hydro_case *c) {
     struct dirent **entries = NULL;
     int count = scandir(c->folder, &entries, NULL, alphasort);
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name, *end = strrchr(name, '.');
-        if (name[0] != '.' && end && strcasecmp(end, ".csv") == 0)
+        if (name[0] != '.' && end && strcasecmp(end, ".csv") == 0 && !is_terminal(c, name))
             check_file(c, name);
         free(entries[i]);
     }

@@ -17,6 +17,7 @@
 
 #include "sddp/arena.h"
 #include "sddp/read/csv.h"
+#include "sddp/read/reader.h"
 
 enum { CB_HYDRO_MAX_LAGS = 24 };
 
@@ -115,6 +116,7 @@ typedef struct {
     double duration, discount, annual_rate, cost_scale, beta, alpha, value_bound;
     size_t cycle_to;
     double cycle_probability;
+    cb_terminal terminal; /* its file: as a path from here */
     cb_hydro_source source;
     size_t openings, seed;
     bool lognormal;

@@ -43,6 +43,10 @@ static bool is_object(const json_t *value) {
     return json_is_object(value);
 }
 
+static bool is_text_or_object(const json_t *value) {
+    return json_is_string(value) || json_is_object(value);
+}
+
 /* In [low, high]; a fallback of NaN means that it must be given. */
 static double number(const section *s, const char *key, double fallback, double low, double high, const char *unit) {
     json_t *value = member(s, key, is_number, unit, isnan(fallback));
@@ -166,6 +170,40 @@ static void read_risk_and_cycle(const section *s) {
     }
 }
 
+/* A path in case.json begins in its folder. */
+static const char *path_of(cb_hydro_case *c, const char *file) {
+    return *file == '/' ? cb_hydro_text(c, "%s", file) : cb_hydro_text(c, "%s/%s", c->folder, file);
+}
+
+static void read_terminal_object(const section *s) {
+    cb_hydro_case *c = s->c;
+    cb_json_known(c->builder, s->at, s->json, KEYS("file", "node", "stage"));
+    json_t *file = member(s, "file", is_text, "the path of a policy file, or of a table (.csv)", true);
+    json_t *node = member(s, "node", is_text, "the name of a node", false);
+    if (file)
+        c->terminal.file = path_of(c, json_string_value(file));
+    if (node)
+        c->terminal.node = cb_hydro_text(c, "%s", json_string_value(node));
+    c->terminal.stage = whole(s, "stage", 0, 1, 1e5, "a stage of the other case");
+    if (node && json_object_get(s->json, "stage")) {
+        cb_error_at(c->builder, CB_MEMBER(s->at, "stage"), "keep one", "there are a \"node\" and a \"stage\"");
+    }
+}
+
+static void read_terminal(const section *s) {
+    cb_hydro_case *c = s->c;
+    json_t *terminal = member(s, "terminal", is_text_or_object, "a path, or an object with one", false);
+    if (json_is_object(terminal)) {
+        read_terminal_object(&(section){.c = c, .json = terminal, .at = CB_MEMBER(s->at, "terminal")});
+    } else if (terminal) {
+        c->terminal.file = path_of(c, json_string_value(terminal));
+    }
+    if (terminal && json_object_get(s->json, "cycle")) {
+        cb_error_at(c->builder, CB_MEMBER(s->at, "terminal"), "keep one",
+                    "there are a \"terminal\" and a \"cycle\": two things come after the last stage");
+    }
+}
+
 static void read_years(const section *s) {
     cb_hydro_case *c = s->c;
     json_t *years = member(s, "years", is_list, "a list of two years", false);
@@ -213,7 +251,7 @@ static void read_case(const section *s) {
     cb_hydro_case *c = s->c;
     cb_json_known(c->builder, s->at, s->json,
                   KEYS("name", "units", "time_unit", "stages", "duration", "seasons", "first_season", "subsystems",
-                       "transshipment", "discount", "annual_rate", "cost_scale", "risk", "cycle", "inflow",
+                       "transshipment", "discount", "annual_rate", "cost_scale", "risk", "cycle", "terminal", "inflow",
                        "value_bound", "start", "currency", "$schema"));
     json_t *name = member(s, "name", is_text, "a text", false);
     c->name = cb_hydro_text(c, "%s", name ? json_string_value(name) : "");
@@ -240,6 +278,7 @@ static void read_case(const section *s) {
 void cb_hydro_read_json(cb_hydro_case *c) {
     section top = {.c = c, .json = cb_json_load(c->builder, c->json_path), .at = &(cb_place){.file = c->json_path}};
     if (top.json) {
+        read_terminal(&top); /* its file may be in the folder */
         cb_hydro_check_files(c);
         read_case(&top);
     }
