@@ -101,12 +101,24 @@ static void select_cuts(desk *d) {
     d->cuts = kept;
 }
 
+/* The cost of what comes after is a component of the cost; how it is made up is of interest to few. */
+static void describe(cobre_sddp_builder *builder, cobre_sddp_part part, const char *name) {
+    const cobre_sddp_label label = {.struct_size = sizeof label,
+                                    .kind = "terminal",
+                                    .element = name,
+                                    .unit = part == COBRE_SDDP_COLUMN ? builder->money : "",
+                                    .type = "terminal",
+                                    .detail = true};
+    cobre_sddp_add_label(builder, part, name, &label);
+}
+
 static void add_row(cobre_sddp_builder *builder, size_t index, size_t column, const cb_builder_cut *cut,
                     size_t number) {
     const cb_builder_node *node = &builder->node[index];
-    size_t row =
-        cb_add_row(builder, &node->at, index, CB_TEXT("terminal[%zu]", number),
-                   builder->maximise ? -INFINITY : cut->intercept, builder->maximise ? cut->intercept : INFINITY);
+    const char *name = CB_TEXT("terminal[%zu]", number);
+    describe(builder, COBRE_SDDP_ROW, name);
+    size_t row = cb_add_row(builder, &node->at, index, name, builder->maximise ? -INFINITY : cut->intercept,
+                            builder->maximise ? cut->intercept : INFINITY);
     cb_add_entry(builder, &node->at, index, row, column, 1);
     for (size_t s = 0; s < builder->states; s++)
         if (cut->slope[s] != 0)
@@ -129,6 +141,7 @@ static void build(cobre_sddp_builder *builder, size_t index) {
     if (!can_have_cuts(builder, node) || !lay_out(builder, node, &d))
         return;
     select_cuts(&d);
+    describe(builder, COBRE_SDDP_COLUMN, "terminal");
     size_t column = cb_add_column(builder, &node->at, index, "terminal", -INFINITY, INFINITY, 1);
     for (size_t k = 0; k < d.cuts && !builder->no_memory; k++)
         add_row(builder, index, column, d.candidate[k].cut, k + 1);
