@@ -58,7 +58,7 @@ case_mistakes() {
     for command in info clean bench; do
         refused $command "unexpected argument 'now'" now
     done
-    for command in train simulate validate; do
+    for command in train decide simulate validate; do
         refused $command "no case given"
         refused $command "unexpected argument 'b'" a b
     done

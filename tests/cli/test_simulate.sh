@@ -83,6 +83,125 @@ case_tables_and_json() {
     [ "$(ls none)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstatistics.csv')" ] || fail "$(ls none)"
 }
 
+# The statistics are those of the detailed tables: with load blocks, sums over subsystems, totals, on several ranks.
+case_statistics() {
+    cp -r "$tests/cases/rio" dated
+    sed -i 's/"units"/"start": "2027-06", "currency": "R$", "cost_scale": 0.001, "units"/' dated/case.json
+    cobre train dated --iterations 20
+    cobre simulate dated --trajectories 41 --tables all -n 3
+    code_is 0
+    python3 - dated-out <<'END' || fail "the statistics are not those of the tables"
+import collections, csv, math, sys
+table = lambda name: list(csv.DictReader(open(f"{sys.argv[1]}/{name}.csv")))
+values = collections.defaultdict(lambda: collections.defaultdict(float))  # of (kind, level, element, step): by trajectory
+subsystem = {"Serra Alta": "Norte", "Pedra Branca": "Norte", "Foz do Sul": "Sul", "Gas Norte": "Norte", "Carvao Sul": "Sul", "Eolica": "Norte"}
+where = lambda row: (row["step"], int(row["trajectory"]))
+def add(kind, level, element, row, value):
+    step, trajectory = where(row)
+    values[kind, level, element, step][trajectory] += value
+dates = {}
+for name in "variables", "duals", "noise":
+    for row in table(name):
+        share = float(row["share"]) if row.get("share") else 1
+        value = float(row["value"]) * share
+        dates[row["step"]] = row["date"]
+        add(row["kind"], "element", row["element"], row, value)
+        if row["kind"] in ("hydro_generation", "thermal_generation"):
+            add(row["kind"], "subsystem", subsystem[row["element"]], row, value)
+            add(row["kind"], "system", "", row, value)
+        if row["kind"] == "deficit":
+            step, trajectory = where(row)
+            add("unserved_energy", "system", "", row, 730 * value)
+            values["unserved_energy", "system", "", ""][trajectory] += 730 * value
+energy = {"Serra Alta": (0.9 + 0.45 + 0.7) / 0.0036, "Foz do Sul": 0.7 / 0.0036}
+for row in table("states"):
+    add("storage", "element", row["element"], row, float(row["out"]))
+    add("stored_energy", "system", "", row, float(row["out"]) * energy[row["element"]])
+for row in table("stages"):
+    assert row["unit"] == "kR$"
+    add("cost", "system", "", row, float(row["cost"]))
+for row in table("costs"):
+    values["cost", "system", "", ""][int(row["trajectory"])] = float(row["cost"])
+seen = set()
+components = collections.defaultdict(float)
+for row in table("statistics"):
+    key = row["kind"], row["level"], row["element"], row["step"]
+    if row["level"] == "component":
+        components[row["step"]] += float(row["mean"])
+    if row["level"] == "system" and row["kind"] == "cost":
+        components[row["step"]] -= float(row["mean"])
+    if key not in values or row["table"] == "variables" and row["kind"] == "storage":
+        continue
+    seen.add(key)
+    its = sorted(values[key].values())
+    n, mean = len(its), math.fsum(its) / len(its)
+    at = lambda share: (lambda x: its[int(x)] + (x - int(x)) * (its[min(int(x) + 1, n - 1)] - its[int(x)]))(share * (n - 1))
+    deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in its) / (n - 1))
+    expected = dict(count=n, mean=mean, deviation=deviation, minimum=its[0], maximum=its[-1], p5=at(0.05), p25=at(0.25), p50=at(0.5),
+                    p75=at(0.75), p95=at(0.95), positive=sum(x > 1e-9 for x in its) / n)
+    for column, value in expected.items():
+        assert abs(float(row[column]) - value) <= 1e-6 * (abs(value) + abs(its[-1]) + abs(its[0]) + 1e-3), (key, column, row[column], value)
+    year, month = divmod(2027 * 12 + 5 + int(row["step"] or 1) - 1, 12)
+    assert row["date"] == (f"{year}-{month + 1:02}-01" if row["step"] else ""), row
+missing = {k for k in values if k[0] not in ("storage_in", "production", "noise")} - seen
+assert not missing, sorted(missing)[:5]
+assert max(abs(x) for x in components.values()) < 1, components
+assert dates["1"] == "2027-06-01" and dates["8"] == "2028-01-01", dates
+units = {row["kind"]: row["unit"] for row in table("statistics")}
+assert units["marginal_cost"] == "R$/MWh" and units["cost"] == "kR$" and units["stored_energy"] == "MWh", units
+price = [float(r["mean"]) for r in table("statistics") if r["kind"] == "marginal_cost" and r["element"] == "Sul"]
+assert 1 < max(price) < 6000, price  # as in the tables of the case, not in thousands
+END
+}
+
+# NetCDF: the numbers of the CSV tables, a tenth of their size at most; the same bytes on any number of ranks.
+case_netcdf() {
+    cp -r "$tests/cases/rio" dated
+    sed -i 's/"units"/"start": "2027-06", "units"/' dated/case.json
+    cobre train dated --iterations 5
+    cobre simulate dated --trajectories 30 --format netcdf --out one
+    if [ "$code" = 2 ] && grep -q "built without it" err; then
+        skip "no NetCDF in this build"
+        return
+    fi
+    code_is 0
+    out_has "netcdf    one/simulation.nc"
+    cobre simulate dated --policy dated-out/policy.cobre --trajectories 30 --format netcdf -n 3 --out three
+    code_is 0
+    cmp one/simulation.nc three/simulation.nc || fail "other bytes on three ranks"
+    cobre simulate dated --trajectories 30 --tables all --out text
+    [ $(($(cat text/{stages,states,variables,duals,noise}.csv | wc -c) / $(wc -c <one/simulation.nc))) -ge 10 ] || fail "$(ls -l one text)"
+    /usr/bin/python3 - <<'END' || fail "the arrays are not the tables"
+import csv, numpy, xarray
+data = xarray.open_dataset("one/simulation.nc")
+assert dict(data.sizes) == dict(trajectory=30, stage=24, block=3, hydro=3, thermal=3, tier=4, line=2, subsystem=2), data.sizes
+assert str(data.date.values[7])[:10] == "2028-01-01", data.date
+assert abs(data.block_share.sum("block") - 1).max() < 1e-12 and (data.duration == 730).all()
+axis = dict(hydro_generation="hydro", turbined="hydro", spill="hydro", thermal_generation="thermal", deficit="tier", exchange="line",
+            marginal_cost="subsystem", water_value="hydro", inflow="hydro", storage="hydro")
+count = 0
+for name in "variables", "duals", "noise", "states":
+    for row in csv.DictReader(open(f"text/{name}.csv")):
+        if row["kind"] not in axis or name == "variables" and row["kind"] == "storage":
+            continue
+        its = data[row["kind"]].values[int(row["trajectory"]) - 1, int(row["step"]) - 1]
+        if row.get("block"):
+            its = its[list(data.block.values).index(row["block"])]
+        its = its[list(data[axis[row["kind"]]].values).index(row["element"])]
+        value = float(row["value" if name != "states" else "out"])
+        assert abs(its - value) <= 1e-6 * abs(value) + 1e-6, (row, its)
+        assert data[row["kind"]].units in (row["unit"], "m3 s-1", "$ MW-1 h-1", "$ hm-3"), (row, data[row["kind"]].units)
+        count += 1
+assert count > 30 * 24 * 30, count
+assert numpy.isnan(data.storage.sel(hydro="Pedra Branca")).all()  # it has none
+END
+    cobre simulate dated --trajectories 4 --format netcdf --tables states --out one
+    code_is 2
+    err_has "with --format netcdf all tables are in one file"
+    cobre simulate dated --trajectories 4 --out one # what is not asked for goes
+    gone one/simulation.nc || fail "an old file"
+}
+
 case_no_model() {
     trained
     cobre simulate "$cases/brazil3" --trajectories 5 --out in
