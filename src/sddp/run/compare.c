@@ -78,18 +78,32 @@ static const char *cost_unit(const cobre_sddp_comparison *c) {
     return c->run[i].unit;
 }
 
-/* What the trainings are. None of it is an estimate. */
-static void add_fact(cobre_sddp_comparison *c, const char *kind, const char *unit, size_t offset) {
+/* What the trainings are. None of it is an estimate. NULL: no run knows it. */
+static cobre_sddp_difference *add_fact(cobre_sddp_comparison *c, const char *kind, const char *unit,
+                                       double fact(const struct cb_run *run)) {
     bool any = false;
     for (size_t i = 0; i < c->runs; i++)
-        any |= !isnan(*(const double *)((const char *)&c->run[i] + offset));
+        any |= !isnan(fact(&c->run[i]));
     cobre_sddp_compared row = {.over = "training", .kind = kind, .level = "", .element = "", .unit = unit, .date = ""};
     cobre_sddp_difference *cell = any ? add_row(c, row) : NULL;
     for (size_t i = 0; cell && i < c->runs; i++) {
-        cell[i].value = *(const double *)((const char *)&c->run[i] + offset);
+        cell[i].value = fact(&c->run[i]);
         if (i > 0 && subtract(&cell[i], &cell[0], "", ""))
             cell[i].note = "no estimate: it has no sampling error";
     }
+    return cell;
+}
+
+static double bound_of(const struct cb_run *run) {
+    return run->bound;
+}
+
+static double iterations_of(const struct cb_run *run) {
+    return run->iterations;
+}
+
+static double cuts_of(const struct cb_run *run) {
+    return run->cuts;
 }
 
 bool cb_compare_same_aim(const struct cb_run *a, const struct cb_run *b) {
@@ -100,16 +114,14 @@ bool cb_compare_same_aim(const struct cb_run *a, const struct cb_run *b) {
 }
 
 static void add_training(cobre_sddp_comparison *c) {
-    size_t row = c->rows;
-    add_fact(c, "bound", cost_unit(c), offsetof(struct cb_run, bound));
-    for (size_t i = 1; row < c->rows && i < c->runs; i++)
+    cobre_sddp_difference *cell = add_fact(c, "bound", cost_unit(c), bound_of);
+    for (size_t i = 1; cell && i < c->runs; i++)
         if (!cb_compare_same_aim(&c->run[0], &c->run[i])) {
-            cobre_sddp_difference *cell = &c->cell[row * c->runs + i];
-            cell->difference = NAN;
-            cell->note = "bounds of different risk measures";
+            cell[i].difference = NAN;
+            cell[i].note = "bounds of different risk measures";
         }
-    add_fact(c, "iterations", "", offsetof(struct cb_run, iterations));
-    add_fact(c, "cuts", "", offsetof(struct cb_run, cuts));
+    add_fact(c, "iterations", "", iterations_of);
+    add_fact(c, "cuts", "", cuts_of);
 }
 
 static cobre_sddp_difference *add_whole(cobre_sddp_comparison *c, const char *kind, const char *unit) {

@@ -74,7 +74,7 @@ static void say_cost(struct words *words, const cobre_sddp_comparison *c, size_t
 
 static void say_worst(struct words *words, const cobre_sddp_comparison *c, size_t run) {
     const cobre_sddp_difference *cell = cb_compare_find(c, "cost_cvar5", run);
-    if (!cell || isnan(cell->difference) || cell->difference == 0)
+    if (!cell || !*cell->method || cell->difference == 0) /* the worst of few say nothing */
         return;
     say(words, " In the worst 5 %% of the trajectories it %s ", c->run[run].maximises ? "earns" : "costs");
     say_share(words, cell);

@@ -129,10 +129,10 @@ static bool is_unique(const cobre_sddp_comparison *c, size_t run) {
 
 /* By their folders; if these are called the same, with the folder above; if it is one run twice, with a number. */
 static void name_runs(cobre_sddp_comparison *c) {
-    bool unique[CB_COMPARE_MOST];
+    bool unique[CB_COMPARE_MOST] = {false};
     for (size_t parts = 1; parts <= 2; parts++) {
         for (size_t i = 0; i < c->runs; i++)
-            if (parts == 1 || !unique[i])
+            if (!unique[i])
                 c->run[i].name = tail_of(c, c->run[i].path, parts);
         for (size_t i = 0; i < c->runs; i++)
             unique[i] = is_unique(c, i);

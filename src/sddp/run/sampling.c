@@ -24,15 +24,23 @@ double cb_error_of_pairs(const double *a, const double *b, size_t count) {
     return QUANTILE * sqrt(squares / (n - 1) / n);
 }
 
-static double share_variance(double share, double count) {
+/* Of a sample with one more case of either kind. */
+struct share {
+    double share, variance;
+};
+
+static struct share add_cases(double share, double count) {
     double more = (share * count + 1) / (count + 2);
-    return more * (1 - more) / (count + 2);
+    return (struct share){.share = more, .variance = more * (1 - more) / (count + 2)};
 }
 
+/* Their interval lies around the difference of the larger samples: it is widened until it lies around our own. */
 double cb_error_of_shares(double share1, double count1, double share2, double count2) {
     if (!(count1 >= 2 && count2 >= 2))
         return NAN;
-    return QUANTILE * sqrt(share_variance(share1, count1) + share_variance(share2, count2));
+    struct share one = add_cases(share1, count1), two = add_cases(share2, count2);
+    double shift = fabs((share2 - share1) - (two.share - one.share));
+    return QUANTILE * sqrt(one.variance + two.variance) + shift;
 }
 
 static int descending(const void *a, const void *b) {
