@@ -143,7 +143,7 @@ static void kind_words(const cobre_sddp_compared *row, char text[256]) {
     else if (strcmp(row->level, "system") == 0 && strcmp(kind, "cost") == 0)
         snprintf(text, 256, "total cost");
     else
-        snprintf(text, 256, "%s%s%s", kind, *element ? " " : "", element);
+        snprintf(text, 256, "%s%s%s", kind, *kind && *element ? " " : "", element);
     size_t length = strcmp(row->level, "component") == 0 ? strlen(text) : strlen(kind);
     for (size_t i = 0; i < length && text[i]; i++)
         if (text[i] == '_')

@@ -115,11 +115,13 @@ bool cb_compare_same_aim(const struct cb_run *a, const struct cb_run *b) {
 
 static void add_training(cobre_sddp_comparison *c) {
     cobre_sddp_difference *cell = add_fact(c, "bound", cost_unit(c), bound_of);
-    for (size_t i = 1; cell && i < c->runs; i++)
-        if (!cb_compare_same_aim(&c->run[0], &c->run[i])) {
-            cell[i].difference = NAN;
-            cell[i].note = "bounds of different risk measures";
-        }
+    for (size_t i = 1; cell && i < c->runs; i++) {
+        bool units = c->run[0].simulated && c->run[i].simulated && strcmp(c->run[0].unit, c->run[i].unit) != 0;
+        if (!units && cb_compare_same_aim(&c->run[0], &c->run[i]))
+            continue;
+        cell[i].difference = NAN;
+        cell[i].note = units ? "the units differ" : "bounds of different risk measures";
+    }
     add_fact(c, "iterations", "", iterations_of);
     add_fact(c, "cuts", "", cuts_of);
 }
