@@ -539,6 +539,80 @@ typedef struct {
 COBRE_API cobre_status cobre_sddp_figures(const cobre_sddp_problem *problem, const cobre_sddp_stage *stage, void *arg,
                                           void (*figure)(void *arg, const cobre_sddp_figure *figure));
 
+/* Comparing runs: what their folders hold, side by side, how each differs from the first one, and whether that can be chance.
+ * Not collective. All texts belong to the comparison; none is NULL. */
+typedef struct cobre_sddp_comparison cobre_sddp_comparison;
+
+typedef enum {
+    COBRE_SDDP_BY_SUBSYSTEM, /* means over the stages, of subsystems and the system */
+    COBRE_SDDP_BY_ELEMENT,   /* also of each element */
+    COBRE_SDDP_BY_STAGE      /* each stage, of subsystems and the system; of elements, for kinds that have no sums */
+} cobre_sddp_detail;
+
+typedef struct {
+    size_t struct_size;
+    cobre_sddp_detail by;
+    const char *kind; /* only this one, such as "marginal_cost", at all levels; NULL: all kinds */
+} cobre_sddp_compare_options;
+
+/* paths: run folders, of `cobre train` or `cobre simulate`, or policy files; 2 to 8. Files of a folder that do not belong
+ * together are COBRE_FILE_FAILED. The caller frees *comparison. */
+COBRE_API cobre_status cobre_sddp_compare(const char *const *paths, size_t count,
+                                          const cobre_sddp_compare_options *options,
+                                          cobre_sddp_comparison **comparison);
+COBRE_API void cobre_sddp_comparison_free(cobre_sddp_comparison **comparison); /* sets NULL; accepts NULL */
+
+typedef struct {
+    size_t struct_size;
+    const char *path;
+    const char *name;     /* that of the folder, made unique */
+    const char *words;    /* how it compares with the first run; "" of the first */
+    const char *sampling; /* "in-sample"; "": it was not simulated */
+    uint64_t trajectories, seed;
+    bool averse; /* trained with a risk measure */
+} cobre_sddp_compared_run;
+
+COBRE_API size_t cobre_sddp_comparison_runs(const cobre_sddp_comparison *comparison);
+COBRE_API cobre_status cobre_sddp_comparison_run(const cobre_sddp_comparison *comparison, size_t run,
+                                                 cobre_sddp_compared_run *result);
+
+/* Sentences about what cannot be compared, or not as it seems, and what to do about it. NULL: there are no more. */
+COBRE_API const char *cobre_sddp_comparison_note(const cobre_sddp_comparison *comparison, size_t note);
+
+/* A figure: as in statistics.csv, or "cost_cvar5" (mean of the worst 5 % of the costs), "deficit_probability", "gap",
+ * "bound", "iterations", "cuts". */
+typedef struct {
+    size_t struct_size;
+    const char
+        *over; /* "training"; "horizon": of whole trajectories; "stages": the mean over them; "stage": this one */
+    const char *kind, *level, *element;
+    const char *unit;   /* "": none; a share is a part of 1 */
+    const char *date;   /* of a stage; "": not known */
+    size_t step, stage; /* 0: not of one stage */
+} cobre_sddp_compared;
+
+COBRE_API size_t cobre_sddp_comparison_rows(const cobre_sddp_comparison *comparison);
+COBRE_API cobre_status cobre_sddp_comparison_row(const cobre_sddp_comparison *comparison, size_t row,
+                                                 cobre_sddp_compared *result);
+
+/* A figure in one run, and how it differs from the first one. NaN: not known, or there is none. */
+typedef struct {
+    size_t struct_size;
+    double value;            /* a mean over the trajectories, unless it is none of a simulation */
+    double deviation, count; /* of the trajectories */
+    double difference;       /* from the first run */
+    double error;            /* half the 95 % interval of the difference */
+    bool significant;        /* the difference is larger than that */
+    const char *
+        method; /* of the error. "pairs": from the differences of trajectories with the same number. "independent": from
+                           both deviations, too large where runs share their noise. "shares": of a probability, by Agresti
+                           and Caffo. "stages": the mean of the stages' errors, an upper limit. "": there is no error */
+    const char *note; /* why there is no difference, or no error; "": there is */
+} cobre_sddp_difference;
+
+COBRE_API cobre_status cobre_sddp_comparison_difference(const cobre_sddp_comparison *comparison, size_t row, size_t run,
+                                                        cobre_sddp_difference *result);
+
 #ifdef __cplusplus
 }
 #endif

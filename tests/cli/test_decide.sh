@@ -21,7 +21,7 @@ case_as_a_simulation_does() {
     code_is 0
     cobre decide dated --stage 7 --state "Serra Alta=40%,Foz do Sul=900" --inflow "Serra Alta=300,Pedra Branca=90.5,Foz do Sul=200" --json
     code_is 0
-    json_keys out 'docs[0]' case policy stage node date duration time_unit cost_unit cost future_cost units decision cost_by_component system \
+    json_keys out 'docs[0]' case policy stage node date duration time_unit cost_unit cost future_cost decision units cost_by_component system \
         difference
     python3 - <<'END' || fail "it is not what the simulation does"
 import csv, json
@@ -100,7 +100,7 @@ case_dates() {
     sed -i 's/2027-06/2027-6/' dated/case.json
     cobre validate dated
     code_is 1
-    out_has 'case.json:2: /start: "2027-6" is no date -- write it like "2027-03" or "2027-03-15"'
+    out_has 'case.json:3: /start: "2027-6" is no date -- write it like "2027-03" or "2027-03-15"'
     sed -i 's/2027-6/2027-01-31/' dated/case.json # months have a last day
     cobre decide dated --stage 2 --json
     json_holds out 'docs[0]["date"] == "2027-02-28"'

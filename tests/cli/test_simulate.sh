@@ -104,6 +104,8 @@ for name in "variables", "duals", "noise":
     for row in table(name):
         share = float(row["share"]) if row.get("share") else 1
         value = float(row["value"]) * share
+        if row["kind"] == "storage":  # the states have it
+            continue
         dates[row["step"]] = row["date"]
         add(row["kind"], "element", row["element"], row, value)
         if row["kind"] in ("hydro_generation", "thermal_generation"):
@@ -130,7 +132,7 @@ for row in table("statistics"):
         components[row["step"]] += float(row["mean"])
     if row["level"] == "system" and row["kind"] == "cost":
         components[row["step"]] -= float(row["mean"])
-    if key not in values or row["table"] == "variables" and row["kind"] == "storage":
+    if key not in values:
         continue
     seen.add(key)
     its = sorted(values[key].values())

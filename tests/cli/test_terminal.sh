@@ -39,8 +39,8 @@ same_bound() { # same_bound OUT OUT
 first_storages() { # first_storages CASE OUT: what is left after stage 1, for each of its outcomes
     cobre simulate "$1" --policy "$2/policy.cobre" --out "$2-run" --trajectories 40 --tables stages,states
     code_is 0
-    join -t, <(sed -n 's/^\([0-9]*\),1,1,[^,]*,\([0-9]*\),.*/\1,\2/p' "$2-run/stages.csv" | sort) \
-        <(grep ',1,storage,lake' "$2-run/states.csv" | sort) | cut -d, -f2,7 | sort -u
+    join -t, <(awk -F, '$2 == 1 { print $1, $6 }' OFS=, "$2-run/stages.csv" | sort) \
+        <(awk -F, '$2 == 1 && $5 == "storage" { print $1, $8 }' OFS=, "$2-run/states.csv" | sort) | cut -d, -f2,3 | sort -u
 }
 
 refused() { # refused CASE FILE:LINE TEXT...: by validate

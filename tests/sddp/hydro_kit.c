@@ -3,20 +3,23 @@
 #include "sddp/hydro_kit.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <math.h>
 #include <unistd.h>
 
 char kit_folder[64];
 static char sof_file[64]; /* of the case, if it is no folder */
 
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place) {
+    (void)status, (void)type;
+    if (place->level > 0)
+        remove(path);
+    return 0;
+}
+
 /* Without checks: a check that fails calls it. */
 static void empty_folder(void) {
-    DIR *directory = opendir(kit_folder);
-    for (struct dirent *entry; directory && (entry = readdir(directory));)
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(directory), entry->d_name, 0);
-    if (directory)
-        closedir(directory);
+    nftw(kit_folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 void kit_remove_folder(void) {

@@ -68,6 +68,9 @@ if(COBRE_GLPK)
     case_properties(sddp_floats_solver ENVIRONMENT COBRE_LP_PATH=${CMAKE_CURRENT_BINARY_DIR}/lp)
 endif()
 
+add_sddp_program(sddp_compare sddp/test_compare.c ${hydro_kit})
+add_case(sddp_compare sddp_compare)
+
 add_sddp_program(sddp_options sddp/test_options.c kit/check.c)
 add_case(sddp_options sddp_options)
 

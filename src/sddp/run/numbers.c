@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *cb_exact_text(double value, char text[32]) {
     snprintf(text, 32, "%.15g", value + 0.0); /* no "-0" */
@@ -25,6 +26,20 @@ const char *cb_short_text(double value, int digits, char text[32]) {
         int whole = size < 1 ? 1 : (int)floor(log10(size)) + 1;
         snprintf(text, 32, "%.*f", whole < digits ? digits - whole : 0, value);
     }
+    return text;
+}
+
+const char *cb_brief_text(double value, int digits, char text[32]) {
+    double size = fabs(value);
+    if (!isfinite(value) || (size < 1e6 && size >= 1))
+        return cb_short_text(value, digits, text);
+    if (size == 0 || (size < 1 && size >= 1e-4)) {
+        snprintf(text, 32, "%.*g", digits, value + 0.0);
+        return text;
+    }
+    snprintf(text, 32, "%.*e", digits - 1, value);
+    char *mark = strchr(text, 'e');
+    snprintf(mark + 1, 8, "%ld", strtol(mark + 1, NULL, 10)); /* no "+07" */
     return text;
 }
 

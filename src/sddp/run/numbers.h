@@ -5,8 +5,9 @@
 
 const char *cb_exact_text(double value, char text[32]); /* the shortest that reads back as the same */
 const char *cb_short_text(double value, int digits,
-                          char text[32]);                 /* so many significant digits, no exponent if it can */
-const char *cb_clock_text(double seconds, char text[32]); /* 0:00:07 */
+                          char text[32]); /* so many significant digits, no exponent if it can */
+const char *cb_brief_text(double value, int digits, char text[32]); /* as many, 1.23e7 from a million on */
+const char *cb_clock_text(double seconds, char text[32]);           /* 0:00:07 */
 
 /* As printf's %.10g, but faster, for tables of millions of numbers: writes at `at` (room for 32) and returns the end, without a
  * zero byte. */
