@@ -495,6 +495,13 @@ typedef struct {
     bool has_node; /* trajectories begin at `node`, where costs have their full worth; else where the root leads */
     size_t node;
     const double *state; /* that comes in there, within the limits of each; NULL: the initial one */
+
+    /* A folder that exists, into which rank 0 writes costs.csv and statistics.csv, and the tables below: all files, or none
+     * after a failure; cobre-simulate(1) describes them. They do not depend on the number of ranks. NULL: none. */
+    const char *folder;
+    const char *tables; /* "stages,states,variables,duals,noise", some of these, "all" or "none"; NULL: none, or all of
+                           netcdf */
+    bool netcdf;        /* all of them as one file, simulation.nc, instead of CSV */
 } cobre_sddp_simulate_options;
 
 typedef struct {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sddp/run/simulation.h"
 #include "sddp/train/trainer.h"
 #include "sddp/usual_floats.h"
 
@@ -337,20 +338,58 @@ static cobre_status simulate(cobre_sddp_policy *policy, const cb_stage_kind *kin
     return status;
 }
 
+/* A simulation that writes tables: its callbacks, and those of the caller. */
+typedef struct {
+    const cobre_sddp_simulate_options *options; /* the caller's */
+    struct cb_spool spool;
+} recorder;
+
+static int record_stop(void *arg) {
+    const recorder *its = arg;
+    return its->options->stop ? its->options->stop(its->options->arg) : 0;
+}
+
+static void record_stage(void *arg, const cobre_sddp_stage *stage) {
+    recorder *its = arg;
+    cb_spool_stage(&its->spool, stage);
+    if (its->options->stage)
+        its->options->stage(its->options->arg, stage);
+}
+
+static cobre_status simulate_and_record(cobre_sddp_policy *policy, const cb_stage_kind *kind,
+                                        const cobre_sddp_simulate_options *options, const struct cb_tables *tables,
+                                        cobre_sddp_simulation *result) {
+    recorder its = {.options = options};
+    cobre_sddp_simulate_options recorded = *options;
+    recorded.arg = &its;
+    recorded.stop = record_stop;
+    recorded.stage = record_stage;
+    cobre_status status = cb_spool_open(&its.spool, policy->comm, tables, policy->problem);
+    if (!status)
+        status = simulate(policy, kind, &recorded, result);
+    if (!status)
+        status = cb_tables_write(&its.spool, tables, options->folder);
+    cb_spool_close(&its.spool);
+    return status;
+}
+
 cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given,
                                  cobre_sddp_simulation *result) {
     CB_USUAL_FLOATS();
     cobre_sddp_simulate_options options = {0};
     cobre_sddp_simulation all = {0};
+    struct cb_tables tables;
     CB_TRY(check_policy(policy));
     CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_simulate_options, stage));
     CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_simulation, maximum));
     CB_TRY(check(policy, &options));
+    CB_TRY(cb_tables_choose(&options, &tables));
     cb_stage_kind kind = policy->kind;
     CB_TRY(choose_solvers(policy, &options, &kind.pair));
     if (options.lp_folder)
         kind.lp_folder = options.lp_folder;
-    cobre_status status = simulate(policy, &kind, &options, &all);
+    cobre_status status = options.folder ? simulate_and_record(policy, &kind, &options, &tables, &all)
+                                         : simulate(policy, &kind, &options, &all);
     if (!status && result)
         cb_versioned_give(result, CB_THROUGH(cobre_sddp_simulation, maximum), &all, sizeof all);
     return status;

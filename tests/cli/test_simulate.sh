@@ -161,14 +161,14 @@ case_netcdf() {
     cp -r "$tests/cases/rio" dated
     sed -i 's/"units"/"start": "2027-06", "units"/' dated/case.json
     cobre train dated --iterations 5
-    cobre simulate dated --trajectories 30 --format netcdf --out one
+    cobre simulate dated --trajectories 30 --netcdf --out one
     if [ "$code" = 2 ] && grep -q "built without it" err; then
         skip "no NetCDF in this build"
         return
     fi
     code_is 0
     out_has "netcdf    one/simulation.nc"
-    cobre simulate dated --policy dated-out/policy.cobre --trajectories 30 --format netcdf -n 3 --out three
+    cobre simulate dated --policy dated-out/policy.cobre --trajectories 30 --netcdf -n 3 --out three
     code_is 0
     cmp one/simulation.nc three/simulation.nc || fail "other bytes on three ranks"
     cobre simulate dated --trajectories 30 --tables all --out text
@@ -197,9 +197,9 @@ for name in "variables", "duals", "noise", "states":
 assert count > 30 * 24 * 30, count
 assert numpy.isnan(data.storage.sel(hydro="Pedra Branca")).all()  # it has none
 END
-    cobre simulate dated --trajectories 4 --format netcdf --tables states --out one
+    cobre simulate dated --trajectories 4 --netcdf --tables states --out one
     code_is 2
-    err_has "with --format netcdf all tables are in one file"
+    err_has "in NetCDF all of them are in one file"
     cobre simulate dated --trajectories 4 --out one # what is not asked for goes
     gone one/simulation.nc || fail "an old file"
 }

@@ -54,6 +54,8 @@ static const struct example {
     {cb_simulate_rows, "trajectories", "5", "0", "0: must be at least 1"},
     {cb_simulate_rows, "seed", "5", "", ": not a whole number"},
     {cb_simulate_rows, "max-steps", "5", "five", "five: not a whole number"},
+    {cb_simulate_rows, "tables", "states,duals", NULL, NULL},
+    {cb_simulate_rows, "netcdf", NULL, NULL, NULL},
     {cb_simulate_rows, "solver", "glpk", NULL, NULL},
     {cb_begin_rows, "stage", "7", "0", "0: must be at least 1"},
     {cb_begin_rows, "date", "2027-03", NULL, NULL},

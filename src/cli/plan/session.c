@@ -76,7 +76,10 @@ int cb_session_failed(const struct session *session) {
 }
 
 int cb_session_refused(const struct session *session) {
-    fprintf(stderr, "cobre %s: %s\n", session->self.command, cobre_last_error()->message);
+    const cobre_error *error = cobre_last_error();
+    fprintf(stderr, "cobre %s: %s\n", session->self.command, error->message);
+    if (error->suggestion[0])
+        fprintf(stderr, "cobre %s:   %s\n", session->self.command, error->suggestion);
     return CB_EXIT_USAGE;
 }
 

@@ -3,7 +3,6 @@
 #include "cli/json.h"
 #include "cli/plan/session.h"
 #include "sddp/run/gap.h"
-#include "sddp/run/netcdf.h"
 #include "sddp/run/record.h"
 
 #include <math.h>
@@ -17,20 +16,16 @@ static const char intro[] = "usage: cobre simulate CASE [--policy FILE] [-n N] [
 
 static const char end[] = "\nThe tables are described in cobre-simulate(1); `cobre report DIR` draws them.\n";
 
-enum format { CSV, NETCDF };
-
 struct simulate {
     struct session base;
-    enum format format;
     cobre_sddp_simulate_options options;
     const char *sampling; /* its name */
     struct cb_tables wanted;
-    const char *policy_path, *tables, *out;
+    const char *policy_path, *out;
     struct cb_begin begin;
     struct cb_beginning beginning;
     char policy[PATH_MAX], folder[PATH_MAX];
     char hash[CB_SHA256_TEXT]; /* of the policy; on rank 0 */
-    struct cb_spool spool;
 };
 
 static const struct cb_option policy_rows[] = {
@@ -41,15 +36,6 @@ static const struct cb_option policy_rows[] = {
 };
 
 static const struct cb_option table_rows[] = {
-    {.name = "tables",
-     .help = "which, besides costs and statistics: some of stages,states,variables,duals,noise, all, or none (default)",
-     .value = {{.name = "LIST", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct simulate, tables)}}},
-    {.name = "format",
-     .help = "of these tables: csv (default), or netcdf: all of them in one file, simulation.nc",
-     .value = {{.name = "csv|netcdf",
-                .kind = CB_VALUE_CHOICE,
-                .field = CB_FIELD(struct simulate, format),
-                .choices = (const struct cb_choice[]){{"csv", CSV}, {"netcdf", NETCDF}, {NULL, 0}}}}},
     {.name = "out",
      .help = "where the tables go (default: where the policy is)",
      .value = {{.name = "DIR",
@@ -75,14 +61,7 @@ const struct command_line cb_line_simulate = {.command = "simulate",
 static int settle(struct simulate *simulate) {
     simulate->base.case_path = simulate->base.given.words[0];
     simulate->sampling = cb_given_text(&simulate->base.given, "sampling");
-    simulate->wanted.netcdf = simulate->format == NETCDF;
-    if (!cb_tables_choose(&simulate->wanted, simulate->tables))
-        return cb_usage_error("simulate", "--tables %s: there are stages, states, variables, duals and noise",
-                              simulate->tables);
-    if (simulate->wanted.netcdf && simulate->tables && strcmp(simulate->tables, "all") != 0)
-        return cb_usage_error("simulate", "--tables %s: with --format netcdf all tables are in one file",
-                              simulate->tables);
-    if (simulate->wanted.netcdf && cb_netcdf_ready() != COBRE_OK)
+    if (cb_tables_choose(&simulate->options, &simulate->wanted) != COBRE_OK)
         return cb_session_refused(&simulate->base);
     if (simulate->base.load.scenarios && simulate->sampling)
         return cb_usage_error("simulate", "--scenarios and --sampling: give one of them");
@@ -100,7 +79,7 @@ static int settle(struct simulate *simulate) {
         snprintf(simulate->folder, sizeof simulate->folder, "%s", simulate->out);
     else
         cb_folder_of(simulate->policy, simulate->folder);
-    simulate->options.lp_folder = simulate->folder;
+    simulate->options.lp_folder = simulate->options.folder = simulate->folder;
     return CB_GO_ON;
 }
 
@@ -239,9 +218,6 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     if (cobre_sddp_policy_difference(policy) && cb_session_speaks(base))
         fprintf(stderr, "cobre simulate: %s was trained for another case: %s\n", simulate->policy,
                 cobre_sddp_policy_difference(policy));
-    if (cb_spool_open(&simulate->spool, base->comm, simulate->wanted.wanted, simulate->wanted.netcdf, base->problem) !=
-        COBRE_OK)
-        return cb_session_failed(base);
     const char *note =
         "asked to stop: the trajectories that are under way are finished; a second signal ends it at once";
     cb_stop_catch(base, &(struct cb_stop){.grace = INFINITY,
@@ -249,11 +225,7 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
                                           .folder = base->folder.path,
                                           .note = {[CB_STOP_FIRST] = note, [CB_STOP_FIRST_OF_ALL] = note}});
     simulate->options.stop = cb_stop_asked;
-    simulate->options.stage = cb_spool_stage;
-    simulate->options.arg = &simulate->spool;
     if (cobre_sddp_simulate(policy, &simulate->options, &result) != COBRE_OK)
-        return cb_session_failed(base);
-    if (cb_tables_write(&simulate->spool, &simulate->wanted, simulate->folder) != COBRE_OK)
         return cb_session_failed(base);
     if (!cb_session_speaks(base))
         return 0;
@@ -318,7 +290,6 @@ int cb_command_simulate(int argc, char **argv) {
     if (code == CB_GO_ON)
         code = simulate_policy(&simulate, policy);
     cobre_sddp_policy_free(&policy);
-    cb_spool_close(&simulate.spool);
     cb_begin_free(&simulate.beginning);
     cb_session_close(base);
     return code;

@@ -21,28 +21,42 @@
 const char *const cb_table_name[CB_TABLES] = {CB_TABLE_MAP(TABLE_NAME)};
 static const char *const table_columns[CB_TABLES] = {CB_TABLE_MAP(TABLE_COLUMNS)};
 
-bool cb_tables_choose(struct cb_tables *tables, const char *list) {
-    bool *wanted = tables->wanted, all = list && strcmp(list, "all") == 0;
-    if (!list) /* the usual ones: all of them in NetCDF, none as text, which takes ten times the room */
-        all = tables->netcdf;
-    for (size_t table = 0; table < CB_TABLES; table++)
-        wanted[table] = table == CB_TABLE_COSTS || (all && !tables->netcdf);
-    if (!list || all || strcmp(list, "none") == 0) {
-        tables->netcdf = tables->netcdf && all;
-        return true;
-    }
+static bool choose_one(struct cb_tables *tables, const char *name, size_t length) {
+    for (size_t table = CB_TABLE_COSTS + 1; table < CB_TABLES; table++)
+        if (strlen(cb_table_name[table]) == length && memcmp(name, cb_table_name[table], length) == 0) {
+            tables->wanted[table] = true;
+            return true;
+        }
+    return false;
+}
+
+/* "stages,states" */
+static cobre_status choose_list(struct cb_tables *tables, const char *list) {
     for (const char *at = list;; at++) {
-        size_t length = strcspn(at, ","), table = CB_TABLE_COSTS + 1;
-        while (table < CB_TABLES &&
-               !(strlen(cb_table_name[table]) == length && memcmp(at, cb_table_name[table], length) == 0))
-            table++;
-        if (table == CB_TABLES)
-            return false;
-        wanted[table] = true;
+        size_t length = strcspn(at, ",");
+        if (!choose_one(tables, at, length))
+            return cb_refuse("options.tables",
+                             "choose from stages, states, variables, duals and noise, or all, or none",
+                             "there is no table \"%.*s\"", (int)length, at);
         at += length;
         if (!*at)
-            return true;
+            return COBRE_OK;
     }
+}
+
+cobre_status cb_tables_choose(const cobre_sddp_simulate_options *options, struct cb_tables *tables) {
+    const char *list = options->tables ? options->tables : options->netcdf ? "all" : "none";
+    bool all = strcmp(list, "all") == 0;
+    *tables = (struct cb_tables){.wanted = {[CB_TABLE_COSTS] = true}};
+    if (options->netcdf) {
+        tables->netcdf = true;
+        return all ? cb_netcdf_ready()
+                   : cb_refuse("options.tables", "leave the tables out, or write CSV",
+                               "tables \"%.100s\": in NetCDF all of them are in one file", list);
+    }
+    for (size_t table = 0; all && table < CB_TABLES; table++)
+        tables->wanted[table] = true;
+    return all || strcmp(list, "none") == 0 ? COBRE_OK : choose_list(tables, list);
 }
 
 /* The files of a simulation: the tables, then these two. */

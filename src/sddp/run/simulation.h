@@ -9,15 +9,8 @@
 #include "cobre/sddp.h"
 #include "sddp/run/spool.h"
 
-/* Costs and statistics are always written; the others on request. */
-struct cb_tables {
-    bool wanted[CB_TABLES]; /* as CSV */
-    bool netcdf;            /* all of them, as one file */
-};
-
-/* By a list: "stages,states", "all", "none"; NULL: the usual ones of the format. False: there is no such table. With
- * tables->netcdf the list must be NULL, "all" or "none". */
-bool cb_tables_choose(struct cb_tables *tables, const char *list);
+/* The tables that the options ask for. Fails when there is no such table, and when NetCDF cannot be written. */
+cobre_status cb_tables_choose(const cobre_sddp_simulate_options *options, struct cb_tables *tables);
 
 /* Rank 0 writes what the spool has collected, all files or none. Collective; fails on all ranks alike. */
 cobre_status cb_tables_write(struct cb_spool *spool, const struct cb_tables *tables, const char *folder);

@@ -53,14 +53,14 @@ static void make_texts(struct cb_spool *spool) {
     spool->failed |= !spool->row;
 }
 
-cobre_status cb_spool_open(struct cb_spool *spool, cobre_comm *comm, const bool wanted[CB_TABLES], bool cells,
+cobre_status cb_spool_open(struct cb_spool *spool, cobre_comm *comm, const struct cb_tables *tables,
                            const cobre_sddp_problem *problem) {
     *spool = (struct cb_spool){.problem = problem, .comm = comm};
-    memcpy(spool->wanted, wanted, CB_TABLES * sizeof *wanted);
+    memcpy(spool->wanted, tables->wanted, sizeof tables->wanted);
     spool->wanted[CB_STREAM_FIGURES] = true;
-    spool->wanted[CB_STREAM_CELLS] = cells;
+    spool->wanted[CB_STREAM_CELLS] = tables->netcdf;
     cobre_status status = cb_outputs_open(&spool->outputs, problem);
-    if (!status && cells)
+    if (!status && tables->netcdf)
         status = cb_grid_open(&spool->grid, &spool->outputs);
     for (size_t stream = 0; stream < CB_STREAMS && !status; stream++)
         if (spool->wanted[stream]) {

@@ -50,8 +50,14 @@ struct cb_spool {
     bool failed; /* out of memory or disk; told when the ranks meet */
 };
 
-/* wanted: of the tables; cells: for NetCDF. Collective. Also after a failure the spool is to be closed. */
-cobre_status cb_spool_open(struct cb_spool *spool, cobre_comm *comm, const bool wanted[CB_TABLES], bool cells,
+/* Costs and statistics are always written; the others on request. */
+struct cb_tables {
+    bool wanted[CB_TABLES]; /* as CSV */
+    bool netcdf;            /* all of them, as one file */
+};
+
+/* Collective. Also after a failure the spool is to be closed. */
+cobre_status cb_spool_open(struct cb_spool *spool, cobre_comm *comm, const struct cb_tables *tables,
                            const cobre_sddp_problem *problem);
 void cb_spool_stage(void *spool, const cobre_sddp_stage *stage); /* for cobre_sddp_simulate_options */
 void cb_spool_close(struct cb_spool *spool);
