@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a training takes, on the 60-stage Brazilian case: time outside the LP solver, ranks, memory. And which LP solver is
-the fastest, there and on stages of 800 rows.
+"""What a training takes, on the 60-stage Brazilian case: time outside the LP solver, ranks, memory. Which LP solver is
+the fastest, there and on stages of 800 rows. And what a simulation and its tables take.
 
     trainer.py [--build DIRECTORY] [--quick] [--json FILE]
 
@@ -11,9 +11,12 @@ Each comparison is made in turns within one run; a ratio is the median over the 
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
 
 from report import end_part
 
@@ -91,6 +94,55 @@ def by_solver(options):
     return found
 
 
+def take(commands):
+    """Seconds until all of them, started together, have ended, and the CPU time of all."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    started = [subprocess.Popen([str(word) for word in one], stdout=subprocess.DEVNULL) for one in commands]
+    if any([one.wait() for one in started]):
+        sys.exit(f"failed: {commands}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"seconds": time.monotonic() - start, "cpu": cpu}
+
+
+def by_tables(options):
+    """A simulation on stages of 800 rows: CPU time per LP without tables, with all of them as CSV and as NetCDF, beside that of
+    a training; and two ranks beside two simulations of one rank each that know nothing of each other."""
+    rounds, count = (2, 100) if options.quick else (7, 300)
+    with tempfile.TemporaryDirectory() as folder:
+        policy = os.path.join(folder, "run", "policy.cobre")
+        train = (options.cobre, "train", LARGE, "--iterations", 40, "--forward-passes", 4, "--quiet", "--force",
+                 "--out", os.path.dirname(policy))
+
+        def simulate(name, *more, trajectories=count):
+            return (options.cobre, "simulate", LARGE, "--policy", policy, "--trajectories", trajectories,
+                    "--out", os.path.join(folder, name), *more)
+
+        def size(name, *files):
+            return sum(os.path.getsize(os.path.join(folder, name, file)) for file in files)
+
+        turns = [{"training": take([train]),
+                  "none": take([simulate("none")]),
+                  "csv": take([simulate("csv", "--tables", "all")]),
+                  "netcdf": take([simulate("netcdf", "--netcdf")]),
+                  "beside": take([simulate(name, "--tables", "all") for name in ("left", "right")]),
+                  "two": take([simulate("two", "--tables", "all", "-n", 2, trajectories=2 * count)])} for _ in range(rounds)]
+        with open(os.path.join(os.path.dirname(policy), "summary.csv")) as file:
+            solves = {"training": int(dict(line.rstrip("\n").split(",", 1) for line in file)["solves"])}
+        sizes = {"csv": size("csv", *(f"{name}.csv" for name in ("stages", "states", "variables", "duals", "noise"))),
+                 "netcdf": size("netcdf", "simulation.nc")}
+    stages = 3
+    per_lp = {name: 1000 * statistics.median(turn[name]["cpu"] for turn in turns) / solves.get(name, stages * count)
+              for name in ("training", "none", "csv", "netcdf")}
+    print(f"\na simulation on stages of about 800 rows, {count} trajectories: ms of CPU time per LP, reading the case included")
+    for name, title in (("training", "a training"), ("none", "costs and statistics"), ("csv", "all tables as CSV"),
+                        ("netcdf", "all tables as NetCDF")):
+        print(f"  {title:22} {per_lp[name]:6.2f}" + (f"   {sizes[name] / 1e6:8.1f} MB" if name in sizes else ""))
+    share = statistics.median(turn["beside"]["seconds"] / turn["two"]["seconds"] for turn in turns)
+    print(f"  two ranks do {share:.2f} of what two simulations side by side do, with all tables as CSV")
+    return {"turns": turns, "per_lp": per_lp, "sizes": sizes, "two_over_beside": share}
+
+
 def by_memory(options):
     """The test of it prints the figures, and whether they are as they should be is its exit code."""
     print("\nmemory", flush=True)
@@ -111,8 +163,8 @@ def main():
         return
     print("\ntraining: the Brazilian case of 60 stages and 82 outcomes")
     found = {"solver": outside_solver(options), "solvers": by_solver(options), "ranks": by_ranks(options),
-             "memory": by_memory(options)}
-    share, ranks = found["solver"]["share"], found["ranks"]
+             "tables": by_tables(options), "memory": by_memory(options)}
+    share, ranks, tables = found["solver"]["share"], found["ranks"], found["tables"]
     goals = (
         (share <= 1 / 6, f"a training on one rank <= 1.2x of its LP solver's time: {1 / (1 - share):.2f}x; "
                          f"{share:.1%} of its time are outside the solver"),
@@ -122,6 +174,12 @@ def main():
         *((min(each["ratio"].values()) >= 0.9, f"{title}: no solver takes less than 0.9x of the default one's CPU time: "
                                                f"{min(each['ratio'].values()):.2f}x")
           for title, each in found["solvers"].items()),
+        (tables["two_over_beside"] >= 0.9, f"2 ranks with all tables >= 0.9 of two simulations side by side: "
+                                           f"{tables['two_over_beside']:.2f}"),
+        (tables["sizes"]["netcdf"] <= 0.1 * tables["sizes"]["csv"], f"NetCDF <= 0.1 of the size of the CSV tables: "
+                                                                    f"{tables['sizes']['netcdf'] / tables['sizes']['csv']:.3f}"),
+        (tables["per_lp"]["netcdf"] < tables["per_lp"]["csv"], f"NetCDF takes less CPU time than CSV: {tables['per_lp']['netcdf']:.2f} "
+                                                               f"and {tables['per_lp']['csv']:.2f} ms per LP"),
         (found["memory"], "cuts and openings take the same memory with 1, 2 and 4 ranks"),
     )
     end_part("the trainer", goals, found, options.json)

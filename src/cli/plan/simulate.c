@@ -62,7 +62,7 @@ static int settle(struct simulate *simulate) {
     simulate->base.case_path = simulate->base.given.words[0];
     simulate->sampling = cb_given_text(&simulate->base.given, "sampling");
     if (cb_tables_choose(&simulate->options, &simulate->wanted) != COBRE_OK)
-        return cb_session_refused(&simulate->base);
+        return cb_usage_error("simulate", "%s -- %s", cobre_last_error()->message, cobre_last_error()->suggestion);
     if (simulate->base.load.scenarios && simulate->sampling)
         return cb_usage_error("simulate", "--scenarios and --sampling: give one of them");
     if (simulate->base.load.scenarios)
