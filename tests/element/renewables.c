@@ -37,6 +37,20 @@ static void supply(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply 
         }
 }
 
+static void describe(cb_hydro_case *c, const cb_hydro_list *list) {
+    const renewable *renewables = list->at;
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t b = 0; b < c->blocks; b++)
+            cb_hydro_describe(c, cb_hydro_name("renewable", renewables[i].base.name, "", c->block[b]),
+                              &(cb_hydro_label){.part = COBRE_SDDP_COLUMN,
+                                                .kind = "renewable_generation",
+                                                .element = renewables[i].base.name,
+                                                .block = c->block[b],
+                                                .type = "renewable",
+                                                .subsystem = c->subsystem[renewables[i].subsystem].name,
+                                                .unit = CB_HYDRO_POWER});
+}
+
 static void build_block(cb_hydro_builder *b, const cb_hydro_list *list, size_t block) {
     const renewable *renewables = list->at;
     double hours = cb_hydro_hours(b, block);
@@ -59,5 +73,6 @@ const cb_hydro_kind cb_hydro_kind_renewable = {
     .references = CB_COUNT(reference),
     .check = check,
     .supply = supply,
+    .describe = describe,
     .build_block = build_block,
 };

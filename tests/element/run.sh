@@ -33,6 +33,9 @@ printf '%s\n' renewable,subsystem,max,cost wind,main,30,10 >"$case/renewables.cs
 printf '%s\n' stage,table,name,column,value 2,renewables,wind,max,60 >"$case/changes.csv"
 says '0 hydros, 1 thermal, 1 renewable, 0 exchanges' "$build/cobre" validate "$case"
 says "bound     6400.00000 (lower)" "$build/cobre" train "$case" --iterations 1 --out "$work/out"
+says '2 trajectories' "$build/cobre" simulate "$case" --policy "$work/out/policy.cobre" --trajectories 2
+says 'variables,renewable_generation,subsystem,main,MW,2,2,,2,60,' cat "$work/out/statistics.csv"
+says 'costs,cost,component,renewable_generation,$,,,,2,900,' cat "$work/out/statistics.csv"
 
 wrong renewables.csv main,30 main,-30 'renewables.csv:2: column max: -30 is below 0 -- give the most generation in MW, from 0 on'
 wrong renewables.csv wind,main wind,man 'renewables.csv:2: column subsystem: unknown subsystem "man"; known are: main'
