@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* axis.c: scales and ticks. */
-#include "sddp/report/chart.h"
+#include "sddp/report/parts.h"
 
 #include <math.h>
 
@@ -52,4 +52,20 @@ const char *cb_tick_text(double value, double step, double largest, char text[32
         value = 0;
     snprintf(text, 32, "%.*f%s", value == 0 ? 0 : decimals, value / size, value == 0 ? "" : units[unit].name);
     return text;
+}
+
+/* Months that are whole shares of a year, or whole years; labels of years are shorter. */
+int cb_months_between(const struct cb_point *point, size_t count) {
+    static const int choices[] = {1, 2, 3, 6, 12, 24, 60, 120, 240, 600};
+    int range = cb_month_of(point[count - 1].date) - cb_month_of(point[0].date);
+    size_t i = 0;
+    while (i + 1 < sizeof choices / sizeof *choices && range / choices[i] + 1 > (choices[i] < 12 ? 4 : 7))
+        i++;
+    return choices[i];
+}
+
+/* The first step of a month that is a multiple of them. */
+bool cb_is_date_tick(const struct cb_point *point, size_t at, int months) {
+    int month = cb_month_of(point[at].date), before = at ? cb_month_of(point[at - 1].date) : month - 1;
+    return month >= 0 && month / months != before / months;
 }
