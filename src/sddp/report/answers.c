@@ -20,13 +20,13 @@ static void add(char text[SENTENCE], const char *format, ...) {
     va_end(arguments);
 }
 
-static void answer_convergence(const struct report *report) {
-    static const char *const classes[] = {"main good", "main bad", "main open", "main open"};
-    const struct cb_run_verdict *verdict = &report->run->verdict;
-    char word[32];
+void cb_answer_verdict(FILE *to, const char *question, const struct cb_run_verdict *verdict, const char *class) {
+    static const char *const colours[] = {"good", "bad", "open", "open"};
+    char word[32], classes[64];
     snprintf(word, sizeof word, "%s", cb_convergence_name(verdict->word));
     word[0] = (char)(word[0] - 'a' + 'A');
-    cb_answer(report->to, "Did it converge?", classes[verdict->word], word, verdict->sentence);
+    snprintf(classes, sizeof classes, "%s %s", colours[verdict->word], class);
+    cb_answer(to, question, classes, word, verdict->sentence);
 }
 
 static void answer_cost(struct report *report) {
@@ -67,17 +67,20 @@ static void answer_deficit(const struct report *report) {
         return;
     const struct cb_point *total = &energy->total, *worst = most_often(energy);
     if (total->positive == 0) {
-        cb_answer(report->to, "Is load not served?", "good", "Never", "There is no deficit in any trajectory.");
+        cb_answer(report->to, "Is there a deficit?", "good", "Never", "There is no deficit in any trajectory.");
         return;
     }
     snprintf(figure, sizeof figure, "In %s", cb_percent_text(total->positive, a));
     add(text, "A deficit comes in so many of the trajectories, most often in %s (%s of them).", cb_step_text(worst, a),
         cb_percent_text(worst->positive, b));
     add(text, " Over the horizon %s are not served on average;", cb_quantity_text(total->mean, energy->unit, a));
-    add(text, " 95 %% of the trajectories lack less than %s,",
-        cb_quantity_text(total->percentile[CB_PERCENTILES - 1], energy->unit, a));
+    double most = total->percentile[CB_PERCENTILES - 1];
+    if (most > 0)
+        add(text, " 95 %% of the trajectories lack less than %s,", cb_quantity_text(most, energy->unit, a));
+    else
+        add(text, " 95 %% of the trajectories lack nothing,");
     add(text, " and the worst %s.", cb_quantity_text(total->maximum, energy->unit, a));
-    cb_answer(report->to, "Is load not served?", "", figure, text);
+    cb_answer(report->to, "Is there a deficit?", "", figure, text);
 }
 
 /* Over all subsystems: the lowest and highest mean, and the highest of what 95 % stay below. */
@@ -125,7 +128,7 @@ static void answer_price(const struct report *report) {
     add(text, " %s on average,", cb_amount_text(prices.peak_at->mean, a));
     add(text, " and less than %s in 95 %% of the trajectories.",
         cb_amount_text(prices.peak_at->percentile[CB_PERCENTILES - 1], a));
-    cb_answer(report->to, "What is more load worth?", "", figure, text);
+    cb_answer(report->to, "What is the marginal cost?", "", figure, text);
 }
 
 static void answer_storage(const struct report *report) {
@@ -186,7 +189,7 @@ static void answer_exchange(const struct report *report) {
         cb_quantity_text(cb_mean_over_steps(most), most->unit, a));
     add(text, " and at its busiest less than %s in 95 %% of the trajectories.",
         cb_quantity_text(highest, most->unit, a));
-    cb_answer(report->to, "Where does power flow?", "", cb_plain_name(most->element, figure), text);
+    cb_answer(report->to, "Where does power flow?", "", cb_element_text(most->element, figure), text);
 }
 
 enum { MOST_COMPONENTS = 16 };
@@ -229,15 +232,16 @@ static void draw_shares(struct report *report, const struct cb_series *const *co
     fputs("</svg>\n", report->to);
 }
 
-static void write_component(struct report *report, const struct cb_series *series, unsigned colour, double all) {
+static void write_component(struct report *report, const struct cb_series *series, unsigned colour, double all,
+                            double scale) {
     char text[CB_WORDS], name[CB_WORDS];
     const struct cb_point *total = &series->total;
-    fprintf(report->to, "<tr><th scope=\"row\"><span class=\"key bar s%u\"></span> ", colour);
-    cb_html_write(report->to, cb_plain_name(series->element, name));
+    fprintf(report->to, "<tr><th scope=\"row\" class=\"keyed\"><span class=\"key bar s%u\"></span>", colour);
+    cb_html_write(report->to, cb_kind_text(series->element, name));
     fputs("</th>", report->to);
-    cb_cell(report->to, cb_amount_text(total->mean, text));
+    cb_cell(report->to, cb_amount_text(total->mean / scale, text));
     cb_cell(report->to, cb_percent_text(all != 0 ? total->mean / all : 0, text));
-    cb_cell(report->to, cb_amount_text(total->percentile[CB_PERCENTILES - 1], text));
+    cb_cell(report->to, cb_amount_text(total->percentile[CB_PERCENTILES - 1] / scale, text));
     cb_row_end(report->to);
 }
 
@@ -251,16 +255,18 @@ static void table_of_costs(struct report *report) {
     const struct cb_results *results = &report->run->results;
     const struct cb_series *component[MOST_COMPONENTS], *all = cb_next_series(results, NULL, "cost", "system");
     size_t count = find_components(results, component);
+    const char *scale_name;
     char text[SENTENCE] = "";
     if (!all || !has_components(results))
         return;
-    add(text, "Over the horizon, discounted%s%s; the mean, and what 95 %% stay below.", *all->unit ? ", in " : "",
-        all->unit);
+    double scale = cb_amount_scale(all->total.mean, &scale_name);
+    add(text, "Over the horizon, discounted, in %s%s: the mean, and what 95 %% stay below.", scale_name,
+        *all->unit ? all->unit : "units of the objective");
     cb_card_begin(report->to, "Cost by component", text);
     draw_shares(report, component, count);
     cb_table_begin(report->to, "Cost by component", (const char *[]){"", "Mean", "Share", "95 %", NULL});
     for (size_t i = 0; i < count; i++)
-        write_component(report, component[i], colour_of(component[i]->element, i), all->total.mean);
+        write_component(report, component[i], colour_of(component[i]->element, i), all->total.mean, scale);
     cb_table_end(report->to);
     cb_card_end(report->to);
 }
@@ -336,7 +342,7 @@ static void table_of_deficits(struct report *report) {
 void cb_report_answers(struct report *report) {
     const struct cb_results *results = &report->run->results;
     fputs("<section class=\"answers\" aria-label=\"Answers\">\n", report->to);
-    answer_convergence(report);
+    cb_answer_verdict(report->to, "Did it converge?", &report->run->verdict, "main");
     answer_cost(report);
     answer_deficit(report);
     answer_price(report);

@@ -124,11 +124,15 @@ static void write_tail(struct report *report, const struct tail *tail) {
                 {run->maximises ? "99 % have more than" : "99 % cost less than", tail->p99},
                 {run->maximises ? "Mean of the lowest 5 %" : "Mean of the dearest 5 %", tail->mean},
                 {run->maximises ? "Lowest" : "Dearest", tail->worst}};
-    cb_table_begin(report->to, "Tail of the costs", (const char *[]){"", *unit ? unit : "total", NULL});
+    const char *scale_name;
+    char head[CB_WORDS];
+    double scale = cb_amount_scale(rows[0].value, &scale_name);
+    snprintf(head, sizeof head, "%s%.100s", scale_name, unit);
+    cb_table_begin(report->to, "Tail of the costs", (const char *[]){"", head, NULL});
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[CB_WORDS];
         cb_row_begin(report->to, rows[i].name);
-        cb_cell(report->to, cb_amount_text(rows[i].value, text));
+        cb_cell(report->to, cb_amount_text(rows[i].value / scale, text));
         cb_row_end(report->to);
     }
     cb_table_end(report->to);

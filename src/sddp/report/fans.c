@@ -187,7 +187,7 @@ static size_t choose(const struct cb_results *results, const struct fans *fans,
 static void draw_card(struct report *report, const struct fans *fans, const struct cb_series *series, const char *title,
                       const struct scale *scale) {
     char name[CB_WORDS];
-    cb_card_begin(report->to, title ? title : cb_plain_name(series->element, name), NULL);
+    cb_card_begin(report->to, title ? title : cb_element_text(series->element, name), NULL);
     draw_fan(report, fans, series, scale);
     cb_card_end(report->to);
 }

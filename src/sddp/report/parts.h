@@ -33,6 +33,7 @@ struct report {
 
 /* answers.c: what a reader wants to know first. */
 void cb_report_answers(struct report *report);
+void cb_answer_verdict(FILE *to, const char *question, const struct cb_run_verdict *verdict, const char *class);
 
 /* The sections. False: there is nothing to show. */
 bool cb_report_convergence(struct report *report); /* training.c */
@@ -74,13 +75,15 @@ bool cb_report_fans(struct report *report, const struct fans *fans);
 
 double *cb_grid_add(struct report *report, struct grid *grid); /* a new row of zeros; NULL: no memory */
 
-/* words.c: how numbers, dates and names are said. All return `text`. */
+/* words.c: how numbers, dates and names are said. They return `text`. */
 const char *cb_grouped_text(const char *number, char text[CB_WORDS]); /* 71,603.4 */
 const char *cb_amount_text(double value, char text[CB_WORDS]);        /* 442.6 million */
+double cb_amount_scale(double largest, const char **name);            /* 1e6 and "million "; 1 and "" */
 const char *cb_quantity_text(double value, const char *unit, char text[CB_WORDS]);
 const char *cb_percent_text(double share, char text[CB_WORDS]);
-const char *cb_plain_name(const char *name, char text[CB_WORDS]); /* "thermal generation", "N → S" */
-const char *cb_date_text(const char *date, char text[CB_WORDS]);  /* "Jun 2027" */
+const char *cb_kind_text(const char *kind, char text[CB_WORDS]);       /* "thermal generation" */
+const char *cb_element_text(const char *element, char text[CB_WORDS]); /* "N → S"; or `element` itself */
+const char *cb_date_text(const char *date, char text[CB_WORDS]);       /* "Jun 2027" */
 const char *cb_step_text(const struct cb_point *point, char text[CB_WORDS]);
 int cb_month_of(const char *date); /* since the year 0; -1: it is no date */
 

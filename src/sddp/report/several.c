@@ -159,26 +159,17 @@ static void write_bounds(struct report *report) {
     write_row(report, &row);
 }
 
-static void write_verdicts(struct report *report) {
-    cb_row_begin(report->to, "Converged?");
-    for (size_t i = 0; i < report->runs; i++) {
-        const struct cb_run_verdict *verdict = &report->run[i].verdict;
-        fputs("<td>", report->to);
-        cb_html_write(report->to, verdict->word == CB_CONVERGED ? "yes" : cb_convergence_name(verdict->word));
-        fputs("</td>", report->to);
-    }
-    cb_row_end(report->to);
-}
-
 /* The elements of a kind in the first run, a row each. */
 static void write_each(struct report *report, const char *prefix, const char *kind, const char *level,
                        struct sample pick(const struct cb_series *)) {
     enum { MOST = 12 };
-    const struct cb_series *series = NULL;
+    const struct cb_series *series = NULL, *all = cb_next_series(&report->run->results, NULL, "cost", "system");
+    double least = all ? 1e-6 * fabs(all->total.mean) : 0;
     for (size_t i = 0; i < MOST && (series = cb_next_series(&report->run->results, series, kind, level)); i++) {
         char name[2 * CB_WORDS], element[CB_WORDS];
-        snprintf(name, sizeof name, "%s%s", prefix, cb_plain_name(series->element, element));
-        if (strcmp(kind, "cost") != 0 || series->total.mean != 0)
+        snprintf(name, sizeof name, "%s%s", prefix,
+                 strcmp(kind, "cost") == 0 ? cb_kind_text(series->element, element) : series->element);
+        if (strcmp(kind, "cost") != 0 || fabs(series->total.mean) > least)
             write_figure(report, name, kind, level, series->element, pick, false);
     }
 }
@@ -192,7 +183,6 @@ static void write_table(struct report *report) {
         "Below each figure is its difference from the first run, with the error of 95 % that the samples leave. Of "
         "costs it is the error of the difference by trajectory, where the runs have equally many.");
     cb_table_begin(report->to, "Figures", names);
-    write_verdicts(report);
     write_cost(report);
     write_tails(report);
     write_bounds(report);
@@ -224,10 +214,16 @@ struct overlay {
     double (*pick)(const struct cb_point *point);
 };
 
+static const struct cb_series *find(const struct report *report, const struct overlay *overlay, size_t run) {
+    return cb_results_find(&report->run[run].results, overlay->kind, overlay->level, overlay->element);
+}
+
+/* NULL: the run has none, or measures it in another unit than the first that has one. */
 static const struct cb_series *series_of(const struct report *report, const struct overlay *overlay, size_t run) {
-    const struct cb_series *series =
-        cb_results_find(&report->run[run].results, overlay->kind, overlay->level, overlay->element);
-    return series && series->points ? series : NULL;
+    const struct cb_series *series = find(report, overlay, run), *first = NULL;
+    for (size_t i = 0; i <= run && !first; i++)
+        first = find(report, overlay, i);
+    return series && series->points && strcmp(series->unit, first->unit) == 0 ? series : NULL;
 }
 
 /* The series with the most steps has the axis. */
@@ -359,7 +355,7 @@ static void draw_prices(struct report *report) {
         series = cb_next_series(&report->run->results, series, "marginal_cost", "element");
         if (!series)
             return;
-        snprintf(title, sizeof title, "Marginal cost, %.100s", cb_plain_name(series->element, name));
+        snprintf(title, sizeof title, "Marginal cost, %.100s", cb_element_text(series->element, name));
         draw_overlay(report, &(struct overlay){title, "Mean over the trajectories.", "marginal cost", "marginal_cost",
                                                "element", series->element, mean});
     }
@@ -384,10 +380,7 @@ static void draw_pictures(struct report *report) {
 void cb_report_several(struct report *report) {
     fputs("<section class=\"answers\" aria-label=\"Convergence\">\n", report->to);
     for (size_t i = 0; i < report->runs; i++) {
-        static const char *const classes[] = {"good", "bad", "open", "open"};
-        const struct cb_run_verdict *verdict = &report->run[i].verdict;
-        cb_answer(report->to, report->run[i].name, classes[verdict->word], cb_convergence_name(verdict->word),
-                  verdict->sentence);
+        cb_answer_verdict(report->to, report->run[i].name, &report->run[i].verdict, "");
     }
     fputs("</section>\n<section class=\"wide\">\n", report->to);
     write_table(report);

@@ -120,7 +120,7 @@ static void draw_mix_tips(const struct chart *chart, const struct grid *mix, con
         int length = snprintf(tip, sizeof tip, "%s", cb_step_text(&series->point[(size_t)row[0] - 1], text));
         for (size_t s = 0; s < count && length < 400; s++)
             length += snprintf(tip + length, sizeof tip - (size_t)length, "\n%.40s %.30s",
-                               cb_plain_name(source[s].kind, name), cb_amount_text(row[1 + count + s], text));
+                               cb_kind_text(source[s].kind, name), cb_amount_text(row[1 + count + s], text));
         cb_chart_strip(chart, row[0], width, tip);
     }
 }
@@ -133,7 +133,7 @@ static void write_mix_table(struct report *report, const struct grid *mix, const
     const char *names[1 + MOST_SOURCES] = {""};
     double *row;
     for (size_t s = 0; s < count; s++)
-        names[1 + s] = cb_plain_name(source[s].kind, name[s]);
+        names[1 + s] = cb_kind_text(source[s].kind, name[s]);
     for (size_t i = 0; i < mix->rows && (row = cb_grid_add(report, &means)); i++) {
         row[0] = mix->at[i * mix->columns];
         memcpy(row + 1, mix->at + i * mix->columns + 1 + count, count * sizeof *row);
@@ -189,11 +189,11 @@ static void draw_mixes(struct report *report) {
         !cb_next_series(results, NULL, "thermal_generation", "system"))
         return;
     for (size_t s = 0; s < count; s++)
-        legend[s] = (struct legend){cb_plain_name(source[s].kind, name[s]), source[s].colour, "bar"};
+        legend[s] = (struct legend){cb_kind_text(source[s].kind, name[s]), source[s].colour, "bar"};
     cb_section_begin(report->to, "Generation mix", "Mean over the trajectories and the load blocks.", legend, count);
     draw_mix(report, "All subsystems", "system", "", source, count);
     for (size_t drawn = 0; series && subsystems != 1 && drawn < CB_MOST_FANS; drawn++) {
-        draw_mix(report, cb_plain_name(series->element, title), "subsystem", series->element, source, count);
+        draw_mix(report, cb_element_text(series->element, title), "subsystem", series->element, source, count);
         series = cb_next_series(results, series, "thermal_generation", "subsystem");
     }
     cb_section_end(report->to);

@@ -18,18 +18,27 @@ const char *cb_grouped_text(const char *number, char text[CB_WORDS]) {
     return text;
 }
 
-const char *cb_amount_text(double value, char text[CB_WORDS]) {
+double cb_amount_scale(double largest, const char **name) {
     static const struct {
         double size;
         const char *name;
-    } units[] = {{1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}};
-    char number[32];
+    } units[] = {{1e12, "trillion "}, {1e9, "billion "}, {1e6, "million "}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (fabs(value) >= 0.9995 * units[i].size && fabs(value) < 1e15) {
-            snprintf(text, CB_WORDS, "%s %s", cb_short_text(value / units[i].size, 4, number), units[i].name);
-            return text;
+        if (fabs(largest) >= 0.9995 * units[i].size && fabs(largest) < 1e15) {
+            *name = units[i].name;
+            return units[i].size;
         }
-    return cb_grouped_text(value == 0 ? "0" : cb_short_text(value, 4, number), text);
+    *name = "";
+    return 1;
+}
+
+const char *cb_amount_text(double value, char text[CB_WORDS]) {
+    char number[32], grouped[CB_WORDS];
+    const char *name;
+    double size = cb_amount_scale(value, &name);
+    cb_grouped_text(value == 0 ? "0" : cb_short_text(value / size, 4, number), grouped);
+    snprintf(text, CB_WORDS, "%.60s%s%.*s", grouped, *name ? " " : "", (int)strcspn(name, " "), name);
+    return text;
 }
 
 const char *cb_quantity_text(double value, const char *unit, char text[CB_WORDS]) {
@@ -51,20 +60,18 @@ const char *cb_percent_text(double share, char text[CB_WORDS]) {
     return text;
 }
 
-const char *cb_plain_name(const char *name, char text[CB_WORDS]) {
-    size_t used = 0;
-    for (; *name && used < CB_WORDS - 8; name++) {
-        if (name[0] == '-' && name[1] == '>') {
-            memcpy(text + used, " → ", strlen(" → "));
-            used += strlen(" → ");
-            name++;
-        } else {
-            text[used++] = *name == '_' ? ' ' : *name;
-        }
-    }
-    while (*name && used > 0 && ((unsigned char)text[used - 1] & 0x80)) /* no half of a letter */
-        used--;
-    text[used] = '\0';
+const char *cb_kind_text(const char *kind, char text[CB_WORDS]) {
+    snprintf(text, CB_WORDS, "%.100s", kind);
+    for (char *at = text; (at = strchr(at, '_'));)
+        *at = ' ';
+    return text;
+}
+
+const char *cb_element_text(const char *element, char text[CB_WORDS]) {
+    const char *arrow = strstr(element, "->");
+    if (!arrow || strlen(element) > CB_WORDS - 8)
+        return element;
+    snprintf(text, CB_WORDS, "%.*s → %s", (int)(arrow - element), element, arrow + 2);
     return text;
 }
 

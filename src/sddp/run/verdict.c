@@ -91,16 +91,23 @@ static void judge_interval(const struct cb_evidence *evidence, double gap, doubl
     char of_gap[32], of_half[32];
     percent(fmax(gap, 0), of_gap);
     percent(half, of_half);
+    double wanted = ceil((double)evidence->trajectories * pow(half / SMALL, 2) / 100) * 100;
     if (half <= SMALL)
         say(verdict, CB_CONVERGED,
             "The bound lies within the 95 %% interval of the simulated mean, which is ± %s %%: what training could "
             "still gain is less than that.",
             of_half);
-    else
+    else if (gap > half / 100)
         say(verdict, CB_UNKNOWN,
             "The interval of the simulated mean, ± %s %%, is wider than the gap of %s %%: simulate more trajectories, "
             "about %.0f for ± %g %%.",
-            of_half, of_gap, ceil((double)evidence->trajectories * pow(half / SMALL, 2) / 100) * 100, 100 * SMALL);
+            of_half, of_gap, wanted, 100 * SMALL);
+    else
+        say(verdict, CB_UNKNOWN,
+            "The bound lies within the interval of the simulated mean, but that is ± %s %%: simulate more "
+            "trajectories, "
+            "about %.0f for ± %g %%.",
+            of_half, wanted, 100 * SMALL);
 }
 
 /* The sample shows a gap. */
