@@ -309,13 +309,13 @@ static void table_of_prices(struct report *report) {
     cb_card_end(report->to);
 }
 
-static void write_deficit(struct report *report, const struct cb_series *series) {
+static void write_deficit(struct report *report, const struct cb_series *series, double scale) {
     char text[CB_WORDS];
     cb_row_begin(report->to, series->element);
     cb_cell(report->to, cb_percent_text(series->total.positive, text));
-    cb_cell(report->to, cb_amount_text(series->total.mean, text));
-    cb_cell(report->to, cb_amount_text(series->total.percentile[CB_PERCENTILES - 1], text));
-    cb_cell(report->to, cb_amount_text(series->total.maximum, text));
+    cb_cell(report->to, cb_amount_text(series->total.mean / scale, text));
+    cb_cell(report->to, cb_amount_text(series->total.percentile[CB_PERCENTILES - 1] / scale, text));
+    cb_cell(report->to, cb_amount_text(series->total.maximum / scale, text));
     cb_row_end(report->to);
 }
 
@@ -323,16 +323,18 @@ static void table_of_deficits(struct report *report) {
     const struct cb_results *results = &report->run->results;
     const struct cb_series *all = cb_next_series(results, NULL, "unserved_energy", "system");
     const struct cb_series *series = cb_next_series(results, NULL, "unserved_energy", "subsystem");
+    const char *scale_name;
     char text[SENTENCE] = "";
     if (!all || all->total.positive == 0)
         return;
-    add(text, "How many of the trajectories have a deficit, and what is not served over the horizon, in %s.",
-        all->unit);
+    double scale = cb_amount_scale(all->total.mean, &scale_name);
+    add(text, "How many of the trajectories have a deficit, and what is not served over the horizon, in %s%s.",
+        scale_name, all->unit);
     cb_card_begin(report->to, "Energy not served by subsystem", text);
     cb_table_begin(report->to, "Energy not served by subsystem",
                    (const char *[]){"", "Deficit in", "Mean", "95 %", "Most", NULL});
     for (size_t rows = 0; series && rows < MOST_ROWS; rows++) {
-        write_deficit(report, series);
+        write_deficit(report, series, scale);
         series = cb_next_series(results, series, "unserved_energy", "subsystem");
     }
     cb_table_end(report->to);

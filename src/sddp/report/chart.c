@@ -150,8 +150,8 @@ void cb_chart_line(const struct chart *chart, unsigned colour, const char *class
     for (size_t i = 0; i < grid->rows; i++) {
         const double *row = grid->at + i * grid->columns;
         if (isfinite(row[y]))
-            fprintf(chart->to, "%c%.1f %.1f", pen_down ? 'L' : 'M', cb_scale_at(&chart->x, row[0]),
-                    y_at(chart, row[y]));
+            fprintf(chart->to, pen_down ? "L%.1f %.1f" : "M%.1f %.1fh0", cb_scale_at(&chart->x, row[0]),
+                    y_at(chart, row[y])); /* h0: a point that is alone is seen, too */
         pen_down = isfinite(row[y]);
     }
     fprintf(chart->to, "\"/>\n");
