@@ -21,7 +21,7 @@ void cb_scale_fit(struct scale *scale, int ticks) {
         scale->from = 0, scale->to = 1;
     if (!(scale->to > scale->from)) {
         double size = scale->from != 0 ? fabs(scale->from) * 0.1 : 1;
-        scale->from -= scale->from > 0 && size > scale->from ? scale->from : size;
+        scale->from -= scale->from >= 0 && size > scale->from ? scale->from : size;
         scale->to += size;
     }
     double range = scale->to - scale->from, step = cb_nice_step(range, ticks);
@@ -45,6 +45,10 @@ const char *cb_tick_text(double value, double step, double largest, char text[32
         unit = 4;
     while (unit < 4 && largest < units[unit].size)
         unit++;
+    if (largest < 1e-3) {
+        snprintf(text, 32, "%.2g", fabs(value) < step * 1e-9 ? 0 : value);
+        return text;
+    }
     double size = units[unit].size;
     int decimals = (int)ceil(-log10(step / size) - 1e-9);
     decimals = decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { LEFT = 62, RIGHT = 14, TOP = 26, BOTTOM = 46, Y_TICKS = 5 };
+enum { LEFT = 62, RIGHT = 14, TOP = 26, BOTTOM = 52, Y_TICKS = 5 };
 
 void cb_html_write(FILE *to, const char *text) {
     for (; *text; text++)
@@ -62,7 +62,7 @@ static void write_tick(const struct chart *chart, double value, const char *text
     double at = cb_scale_at(&chart->x, value);
     bool last = at > chart->x.end - 4 * (double)strlen(text);
     fprintf(chart->to, "<text class=\"tick\" x=\"%.1f\" y=\"%g\" dy=\"1em\" text-anchor=\"%s\">%s</text>\n",
-            last ? chart->x.end + RIGHT - 2 : at, chart->y.start + 6, last ? "end" : "middle", text);
+            last ? chart->x.end + RIGHT - 2 : at, chart->y.start + 9, last ? "end" : "middle", text);
 }
 
 void cb_chart_tick(const struct chart *chart, double value, double step, double most) {

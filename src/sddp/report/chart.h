@@ -32,7 +32,7 @@ bool cb_is_date_tick(const struct cb_point *point, size_t at, int months);
 int cb_months_between(const struct cb_point *point, size_t count);
 
 /* chart.c: a picture. Series are told apart by their colour, from 1 to 8. */
-enum { CB_CHART_WIDTH = 520, CB_CHART_HEIGHT = 290 };
+enum { CB_CHART_WIDTH = 520, CB_CHART_HEIGHT = 296 };
 
 struct chart {
     FILE *to;

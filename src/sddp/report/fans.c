@@ -149,19 +149,28 @@ static void draw_fan(struct report *report, const struct fans *fans, const struc
     free(grid.at);
 }
 
-static bool is_never_used(const struct cb_series *series) {
+static double most_of(const struct cb_series *series) {
+    double most = 0;
     for (size_t i = 0; i < series->points; i++)
-        if (series->point[i].minimum != 0 || series->point[i].maximum != 0)
-            return false;
-    return true;
+        most = fmax(most, fmax(fabs(series->point[i].minimum), fabs(series->point[i].maximum)));
+    return most;
+}
+
+/* What is less than this is 0 but for the accuracy of LPs. */
+static double least_of(const struct cb_results *results, const struct fans *fans) {
+    double most = 0;
+    const struct cb_series *series = NULL;
+    while ((series = next_of(results, series, fans)))
+        most = fmax(most, most_of(series));
+    return 1e-6 * most;
 }
 
 /* The largest that is not chosen yet. */
 static const struct cb_series *largest(const struct cb_results *results, const struct fans *fans,
-                                       const struct cb_series *const *chosen, size_t count) {
+                                       const struct cb_series *const *chosen, size_t count, double least) {
     const struct cb_series *best = NULL, *series = NULL;
     while ((series = next_of(results, series, fans))) {
-        bool known = is_never_used(series);
+        bool known = most_of(series) <= least;
         for (size_t i = 0; i < count; i++)
             known |= chosen[i] == series;
         if (!known && (!best || fabs(cb_mean_over_steps(series)) > fabs(cb_mean_over_steps(best))))
@@ -174,8 +183,9 @@ static const struct cb_series *largest(const struct cb_results *results, const s
 static size_t choose(const struct cb_results *results, const struct fans *fans,
                      const struct cb_series *chosen[CB_MOST_FANS]) {
     const struct cb_series *next;
+    double least = least_of(results, fans);
     size_t count = 0;
-    while (count < CB_MOST_FANS && (next = largest(results, fans, chosen, count))) {
+    while (count < CB_MOST_FANS && (next = largest(results, fans, chosen, count, least))) {
         size_t at = count++;
         for (; at > 0 && chosen[at - 1] > next; at--)
             chosen[at] = chosen[at - 1];
@@ -210,7 +220,7 @@ bool cb_report_fans(struct report *report, const struct fans *fans) {
     struct scale scale = {.from = 0, .to = 0};
     if (!system && !count)
         return false;
-    begin(report, fans, largest(results, fans, chosen, count) != NULL);
+    begin(report, fans, largest(results, fans, chosen, count, least_of(results, fans)) != NULL);
     for (size_t i = 0; fans->same_scale && i < count; i++)
         widen(&scale, chosen[i]);
     if (system && count != 1) /* it would be the same */

@@ -190,7 +190,7 @@ static void draw_time_axis(const struct chart *chart) {
         cb_chart_tick(chart, value, step, chart->x.to);
     }
     fprintf(chart->to, "<text class=\"name\" x=\"%g\" y=\"%g\" text-anchor=\"end\">seconds</text>\n", chart->x.end,
-            chart->y.start + 40);
+            chart->y.start + 48);
 }
 
 static void draw_times(struct report *report, const struct grid *times) {
@@ -212,7 +212,7 @@ static void draw_times(struct report *report, const struct grid *times) {
         snprintf(text, sizeof text, "Seconds that each rank spent; the first %zu of %zu ranks.", shown, ranks);
     cb_card_begin(to, "Time by phase and rank", text);
     cb_legend(to, legend, kinds);
-    cb_chart_begin(&chart, to, ++report->pictures, 72 + pitch * (double)shown, "Time by phase and rank",
+    cb_chart_begin(&chart, to, ++report->pictures, 78 + pitch * (double)shown, "Time by phase and rank",
                    "A bar for each rank, made of the seconds it spent in each phase");
     chart.x.from = 0;
     chart.x.to = longest;
