@@ -52,6 +52,9 @@ onload = () => {
                     wrong.push(title + ": " + text + " and " + other + " overlap");
         });
     }
+    for (const table of page.querySelectorAll(".tables .scroll"))
+        if (table.scrollWidth > table.clientWidth + 1 && WIDTH >= 1000)
+            wrong.push("a table must be scrolled: " + table.textContent.slice(0, 40));
     for (const element of page.querySelectorAll("h1, h2, h3, p, dt, dd, th, td, small, li, summary, footer, text")) {
         const style = window.getComputedStyle(element), svg = element instanceof window.SVGElement;
         const pair = [light(svg ? style.fill : style.color), light(ground(element, window))].sort((a, b) => b - a);

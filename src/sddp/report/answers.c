@@ -146,9 +146,12 @@ static void answer_storage(const struct report *report) {
     snprintf(figure, sizeof figure, "%s full", cb_percent_text(last->mean / most->point[steps - 1].mean, a));
     add(text, "At the end the reservoirs hold %s on average, of %s.", cb_amount_text(last->mean, a),
         cb_quantity_text(most->point[steps - 1].mean, stored->unit, b));
-    add(text, " In %s one trajectory in 20 has less than %s of what they can hold.",
-        cb_step_text(&stored->point[low], a),
-        cb_percent_text(stored->point[low].percentile[0] / most->point[low].mean, b));
+    double share = stored->point[low].percentile[0] / most->point[low].mean;
+    add(text, " In %s one trajectory in 20 has ", cb_step_text(&stored->point[low], a));
+    if (share < 1e-3)
+        add(text, "them empty.");
+    else
+        add(text, "less than %s of what they can hold.", cb_percent_text(share, b));
     cb_answer(report->to, "How full are the reservoirs?", "", figure, text);
 }
 

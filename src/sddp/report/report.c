@@ -284,8 +284,15 @@ static cobre_status make(struct report *report, const char *const *folders, size
 
 cobre_status cobre_sddp_report(const char *const *folders, size_t count, const char *path) {
     CB_USUAL_FLOATS();
-    if (!folders || !path || count < 1 || count > CB_MOST_RUNS)
-        return cb_fail(COBRE_INVALID_ARGUMENT, NULL, "a report is of 1 to %d folders, and needs a path", CB_MOST_RUNS);
+    if (!folders)
+        return cb_refuse_null("folders");
+    if (!path)
+        return cb_refuse_null("path");
+    if (count < 1 || count > CB_MOST_RUNS)
+        return cb_refuse("count", CB_TEXT("pass 1 to %d folders", CB_MOST_RUNS), "a report of %zu folders", count);
+    for (size_t i = 0; i < count; i++)
+        if (!folders[i])
+            return cb_refuse_null("folders");
     struct report *report = calloc(1, sizeof *report);
     if (!report)
         return cb_no_memory("a report", sizeof *report);
