@@ -620,6 +620,12 @@ typedef struct {
 COBRE_API cobre_status cobre_sddp_comparison_difference(const cobre_sddp_comparison *comparison, size_t row, size_t run,
                                                         cobre_sddp_difference *result);
 
+/* Writes an HTML page, in one file without scripts, of what is in `count` run folders: those of `cobre train` and `cobre
+ * simulate`. One folder: what was found, in words, figures and pictures. 2 to 6 of them: side by side, with the differences
+ * from the first one. Not collective: one rank calls it. COBRE_FILE_FAILED: a folder is none, its files do not belong
+ * together, there is nothing to show, or the page cannot be written. */
+COBRE_API cobre_status cobre_sddp_report(const char *const *folders, size_t count, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,7 +63,7 @@ case_mistakes() {
         refused $command "unexpected argument 'b'" a b
     done
     refused report "no folder given"
-    refused report "unexpected argument 'b'" a b
+    refused report "unexpected argument 'g'" a b c d e f g
     refused policy "no policy file given"
     refused policy "unexpected argument 'b'" a b
     refused policy "--export xml: csv or json" a --export xml

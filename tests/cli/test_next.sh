@@ -134,7 +134,7 @@ case_no_solution() {
 case_wrong_lines() {
     local line
     enter
-    for line in trian train "train x --nope" "train x --seed" "simulate x --tables y" "report a b" "policy" "validate a b" "info x" \
+    for line in trian train "train x --nope" "train x --seed" "simulate x --tables y" "report a b c d e f g" "policy" "validate a b" "info x" \
         "run" "bench -n 0" "clean x" "train x --backend tin" "train x --accept-other-case"; do
         cobre $line
         code_is 2

@@ -72,6 +72,9 @@ static void null_is_refused(void) {
     refused(cobre_sddp_noise_from_text(NULL, 0, NULL, "price=1", &(double){0}), "problem");
     refused(cobre_sddp_noise_from_text(problem, 0, NULL, NULL, &(double){0}), "text");
     refused(cobre_sddp_noise_from_text(problem, 0, NULL, "price=1", NULL), "noise");
+    refused(cobre_sddp_report(NULL, 1, "x"), "folders");
+    refused(cobre_sddp_report((const char *[]){NULL}, 1, "x"), "folders");
+    refused(cobre_sddp_report((const char *[]){"x"}, 1, NULL), "path");
     cobre_sddp_policy_free(NULL);
     cobre_sddp_policy_free(&no_policy);
     cobre_sddp_problem_free(NULL);
@@ -256,6 +259,8 @@ static void unknown_values_are_refused(void) {
     refused(
         cobre_sddp_validate(problem, &(cobre_sddp_validate_options){.has_value_bound = true, .value_bound = INFINITY}),
         "options.value_bound");
+    for (size_t count = 0; count <= 7; count += 7)
+        refused(cobre_sddp_report((const char *[]){"a", "b", "c", "d", "e", "f", "g"}, count, "x"), "count");
     CHECK_STATUS(cobre_sddp_validate(problem, &(cobre_sddp_validate_options){.solver = "pencil"}),
                  COBRE_SOLVER_NOT_AVAILABLE);
     end_gas();

@@ -73,6 +73,8 @@ add_case(sddp_compare sddp_compare)
 
 add_sddp_program(sddp_options sddp/test_options.c kit/check.c)
 add_case(sddp_options sddp_options)
+add_sddp_program(sddp_verdict sddp/test_verdict.c kit/check.c)
+add_case(sddp_verdict sddp_verdict)
 
 add_sddp_program(sddp_reference sddp/reference.c $<TARGET_OBJECTS:extensive_parts> ${sddp_cases})
 set(reference_tests ${CMAKE_CURRENT_BINARY_DIR}/sddp_reference.cmake)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* axis.c: scales and ticks. */
-#include "sddp/report/chart.h"
+#include "sddp/report/parts.h"
 
 #include <math.h>
 
@@ -21,7 +21,7 @@ void cb_scale_fit(struct scale *scale, int ticks) {
         scale->from = 0, scale->to = 1;
     if (!(scale->to > scale->from)) {
         double size = scale->from != 0 ? fabs(scale->from) * 0.1 : 1;
-        scale->from -= scale->from > 0 && size > scale->from ? scale->from : size;
+        scale->from -= scale->from >= 0 && size > scale->from ? scale->from : size;
         scale->to += size;
     }
     double range = scale->to - scale->from, step = cb_nice_step(range, ticks);
@@ -45,6 +45,10 @@ const char *cb_tick_text(double value, double step, double largest, char text[32
         unit = 4;
     while (unit < 4 && largest < units[unit].size)
         unit++;
+    if (largest < 1e-3) {
+        snprintf(text, 32, "%.2g", fabs(value) < step * 1e-9 ? 0 : value);
+        return text;
+    }
     double size = units[unit].size;
     int decimals = (int)ceil(-log10(step / size) - 1e-9);
     decimals = decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
@@ -52,4 +56,20 @@ const char *cb_tick_text(double value, double step, double largest, char text[32
         value = 0;
     snprintf(text, 32, "%.*f%s", value == 0 ? 0 : decimals, value / size, value == 0 ? "" : units[unit].name);
     return text;
+}
+
+/* Months that are whole shares of a year, or whole years; labels of years are shorter. */
+int cb_months_between(const struct cb_point *point, size_t count) {
+    static const int choices[] = {1, 2, 3, 6, 12, 24, 60, 120, 240, 600};
+    int range = cb_month_of(point[count - 1].date) - cb_month_of(point[0].date);
+    size_t i = 0;
+    while (i + 1 < sizeof choices / sizeof *choices && range / choices[i] + 1 > (choices[i] < 12 ? 4 : 7))
+        i++;
+    return choices[i];
+}
+
+/* The first step of a month that is a multiple of them. */
+bool cb_is_date_tick(const struct cb_point *point, size_t at, int months) {
+    int month = cb_month_of(point[at].date), before = at ? cb_month_of(point[at - 1].date) : month - 1;
+    return month >= 0 && month / months != before / months;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chart.c: pictures as inline SVG. Colours and sizes of text are the page's (report.css); a picture is as wide as its
  * card, and its text is larger there on a narrow screen, so the margins hold more than they need to. */
-#include "sddp/report/chart.h"
+#include "sddp/report/parts.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-enum { LEFT = 62, RIGHT = 14, TOP = 26, BOTTOM = 46, Y_TICKS = 5 };
+enum { LEFT = 62, RIGHT = 14, TOP = 26, BOTTOM = 52, Y_TICKS = 5 };
 
 void cb_html_write(FILE *to, const char *text) {
     for (; *text; text++)
@@ -58,33 +58,83 @@ static void draw_y_axis(const struct chart *chart) {
 }
 
 /* The last label must not leave the picture. */
+static void write_tick(const struct chart *chart, double value, const char *text) {
+    double at = cb_scale_at(&chart->x, value);
+    bool last = at > chart->x.end - 4 * (double)strlen(text);
+    fprintf(chart->to, "<text class=\"tick\" x=\"%.1f\" y=\"%g\" dy=\"1em\" text-anchor=\"%s\">%s</text>\n",
+            last ? chart->x.end + RIGHT - 2 : at, chart->y.start + 9, last ? "end" : "middle", text);
+}
+
 void cb_chart_tick(const struct chart *chart, double value, double step, double most) {
     char text[32];
-    double at = cb_scale_at(&chart->x, value);
-    bool last = at > chart->x.end - 8;
-    fprintf(chart->to, "<text class=\"tick\" x=\"%.1f\" y=\"%g\" dy=\"1em\" text-anchor=\"%s\">%s</text>\n",
-            last ? chart->x.end + RIGHT - 2 : at, chart->y.start + 6, last ? "end" : "middle",
-            cb_tick_text(value, step, most, text));
+    write_tick(chart, value, cb_tick_text(value, step, most, text));
 }
 
-static void draw_x_axis(const struct chart *chart, int ticks) {
-    const struct scale *x = &chart->x;
-    double step = cb_nice_step(x->to - x->from, ticks), base = chart->y.start;
-    fprintf(chart->to, "<line class=\"base\" x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\"/>\n", x->start, x->end, base,
-            base);
-    for (double value = ceil(x->from / step - 1e-9) * step; value <= x->to + step * 1e-6; value += step)
-        cb_chart_tick(chart, value, step, largest(x));
+static void draw_base(const struct chart *chart) {
+    fprintf(chart->to, "<line class=\"base\" x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\"/>\n", chart->x.start, chart->x.end,
+            chart->y.start, chart->y.start);
 }
 
-void cb_chart_axes(const struct chart *chart, const char *x_name, const char *y_name, int x_ticks) {
-    draw_y_axis(chart);
-    draw_x_axis(chart, x_ticks);
+/* after: what is added to the numbers before they are written. */
+static void draw_x_axis(const struct chart *chart, int ticks, double after) {
+    struct scale x = chart->x;
+    char text[32];
+    x.from += after;
+    x.to += after;
+    double step = cb_nice_step(x.to - x.from, ticks);
+    draw_base(chart);
+    for (double value = ceil(x.from / step - 1e-9) * step; value <= x.to + step * 1e-6; value += step)
+        write_tick(chart, value - after, cb_tick_text(value, step, largest(&x), text));
+}
+
+static void draw_names(const struct chart *chart, const char *x_name, const char *y_name) {
     fprintf(chart->to, "<text class=\"name\" x=\"%g\" y=\"%g\" text-anchor=\"end\">", chart->x.end,
-            chart->y.start + BOTTOM - 6);
+            chart->y.start + BOTTOM - 4);
     cb_html_write(chart->to, x_name);
     fprintf(chart->to, "</text><text class=\"name\" x=\"4\" y=\"13\">");
     cb_html_write(chart->to, y_name);
     fprintf(chart->to, "</text>\n");
+}
+
+void cb_chart_axes(const struct chart *chart, const char *x_name, const char *y_name, int x_ticks) {
+    draw_y_axis(chart);
+    draw_x_axis(chart, x_ticks, 0);
+    draw_names(chart, x_name, y_name);
+}
+
+/* Where a mark is between two steps, the place of the second one. */
+static void draw_notch(const struct chart *chart, double value) {
+    double at = cb_scale_at(&chart->x, value);
+    fprintf(chart->to, "<line class=\"base\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%g\" y2=\"%g\"/>\n", at, at, chart->y.start,
+            chart->y.start + 4);
+}
+
+static void draw_dates(const struct chart *chart, const struct cb_point *point, size_t count) {
+    int months = cb_months_between(point, count);
+    draw_base(chart);
+    for (size_t i = 0; i < count; i++) {
+        char text[CB_WORDS];
+        if (!cb_is_date_tick(point, i, months))
+            continue;
+        if (months % 12 == 0)
+            snprintf(text, sizeof text, "%d", cb_month_of(point[i].date) / 12);
+        else
+            cb_date_text(point[i].date, text);
+        draw_notch(chart, (double)i + 1);
+        write_tick(chart, (double)i + 1, text);
+    }
+}
+
+void cb_chart_steps(const struct chart *chart, const struct cb_point *point, size_t count, const char *y_name) {
+    size_t first = point[0].stage;
+    bool by_stage = first > 0 && point[count - 1].stage == first + count - 1;
+    bool by_date = cb_month_of(point[0].date) >= 0;
+    draw_y_axis(chart);
+    if (by_date)
+        draw_dates(chart, point, count);
+    else
+        draw_x_axis(chart, cb_whole_ticks(&chart->x, 8), by_stage ? (double)first - 1 : 0);
+    draw_names(chart, by_date ? "date" : by_stage ? "stage" : "step", y_name);
 }
 
 /* One value far off the scale must not make a number that a browser cannot read. */
@@ -100,8 +150,8 @@ void cb_chart_line(const struct chart *chart, unsigned colour, const char *class
     for (size_t i = 0; i < grid->rows; i++) {
         const double *row = grid->at + i * grid->columns;
         if (isfinite(row[y]))
-            fprintf(chart->to, "%c%.1f %.1f", pen_down ? 'L' : 'M', cb_scale_at(&chart->x, row[0]),
-                    y_at(chart, row[y]));
+            fprintf(chart->to, pen_down ? "L%.1f %.1f" : "M%.1f %.1fh0", cb_scale_at(&chart->x, row[0]),
+                    y_at(chart, row[y])); /* h0: a point that is alone is seen, too */
         pen_down = isfinite(row[y]);
     }
     fprintf(chart->to, "\"/>\n");
@@ -127,6 +177,17 @@ void cb_chart_band(const struct chart *chart, unsigned colour, const char *class
     fprintf(chart->to, "%s\"/>\n", move == 'L' ? "Z" : "");
 }
 
+void cb_chart_stairs(const struct chart *chart, unsigned colour, const char *class, const struct grid *grid, size_t y) {
+    double half = grid->rows > 1 ? (grid->at[grid->columns] - grid->at[0]) / 2 : 0.5;
+    fprintf(chart->to, "<path class=\"stairs s%u %s\" data-series=\"%s\" clip-path=\"url(#c%u)\" d=\"M%.1f %.1f",
+            colour, class, class, chart->id, cb_scale_at(&chart->x, grid->at[0] - half), y_at(chart, 0));
+    for (size_t i = 0; i < grid->rows; i++) {
+        const double *row = grid->at + i * grid->columns;
+        fprintf(chart->to, "V%.1fH%.1f", y_at(chart, row[y]), cb_scale_at(&chart->x, row[0] + half));
+    }
+    fprintf(chart->to, "V%.1fZ\"/>\n", y_at(chart, 0));
+}
+
 void cb_chart_bar(const struct chart *chart, unsigned colour, double x0, double x1, double y0, double y1,
                   const char *tip) {
     double left = cb_scale_at(&chart->x, x0), right = cb_scale_at(&chart->x, x1);
@@ -141,15 +202,16 @@ void cb_chart_bar(const struct chart *chart, unsigned colour, double x0, double 
     fprintf(chart->to, "</rect>\n");
 }
 
-void cb_chart_mark(const struct chart *chart, double x, const char *text) {
+void cb_chart_mark(const struct chart *chart, double x, unsigned row, const char *text) {
     double at = cb_scale_at(&chart->x, x);
-    bool right = at > chart->x.start + 0.8 * (chart->x.end - chart->x.start);
+    bool right = at > chart->x.start + 0.6 * (chart->x.end - chart->x.start);
+    double top = chart->y.end + 20 * (double)row;
     if (!(at >= chart->x.start - 1 && at <= chart->x.end + 1))
         return;
     fprintf(chart->to,
             "<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%g\" y2=\"%g\"/><text class=\"over\" x=\"%.1f\" "
             "y=\"%g\" dy=\".8em\" text-anchor=\"%s\">",
-            at, at, chart->y.start, chart->y.end, at + (right ? -6 : 6), chart->y.end, right ? "end" : "start");
+            at, at, chart->y.start, chart->y.end, at + (right ? -6 : 6), top, right ? "end" : "start");
     cb_html_write(chart->to, text);
     fprintf(chart->to, "</text>\n");
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "sddp/run/results.h"
+
 /* Numbers row by row: what a picture is drawn from. The first column is x. */
 struct grid {
     double *at;
@@ -25,8 +27,12 @@ int cb_whole_ticks(const struct scale *scale, int most); /* how many, when only 
 /* "71.6k": short, with as many decimals as ticks `step` apart need; largest: of all on that axis. */
 const char *cb_tick_text(double value, double step, double largest, char text[32]);
 
+/* Is the date of point `at` a tick? months: so many are between ticks (cb_months_between). */
+bool cb_is_date_tick(const struct cb_point *point, size_t at, int months);
+int cb_months_between(const struct cb_point *point, size_t count);
+
 /* chart.c: a picture. Series are told apart by their colour, from 1 to 8. */
-enum { CB_CHART_WIDTH = 520, CB_CHART_HEIGHT = 290 };
+enum { CB_CHART_WIDTH = 520, CB_CHART_HEIGHT = 296 };
 
 struct chart {
     FILE *to;
@@ -39,13 +45,19 @@ void cb_chart_begin(struct chart *chart, FILE *to, unsigned id, double height, c
 void cb_chart_axes(const struct chart *chart, const char *x_name, const char *y_name, int x_ticks);
 void cb_chart_tick(const struct chart *chart, double value, double step, double most); /* its label below the picture */
 
+/* Axes of a picture whose x are the places of steps, from 1: dates, or else stages. */
+void cb_chart_steps(const struct chart *chart, const struct cb_point *point, size_t count, const char *y_name);
+
 /* Through the values in one column; between those in two. What is not finite is left out. */
 void cb_chart_line(const struct chart *chart, unsigned colour, const char *class, const struct grid *grid, size_t y);
 void cb_chart_band(const struct chart *chart, unsigned colour, const char *class, const struct grid *grid, size_t low,
                    size_t high);
+/* From 0 to the values in a column, each of which holds from half a step before to half a step after x. */
+void cb_chart_stairs(const struct chart *chart, unsigned colour, const char *class, const struct grid *grid, size_t y);
 void cb_chart_bar(const struct chart *chart, unsigned colour, double x0, double x1, double y0, double y1,
                   const char *tip);
-void cb_chart_mark(const struct chart *chart, double x, const char *text); /* a line from top to bottom */
+/* A line from top to bottom; row: how many texts are above its own. */
+void cb_chart_mark(const struct chart *chart, double x, unsigned row, const char *text);
 
 /* A strip around x that shows a line and `tip` under the pointer. */
 void cb_chart_strip(const struct chart *chart, double x, double width, const char *tip);

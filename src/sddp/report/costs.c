@@ -1,18 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* costs.c: what the trajectories cost, and what is generated at each step. */
+/* costs.c: what the trajectories cost, and how bad the worst of them are. */
 #include "sddp/report/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void read_costs(struct report *report, struct values *costs) {
-    struct sheet sheet;
-    if (!cb_sheet_open(&sheet, report->folder, "costs.csv", (const char *[]){"cost", NULL}))
-        return;
-    while (cb_sheet_next(&sheet) && CB_GROW(report, costs->at, costs->count, costs->room))
-        costs->at[costs->count++] = strtod(sheet.field[0], NULL);
-    cb_sheet_close(&sheet);
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double percentile(const double *sorted, size_t count, double share) {
+    double at = share * (double)(count - 1);
+    size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;
+    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
+}
+
+/* The mean of the worst 5 %; a trajectory at the border counts in part. */
+static double worst_mean(const double *sorted, size_t count) {
+    double share = 0.05 * (double)count, left = share, sum = 0;
+    for (size_t i = count; i-- > 0 && left > 0; left -= 1)
+        sum += fmin(left, 1) * sorted[i];
+    return sum / share;
+}
+
+bool cb_tail_of(struct report *report, const struct run *run, struct tail *tail) {
+    size_t count = run->results.costs;
+    double sign = run->maximises ? -1 : 1; /* the worst come last */
+    double *sorted = count ? malloc(count * sizeof *sorted) : NULL;
+    report->no_memory |= count && !sorted;
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = sign * run->results.cost[i];
+    qsort(sorted, count, sizeof *sorted, compare);
+    *tail = (struct tail){.p95 = sign * percentile(sorted, count, 0.95),
+                          .p99 = sign * percentile(sorted, count, 0.99),
+                          .worst = sign * sorted[count - 1],
+                          .mean = sign * worst_mean(sorted, count)};
+    free(sorted);
+    return true;
 }
 
 enum { FROM, UNTIL, COUNT, BIN_COLUMNS, MOST_BINS = 41 };
@@ -23,44 +51,101 @@ struct histogram {
     double bin[MOST_BINS][BIN_COLUMNS];
 };
 
-/* Bins of a round width, so that their borders read well. */
-static void fill_bins(const struct values *costs, struct histogram *histogram) {
-    double least = INFINITY, most = -INFINITY;
-    for (size_t i = 0; i < costs->count; i++) {
-        least = fmin(least, costs->at[i]);
-        most = fmax(most, costs->at[i]);
+static void find_range(const struct cb_results *results, double *least, double *most) {
+    *least = INFINITY;
+    *most = -INFINITY;
+    for (size_t i = 0; i < results->costs; i++) {
+        *least = fmin(*least, results->cost[i]);
+        *most = fmax(*most, results->cost[i]);
     }
-    int wanted = costs->count < 100 ? 10 : 24;
-    bool differ = most - least > 1e-9 * fabs(most);
-    double width = cb_nice_step(differ ? most - least : fabs(most) + 1, wanted);
-    *histogram = (struct histogram){.width = width, .from = floor(least / width) * width};
-    if (!differ) { /* one bar, with room on both sides */
-        histogram->from = least - 5.5 * width;
-        histogram->bins = 11;
-    }
-    for (size_t i = 0; i < costs->count; i++) {
-        double at = (costs->at[i] - histogram->from) / width;
+}
+
+static void count_costs(const struct cb_results *results, struct histogram *histogram) {
+    for (size_t i = 0; i < results->costs; i++) {
+        double at = (results->cost[i] - histogram->from) / histogram->width;
         size_t bin = at > 0 ? (size_t)at : 0;
         bin = bin < MOST_BINS ? bin : MOST_BINS - 1;
         histogram->bins = bin + 1 > histogram->bins ? bin + 1 : histogram->bins;
         histogram->highest = fmax(histogram->highest, ++histogram->bin[bin][COUNT]);
     }
+}
+
+/* Bins of a round width, so that their borders read well. */
+static void fill_bins(const struct cb_results *results, struct histogram *histogram) {
+    double least, most;
+    find_range(results, &least, &most);
+    bool differ = most - least > 1e-9 * fabs(most);
+    double width = cb_nice_step(differ ? most - least : fabs(most) + 1, results->costs < 100 ? 10 : 24);
+    *histogram = (struct histogram){.width = width, .from = floor(least / width) * width};
+    if (!differ) { /* one bar, with room on both sides */
+        histogram->from = least - 5.5 * width;
+        histogram->bins = 11;
+    }
+    count_costs(results, histogram);
     for (size_t bin = 0; bin < histogram->bins; bin++) {
         histogram->bin[bin][FROM] = histogram->from + (double)bin * width;
         histogram->bin[bin][UNTIL] = histogram->bin[bin][FROM] + width;
     }
 }
 
-static void draw_costs(struct report *report, const struct values *costs) {
+static void draw_bins(const struct chart *chart, const struct histogram *histogram) {
+    for (size_t i = 0; i < histogram->bins; i++) {
+        char from[CB_WORDS], until[CB_WORDS], tip[2 * CB_WORDS + 64];
+        const double *bin = histogram->bin[i];
+        snprintf(tip, sizeof tip, "%s to %s\n%.0f trajectories", cb_amount_text(bin[FROM], from),
+                 cb_amount_text(bin[UNTIL], until), bin[COUNT]);
+        if (bin[COUNT] > 0)
+            cb_chart_bar(chart, 1, bin[FROM], bin[UNTIL], 0, bin[COUNT], tip);
+    }
+}
+
+/* A bound of another case, or of a risk-averse cost, is none of these costs. */
+static double bound_of(const struct run *run) {
+    bool other = run->averse || *cb_fact(&run->results.simulation, "difference");
+    return other ? NAN : cb_fact_number(&run->results.simulation, "bound");
+}
+
+/* Their order, from the top, is the one from the left, so that no line crosses a text. */
+static void draw_marks(const struct chart *chart, const struct run *run, const struct tail *tail) {
+    double mean = cb_fact_number(&run->results.simulation, "mean");
+    cb_chart_mark(chart, bound_of(run), 0, "bound");
+    cb_chart_mark(chart, mean, 1, "mean");
+    cb_chart_mark(chart, tail->mean, 2, run->maximises ? "lowest 5 %" : "dearest 5 %");
+}
+
+static void write_tail(struct report *report, const struct tail *tail) {
+    const struct run *run = report->run;
+    const char *unit = cb_fact(&run->results.simulation, "unit");
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {{"Mean", cb_fact_number(&run->results.simulation, "mean")},
+                {run->maximises ? "95 % have more than" : "95 % cost less than", tail->p95},
+                {run->maximises ? "99 % have more than" : "99 % cost less than", tail->p99},
+                {run->maximises ? "Mean of the lowest 5 %" : "Mean of the dearest 5 %", tail->mean},
+                {run->maximises ? "Lowest" : "Dearest", tail->worst}};
+    const char *scale_name;
+    char head[CB_WORDS];
+    double scale = cb_amount_scale(rows[0].value, &scale_name);
+    snprintf(head, sizeof head, "%s%.100s", scale_name, unit);
+    cb_table_begin(report->to, "Tail of the costs", (const char *[]){"", head, NULL});
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[CB_WORDS];
+        cb_row_begin(report->to, rows[i].name);
+        cb_cell(report->to, cb_amount_text(rows[i].value / scale, text));
+        cb_row_end(report->to);
+    }
+    cb_table_end(report->to);
+}
+
+static void draw_histogram(struct report *report, const char *title, const struct tail *tail) {
+    const struct run *run = report->run;
     struct histogram histogram;
     struct chart chart;
-    FILE *to = report->to;
-    double bound = cb_fact_number(&report->results.simulation, "bound");
-    fill_bins(costs, &histogram);
-    cb_card_begin(to, report->maximises ? "Value of the trajectories" : "Cost of the trajectories",
-                  "How many trajectories have a total in each range, and the bound of the training.");
-    cb_chart_begin(&chart, to, ++report->pictures, CB_CHART_HEIGHT, "Cost of the trajectories",
-                   "Histogram of the total cost");
+    char x_name[CB_WORDS];
+    double bound = bound_of(run);
+    fill_bins(&run->results, &histogram);
+    cb_chart_begin(&chart, report->to, ++report->pictures, CB_CHART_HEIGHT, title, "Histogram of the totals");
     chart.x.from = histogram.from;
     chart.x.to = histogram.from + (double)histogram.bins * histogram.width;
     if (isfinite(bound) && fabs(bound - chart.x.from) < 2 * (chart.x.to - chart.x.from)) {
@@ -68,148 +153,29 @@ static void draw_costs(struct report *report, const struct values *costs) {
         chart.x.to = fmax(chart.x.to, ceil(bound / histogram.width) * histogram.width);
     }
     chart.y.from = 0;
-    chart.y.to = fmax(5, histogram.highest); /* so that the axis has whole numbers */
+    chart.y.to =
+        fmax(5, 1.3 * histogram.highest); /* room for the marks; at least 5, so that the axis has whole numbers */
     cb_scale_fit(&chart.y, 5);
-    cb_chart_axes(&chart, report->maximises ? "total value" : "total cost", "trajectories", 6);
-    for (size_t i = 0; i < histogram.bins; i++) {
-        char from[32], until[32], tip[128];
-        const double *bin = histogram.bin[i];
-        snprintf(tip, sizeof tip, "%s to %s\n%.0f trajectories", cb_short_text(bin[FROM], 5, from),
-                 cb_short_text(bin[UNTIL], 5, until), bin[COUNT]);
-        if (bin[COUNT] > 0)
-            cb_chart_bar(&chart, 1, bin[FROM], bin[UNTIL], 0, bin[COUNT], tip);
-    }
-    cb_chart_mark(&chart, bound, "bound");
+    cb_chart_axes(
+        &chart,
+        cb_axis_name(run->maximises ? "total value" : "total cost", cb_fact(&run->results.simulation, "unit"), x_name),
+        "trajectories", 6);
+    draw_bins(&chart, &histogram);
+    draw_marks(&chart, run, tail);
     cb_chart_end(&chart);
+    write_tail(report, tail);
     const struct grid bins = {.at = histogram.bin[0], .rows = histogram.bins, .columns = BIN_COLUMNS};
-    cb_data_table(to, (const char *[]){"From", "To", "Trajectories"}, &bins, 6, 1);
-    cb_card_end(to);
-}
-
-/* What load is served with; the colours are the page's. */
-enum { SOURCES = 3 };
-static const char *const kinds[SOURCES + 1] = {"hydro", "generation", "deficit", NULL};
-static const char *const columns[SOURCES + 1] = {"Step", "Hydro", "Thermal", "Deficit"};
-static const unsigned colours[SOURCES] = {1, 4, 7};
-
-/* The load block that an element is about: "plant,block"; of a deficit "area,tier,block". "" if there are none. */
-static const char *block_of(const struct series *series) {
-    const char *comma = strchr(series->element, ',');
-    if (comma && strcmp(series->kind, "deficit") == 0)
-        comma = strchr(comma + 1, ',');
-    return comma ? comma + 1 : "";
-}
-
-/* A row for each step: the means over the trajectories, for each source of all its elements together. */
-static void fill_mix(struct report *report, struct grid *mix, const struct samples *samples, const char *block) {
-    for (size_t i = 0; i < samples->count; i++) {
-        const struct series *series = &samples->series[i];
-        double *row;
-        while (mix->rows < series->steps && (row = cb_grid_add(report, mix)))
-            row[0] = (double)mix->rows;
-        if (report->no_memory || strcmp(block_of(series), block) != 0)
-            continue;
-        size_t source = 0;
-        while (strcmp(series->kind, kinds[source]) != 0)
-            source++;
-        for (size_t step = 0; step < series->steps; step++)
-            mix->at[step * mix->columns + 1 + source] += cb_mean(&series->step[step]);
-    }
-}
-
-static double highest(const struct grid *mix) {
-    double most = 0;
-    for (size_t step = 0; step < mix->rows; step++) {
-        double sum = 0;
-        for (size_t s = 1; s <= SOURCES; s++)
-            sum += mix->at[step * mix->columns + s];
-        most = fmax(most, sum);
-    }
-    return most;
-}
-
-static void draw_step(const struct chart *chart, const double *row, double width) {
-    double below = 0, x = row[0];
-    char tip[256];
-    int length = snprintf(tip, sizeof tip, "Step %.0f", x);
-    for (size_t s = 0; s < SOURCES; s++) {
-        char text[32];
-        double mean = row[1 + s];
-        if (mean > 0)
-            cb_chart_bar(chart, colours[s], x - 0.5, x + 0.5, below, below + mean, NULL);
-        below += mean;
-        length += snprintf(tip + length, sizeof tip - (size_t)length, "\n%s %s", columns[1 + s],
-                           mean == 0 ? "0" : cb_short_text(mean, 5, text));
-    }
-    cb_chart_strip(chart, x, width, tip);
-}
-
-static void draw_mix(struct report *report, const struct grid *mix, const char *block) {
-    struct chart chart;
-    struct legend legend[SOURCES];
-    FILE *to = report->to;
-    for (size_t s = 0; s < SOURCES; s++)
-        legend[s] = (struct legend){columns[1 + s], colours[s], "bar"};
-    char title[128];
-    snprintf(title, sizeof title, *block ? "Generation mix, block %s" : "Generation mix%s", block);
-    cb_card_begin(to, title, "Mean over the trajectories, of all subsystems together.");
-    cb_legend(to, legend, SOURCES);
-    cb_chart_begin(&chart, to, ++report->pictures, CB_CHART_HEIGHT, title,
-                   "A bar for each step, made of the mean of each source");
-    chart.x.from = 0.5;
-    chart.x.to = (double)mix->rows + 0.5;
-    chart.y.from = 0;
-    chart.y.to = highest(mix);
-    cb_scale_fit(&chart.y, 5);
-    cb_chart_axes(&chart, "step", "power", cb_whole_ticks(&chart.x, 8));
-    double width = (chart.x.end - chart.x.start) / (double)mix->rows;
-    for (size_t step = 0; step < mix->rows; step++)
-        draw_step(&chart, mix->at + step * mix->columns, width);
-    cb_chart_end(&chart);
-    cb_data_table(to, columns, mix, 0, 1);
-    cb_card_end(to);
-}
-
-/* A picture for each load block: their powers do not add up. */
-static void draw_mixes(struct report *report, const struct samples *samples) {
-    enum { MOST_BLOCKS = 6 };
-    const char *blocks[MOST_BLOCKS];
-    size_t count = 0;
-    for (size_t i = 0; i < samples->count; i++) {
-        const char *block = block_of(&samples->series[i]);
-        size_t known = 0;
-        while (known < count && strcmp(blocks[known], block) != 0)
-            known++;
-        if (known == count && count < MOST_BLOCKS)
-            blocks[count++] = block;
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct grid mix = {.columns = 1 + SOURCES};
-        fill_mix(report, &mix, samples, blocks[i]);
-        if (!report->no_memory)
-            draw_mix(report, &mix, blocks[i]);
-        free(mix.at);
-    }
+    cb_data_table(report->to, (const char *[]){"From", "To", "Trajectories"}, &bins, 6, NULL);
 }
 
 bool cb_report_costs(struct report *report) {
-    struct values costs = {.count = 0};
-    struct samples samples = {.count = 0};
-    read_costs(report, &costs);
-    bool has_mix = cb_samples_read(report, &samples, "variables.csv", "value", kinds);
-    if (costs.count || has_mix) {
-        char text[160];
-        snprintf(text, sizeof text, "%s trajectories, %s.", cb_fact(&report->results.simulation, "trajectories"),
-                 cb_fact(&report->results.simulation, "sampling"));
-        cb_section_begin(report->to, "Simulation", report->results.simulation.count ? text : NULL, NULL, 0);
-        if (costs.count)
-            draw_costs(report, &costs);
-        if (has_mix)
-            draw_mixes(report, &samples);
-        cb_section_end(report->to);
-    }
-    bool any = costs.count || has_mix;
-    free(costs.at);
-    cb_samples_free(&samples);
-    return any;
+    struct tail tail;
+    const struct run *run = report->run;
+    const char *title = run->maximises ? "Value of the trajectories" : "Cost of the trajectories";
+    if (!cb_tail_of(report, run, &tail))
+        return false;
+    cb_card_begin(report->to, title, "How many have a total in each range.");
+    draw_histogram(report, title, &tail);
+    cb_card_end(report->to);
+    return true;
 }

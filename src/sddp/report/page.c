@@ -2,6 +2,8 @@
 /* page.c: the HTML page around the charts: one file, no scripts, nothing from elsewhere. */
 #include "sddp/report/parts.h"
 
+#include <string.h>
+
 extern const char cb_report_css[]; /* report.css, put into a source by CMake */
 
 void cb_page_begin(FILE *to, const char *name) {
@@ -18,11 +20,25 @@ void cb_page_end(FILE *to) {
     fputs("</body>\n</html>\n", to);
 }
 
+/* "5 %" and "± 3" stay on one line. */
+static void write_prose(FILE *to, const char *text) {
+    static const char sign[] = "± ";
+    for (; *text; text++) {
+        bool after = strncmp(text, sign, strlen(sign)) == 0, before = text[0] == ' ' && text[1] == '%';
+        if (after)
+            text += strlen(sign) - 1;
+        if (after || before)
+            fputs(after ? "±\u00a0" : "\u00a0", to);
+        else
+            cb_html_write(to, (const char[]){*text, '\0'});
+    }
+}
+
 static void paragraph(FILE *to, const char *text) {
     if (!text || !*text)
         return;
     fputs("<p>", to);
-    cb_html_write(to, text);
+    write_prose(to, text);
     fputs("</p>\n", to);
 }
 
@@ -61,6 +77,48 @@ void cb_tile(FILE *to, const char *name, const char *value, const char *note) {
     fputs("</dd></div>\n", to);
 }
 
+void cb_answer(FILE *to, const char *question, const char *class, const char *figure, const char *text) {
+    fprintf(to, "<article class=\"answer %s\">\n<h2>", class);
+    cb_html_write(to, question);
+    fputs("</h2>\n<p class=\"figure\">", to);
+    cb_html_write(to, figure);
+    fputs("</p>\n", to);
+    paragraph(to, text);
+    fputs("</article>\n", to);
+}
+
+void cb_table_begin(FILE *to, const char *label, const char *const *names) {
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", to);
+    cb_html_write(to, label);
+    fputs("\"><table><thead><tr>", to);
+    for (; *names; names++) {
+        fputs("<th scope=\"col\">", to);
+        cb_html_write(to, *names);
+        fputs("</th>", to);
+    }
+    fputs("</tr></thead><tbody>\n", to);
+}
+
+void cb_row_begin(FILE *to, const char *name) {
+    fputs("<tr><th scope=\"row\">", to);
+    cb_html_write(to, name);
+    fputs("</th>", to);
+}
+
+void cb_cell(FILE *to, const char *text) {
+    fputs("<td>", to);
+    cb_html_write(to, text);
+    fputs("</td>", to);
+}
+
+void cb_row_end(FILE *to) {
+    fputs("</tr>\n", to);
+}
+
+void cb_table_end(FILE *to) {
+    fputs("</tbody></table></div>\n", to);
+}
+
 void cb_legend(FILE *to, const struct legend *legend, size_t count) {
     fputs("<ul class=\"legend\">\n", to);
     for (size_t i = 0; i < count; i++) {
@@ -76,21 +134,28 @@ static void write_cell(FILE *to, double value, int digits) {
     fputs(value == 0 ? "0" : cb_short_text(value, digits, text), to);
 }
 
-void cb_data_table(FILE *to, const char *const *names, const struct grid *grid, int digits, size_t every) {
-    fputs("<details><summary>Numbers</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-          "aria-label=\"Numbers\"><table><thead><tr>",
-          to);
-    for (size_t i = 0; i < grid->columns; i++) {
-        fputs("<th scope=\"col\">", to);
-        cb_html_write(to, names[i]);
-        fputs("</th>", to);
-    }
-    fputs("</tr></thead><tbody>\n", to);
-    for (size_t row = (grid->rows - 1) % every; row < grid->rows; row += every) {
+static void write_first(FILE *to, double value, int digits, const struct cb_point *points) {
+    char text[CB_WORDS];
+    fputs("<tr><th scope=\"row\">", to);
+    if (points)
+        cb_html_write(to, cb_step_text(&points[(size_t)value - 1], text));
+    else
+        write_cell(to, value, digits);
+    fputs("</th>", to);
+}
+
+void cb_data_table(FILE *to, const char *const *names, const struct grid *grid, int digits,
+                   const struct cb_point *points) {
+    enum { MOST_ROWS = 60 };
+    size_t every = (grid->rows + MOST_ROWS - 1) / MOST_ROWS;
+    const char *all[32] = {NULL};
+    for (size_t i = 0; i < grid->columns && i < 31; i++)
+        all[i] = names[i];
+    fputs("<details><summary>Numbers</summary>", to);
+    cb_table_begin(to, "Numbers", all);
+    for (size_t row = grid->rows ? (grid->rows - 1) % every : 0; row < grid->rows; row += every) {
         const double *values = grid->at + row * grid->columns;
-        fputs("<tr><th scope=\"row\">", to);
-        write_cell(to, values[0], digits);
-        fputs("</th>", to);
+        write_first(to, values[0], digits, points);
         for (size_t i = 1; i < grid->columns; i++) {
             fputs("<td>", to);
             write_cell(to, values[i], 6);
@@ -98,5 +163,6 @@ void cb_data_table(FILE *to, const char *const *names, const struct grid *grid, 
         }
         fputs("</tr>\n", to);
     }
-    fputs("</tbody></table></div></details>\n", to);
+    cb_table_end(to);
+    fputs("</details>\n", to);
 }

@@ -1,70 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c: the page: figures at the top, the sections, where it comes from at the bottom. */
-#include "sddp/report/report.h"
-
+/* report.c: the page: answers first, then pictures, and where it comes from at the bottom. */
+#include "sddp/draft.h"
 #include "sddp/error.h"
 #include "sddp/report/parts.h"
-#include "sddp/run/gap.h"
 #include "sddp/run/record.h"
+#include "sddp/usual_floats.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* 71,603.4 */
-static const char *grouped_text(const char *number, char text[64]) {
-    size_t digits = strspn(number, "0123456789"), used = 0;
-    bool plain = digits > 3 && !strpbrk(number, "eE");
-    for (size_t i = 0; number[i] && used < 60; i++) {
-        if (plain && i && i < digits && (digits - i) % 3 == 0)
-            text[used++] = ',';
-        text[used++] = number[i];
-    }
-    text[used] = '\0';
-    return text;
+static const char *bound_name(const struct run *run) {
+    return run->averse ? "Bound" : run->maximises ? "Upper bound" : "Lower bound";
 }
 
-static bool has_odd_gap(const struct report *report, double bound) {
-    double count = cb_fact_number(&report->results.simulation, "trajectories");
-    return cb_gap_is_odd(&(cb_gap){.maximises = report->maximises,
-                                   .bound = bound,
-                                   .mean = cb_fact_number(&report->results.simulation, "mean"),
-                                   .half = cb_fact_number(&report->results.simulation, "half"),
-                                   .count = count > 0 && count < 1e15 ? (uint64_t)count : 0});
+static void tile_of_bound(const struct report *report) {
+    const struct run *run = report->run;
+    char number[32], text[CB_WORDS];
+    bool unproven = strcmp(cb_fact(&run->results.summary, "proven"), "no") == 0;
+    cb_tile(report->to, bound_name(run),
+            cb_grouped_text(cb_short_text(cb_fact_number(&run->results.summary, "bound"), 6, number), text),
+            run->averse ? unproven ? "of the risk-averse cost, unproven" : "of the risk-averse cost"
+            : unproven  ? "of the training, unproven"
+                        : "of the training");
+}
+
+static void tile_of_mean(const struct report *report, double mean, double half) {
+    const struct run *run = report->run;
+    char number[32], text[CB_WORDS], note[2 * CB_WORDS];
+    const struct cb_facts *simulation = &run->results.simulation;
+    const char *by = !simulation->count                   ? "last forward passes"
+                     : *cb_fact(simulation, "difference") ? "simulation of another case"
+                                                          : "simulation";
+    snprintf(note, sizeof note, isfinite(half) ? "± %s (95 %%), %s" : "%.0s%s",
+             cb_grouped_text(cb_short_text(half, 4, number), text), by);
+    cb_tile(report->to, run->maximises ? "Simulated value" : "Simulated cost",
+            cb_grouped_text(cb_short_text(mean, 6, number), text), note);
+}
+
+static void tile_of_gap(const struct report *report, double mean, double half) {
+    const struct run *run = report->run;
+    const struct cb_facts *simulation = &run->results.simulation;
+    char value[CB_WORDS];
+    double bound = cb_fact_number(&run->results.summary, "bound");
+    double gap = 100 * (run->maximises ? bound - mean : mean - bound) / fabs(mean);
+    if (run->averse || (simulation->count ? strcmp(cb_fact(simulation, "gap"), "none") == 0 : !isfinite(half)))
+        gap = NAN; /* a risk measure, scenarios that are no sample, or another case */
+    snprintf(value, sizeof value, "%.2f %%", fabs(gap) < 0.005 ? 0 : gap);
+    bool beyond = gap < 0 && strncmp(run->verdict.sentence, "Here the mean", 13) == 0;
+    cb_tile(report->to, "Gap", isfinite(gap) ? value : "-",
+            beyond          ? "the mean is beyond the bound, further than its interval"
+            : isfinite(gap) ? "of the simulated value"
+                            : "not known");
 }
 
 static void write_tiles(const struct report *report) {
+    const struct cb_facts *summary = &report->run->results.summary, *simulation = &report->run->results.simulation;
     FILE *to = report->to;
-    const struct cb_facts *summary = &report->results.summary, *simulation = &report->results.simulation;
-    char value[64], note[128], text[32], half[32], grouped[64];
-    bool maximises = report->maximises, simulated = simulation->count > 0;
-    double bound = cb_fact_number(summary, "bound"), seconds = cb_fact_number(summary, "seconds");
-    double mean = simulated ? cb_fact_number(simulation, "mean") : cb_fact_number(summary, "window_mean");
-    double interval = simulated ? cb_fact_number(simulation, "half") : cb_fact_number(summary, "window_half");
+    char text[CB_WORDS], note[2 * CB_WORDS], number[32];
+    double seconds = cb_fact_number(summary, "seconds");
+    double mean = cb_fact_number(simulation->count ? simulation : summary, simulation->count ? "mean" : "window_mean");
+    double half = cb_fact_number(simulation->count ? simulation : summary, simulation->count ? "half" : "window_half");
     fputs("<dl class=\"tiles\">\n", to);
-    cb_tile(to, maximises ? "Upper bound" : "Lower bound", grouped_text(cb_short_text(bound, 6, text), grouped),
-            strcmp(cb_fact(summary, "proven"), "no") == 0 ? "of the training, unproven" : "of the training");
-    const char *by = !simulated                           ? "last forward passes"
-                     : *cb_fact(simulation, "difference") ? "simulation of another case"
-                                                          : "simulation";
-    snprintf(note, sizeof note, isfinite(interval) ? "± %s (95 %%), %s" : "%.0s%s",
-             grouped_text(cb_short_text(interval, 4, half), grouped), by);
-    cb_tile(to, maximises ? "Simulated value" : "Simulated cost", grouped_text(cb_short_text(mean, 6, text), grouped),
-            note);
-    double gap = 100 * (maximises ? bound - mean : mean - bound) / fabs(mean);
-    if (simulated ? strcmp(cb_fact(simulation, "gap"), "none") == 0 : !isfinite(interval))
-        gap = NAN; /* a risk measure, scenarios that are no sample, or another case */
-    snprintf(value, sizeof value, "%.2f %%", fabs(gap) < 0.005 ? 0 : gap);
-    bool odd = simulated && isfinite(gap) && has_odd_gap(report, bound);
-    cb_tile(to, "Gap", isfinite(gap) ? value : "-",
-            odd ? "the mean is beyond the bound, further than its interval" : "of the simulated value");
-    cb_tile(to, "Iterations", grouped_text(cb_fact(summary, "iterations"), grouped), cb_fact(summary, "stop"));
-    cb_tile(to, "Cuts", grouped_text(cb_fact(summary, "cuts"), grouped), "in the policy");
-    snprintf(value, sizeof value, seconds < 1 ? "%.3f s" : seconds < 100 ? "%.1f s" : "%.0f s", seconds);
-    snprintf(half, sizeof half, "%.0f", cb_fact_number(summary, "solves") / seconds);
-    snprintf(note, sizeof note, "%s LPs a second", grouped_text(half, grouped));
-    cb_tile(to, "Training time", seconds < 600 ? value : cb_clock_text(seconds, text), note);
+    tile_of_bound(report);
+    tile_of_mean(report, mean, half);
+    tile_of_gap(report, mean, half);
+    cb_tile(to, "Iterations", cb_grouped_text(cb_fact(summary, "iterations"), text), cb_fact(summary, "stop"));
+    cb_tile(to, "Cuts", cb_grouped_text(cb_fact(summary, "cuts"), text), "in the policy");
+    snprintf(number, sizeof number, "%.0f", cb_fact_number(summary, "solves") / seconds);
+    snprintf(note, sizeof note, "%s LPs a second", cb_grouped_text(number, text));
+    snprintf(number, sizeof number, seconds < 1 ? "%.3f s" : seconds < 100 ? "%.1f s" : "%.0f s", seconds);
+    cb_tile(to, "Training time", seconds < 600 ? number : cb_clock_text(seconds, text), note);
     fputs("</dl>\n", to);
 }
 
@@ -74,60 +81,152 @@ static void write_lead(FILE *to, const char *lead) {
     fputs("</p>\n", to);
 }
 
+/* "Jun 2027 to May 2029, 24 stages." */
+static void write_horizon(const struct report *report) {
+    const struct cb_series *costs = cb_next_series(&report->run->results, NULL, "cost", "system");
+    char lead[512], from[CB_WORDS], to[CB_WORDS];
+    if (!costs)
+        return;
+    size_t steps = cb_steps_of(costs);
+    const struct cb_point *first = costs->point, *last = &costs->point[steps - 1];
+    if (*first->date)
+        snprintf(lead, sizeof lead, "%s to %s, %zu stages.", cb_date_text(first->date, from),
+                 cb_date_text(last->date, to), steps);
+    else
+        snprintf(lead, sizeof lead, "%zu stages.", steps);
+    write_lead(report->to, lead);
+}
+
+static void write_origin(const struct report *report) {
+    const struct cb_facts *summary = &report->run->results.summary, *simulation = &report->run->results.simulation;
+    char lead[768], day[11];
+    int length = 0;
+    if (summary->count) {
+        snprintf(day, sizeof day, "%s", cb_fact(summary, "date"));
+        length = snprintf(lead, sizeof lead,
+                          "Trained on %s with %.40s, %.20s forward pass%s an iteration, on %.20s rank%s "
+                          "(%.20s).",
+                          day, cb_fact(summary, "solver"), cb_fact(summary, "forward_passes"),
+                          strcmp(cb_fact(summary, "forward_passes"), "1") == 0 ? "" : "es", cb_fact(summary, "ranks"),
+                          strcmp(cb_fact(summary, "ranks"), "1") == 0 ? "" : "s", cb_fact(summary, "backend"));
+    }
+    if (simulation->count)
+        length += snprintf(lead + length, sizeof lead - (size_t)length, " Simulated with %.20s trajectories, %.40s.",
+                           cb_fact(simulation, "trajectories"), cb_fact(simulation, "sampling"));
+    if (length)
+        write_lead(report->to, lead);
+}
+
+static const char *title_of(const struct report *report) {
+    const char *name = cb_fact(&report->run->results.summary, "name");
+    return report->runs > 1 ? "Runs side by side" : *name ? name : "Results";
+}
+
+static void write_unchecked(const struct report *report) {
+    for (size_t i = 0; i < report->runs; i++) {
+        char text[PATH_MAX + 128];
+        snprintf(text, sizeof text,
+                 "%s has no record of its training: whether its files belong together cannot be checked.",
+                 report->run[i].folder);
+        if (report->run[i].unchecked)
+            write_lead(report->to, text);
+    }
+}
+
 static void write_header(const struct report *report) {
     FILE *to = report->to;
-    const struct cb_facts *summary = &report->results.summary;
-    char unfinished[CB_RECORD_SENTENCE];
-    cb_record_unfinished(report->folder, unfinished);
     fputs("<header>\n<p class=\"eyebrow\">cobre report</p>\n<h1>", to);
-    cb_html_write(to, *cb_fact(summary, "name") ? cb_fact(summary, "name") : "Results");
+    cb_html_write(to, title_of(report));
     fputs("</h1>\n", to);
-    if (summary->count) {
-        char lead[512], day[11];
-        snprintf(day, sizeof day, "%s", cb_fact(summary, "date"));
-        snprintf(lead, sizeof lead, "Trained on %s with %s, %s forward pass%s an iteration, on %s rank%s (%s).", day,
-                 cb_fact(summary, "solver"), cb_fact(summary, "forward_passes"),
-                 strcmp(cb_fact(summary, "forward_passes"), "1") == 0 ? "" : "es", cb_fact(summary, "ranks"),
-                 strcmp(cb_fact(summary, "ranks"), "1") == 0 ? "" : "s", cb_fact(summary, "backend"));
-        write_lead(to, lead);
-        write_tiles(report);
-    }
-    if (*unfinished)
-        write_lead(to, unfinished);
+    if (report->runs == 1)
+        write_horizon(report);
+    write_unchecked(report);
     fputs("</header>\n<main>\n", to);
 }
 
-static void write_footer(const struct report *report, bool simulated) {
+static void write_footer(const struct report *report) {
     FILE *to = report->to;
-    if (!simulated)
-        fputs("<section><h2>Simulation</h2><p>There is none here yet: <code>cobre simulate</code> makes one.</p>"
-              "</section>\n",
-              to);
-    fprintf(to, "</main>\n<footer><p>Made by cobre %s from the tables in <code>", cobre_version());
-    cb_html_write(to, report->folder);
-    fputs("</code>", to);
-    const char *path = cb_fact(&report->results.summary, "case"), *slash = strrchr(path, '/');
-    if (*path) { /* by its name: a page that is passed on should not tell where its maker's files are */
-        fputs(", case <code>", to);
+    fprintf(to, "</main>\n<footer><p>Made by cobre %s from the tables in ", cobre_version());
+    for (size_t i = 0; i < report->runs; i++) {
+        const struct run *run = &report->run[i];
+        const char *path = cb_fact(&run->results.summary, "case"), *slash = strrchr(path, '/');
+        fputs(i ? "; <code>" : "<code>", to);
+        cb_html_write(to, run->folder);
+        fputs("</code>", to);
+        if (!*path)
+            continue;
+        fputs(", case <code>",
+              to); /* by its name: a page that is passed on should not tell where its maker's files are */
         cb_html_write(to, slash && slash[1] ? slash + 1 : path);
         fputs("</code>, seed ", to);
-        cb_html_write(to, cb_fact(&report->results.summary, "seed"));
+        cb_html_write(to, cb_fact(&run->results.summary, "seed"));
     }
     fputs(".</p></footer>\n", to);
 }
 
-/* False: there is nothing to show. */
-static bool write_page(struct report *report) {
-    const char *name = cb_fact(&report->results.summary, "name");
-    cb_page_begin(report->to, *name ? name : report->folder);
-    write_header(report);
-    bool trained = cb_report_training(report), simulated = cb_report_simulation(report);
-    write_footer(report, simulated);
-    cb_page_end(report->to);
-    return trained || simulated;
+/* Is it a problem whose figures are known by name? */
+static bool has_names(const struct cb_results *results) {
+    return cb_next_series(results, NULL, "marginal_cost", "element") ||
+           cb_next_series(results, NULL, "storage", "element");
 }
 
-cobre_status cb_report_look(const char *folder) {
+/* False: there is nothing to show. */
+static bool write_training(struct report *report) {
+    const struct run *run = report->run;
+    if (!run->results.iterations && !run->results.costs)
+        return false;
+    cb_section_begin(report->to, run->results.costs ? "Convergence and cost" : "Convergence", NULL, NULL, 0);
+    cb_report_convergence(report);
+    cb_report_costs(report);
+    cb_section_end(report->to);
+    return true;
+}
+
+static bool write_details(struct report *report) {
+    fputs("<section>\n<h2>Training</h2>\n", report->to);
+    write_origin(report);
+    if (report->run->results.summary.count)
+        write_tiles(report);
+    fputs("<div class=\"cards\">\n", report->to);
+    bool any = cb_report_times(report);
+    cb_section_end(report->to);
+    return any;
+}
+
+static bool write_run(struct report *report) {
+    const struct cb_results *results = &report->run->results;
+    cb_report_answers(report);
+    bool any = write_training(report);
+    any |= has_names(results) ? cb_report_system(report) : cb_report_unnamed(report);
+    any |= write_details(report);
+    if (!results->simulation.count)
+        fputs("<section><h2>Simulation</h2><p>There is none here yet: <code>cobre simulate</code> makes one.</p>"
+              "</section>\n",
+              report->to);
+    return any;
+}
+
+static cobre_status write_page(struct report *report) {
+    const char *name = cb_fact(&report->run->results.summary, "name");
+    bool any = true;
+    cb_page_begin(report->to, report->runs > 1 ? "Runs side by side" : *name ? name : report->run->folder);
+    write_header(report);
+    if (report->runs > 1)
+        cb_report_several(report);
+    else
+        any = write_run(report);
+    write_footer(report);
+    cb_page_end(report->to);
+    if (report->no_memory)
+        return cb_no_memory("a report", 0);
+    if (any)
+        return COBRE_OK;
+    return cb_fail(COBRE_FILE_FAILED, NULL,
+                   "%s: no " CB_FILE_TRAINING ", " CB_FILE_TIMES " or tables of a simulation are there",
+                   report->run->folder);
+}
+
+static cobre_status look(const char *folder) {
     struct stat status;
     bool there = stat(folder, &status) == 0;
     if (there && S_ISDIR(status.st_mode))
@@ -135,16 +234,71 @@ cobre_status cb_report_look(const char *folder) {
     return cb_fail(COBRE_FILE_FAILED, NULL, "%s: %s", folder, there ? "is not a folder of results" : strerror(errno));
 }
 
-cobre_status cb_report_write(FILE *to, const char *folder) {
-    struct report report = {.to = to, .folder = folder};
-    CB_TRY(cb_results_read(&report.results, folder));
-    report.maximises = strcmp(cb_fact(&report.results.summary, "sense"), "max") == 0;
-    bool any = write_page(&report);
-    cb_results_free(&report.results);
-    if (report.no_memory)
-        return cb_fail(COBRE_ALLOCATION_FAILED, NULL, "%s: no memory for its tables", folder);
-    if (!any)
-        return cb_fail(COBRE_FILE_FAILED, NULL,
-                       "%s: no " CB_FILE_TRAINING ", " CB_FILE_TIMES " or tables of a simulation are there", folder);
+static cobre_status read_run(struct run *run, const char *folder) {
+    bool known = false;
+    run->folder = run->name = folder;
+    CB_TRY(look(folder));
+    CB_TRY(cb_record_check(folder));
+    CB_TRY(cb_record_known(folder, &known));
+    CB_TRY(cb_results_read(&run->results, folder));
+    run->unchecked = !known;
+    run->maximises = strcmp(cb_fact(&run->results.summary, "sense"), "max") == 0;
+    run->averse = strcmp(cb_fact(&run->results.summary, "averse"), "yes") == 0;
+    cb_results_judge(&run->results, &run->verdict);
     return COBRE_OK;
+}
+
+/* A run without a simulation or a training has nothing to compare. */
+static cobre_status check_run(const struct run *run) {
+    if (run->results.summary.count || run->results.simulation.count)
+        return COBRE_OK;
+    return cb_fail(COBRE_FILE_FAILED, NULL, "%s: no " CB_FILE_SUMMARY " and no " CB_FILE_SIMULATION " are there",
+                   run->folder);
+}
+
+/* The last part of the path, if no other run has the same. */
+static void name_runs(struct report *report) {
+    for (size_t i = 0; i < report->runs; i++) {
+        const char *slash = strrchr(report->run[i].folder, '/');
+        if (slash && slash[1])
+            report->run[i].name = slash + 1;
+    }
+    for (size_t i = 0; i < report->runs; i++)
+        for (size_t k = 0; k < report->runs; k++)
+            if (k != i && strcmp(report->run[i].name, report->run[k].name) == 0)
+                report->run[k].name = report->run[k].folder;
+}
+
+static cobre_status make(struct report *report, const char *const *folders, size_t count, const char *path) {
+    struct cb_draft draft;
+    for (; report->runs < count; report->runs++) {
+        CB_TRY(read_run(&report->run[report->runs], folders[report->runs]));
+        if (count > 1)
+            CB_TRY(check_run(&report->run[report->runs]));
+    }
+    name_runs(report);
+    CB_TRY(cb_draft_open(&draft, path));
+    report->to = draft.file;
+    return cb_draft_close(&draft, write_page(report));
+}
+
+cobre_status cobre_sddp_report(const char *const *folders, size_t count, const char *path) {
+    CB_USUAL_FLOATS();
+    if (!folders)
+        return cb_refuse_null("folders");
+    if (!path)
+        return cb_refuse_null("path");
+    if (count < 1 || count > CB_MOST_RUNS)
+        return cb_refuse("count", CB_TEXT("pass 1 to %d folders", CB_MOST_RUNS), "a report of %zu folders", count);
+    for (size_t i = 0; i < count; i++)
+        if (!folders[i])
+            return cb_refuse_null("folders");
+    struct report *report = calloc(1, sizeof *report);
+    if (!report)
+        return cb_no_memory("a report", sizeof *report);
+    cobre_status status = make(report, folders, count, path);
+    for (size_t i = 0; i < CB_MOST_RUNS; i++)
+        cb_results_free(&report->run[i].results);
+    free(report);
+    return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.c: how the bounds came together, and where the time went. */
+/* training.c: how the bound moved, and where the time went. */
 #include "sddp/report/parts.h"
 
 #include <math.h>
@@ -9,22 +9,17 @@
 /* Of a row for each iteration. */
 enum { ITERATION, BOUND, MEAN, LOW, HIGH, TRACE_COLUMNS };
 
-static void read_trace(struct report *report, struct grid *trace) {
-    struct sheet sheet;
-    const char *const columns[] = {"iteration", "bound", "window_mean", "window_half", "window_passes", NULL};
-    if (!cb_sheet_open(&sheet, report->folder, CB_FILE_TRAINING, columns))
-        return;
+static void fill_trace(struct report *report, struct grid *trace) {
+    const struct cb_results *results = &report->run->results;
     double *row;
-    while (cb_sheet_next(&sheet) && (row = cb_grid_add(report, trace))) {
-        bool known = strtod(sheet.field[4], NULL) > 1; /* one pass has no interval */
-        double half = strtod(sheet.field[3], NULL);
-        row[ITERATION] = strtod(sheet.field[0], NULL);
-        row[BOUND] = strtod(sheet.field[1], NULL);
-        row[MEAN] = known ? strtod(sheet.field[2], NULL) : NAN;
-        row[LOW] = row[MEAN] - half;
-        row[HIGH] = row[MEAN] + half;
+    for (size_t i = 0; i < results->iterations && (row = cb_grid_add(report, trace)); i++) {
+        const struct cb_iteration *from = &results->trace[i];
+        row[ITERATION] = from->iteration;
+        row[BOUND] = from->bound;
+        row[MEAN] = report->run->averse ? NAN : from->mean; /* it bounds nothing then */
+        row[LOW] = row[MEAN] - from->half;
+        row[HIGH] = row[MEAN] + from->half;
     }
-    cb_sheet_close(&sheet);
 }
 
 static const double *at(const struct grid *trace, size_t row) {
@@ -86,31 +81,43 @@ static void draw_tips(const struct chart *chart, const struct grid *trace, const
     }
 }
 
+static const char *bound_name(const struct run *run) {
+    return run->averse ? "Bound of the risk-averse cost" : run->maximises ? "Upper bound" : "Lower bound";
+}
+
+static const char *explain(const struct run *run) {
+    return run->averse
+               ? "The bound should settle. It is one of the risk-averse cost; the mean of the trajectories is another "
+                 "quantity."
+               : "The bound and the mean of the last forward passes should meet. What the first iterations reach "
+                 "may lie outside.";
+}
+
 static void draw_convergence(struct report *report, struct grid *trace) {
-    enum { MOST_POINTS = 400, NUMBERS = 40 };
+    enum { MOST_POINTS = 400 };
     struct chart chart;
     FILE *to = report->to;
-    bool maximises = report->maximises;
-    const char *bound_name = maximises ? "Upper bound" : "Lower bound";
-    const struct legend legend[] = {{bound_name, 1, "line"},
-                                    {maximises ? "Simulated value" : "Simulated cost", 2, "line"},
+    const struct run *run = report->run;
+    const struct legend legend[] = {{bound_name(run), 1, "line"},
+                                    {run->maximises ? "simulated value" : "simulated cost", 2, "line"},
                                     {"its 95 % interval", 2, "band"}};
-    cb_card_begin(to, "Convergence",
-                  "The bound and the mean of the last forward passes should meet, unless there is a risk measure. "
-                  "What the first iterations reach may lie outside.");
-    cb_legend(to, legend, 3);
+    const struct cb_series *costs = cb_next_series(&run->results, NULL, "cost", "system");
+    char y_name[CB_WORDS];
+    cb_card_begin(to, "Convergence", explain(run));
+    cb_legend(to, legend, run->averse ? 1 : 3);
     thin(trace, MOST_POINTS);
-    cb_chart_begin(&chart, to, ++report->pictures, CB_CHART_HEIGHT, "Convergence",
-                   "Bound and simulated cost with its 95 % interval, by iteration");
+    cb_chart_begin(&chart, to, ++report->pictures, CB_CHART_HEIGHT, "Convergence", "The bound by iteration");
     fit(&chart, trace);
-    cb_chart_axes(&chart, "iteration", maximises ? "value" : "cost", cb_whole_ticks(&chart.x, 6));
-    cb_chart_band(&chart, 2, "interval", trace, LOW, HIGH);
-    cb_chart_line(&chart, 2, "simulated", trace, MEAN);
+    cb_axis_name(run->maximises ? "value" : "cost", costs ? costs->unit : "", y_name);
+    cb_chart_axes(&chart, "iteration", y_name, cb_whole_ticks(&chart.x, 6));
+    if (!run->averse) {
+        cb_chart_band(&chart, 2, "interval", trace, LOW, HIGH);
+        cb_chart_line(&chart, 2, "simulated", trace, MEAN);
+    }
     cb_chart_line(&chart, 1, "bound", trace, BOUND);
-    draw_tips(&chart, trace, bound_name);
+    draw_tips(&chart, trace, bound_name(run));
     cb_chart_end(&chart);
-    cb_data_table(to, (const char *[]){"Iteration", bound_name, "Simulated", "95 % from", "to"}, trace, 0,
-                  (trace->rows + NUMBERS - 1) / NUMBERS);
+    cb_data_table(to, (const char *[]){"Iteration", bound_name(run), "Simulated", "95 % from", "to"}, trace, 0, NULL);
     cb_card_end(to);
 }
 
@@ -131,7 +138,7 @@ static double *times_of(const struct grid *times, size_t rank) {
 
 static void read_times(struct report *report, struct grid *times) {
     struct sheet sheet;
-    if (!cb_sheet_open(&sheet, report->folder, CB_FILE_TIMES, (const char *[]){"rank", "phase", "seconds", NULL}))
+    if (!cb_sheet_open(&sheet, report->run->folder, CB_FILE_TIMES, (const char *[]){"rank", "phase", "seconds", NULL}))
         return;
     while (!report->no_memory && cb_sheet_next(&sheet)) {
         unsigned long rank = strtoul(sheet.field[0], NULL, 10);
@@ -183,7 +190,7 @@ static void draw_time_axis(const struct chart *chart) {
         cb_chart_tick(chart, value, step, chart->x.to);
     }
     fprintf(chart->to, "<text class=\"name\" x=\"%g\" y=\"%g\" text-anchor=\"end\">seconds</text>\n", chart->x.end,
-            chart->y.start + 40);
+            chart->y.start + 48);
 }
 
 static void draw_times(struct report *report, const struct grid *times) {
@@ -205,7 +212,7 @@ static void draw_times(struct report *report, const struct grid *times) {
         snprintf(text, sizeof text, "Seconds that each rank spent; the first %zu of %zu ranks.", shown, ranks);
     cb_card_begin(to, "Time by phase and rank", text);
     cb_legend(to, legend, kinds);
-    cb_chart_begin(&chart, to, ++report->pictures, 72 + pitch * (double)shown, "Time by phase and rank",
+    cb_chart_begin(&chart, to, ++report->pictures, 78 + pitch * (double)shown, "Time by phase and rank",
                    "A bar for each rank, made of the seconds it spent in each phase");
     chart.x.from = 0;
     chart.x.to = longest;
@@ -214,24 +221,26 @@ static void draw_times(struct report *report, const struct grid *times) {
     for (size_t rank = 0; rank < shown; rank++)
         draw_bars(&chart, rank, times_of(times, rank), pitch);
     cb_chart_end(&chart);
-    cb_data_table(to, columns, times, 0, 1);
+    cb_data_table(to, columns, times, 0, NULL);
     cb_card_end(to);
 }
 
-bool cb_report_training(struct report *report) {
-    struct grid trace = {.columns = TRACE_COLUMNS}, times = {.columns = CB_PHASES + 1};
-    read_trace(report, &trace);
-    read_times(report, &times);
-    bool any = trace.rows || times.rows;
-    if (any) {
-        cb_section_begin(report->to, "Training", NULL, NULL, 0);
-        if (trace.rows)
-            draw_convergence(report, &trace);
-        if (times.rows)
-            draw_times(report, &times);
-        cb_section_end(report->to);
-    }
+bool cb_report_convergence(struct report *report) {
+    struct grid trace = {.columns = TRACE_COLUMNS};
+    fill_trace(report, &trace);
+    bool any = trace.rows > 0;
+    if (any)
+        draw_convergence(report, &trace);
     free(trace.at);
+    return any;
+}
+
+bool cb_report_times(struct report *report) {
+    struct grid times = {.columns = CB_PHASES + 1};
+    read_times(report, &times);
+    bool any = times.rows > 0;
+    if (any)
+        draw_times(report, &times);
     free(times.at);
     return any;
 }

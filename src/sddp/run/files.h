@@ -13,6 +13,7 @@
 #define CB_FILE_NETCDF "simulation.nc"      /* all tables in one: netcdf.c */
 #define CB_FILE_RUN "run.json"              /* what the others belong to: record.h */
 #define CB_FILE_REPORT "report.html"        /* where `cobre report` writes it by default */
+#define CB_FILE_COMPARE "compare.html"      /* ... and one of several runs: into the current folder */
 
 #define CB_COLUMNS_TRAINING "iteration,bound,mean,deviation,window_mean,window_half,window_passes,cuts,solves,seconds"
 #define CB_COLUMNS_TIMES "rank,phase,seconds"

@@ -484,11 +484,19 @@ static cobre_status check_simulation(const char *folder, const json_t *simulatio
                       folder);
 }
 
-cobre_status cb_record_check(const char *folder, bool *known) {
+cobre_status cb_record_known(const char *folder, bool *known) {
+    json_t *record;
+    CB_TRY(read_record(folder, &record));
+    *known = json_object_get(record, "training") ||
+             (record && !is_there(folder, CB_FILE_TRAINING) && !is_there(folder, CB_FILE_SUMMARY));
+    json_decref(record);
+    return COBRE_OK;
+}
+
+cobre_status cb_record_check(const char *folder) {
     json_t *record;
     CB_TRY(read_record(folder, &record));
     const json_t *training = json_object_get(record, "training");
-    *known = training || (record && !is_there(folder, CB_FILE_TRAINING) && !is_there(folder, CB_FILE_SUMMARY));
     cobre_status status = training ? check_training(folder, training) : COBRE_OK;
     if (!status && record)
         status = check_simulation(folder, json_object_get(record, "simulation"));

@@ -48,8 +48,11 @@ cobre_status cb_record_simulation(const char *folder, const char *hash, const co
                                   const char *sampling, const char *scenarios, const cobre_sddp_policy *policy,
                                   const cobre_sddp_simulation *result);
 
-/* Fails if files of the folder do not belong together. *known is false if there is no record of its training. */
-cobre_status cb_record_check(const char *folder, bool *known);
+/* Fails if files of the folder do not belong together. */
+cobre_status cb_record_check(const char *folder);
+
+/* *known is false if there is no record of its training, so that nothing can be checked. */
+cobre_status cb_record_known(const char *folder, bool *known);
 
 /* A sentence about a training that has failed, or not ended; empty: there is none. */
 void cb_record_unfinished(const char *folder, char sentence[CB_RECORD_SENTENCE]);

@@ -39,6 +39,23 @@ double cb_fact_number(const struct cb_facts *facts, const char *key) {
     return *text ? strtod(text, NULL) : NAN;
 }
 
+static void read_trace(struct cb_results *results) {
+    struct sheet sheet;
+    const char *const columns[] = {"iteration", "bound", "window_mean", "window_half", "window_passes", NULL};
+    if (!cb_sheet_open(&sheet, results->folder, CB_FILE_TRAINING, columns))
+        return;
+    while (cb_sheet_next(&sheet) && CB_GROW(results, results->trace, results->iterations, results->trace_room)) {
+        bool known = strtod(sheet.field[4], NULL) > 1;
+        results->trace[results->iterations++] = (struct cb_iteration){
+            .iteration = strtod(sheet.field[0], NULL),
+            .bound = strtod(sheet.field[1], NULL),
+            .mean = known ? strtod(sheet.field[2], NULL) : NAN,
+            .half = known ? strtod(sheet.field[3], NULL) : NAN,
+        };
+    }
+    cb_sheet_close(&sheet);
+}
+
 static void read_costs(struct cb_results *results) {
     struct sheet sheet;
     if (!cb_sheet_open(&sheet, results->folder, "costs.csv", (const char *[]){"cost", NULL}))
@@ -118,6 +135,7 @@ cobre_status cb_results_read(struct cb_results *results, const char *folder) {
     *results = (struct cb_results){.folder = folder};
     read_facts(results, &results->summary, CB_FILE_SUMMARY);
     read_facts(results, &results->simulation, CB_FILE_SIMULATION);
+    read_trace(results);
     read_costs(results);
     read_statistics(results);
     return results->no_memory ? cb_no_memory("the tables of a run", 0) : COBRE_OK;
@@ -127,6 +145,7 @@ void cb_results_free(struct cb_results *results) {
     for (size_t i = 0; i < results->count; i++)
         free(results->series[i].point);
     free(results->series);
+    free(results->trace);
     free(results->cost);
     free(results->summary.at);
     free(results->simulation.at);

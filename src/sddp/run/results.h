@@ -26,6 +26,12 @@ struct cb_point {
     double positive; /* the share of the trajectories in which it is above 0 */
 };
 
+/* A row of training.csv. */
+struct cb_iteration {
+    double iteration, bound;
+    double mean, half; /* of the last forward passes, and half its interval; NaN: one pass has none */
+};
+
 /* One figure over the steps. */
 struct cb_series {
     const char *table, *kind, *level, *element, *unit;
@@ -38,7 +44,9 @@ struct cb_results {
     const char *folder;
     cb_arena memory;                     /* of all texts */
     struct cb_facts summary, simulation; /* of the training; of the simulation, empty if there was none */
-    struct cb_series *series;            /* in the order of statistics.csv */
+    struct cb_iteration *trace;          /* of the training */
+    size_t iterations, trace_room;
+    struct cb_series *series; /* in the order of statistics.csv */
     size_t count, room;
     double *cost; /* of each trajectory, from costs.csv */
     size_t costs, costs_room;

@@ -224,6 +224,7 @@ cobre_status cb_training_summary(const struct cb_training *training, const cobre
     count_row(file, "iterations", result->iterations);
     real_row(file, "bound", cobre_sddp_policy_bound(policy));
     text_row(file, "proven", cobre_sddp_policy_proven(policy) ? "yes" : "no");
+    text_row(file, "averse", cobre_sddp_policy_averse(policy) ? "yes" : "no");
     real_row(file, "window_mean", result->window_mean);
     /* With a risk measure the mean bounds nothing: without an interval readers show no gap. */
     real_row(file, "window_half", cobre_sddp_policy_averse(policy) ? NAN : result->window_half);
