@@ -67,7 +67,8 @@ static cobre_status read_folder(cobre_sddp_comparison *c, struct cb_run *run) {
     char policy[PATH_MAX], sentence[CB_RECORD_SENTENCE];
     bool known;
     CB_TRY(cb_folder_join(run->path, CB_FILE_POLICY, policy));
-    CB_TRY(cb_record_check(run->path, &known));
+    CB_TRY(cb_record_known(run->path, &known));
+    CB_TRY(cb_record_check(run->path));
     CB_TRY(cb_results_read(&run->results, run->path));
     if (access(policy, F_OK) == 0)
         CB_TRY(read_policy(run, policy));
