@@ -21,15 +21,9 @@
 #define FUNCTIONS(X)                                                                                                   \
     X(nc_create)                                                                                                       \
     X(nc_def_dim)                                                                                                      \
-    X(nc_def_var)                                                                                                      \
-    X(nc_def_var_deflate)                                                                                              \
-    X(nc_def_var_chunking)                                                                                             \
-    X(nc_def_var_fill)                                                                                                 \
-    X(nc_put_att_text)                                                                                                 \
-    X(nc_enddef)                                                                                                       \
-    X(nc_put_var_string)                                                                                               \
-    X(nc_put_var_double)                                                                                               \
-    X(nc_put_var_int) X(nc_put_vara_float) X(nc_put_att_float) X(nc_close) X(nc_strerror) X(nc_set_fill)
+    X(nc_def_var) X(nc_def_var_deflate) X(nc_def_var_chunking) X(nc_def_var_fill) X(nc_put_att_text) X(nc_enddef)      \
+        X(nc_put_var_string) X(nc_put_var_double) X(nc_put_var_int) X(nc_put_vara_float) X(nc_put_att_float)           \
+            X(nc_close) X(nc_strerror) X(nc_set_fill)
 
 static struct {
 #define FUNCTION_POINTER(name) __typeof__(name) *name;
