@@ -220,6 +220,7 @@ case_only_training() {
 }
 
 case_names_are_text() {
+    local name
     cobre train "$cases/brazil3" --iterations 2
     rm brazil3-out/run.json # nothing checks the table then
     sed -i 's/^name,.*/name,"<b>R\&D<\/b> ""x"""/' brazil3-out/summary.csv
@@ -231,6 +232,17 @@ case_names_are_text() {
     cobre report brazil3-out
     iconv -f UTF-8 -t UTF-8 brazil3-out/report.html >/dev/null || fail "a letter was cut in two"
     grep -q ' - cobre report</title>' brazil3-out/report.html || fail "the title was cut"
+    # a subsystem with such a name, which is cut in titles of pictures and in tips
+    cp -r "$cases/toy" long
+    name=$(printf '\303\251%.0s' {1..49})
+    sed -i "s/\"main\"/\"x$name\"/" long/case.json
+    sed -i "s/\bmain\b/x$name/g" long/*.csv
+    cobre train long --iterations 2
+    code_is 0
+    cobre simulate long --trajectories 40
+    cobre report long-out
+    cobre report long-out long-out
+    iconv -f UTF-8 -t UTF-8 long-out/report.html compare.html >/dev/null || fail "a letter was cut in two"
 }
 
 case_wrong() {

@@ -19,6 +19,7 @@ static const struct cb_iteration *trace_to(double last, double step) {
 /* Simulated, with a bound of 1000 that has settled. */
 static struct cb_evidence usual(double mean, double half) {
     return (struct cb_evidence){.unfinished = "",
+                                .trained = true,
                                 .simulated = true,
                                 .sampled = true,
                                 .first_stage = 1,
@@ -120,6 +121,8 @@ static void incomparable(void) {
     evidence = usual(1005, 8);
     evidence.sampled = false;
     expect(&evidence, CB_UNKNOWN, "no sample");
+    evidence.trained = false; /* it may be averse to risk */
+    expect(&evidence, CB_UNKNOWN, "look at the folder of the training");
 }
 
 static void not_simulated(void) {

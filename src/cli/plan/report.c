@@ -60,10 +60,10 @@ int cb_command_report(int argc, char **argv) {
     int code = cb_line_read(&cb_line_report, argc, argv, &options, &given);
     if (code != CB_GO_ON)
         return code;
-    const char *folders[MOST_FOLDERS];
-    size_t count = 0;
-    for (; given.words[count]; count++)
-        folders[count] = given.words[count];
+    const char *const *folders = (const char *const *)given.words;
+    size_t count = 1;
+    while (folders[count])
+        count++;
     char path[PATH_MAX];
     int length = options.out ? snprintf(path, sizeof path, "%s", options.out)
                  : count > 1 ? snprintf(path, sizeof path, CB_FILE_COMPARE)

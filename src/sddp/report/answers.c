@@ -38,10 +38,11 @@ static void answer_cost(struct report *report) {
     struct tail tail;
     if (!isfinite(mean))
         return;
-    add(text, "The mean of %s trajectories", cb_grouped_text(cb_fact(facts, "trajectories"), amount));
+    bool one = strcmp(cb_fact(facts, "trajectories"), "1") == 0;
+    add(text, "The mean of %s trajector%s", cb_grouped_text(cb_fact(facts, "trajectories"), amount), one ? "y" : "ies");
     if (isfinite(half) && half > 0)
         add(text, ", ± %s (95 %%)", cb_amount_text(half, amount));
-    if (cb_tail_of(report, run, &tail))
+    if (!one && cb_tail_of(report, run, &tail))
         add(text, "; the %s 5 %% %s %s on average", run->maximises ? "lowest" : "dearest",
             run->maximises ? "have" : "cost", cb_amount_text(tail.mean, amount));
     add(text, ".");

@@ -8,15 +8,37 @@
 
 enum { LEFT = 62, RIGHT = 14, TOP = 26, BOTTOM = 52, Y_TICKS = 5 };
 
+/* How many bytes the letter has; 0: it is cut off. */
+static size_t letter(const char *text) {
+    unsigned char first = (unsigned char)*text;
+    size_t bytes = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < bytes; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 0;
+    return bytes;
+}
+
+/* "5 %" and "± 3" stay on one line. */
+static bool is_tied(const char *text, const char *start) {
+    return *text == ' ' && (text[1] == '%' || (text - start >= 2 && memcmp(text - 2, "±", 2) == 0));
+}
+
 void cb_html_write(FILE *to, const char *text) {
-    for (; *text; text++)
-        switch (*text) {
+    size_t bytes = 1;
+    for (const char *at = text; *at; at += bytes ? bytes : 1) {
+        bytes = letter(at);
+        switch (*at) {
         case '<': fputs("&lt;", to); break;
         case '>': fputs("&gt;", to); break;
         case '&': fputs("&amp;", to); break;
         case '"': fputs("&quot;", to); break;
-        default: putc(*text, to);
+        default:
+            if (is_tied(at, text))
+                fputs("&nbsp;", to);
+            else
+                fwrite(at, 1, bytes, to);
         }
+    }
 }
 
 void cb_chart_begin(struct chart *chart, FILE *to, unsigned id, double height, const char *title,

@@ -63,7 +63,7 @@ void cb_chart_mark(const struct chart *chart, double x, unsigned row, const char
 void cb_chart_strip(const struct chart *chart, double x, double width, const char *tip);
 void cb_chart_end(const struct chart *chart);
 
-/* Text of SVG and HTML: what has a meaning there is escaped. */
+/* Text of SVG and HTML: what has a meaning there is escaped, and a letter that was cut off is left out. */
 void cb_html_write(FILE *to, const char *text);
 
 #endif

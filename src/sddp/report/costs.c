@@ -99,9 +99,9 @@ static void draw_bins(const struct chart *chart, const struct histogram *histogr
     }
 }
 
-/* A bound of another case, or of a risk-averse cost, is none of these costs. */
+/* Without a gap, as with a risk measure, it is none of these costs. */
 static double bound_of(const struct run *run) {
-    bool other = run->averse || *cb_fact(&run->results.simulation, "difference");
+    bool other = strcmp(cb_fact(&run->results.simulation, "gap"), "none") == 0;
     return other ? NAN : cb_fact_number(&run->results.simulation, "bound");
 }
 

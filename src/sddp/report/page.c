@@ -2,8 +2,6 @@
 /* page.c: the HTML page around the charts: one file, no scripts, nothing from elsewhere. */
 #include "sddp/report/parts.h"
 
-#include <string.h>
-
 extern const char cb_report_css[]; /* report.css, put into a source by CMake */
 
 void cb_page_begin(FILE *to, const char *name) {
@@ -20,25 +18,11 @@ void cb_page_end(FILE *to) {
     fputs("</body>\n</html>\n", to);
 }
 
-/* "5 %" and "± 3" stay on one line. */
-static void write_prose(FILE *to, const char *text) {
-    static const char sign[] = "± ";
-    for (; *text; text++) {
-        bool after = strncmp(text, sign, strlen(sign)) == 0, before = text[0] == ' ' && text[1] == '%';
-        if (after)
-            text += strlen(sign) - 1;
-        if (after || before)
-            fputs(after ? "±\u00a0" : "\u00a0", to);
-        else
-            cb_html_write(to, (const char[]){*text, '\0'});
-    }
-}
-
 static void paragraph(FILE *to, const char *text) {
     if (!text || !*text)
         return;
     fputs("<p>", to);
-    write_prose(to, text);
+    cb_html_write(to, text);
     fputs("</p>\n", to);
 }
 

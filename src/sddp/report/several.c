@@ -151,10 +151,12 @@ static void write_tails(struct report *report) {
 static void write_bounds(struct report *report) {
     struct row row = {.name = "Bound", .unit = unit_of(report->run)};
     for (size_t i = 0; i < report->runs; i++)
-        row.sample[i] = (struct sample){.mean = cb_fact_number(&report->run[i].results.summary, "bound")};
+        row.sample[i] = same_unit(report, i)
+                            ? (struct sample){.mean = cb_fact_number(&report->run[i].results.summary, "bound")}
+                            : none;
     compare(report, &row);
     for (size_t i = 1; i < report->runs; i++)
-        if (report->run[i].averse != report->run[0].averse || !same_unit(report, i))
+        if (report->run[i].averse != report->run[0].averse)
             row.difference[i].value = NAN;
     write_row(report, &row);
 }

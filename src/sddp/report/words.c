@@ -32,11 +32,20 @@ double cb_amount_scale(double largest, const char **name) {
     return 1;
 }
 
+/* 50.00 is 50. */
+static const char *without_zeros(char number[32]) {
+    char *end = number + strlen(number);
+    while (strchr(number, '.') && !strchr(number, 'e') && (end[-1] == '0' || end[-1] == '.'))
+        *--end = '\0';
+    return number;
+}
+
 const char *cb_amount_text(double value, char text[CB_WORDS]) {
     char number[32], grouped[CB_WORDS];
     const char *name;
     double size = cb_amount_scale(value, &name);
-    cb_grouped_text(value == 0 ? "0" : cb_short_text(value / size, 4, number), grouped);
+    cb_short_text(value / size, 4, number);
+    cb_grouped_text(value == 0 ? "0" : without_zeros(number), grouped);
     snprintf(text, CB_WORDS, "%.60s%s%.*s", grouped, *name ? " " : "", (int)strcspn(name, " "), name);
     return text;
 }

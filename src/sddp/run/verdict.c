@@ -146,8 +146,8 @@ static void judge_sample(const struct cb_evidence *evidence, struct cb_run_verdi
                            .count = evidence->trajectories,
                            .other_noise = evidence->other_noise};
     if (!isfinite(gap) || !isfinite(half) || evidence->trajectories < ENOUGH)
-        say(verdict, CB_UNKNOWN, "The trajectories are %" PRIu64 ", too few for an interval that tells: simulate more.",
-            evidence->trajectories);
+        say(verdict, CB_UNKNOWN, "%" PRIu64 " trajector%s too few for an interval that tells: simulate more.",
+            evidence->trajectories, evidence->trajectories == 1 ? "y is" : "ies are");
     else if (cb_gap_note(&beside, note))
         say(verdict, CB_UNKNOWN, "Here %s.", note);
     else if (gap <= half)
@@ -174,15 +174,27 @@ void cb_judge(const struct cb_evidence *evidence, struct cb_run_verdict *verdict
             "The simulation begins at stage %zu, and the bound is one from the first stage on: simulate from there, "
             "too.",
             evidence->first_stage);
+    else if (!evidence->sampled && !evidence->trained)
+        say(verdict, CB_UNKNOWN,
+            "This simulation has no gap, and its training, which may say why, is not here: look at the folder of the "
+            "training.");
     else if (!evidence->sampled)
         say(verdict, CB_UNKNOWN,
-            "The trajectories are no sample of the whole, so that their mean has no gap: simulate sampled ones, too.");
+            "The trajectories are no sample of the whole, as with given scenarios and with --max-steps, so that there "
+            "is "
+            "no gap: simulate sampled ones to their end, too.");
     else
         judge_sample(evidence, verdict);
 }
 
 static bool is_fact(const struct cb_facts *facts, const char *key, const char *value) {
     return strcmp(cb_fact(facts, key), value) == 0;
+}
+
+/* Where the mean is 0 there is no gap as a share of it, but still one to judge by. */
+static bool is_sample(const struct cb_facts *simulation) {
+    return !is_fact(simulation, "gap", "none") ||
+           (cb_fact_number(simulation, "mean") == 0 && strstr(cb_fact(simulation, "sampling"), "-sample"));
 }
 
 static size_t first_stage(const struct cb_results *results) {
@@ -196,11 +208,12 @@ void cb_results_judge(const struct cb_results *results, struct cb_run_verdict *v
     cb_record_unfinished(results->folder, unfinished);
     const struct cb_evidence evidence = {
         .unfinished = unfinished,
+        .trained = summary->count > 0,
         .maximises = is_fact(summary, "sense", "max"),
         .averse = is_fact(summary, "averse", "yes"),
         .unproven = is_fact(summary, "proven", "no"),
         .simulated = simulation->count > 0,
-        .sampled = !is_fact(simulation, "gap", "none"),
+        .sampled = is_sample(simulation),
         .other_noise = is_fact(simulation, "sampling", "out-of-sample"),
         .other_case = *cb_fact(simulation, "difference"),
         .first_stage = first_stage(results),

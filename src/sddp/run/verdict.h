@@ -16,6 +16,7 @@ enum cb_convergence {
 /* What it is judged by. Numbers that are not known are NaN. */
 struct cb_evidence {
     const char *unfinished; /* a sentence about a training that has failed or not ended; "": it has ended */
+    bool trained;           /* the training is known */
     bool maximises, averse;
     bool unproven;           /* the bound, because of cuts of another case */
     bool simulated, sampled; /* sampled: the trajectories are a sample, and go from the start to the end */
