@@ -188,7 +188,7 @@ case_several() {
     count_is 3 '<article class="answer'
     grep -q 'larger than the error' dom.html || fail "no difference"
     grep -q 'within the error' dom.html || fail "a run differs from itself"
-    grep -q 'Expected cost' dom.html || fail "no costs"
+    grep -q 'Total cost' dom.html || fail "no costs"
     local lines
     lines=$(grep -oF 'data-series="run"' dom.html | wc -l)
     [ "$lines" -ge 21 ] && [ $((lines % 3)) = 0 ] || fail "$lines lines"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_verdict.c: what is said of a run's convergence, and of the difference between two runs. */
 #include "kit/check.h"
-#include "sddp/report/difference.h"
 #include "sddp/run/verdict.h"
 
 #include <math.h>
@@ -139,24 +138,6 @@ static void unfinished(void) {
     expect(&evidence, CB_NOT_YET, "This training has failed: node 3 is infeasible. Train it again");
 }
 
-static void differences(void) {
-    const struct sample first = {.mean = 100, .deviation = 30, .count = 900};
-    const struct sample second = {.mean = 104, .deviation = 40, .count = 1600}, alone = {.mean = 99, .count = 1};
-    struct difference difference = cb_difference(&first, &second);
-    CHECK_NEAR(difference.value, 4, 1e-12);
-    CHECK_NEAR(difference.error, 1.96 * sqrt(2), 1e-12);
-    CHECK(cb_is_real(&difference));
-    difference = cb_difference(&first, &alone);
-    CHECK(isnan(difference.error) && !cb_is_real(&difference));
-    /* trajectory by trajectory the second is dearer by 1, 2, 3, though both vary by much more */
-    difference = cb_paired_difference((const double[]){10, 200, 50}, (const double[]){11, 202, 53}, 3);
-    CHECK_NEAR(difference.value, 2, 1e-12);
-    CHECK_NEAR(difference.error, 1.96 / sqrt(3), 1e-12);
-    CHECK(cb_is_real(&difference));
-    difference = cb_paired_difference((const double[]){10, 20}, (const double[]){12, 18}, 2);
-    CHECK(difference.value == 0 && !cb_is_real(&difference));
-}
-
 int main(int argc, char **argv) {
     static const check_case cases[] = {
         CHECK_CASE(narrow_interval),
@@ -168,7 +149,6 @@ int main(int argc, char **argv) {
         CHECK_CASE(incomparable),
         CHECK_CASE(not_simulated),
         CHECK_CASE(unfinished),
-        CHECK_CASE(differences),
         CHECK_END,
     };
     return check_main(argc, argv, cases);

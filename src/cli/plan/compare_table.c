@@ -5,6 +5,7 @@
  * value; as many as fit stand beside each other, and the others, again with the first run, in a table below. */
 #include "cli/plan/compare.h"
 
+#include "sddp/run/compare.h"
 #include "sddp/run/numbers.h"
 
 #include <math.h>
@@ -74,12 +75,8 @@ static void put_wrapped(const char *text) {
     putchar('\n');
 }
 
-static bool is_share(const cobre_sddp_compared *row) {
-    return strcmp(row->kind, "deficit_probability") == 0 || strcmp(row->kind, "gap") == 0;
-}
-
 static double shown(const cobre_sddp_compared *row, double value) {
-    return is_share(row) ? 100 * value : value;
+    return cb_compared_is_share(row) ? 100 * value : value;
 }
 
 static void put_number(double value, int digits, const char *before, size_t width) {
@@ -129,27 +126,6 @@ static char mark_of(struct printer *to, const cobre_sddp_difference *cell) {
     return (char)('a' + i);
 }
 
-/* Kinds as planners call them; others by their names, with blanks. */
-static void kind_words(const cobre_sddp_compared *row, char text[256]) {
-    static const char *const known[][2] = {{"cost_cvar5", "cost in the worst 5 %"},
-                                           {"unserved_energy", "energy not served"},
-                                           {"deficit_probability", "probability of a deficit"}};
-    const char *kind = strcmp(row->level, "component") == 0 ? row->element : row->kind, *element = row->element;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(kind, known[i][0]) == 0)
-            kind = known[i][1];
-    if (strcmp(row->level, "component") == 0)
-        snprintf(text, 256, "cost of %s", kind);
-    else if (strcmp(row->level, "system") == 0 && strcmp(kind, "cost") == 0)
-        snprintf(text, 256, "total cost");
-    else
-        snprintf(text, 256, "%s%s%s", kind, *kind && *element ? " " : "", element);
-    size_t length = strcmp(row->level, "component") == 0 ? strlen(text) : strlen(kind);
-    for (size_t i = 0; i < length && text[i]; i++)
-        if (text[i] == '_')
-            text[i] = ' ';
-}
-
 static void put_heading(struct printer *to, const cobre_sddp_compared *row) {
     char text[256];
     const cobre_sddp_compared *last = &to->last;
@@ -160,7 +136,7 @@ static void put_heading(struct printer *to, const cobre_sddp_compared *row) {
     to->last = *row;
     if (!new)
         return;
-    kind_words(row, text);
+    cb_compared_words(row, text);
     printf("%s\n", stage                                ? text
                    : strcmp(row->over, "training") == 0 ? "training"
                    : strcmp(row->over, "stages") == 0   ? "means over the stages"
@@ -169,7 +145,7 @@ static void put_heading(struct printer *to, const cobre_sddp_compared *row) {
 
 static void put_label(const cobre_sddp_compared *row) {
     char text[256];
-    kind_words(row, text);
+    cb_compared_words(row, text);
     if (strcmp(row->over, "stage") == 0 && *row->date)
         snprintf(text, sizeof text, "%s", row->date);
     else if (strcmp(row->over, "stage") == 0)
@@ -177,7 +153,7 @@ static void put_label(const cobre_sddp_compared *row) {
     printf("  ");
     put_fit(text, LABEL - 2, false);
     putchar(' ');
-    put_fit(is_share(row) ? "%" : row->unit, UNIT - 1, false);
+    put_fit(cb_compared_is_share(row) ? "%" : row->unit, UNIT - 1, false);
 }
 
 static cobre_sddp_difference cell_of(const struct printer *to, size_t row, size_t run) {

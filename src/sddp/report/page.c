@@ -18,7 +18,7 @@ void cb_page_end(FILE *to) {
     fputs("</body>\n</html>\n", to);
 }
 
-static void paragraph(FILE *to, const char *text) {
+void cb_paragraph(FILE *to, const char *text) {
     if (!text || !*text)
         return;
     fputs("<p>", to);
@@ -30,7 +30,7 @@ void cb_section_begin(FILE *to, const char *title, const char *text, const struc
     fputs("<section>\n<h2>", to);
     cb_html_write(to, title);
     fputs("</h2>\n", to);
-    paragraph(to, text);
+    cb_paragraph(to, text);
     if (count)
         cb_legend(to, legend, count);
     fputs("<div class=\"cards\">\n", to);
@@ -44,7 +44,7 @@ void cb_card_begin(FILE *to, const char *title, const char *text) {
     fputs("<article class=\"card\">\n<h3>", to);
     cb_html_write(to, title);
     fputs("</h3>\n", to);
-    paragraph(to, text);
+    cb_paragraph(to, text);
 }
 
 void cb_card_end(FILE *to) {
@@ -67,7 +67,7 @@ void cb_answer(FILE *to, const char *question, const char *class, const char *fi
     fputs("</h2>\n<p class=\"figure\">", to);
     cb_html_write(to, figure);
     fputs("</p>\n", to);
-    paragraph(to, text);
+    cb_paragraph(to, text);
     fputs("</article>\n", to);
 }
 

@@ -27,7 +27,8 @@ struct report {
     FILE *to;
     struct run run[CB_MOST_RUNS];
     size_t runs;
-    unsigned pictures; /* so far */
+    cobre_sddp_comparison *comparison; /* of several runs; else NULL */
+    unsigned pictures;                 /* so far */
     bool no_memory;
 };
 
@@ -91,6 +92,7 @@ int cb_month_of(const char *date); /* since the year 0; -1: it is no date */
 void cb_page_begin(FILE *to, const char *name);
 void cb_page_end(FILE *to);
 void cb_section_end(FILE *to);
+void cb_paragraph(FILE *to, const char *text); /* nothing if it is empty or NULL */
 void cb_card_begin(FILE *to, const char *title, const char *text);
 void cb_card_end(FILE *to);
 void cb_tile(FILE *to, const char *name, const char *value, const char *note);

@@ -3,6 +3,7 @@
 #include "sddp/draft.h"
 #include "sddp/error.h"
 #include "sddp/report/parts.h"
+#include "sddp/run/compare.h"
 #include "sddp/run/record.h"
 #include "sddp/usual_floats.h"
 
@@ -256,19 +257,6 @@ static cobre_status check_run(const struct run *run) {
                    run->folder);
 }
 
-/* The last part of the path, if no other run has the same. */
-static void name_runs(struct report *report) {
-    for (size_t i = 0; i < report->runs; i++) {
-        const char *slash = strrchr(report->run[i].folder, '/');
-        if (slash && slash[1])
-            report->run[i].name = slash + 1;
-    }
-    for (size_t i = 0; i < report->runs; i++)
-        for (size_t k = 0; k < report->runs; k++)
-            if (k != i && strcmp(report->run[i].name, report->run[k].name) == 0)
-                report->run[k].name = report->run[k].folder;
-}
-
 static cobre_status make(struct report *report, const char *const *folders, size_t count, const char *path) {
     struct cb_draft draft;
     for (; report->runs < count; report->runs++) {
@@ -276,7 +264,10 @@ static cobre_status make(struct report *report, const char *const *folders, size
         if (count > 1)
             CB_TRY(check_run(&report->run[report->runs]));
     }
-    name_runs(report);
+    if (count > 1)
+        CB_TRY(cobre_sddp_compare(folders, count, NULL, &report->comparison));
+    for (size_t i = 0; i < count && count > 1; i++)
+        report->run[i].name = report->comparison->run[i].name;
     CB_TRY(cb_draft_open(&draft, path));
     report->to = draft.file;
     return cb_draft_close(&draft, write_page(report));
@@ -299,6 +290,7 @@ cobre_status cobre_sddp_report(const char *const *folders, size_t count, const c
     cobre_status status = make(report, folders, count, path);
     for (size_t i = 0; i < CB_MOST_RUNS; i++)
         cb_results_free(&report->run[i].results);
+    cobre_sddp_comparison_free(&report->comparison);
     free(report);
     return status;
 }

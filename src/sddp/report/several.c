@@ -1,110 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* several.c: runs side by side: a table of figures with their differences from the first run, and pictures with a line for
  * each run. */
-#include "sddp/report/difference.h"
 #include "sddp/report/parts.h"
+#include "sddp/run/compare.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A figure of each run. */
-struct row {
-    const char *name, *unit;
-    struct sample sample[CB_MOST_RUNS]; /* a mean that is NaN: this run has none */
-    struct difference difference[CB_MOST_RUNS];
-    bool share; /* it is one of all trajectories */
-};
-
-static void write_value(struct report *report, const struct row *row, double value) {
+static void write_value(struct report *report, const cobre_sddp_compared *row, double value) {
     char text[CB_WORDS];
-    cb_html_write(report->to, !isfinite(value) ? "-"
-                              : row->share     ? cb_percent_text(value, text)
-                                               : cb_amount_text(value, text));
+    cb_html_write(report->to, !isfinite(value)            ? "-"
+                              : cb_compared_is_share(row) ? cb_percent_text(value, text)
+                                                          : cb_amount_text(value, text));
 }
 
 /* "+56.8 million ± 4.1 million, larger than the error" */
-static void write_difference(struct report *report, const struct row *row, const struct difference *difference) {
-    if (!isfinite(difference->value))
+static void write_difference(struct report *report, const cobre_sddp_compared *row, const cobre_sddp_difference *cell) {
+    if (!isfinite(cell->difference))
         return;
-    bool known = isfinite(difference->error), real = known && cb_is_real(difference);
-    fprintf(report->to, "<small class=\"%s\">%s", real ? "real" : "chance", difference->value < 0 ? "−" : "+");
-    write_value(report, row, fabs(difference->value));
-    if (known) {
+    fprintf(report->to, "<small class=\"%s\">%s", cell->significant ? "real" : "chance",
+            cell->difference < 0 ? "−" : "+");
+    write_value(report, row, fabs(cell->difference));
+    if (isfinite(cell->error)) {
         fputs(" ± ", report->to);
-        write_value(report, row, difference->error);
-        fputs(real ? "<br>larger than the error" : "<br>within the error", report->to);
+        write_value(report, row, cell->error);
+        fputs(cell->significant ? "<br>larger than the error" : "<br>within the error", report->to);
     }
     fputs("</small>", report->to);
 }
 
-static void write_row(struct report *report, const struct row *row) {
-    char name[2 * CB_WORDS];
-    snprintf(name, sizeof name, "%s%s%s", row->name, *row->unit ? ", " : "", row->unit);
+static void write_row(struct report *report, const cobre_sddp_comparison *comparison, size_t index) {
+    const cobre_sddp_compared *row = &comparison->row[index];
+    char words[256], name[512];
+    cb_compared_words(row, words);
+    bool unit = *row->unit && !cb_compared_is_share(row);
+    snprintf(name, sizeof name, "%s%s%s", words, unit ? ", " : "", unit ? row->unit : "");
+    name[0] = (char)toupper((unsigned char)name[0]);
     cb_row_begin(report->to, name);
     for (size_t i = 0; i < report->runs; i++) {
+        const cobre_sddp_difference *cell = &comparison->cell[index * comparison->runs + i];
         fputs("<td>", report->to);
-        write_value(report, row, row->sample[i].mean);
+        write_value(report, row, cell->value);
         if (i > 0)
-            write_difference(report, row, &row->difference[i]);
+            write_difference(report, row, cell);
         fputs("</td>", report->to);
     }
     cb_row_end(report->to);
 }
 
-static const struct sample none = {.mean = NAN};
-
-/* Each run beside the first. */
-static void compare(const struct report *report, struct row *row) {
-    for (size_t i = 1; i < report->runs; i++)
-        row->difference[i] = cb_difference(&row->sample[0], &row->sample[i]);
-}
-
-static struct sample sample_of(const struct cb_point *point) {
-    return (struct sample){point->mean, point->deviation, point->count};
-}
-
-static struct sample whole(const struct cb_series *series) {
-    return series && series->total.count > 0 ? sample_of(&series->total) : none;
-}
-
-static struct sample at_end(const struct cb_series *series) {
-    return series && series->points ? sample_of(&series->point[cb_steps_of(series) - 1]) : none;
-}
-
-static struct sample probability(const struct cb_series *series) {
-    if (!series || series->total.count == 0)
-        return none;
-    double share = series->total.positive;
-    return (struct sample){share, sqrt(share * (1 - share)), series->total.count};
-}
-
-/* The mean over the steps varies at most as much as the steps do on average: the error may be too large, never too small. */
-static struct sample over_steps(const struct cb_series *series) {
-    if (!series || !series->points)
-        return none;
-    double deviation = 0;
-    size_t steps = cb_steps_of(series);
-    for (size_t i = 0; i < steps; i++)
-        deviation += series->point[i].deviation / (double)steps;
-    return (struct sample){cb_mean_over_steps(series), deviation, series->point[0].count};
-}
-
-/* A row of one figure. Runs that measure it in another unit have none to compare. */
-static void write_figure(struct report *report, const char *name, const char *kind, const char *level,
-                         const char *element, struct sample pick(const struct cb_series *), bool share) {
-    struct row row = {.name = name, .unit = NULL, .share = share};
-    for (size_t i = 0; i < report->runs; i++) {
-        const struct cb_series *series = cb_results_find(&report->run[i].results, kind, level, element);
-        bool same = series && (!row.unit || strcmp(row.unit, series->unit) == 0);
-        row.unit = row.unit || !series ? row.unit : series->unit;
-        row.sample[i] = same ? pick(series) : none;
-    }
-    if (!row.unit)
-        return;
-    row.unit = share ? "" : row.unit;
-    compare(report, &row);
-    write_row(report, &row);
+static void write_table(struct report *report, const cobre_sddp_comparison *comparison) {
+    const char *names[CB_MOST_RUNS + 2] = {""};
+    for (size_t i = 0; i < report->runs; i++)
+        names[1 + i] = report->run[i].name;
+    cb_card_begin(
+        report->to, "Figures",
+        "Below each figure is its difference from the first run, with the error of 95 % that the samples leave. Of "
+        "costs it is the error of the difference by trajectory, where the runs have equally many; of means over the "
+        "stages it is an upper limit.");
+    cb_table_begin(report->to, "Figures", names);
+    for (size_t i = 0; i < comparison->rows; i++)
+        write_row(report, comparison, i);
+    cb_table_end(report->to);
+    cb_card_end(report->to);
 }
 
 static const char *unit_of(const struct run *run) {
@@ -113,89 +72,6 @@ static const char *unit_of(const struct run *run) {
 
 static bool same_unit(const struct report *report, size_t i) {
     return strcmp(unit_of(&report->run[0]), unit_of(&report->run[i])) == 0;
-}
-
-static void write_cost(struct report *report) {
-    struct row row = {.name = report->run->maximises ? "Expected value" : "Expected cost",
-                      .unit = unit_of(report->run)};
-    const struct cb_results *first = &report->run->results;
-    for (size_t i = 0; i < report->runs; i++) {
-        const struct cb_facts *facts = &report->run[i].results.simulation;
-        row.sample[i] = (struct sample){cb_fact_number(facts, "mean"), cb_fact_number(facts, "deviation"),
-                                        cb_fact_number(facts, "trajectories")};
-        if (!same_unit(report, i) || !facts->count)
-            row.sample[i] = none;
-    }
-    compare(report, &row);
-    for (size_t i = 1; i < report->runs; i++) {
-        const struct cb_results *other = &report->run[i].results;
-        if (isfinite(row.difference[i].value) && other->costs == first->costs)
-            row.difference[i] = cb_paired_difference(first->cost, other->cost, first->costs);
-    }
-    write_row(report, &row);
-}
-
-static void write_tails(struct report *report) {
-    struct row row = {.name = report->run->maximises ? "Mean of the lowest 5 %" : "Mean of the dearest 5 %",
-                      .unit = unit_of(report->run)};
-    struct tail tail;
-    for (size_t i = 0; i < report->runs; i++) {
-        bool known = same_unit(report, i) && cb_tail_of(report, &report->run[i], &tail);
-        row.sample[i] = known ? (struct sample){.mean = tail.mean} : none;
-    }
-    compare(report, &row);
-    write_row(report, &row);
-}
-
-/* Bounds of different quantities, as with and without a risk measure, have no difference. */
-static void write_bounds(struct report *report) {
-    struct row row = {.name = "Bound", .unit = unit_of(report->run)};
-    for (size_t i = 0; i < report->runs; i++)
-        row.sample[i] = same_unit(report, i)
-                            ? (struct sample){.mean = cb_fact_number(&report->run[i].results.summary, "bound")}
-                            : none;
-    compare(report, &row);
-    for (size_t i = 1; i < report->runs; i++)
-        if (report->run[i].averse != report->run[0].averse)
-            row.difference[i].value = NAN;
-    write_row(report, &row);
-}
-
-/* The elements of a kind in the first run, a row each. */
-static void write_each(struct report *report, const char *prefix, const char *kind, const char *level,
-                       struct sample pick(const struct cb_series *)) {
-    enum { MOST = 12 };
-    const struct cb_series *series = NULL, *all = cb_next_series(&report->run->results, NULL, "cost", "system");
-    double least = all ? 1e-6 * fabs(all->total.mean) : 0;
-    for (size_t i = 0; i < MOST && (series = cb_next_series(&report->run->results, series, kind, level)); i++) {
-        char name[2 * CB_WORDS], element[CB_WORDS];
-        snprintf(name, sizeof name, "%s%s", prefix,
-                 strcmp(kind, "cost") == 0 ? cb_kind_text(series->element, element) : series->element);
-        if (strcmp(kind, "cost") != 0 || fabs(series->total.mean) > least)
-            write_figure(report, name, kind, level, series->element, pick, false);
-    }
-}
-
-static void write_table(struct report *report) {
-    const char *names[CB_MOST_RUNS + 2] = {""};
-    for (size_t i = 0; i < report->runs; i++)
-        names[1 + i] = report->run[i].name;
-    cb_card_begin(
-        report->to, "Figures",
-        "Below each figure is its difference from the first run, with the error of 95 % that the samples leave. Of "
-        "costs it is the error of the difference by trajectory, where the runs have equally many.");
-    cb_table_begin(report->to, "Figures", names);
-    write_cost(report);
-    write_tails(report);
-    write_bounds(report);
-    write_each(report, "Cost of ", "cost", "component", whole);
-    write_figure(report, "Probability of a deficit", "unserved_energy", "system", NULL, probability, true);
-    write_figure(report, "Energy not served", "unserved_energy", "system", NULL, whole, false);
-    write_each(report, "Marginal cost, ", "marginal_cost", "element", over_steps);
-    write_figure(report, "Stored energy at the end", "stored_energy", "system", NULL, at_end, false);
-    write_figure(report, "Spill", "spill", "system", NULL, over_steps, false);
-    cb_table_end(report->to);
-    cb_card_end(report->to);
 }
 
 static double median(const struct cb_point *point) {
@@ -385,7 +261,11 @@ void cb_report_several(struct report *report) {
         cb_answer_verdict(report->to, report->run[i].name, &report->run[i].verdict, "");
     }
     fputs("</section>\n<section class=\"wide\">\n", report->to);
-    write_table(report);
+    for (size_t i = 1; i < report->runs; i++)
+        cb_paragraph(report->to, report->comparison->run[i].words);
+    write_table(report, report->comparison);
+    for (size_t i = 0; i < report->comparison->notes; i++)
+        cb_paragraph(report->to, report->comparison->note[i]);
     fputs("</section>\n", report->to);
     draw_pictures(report);
 }

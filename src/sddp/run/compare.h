@@ -59,6 +59,10 @@ void cb_compare_notes(cobre_sddp_comparison *c);
 /* A bound is one of the mean cost, or of what a risk measure makes of the costs: is it the same thing in both? */
 bool cb_compare_same_aim(const struct cb_run *a, const struct cb_run *b);
 
+/* A figure as planners call it: "cost of thermal generation", "marginal cost Sul". Is it shown in percent? */
+void cb_compared_words(const cobre_sddp_compared *row, char text[256]);
+bool cb_compared_is_share(const cobre_sddp_compared *row);
+
 /* What the runs differ by in a figure of whole trajectories; NULL: it is not there. */
 const cobre_sddp_difference *cb_compare_find(const cobre_sddp_comparison *c, const char *kind, size_t run);
 

@@ -143,3 +143,28 @@ void cb_compare_words(cobre_sddp_comparison *c) {
         else
             say_bound(c, i);
 }
+
+bool cb_compared_is_share(const cobre_sddp_compared *row) {
+    return strcmp(row->kind, "deficit_probability") == 0 || strcmp(row->kind, "gap") == 0;
+}
+
+/* Kinds as planners call them; others by their names, with blanks. */
+void cb_compared_words(const cobre_sddp_compared *row, char text[256]) {
+    static const char *const known[][2] = {{"cost_cvar5", "cost in the worst 5 %"},
+                                           {"unserved_energy", "energy not served"},
+                                           {"deficit_probability", "probability of a deficit"}};
+    const char *kind = strcmp(row->level, "component") == 0 ? row->element : row->kind, *element = row->element;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(kind, known[i][0]) == 0)
+            kind = known[i][1];
+    if (strcmp(row->level, "component") == 0)
+        snprintf(text, 256, "cost of %s", kind);
+    else if (strcmp(row->level, "system") == 0 && strcmp(kind, "cost") == 0)
+        snprintf(text, 256, "total cost");
+    else
+        snprintf(text, 256, "%s%s%s", kind, *kind && *element ? " " : "", element);
+    size_t length = strcmp(row->level, "component") == 0 ? strlen(text) : strlen(kind);
+    for (size_t i = 0; i < length && text[i]; i++)
+        if (text[i] == '_')
+            text[i] = ' ';
+}
