@@ -9,6 +9,7 @@
 
 #include "options/distance.h"
 #include "sddp/read/hydro/hydro.h"
+#include "sddp/read/text.h"
 
 typedef struct {
     const char *name, *nearest;
@@ -38,14 +39,28 @@ static void check_file(cb_hydro_case *c, const char *name) {
                     "unknown table; closest name: %s", search.nearest);
 }
 
-/* A table whose name is misspelt would go unnoticed, where it is optional. */
+static bool is_workbook(const char *end) {
+    size_t i = 0;
+    while (cb_workbook_kinds[i] && strcasecmp(end, cb_workbook_kinds[i]) != 0)
+        i++;
+    return cb_workbook_kinds[i];
+}
+
+/* A table whose name is misspelt would go unnoticed, where it is optional; and so would a change in a workbook. */
 void cb_hydro_check_files(cb_hydro_case *c) {
     struct dirent **entries = NULL;
     int count = scandir(c->folder, &entries, NULL, alphasort);
+    bool warned = false;
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name, *end = strrchr(name, '.');
-        if (name[0] != '.' && end && strcasecmp(end, ".csv") == 0)
+        bool visible = !strchr(".~", name[0]) && end; /* ~$x.xlsx: the lock of an open one */
+        if (visible && strcasecmp(end, ".csv") == 0)
             check_file(c, name);
+        if (visible && is_workbook(end) && !warned) {
+            cb_warn_at(c->builder, CB_HYDRO_AT(c, name, 0), "save its sheets as tables (CSV), or keep it elsewhere",
+                       "is a workbook, which is not read");
+            warned = true;
+        }
         free(entries[i]);
     }
     free(entries);
