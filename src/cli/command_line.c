@@ -3,6 +3,7 @@
 #include "cli/command_line.h"
 
 #include "cli/cli.h"
+#include "options/distance.h"
 
 #include <ctype.h>
 #include <getopt.h>
@@ -146,9 +147,23 @@ static size_t find_place(const struct view *view, int found) {
     return at;
 }
 
+/* The name of the option that `word`, "--tme=5", was probably meant to be; NULL: none is close. */
+static const char *find_closest(const struct view *view, const char *word) {
+    char name[CB_DISTANCE_ROOM];
+    const char *closest = NULL;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    for (size_t i = 0; i < view->count; i++) {
+        const struct cb_option *row = view->place[i].row;
+        if (row->help && row->name[1] && cb_is_close(name, row->name) &&
+            (!closest || cb_distance(name, row->name) < cb_distance(name, closest)))
+            closest = row->name;
+    }
+    return closest;
+}
+
 /* For the '?' and ':' of getopt_long: says which option is wrong. Of a letter, getopt may not have passed the word yet: it
  * is known by optopt, which is 0 for a long option that is not there, and the `val` of one that is. */
-static int refuse_option(const char *command, int found, char **argv) {
+static int refuse_option(const struct view *view, const char *command, int found, char **argv) {
     const char *word = argv[optind - 1];
     bool is_long = optopt == 0 || optopt == 'h' || optopt >= FIRST_LONG;
     if (found == ':' && is_long)
@@ -157,7 +172,11 @@ static int refuse_option(const char *command, int found, char **argv) {
         return cb_usage_error(command, "-%c needs a value", optopt);
     if (optopt && !is_long)
         return cb_usage_error(command, "there is no option -%c", optopt);
-    return cb_usage_error(command, optopt ? "%s takes no value" : "there is no option %s", word);
+    if (optopt)
+        return cb_usage_error(command, "%s takes no value", word);
+    const char *closest = find_closest(view, word);
+    return cb_usage_error(command, closest ? "there is no option %s; did you mean --%s?" : "there is no option %s",
+                          word, closest);
 }
 
 /* "-np 4" is "-n p" to getopt. */
@@ -213,7 +232,7 @@ int cb_line_read(const struct command_line *line, int argc, char **argv, void *f
         }
         size_t at = find_place(&view, found);
         if (at == view.count)
-            return refuse_option(line->command, found, argv);
+            return refuse_option(&view, line->command, found, argv);
         const struct cb_option *row = view.place[at].row;
         char error[CB_OPTION_ERROR];
         if (!cb_option_set(row, row->name, optarg, (char *)fields + view.place[at].offset, error))

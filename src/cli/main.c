@@ -113,9 +113,8 @@ static void open_standard_streams(void) {
 int main(int argc, char **argv) {
     open_standard_streams();
     int code = dispatch(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        if (errno != EPIPE) /* a reader that went, as `head` does, is no error */
-            perror("cobre: standard output");
+    if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) { /* a reader may go, as `head` does */
+        perror("cobre: standard output");
         return code ? code : 1;
     }
     return code;

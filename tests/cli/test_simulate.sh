@@ -336,7 +336,7 @@ END
     err_lacks "failed first"
     echo "scenario,node,price" >mine.csv
     cobre validate "$cases/gas.sof.json" --scenarios mine.csv
-    out_has "mine.csv:1: demand has no column"
+    out_has 'mine.csv:1: there is no column "demand"'
     cobre simulate "$cases/gas.sof.json" --scenarios nowhere.csv
     code_is 1
     err_has "nowhere.csv: cannot be read"

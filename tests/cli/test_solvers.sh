@@ -93,7 +93,8 @@ case_fall_back() {
     folder alone "$shaky"
     with COBRE_LP_PATH=$PWD/alone cobre "${train[@]}" --solver shaky --out alone-out
     code_is 1
-    err_has "the LP is stopped by numerical trouble after 4 tries of shaky; written to "
+    err_has "the LP is stopped by numerical trouble after 4 tries of shaky"
+    err_has "cobre train:   written to "
     cobre "${train[@]}" --solver glpk --out plain
     code_is 0
     for other in glpk clp; do

@@ -38,7 +38,7 @@ says 'variables,renewable_generation,subsystem,main,MW,2,2,,2,60,' cat "$work/ou
 says 'costs,cost,component,renewable_generation,$,,,,2,900,' cat "$work/out/statistics.csv"
 
 wrong renewables.csv main,30 main,-30 'renewables.csv:2: column max: -30 is below 0 -- give the most generation in MW, from 0 on'
-wrong renewables.csv wind,main wind,man 'renewables.csv:2: column subsystem: unknown subsystem "man"; known are: main'
+wrong renewables.csv wind,main wind,man 'renewables.csv:2: column subsystem: unknown subsystem "man"; closest name: main'
 wrong renewables.csv 30,10 '30,10\nwind,main,1,1' 'renewables.csv:3: column renewable: "wind" is there twice'
 wrong renewables.csv max,cost max,price 'renewables.csv:1: column price: unknown column "price"; known here: renewable, subsystem, min, max, cost'
 wrong changes.csv wind,max wind,cost 'changes.csv:2: column column: "cost" of renewables cannot change -- use one of: min, max'

@@ -18,6 +18,7 @@
 
 #include "sddp/extensive.h"
 #include "sddp/lp/plugins.h"
+#include "sddp/run/option_tables.h"
 
 enum { CHAIN, MARKOV, CYCLE, KINDS };
 
@@ -337,6 +338,13 @@ static bool complain(const char *what) {
     return false;
 }
 
+/* As users write it: "0.2,0.9" is the tail and the weight of the mean. */
+static bool set_risk(cobre_sddp_train_options *options, cb_risk risk) {
+    char text[64], error[CB_OPTION_ERROR];
+    snprintf(text, sizeof text, "%g,%g", risk.alpha, risk.beta);
+    return risk.beta == 1 || cb_option_set(cb_train_rows, "cvar", text, options, error);
+}
+
 static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, cb_risk risk, double exact, bool cycle,
                   const cobre_sddp_validate_options *bound_options) {
     double bound = NAN, allowed = cycle ? 1e-3 * fmax(100, fabs(exact)) : 1e-6 * fmax(1, fabs(exact));
@@ -347,16 +355,13 @@ static bool train(cobre_sddp_problem *problem, const char *solver, bool multi, c
                                             .iterations = iterations,
                                             .forward_passes = 3,
                                             .multi_cut = multi,
-                                            .has_risk = risk.beta < 1,
-                                            .risk_beta = risk.beta,
-                                            .risk_alpha = risk.alpha,
                                             .has_value_bound = bound_options->has_value_bound,
                                             .value_bound = bound_options->value_bound,
                                             .lp_folder = "/tmp",
                                             .progress = on_progress,
                                             .arg = &w};
         cobre_sddp_policy *policy;
-        if (cobre_sddp_train(problem, &options, &policy, NULL))
+        if (!set_risk(&options, risk) || cobre_sddp_train(problem, &options, &policy, NULL))
             return complain(solver);
         bound = cobre_sddp_policy_bound(policy);
         cobre_sddp_policy_free(&policy);

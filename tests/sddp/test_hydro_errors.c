@@ -2,6 +2,7 @@
 /* test_hydro_errors.c: each mistake in a case is found, once, at its file and line; and no bytes crash the reader.
  *
  * A mistake is an edit of a case that is right. */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sddp/hydro_kit.h"
@@ -17,9 +18,14 @@ static const kit_mistake mistakes[] = {
     {"toy", "case.json", "\"stages\": 3", "\"stages\": 2.5", NULL, 5, "2.5 is not a whole number"},
     {"toy", "case.json", "\"stages\": 3", "\"stages\": 0", NULL, 5, "0 is out of range"},
     {"toy", "case.json", "\"stages\": 3,", "", NULL, 1, "\"stages\" is missing"},
+    {"toy", "case.json", "\"stages\": 3", "\"stagse\": 3", NULL, 5, "unknown key \"stagse\"; closest name: stages"},
+    {"brazil3", "case.json", "\"inflow\"", "\"inflows\"", NULL, 17, "unknown key \"inflows\"; closest name: inflow"},
+    {"brazil3", "case.json", "\"history\"", "\"historic\"", NULL, 18, "\"historic\" is not allowed here"},
+    {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"comment\": 1", NULL, 5,
+     "\"comment\" -- remove it, or correct"},
     {"toy", "case.json", "\"units\": \"energy\"", "\"units\": \"hm3\"", NULL, 3, "use one of \"water\", \"energy\""},
     {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"stage\": 1", NULL, 5,
-     "\"stage\" -- remove it, or correct it to one of: name, units, time_unit, stages,"},
+     "\"stage\"; closest name: stages -- remove it, or correct it to one of: name, units, time_unit, stages,"},
     {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"stages\": 4", NULL, 5, "duplicate"},
     {"toy", "case.json", "[\"main\"]", "[\"main\", \"main\"]", NULL, 6, "\"main\" is there twice"},
     {"toy", "case.json", "[\"main\"]", "[]", NULL, 6, "there are no subsystems"},
@@ -53,16 +59,18 @@ static const kit_mistake mistakes[] = {
     {"toy", "case.json", "\"stages\": 3", "\"stages\": 3, \"terminal\": \"cuts.csv\"", "cuts.csv", 0, "cannot be read"},
     /* tables as such */
     {"toy", "thermals.csv", "gas,main,0,80,50", "gas,main,0,80", NULL, 2, "has 4 fields"},
-    {"toy", "thermals.csv", "cost", "price", NULL, 1, "no column \"cost\""},
+    {"toy", "thermals.csv", "cost", "cots", NULL, 1, "unknown column \"cots\"; closest name: cost; others: thermal, "},
+    {"toy", "thermals.csv", "max", "note", NULL, 0, NULL},
+    {"toy", "thermals.csv", "cost", "note", NULL, 1, "there is no column \"cost\" -- add it"},
     {"toy", "thermals.csv", "min,", "mim,", NULL, 1,
-     "unknown column \"mim\"; known here: thermal, subsystem, min, max, cost -- "},
+     "unknown column \"mim\"; closest name: min; others: thermal, subsystem, max, cost -- "},
     {"toy", "thermal.csv", NULL, "thermal,subsystem,cost\n", NULL, 0, "closest name: thermals.csv"},
     {"toy", "Exchanges.csv", NULL, "from,to\n", NULL, 0, "closest name: exchanges.csv"},
     {"toy", "_my remarks and all that does not belong to a table.CSV", NULL, "x\n", NULL, 0,
      "unknown table; closest name"},
     {"toy", "load.csv", NULL, NULL, NULL, 0, "cannot be read"},
     /* thermals */
-    {"toy", "thermals.csv", "gas,main", "gas,mian", NULL, 2, "unknown subsystem \"mian\"; known are: main"},
+    {"toy", "thermals.csv", "gas,main", "gas,mian", NULL, 2, "unknown subsystem \"mian\"; closest name: main -- "},
     {"toy", "thermals.csv", "gas,main", "gas,", NULL, 2, "the subsystem is missing"},
     {"toy", "thermals.csv", "0,80,50", "90,80,50", NULL, 2, "min 90 is above max 80"},
     {"toy", "thermals.csv", "0,80,50", "-1,80,50", NULL, 2, "-1 is below 0"},
@@ -74,7 +82,7 @@ static const kit_mistake mistakes[] = {
     {"toy", "thermals.csv", "gas,main", "\"gas[1]\",main", NULL, 2, "no good name"},
     {"toy", "thermals.csv", "0,80,50", "150,180,50", NULL, 0, "generate at least 150 MW"},
     {"cascade", "thermals.csv", "oil,north", "oil,noth", NULL, 4,
-     "unknown subsystem \"noth\"; known are: north, south"},
+     "unknown subsystem \"noth\"; closest name: north; others: south"},
     /* hydros */
     {"toy", "hydros.csv", "200,100,100", "200,300,100", NULL, 2, "storage_initial 300 is not between"},
     {"cascade", "hydros.csv", "0.85,400", "0.85,5000", NULL, 2, "storage_min 5000 is above storage_max 4200"},
@@ -82,7 +90,7 @@ static const kit_mistake mistakes[] = {
     {"cascade", "hydros.csv", "head,north,0.85", "head,north,", NULL, 2, "is empty -- give MW for each m3/s"},
     {"cascade", "hydros.csv", "250,20,,", "250,,,", NULL, 4, "outflow_min without outflow_penalty"},
     {"cascade", "hydros.csv", ",gorge,\n", ",gorg,\n", NULL, 2,
-     "unknown hydro \"gorg\"; known are: head, gorge, mouth"},
+     "unknown hydro \"gorg\"; closest name: gorge; others: head, mouth"},
     {"cascade", "hydros.csv", "250,20,,", "250,20,head,", NULL, 2, "its water comes back to it"},
     {"cascade", "hydros.csv", "250,20,,", "250,20,,gorge", NULL, 3, "its water comes back to it"},
     {"cascade", "hydros.csv", "250,20,,", "2e9,20,,", NULL, 0, NULL},
@@ -105,10 +113,15 @@ static const kit_mistake mistakes[] = {
     {"cascade", "blocks.csv", "0.15", "15", NULL, 2, "not hours or percent"},
     {"cascade", "blocks.csv", "0.15", "0.25", NULL, 1, "add up to 1.1, not 1"},
     {"cascade", "blocks.csv", "middle,0.5", "peak,0.5", NULL, 3, "block \"peak\" is there twice"},
-    {"cascade", "load.csv", "12,low", "12,lo", NULL, 37, "unknown block \"lo\"; known are: peak, middle, low"},
+    {"cascade", "load.csv", "12,low", "12,lo", NULL, 37,
+     "unknown block \"lo\"; closest name: low; others: peak, middle"},
     {"cascade", "load.csv", "12,low", "12,peak", NULL, 37, "season 12, block peak is there twice"},
     {"cascade", "load.csv", "1,peak,", "1,peak,-", NULL, 2, "below 0"},
-    {"cascade", "load.csv", "north,", "nord,", NULL, 1, "subsystem north has no column"},
+    {"cascade", "load.csv", "north,", "nort,", NULL, 1,
+     "unknown column \"nort\"; closest name: north; others: block, "},
+    {"cascade", "load.csv", "north,", "note,", NULL, 1,
+     "there is no column \"north\" -- add one with the load of this subsystem in MW, or declare it as"},
+    {"cascade", "blocks.csv", NULL, NULL, "load.csv", 1, "there are no blocks: the case has no blocks.csv"},
     {"toy", "load.csv", NULL, "season,main\n1,100\n", NULL, 1, "the case has no seasons"},
     {"toy", "load.csv", NULL, "stage,main\n1,100\n3,100\n", NULL, 1, "there is no line for stage 2"},
     {"toy", "load.csv", NULL, "stage,main\n1,100\n2,100\n3,100\n4,100\n", NULL, 5, "\"4\" is no stage of this case"},
@@ -117,7 +130,8 @@ static const kit_mistake mistakes[] = {
     {"toy", "inflows.csv", "2,0.5,20", "2,0.6,20", NULL, 3, "stage 2: the probabilities of its outcomes add up to 1.1"},
     {"toy", "inflows.csv", "1,1,50\n", "", NULL, 1, "there is no outcome for stage 1"},
     {"toy", "hydros.csv", NULL, NULL, "inflows.csv", 1, "is no hydro plant: there are none -- add it to hydros.csv"},
-    {"toy", "inflows.csv", "lake", "lakes", NULL, 1, "hydro lake has no column"},
+    {"toy", "inflows.csv", "lake", "lakes", NULL, 1, "unknown column \"lakes\"; closest name: lake; others: "},
+    {"toy", "inflows.csv", "lake", "note", NULL, 1, "there is no column \"lake\" -- add one with the inflow of this"},
     {"toy", "inflows.csv", "2,0.5,20", "2,0.5,", NULL, 3, "is empty"},
     {"toy", "inflows.csv", "2,0.5,20", "2,50,20", NULL, 3, "50 is above 1"},
     {"brazil3", "history.csv", "1931,2,86488.31", "1931,3,86488.31", NULL, 4, "season 3 of year 1931 is there twice"},
@@ -245,8 +259,8 @@ static void wrong_headers(void) {
         size_t errors;
     } headers[] = {
         {"load.csv", "season,block", "season,blocco", 1},
-        {"blocks.csv", "block,", "bloc,", 2},
-        {"hydros.csv", "hydro,", "hidro,", 2},
+        {"blocks.csv", "block,", "bloc,", 1},
+        {"hydros.csv", "hydro,", "hidro,", 1},
         {"par.csv", "hydro,", "plant,", 2},
         {"load.csv", "season,block", "SEASON,Block", 0},
         {"hydros.csv", "hydro,", "Hydro,", 0},
@@ -280,6 +294,48 @@ static void repeated(void) {
     kit_free(&r);
 }
 
+/* Warnings are no more than errors of one kind, and are counted apart from them, though the text be the same. */
+static void repeated_warnings(void) {
+    static const char text[] = "the same";
+    const cb_place at = {.file = "x.csv"};
+    cobre_sddp_builder *builder;
+    CHECK_EQ(cobre_sddp_builder_new("", false, &builder), 0);
+    for (int i = 0; i < 25; i++)
+        cb_warn_at(builder, &at, NULL, text);
+    for (int i = 0; i < 22; i++)
+        cb_error_at(builder, &at, NULL, text);
+    for (int i = 0; i < 3; i++)
+        cb_error_once(builder, &at, NULL, "another");
+    CHECK_EQ(builder->warnings, 20);
+    CHECK_EQ(builder->warning[19].more, 5);
+    CHECK_EQ(builder->issues, 21);
+    CHECK_EQ(builder->issue[19].more, 2);
+    CHECK_EQ(builder->issue[20].more, 2);
+    CHECK_EQ(builder->errors, 25);
+    cobre_sddp_builder_free(&builder);
+}
+
+/* What is not a file is named, and not waited for. */
+static void not_files(void) {
+    static const char *const files[] = {"case.json", "load.csv", "changes.csv"};
+    char path[128];
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++)
+        for (int kind = 0; kind < 3; kind++) {
+            kit_copy("cascade");
+            kit_remove(files[f]);
+            snprintf(path, sizeof path, "%s/%s", kit_folder, files[f]);
+            CHECK_EQ(kind == 0 ? mkfifo(path, 0600) : kind == 1 ? mkdir(path, 0700) : symlink("/dev/zero", path), 0);
+            kit_read(&r);
+            CHECK_EQ(r.count, 1);
+            CHECK_TEXT(r.issue[0].file, files[f]);
+            CHECK_HOLDS(r.issue[0].message, kind == 0   ? "is a pipe (FIFO), not a file"
+                                            : kind == 1 ? "is a directory, not a file"
+                                                        : "is a device or socket, not a file");
+            kit_free(&r);
+            CHECK_EQ(kind == 1 ? rmdir(path) : unlink(path), 0);
+        }
+}
+
 /* Files as spreadsheets write them, each with one error that says what to do. */
 static void spreadsheets(void) {
     static const struct {
@@ -287,7 +343,12 @@ static void spreadsheets(void) {
         size_t size;
     } saved[] = {
         {"load.csv", "load.csv", "season;block;north;south\n1;peak;1,5;2,5\n", "separated by \";\"", 0},
+        {"load.csv", "load.csv", "season,block,north,south\n1;peak;1;2\n1;low;1;2\n", "separated by \";\"", 0},
         {"load.csv", "load.csv", "season\tblock\tnorth\tsouth\n1\tpeak\t1\t2\n", "separated by tabs", 0},
+        {"load.csv", "load.csv", "season,block,north,south\n1,peak,1,5,2,5\n1,middle,1,5,-2,5\n",
+         "has 6 fields, but the header names 4 columns: is there a decimal comma? -- write a decimal point", 0},
+        {"load.csv", "load.csv", "season,block,north,south\n1,peak,\"1,5\",\"2,5\"\n1,middle,\"1.000,5\",2\n",
+         "\"1,5\" is not a number: it has a comma -- write a decimal point", 0},
         {"load.csv", "load.csv", "\xFF\xFEs\0e\0", "is UTF-16 text -- save it as plain text, UTF-8", 6},
         {"load.csv", "load.xlsx", "PK", "as a workbook (.xlsx), which is not read -- save its sheet as CSV", 0},
         {"changes.csv", "changes.ods", "PK", "as a workbook (.ods), which is not read -- save its sheet as CSV", 0},
@@ -315,12 +376,19 @@ static void implausible(void) {
         {"cascade", "deficits.csv", "0.85", "0.5", "its deficit tiers add up to 0."},
         {"cascade", "load.csv", "1,peak,835", "1,peak,83500", "stage 1, subsystem north: a load of 83500 MW"},
         {"cascade", "hydros.csv", "400,4200,2600", "0,4200,0.6", "hydro head: an initial storage of 0.6 hm3"},
+        {"cascade", "hydros.csv", "400,4200,2600", "0.1,4200,2600", "hydro head: a minimum storage of 0.1 hm3, of at"},
+        {"start", "hydros.csv", "400,3000,1800", "0.1,1,0.6", "hydro Upper: a storage of at most 1 hm3: is it a"},
+        {"cascade", "rio.xlsx", NULL, "PK", "is a workbook, which is not read"},
+        {"cascade", "~$rio.xlsx", NULL, "", NULL},
         {"start", "history.csv", "2005,1,471.8", "2005,1,-999",
          "hydro Upper: an inflow is -999, 1 time: does that mean"},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         kit_copy(numbers[i].base);
-        kit_edit(numbers[i].file, numbers[i].old, numbers[i].new);
+        if (numbers[i].old)
+            kit_edit(numbers[i].file, numbers[i].old, numbers[i].new);
+        else
+            kit_put(numbers[i].file, numbers[i].new);
         kit_read(&r);
         kit_show(&r);
         CHECK_EQ(r.count, 0);
@@ -344,11 +412,9 @@ static void scrambled(void) {
 
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(each_mistake),   CHECK_CASE(all_at_once),
-        CHECK_CASE(dangling),       CHECK_CASE(wrong_headers),
-        CHECK_CASE(repeated),       CHECK_CASE(spreadsheets),
-        CHECK_CASE(implausible),    CHECK_CASE(scrambled),
-        CHECK_CASE(tables_of_cuts), CHECK_END,
+        CHECK_CASE(each_mistake),      CHECK_CASE(all_at_once),  CHECK_CASE(dangling),       CHECK_CASE(wrong_headers),
+        CHECK_CASE(repeated),          CHECK_CASE(spreadsheets), CHECK_CASE(implausible),    CHECK_CASE(scrambled),
+        CHECK_CASE(repeated_warnings), CHECK_CASE(not_files),    CHECK_CASE(tables_of_cuts), CHECK_END,
     };
     return kit_main(argc, argv, tests);
 }

@@ -313,8 +313,10 @@ static void infeasible_stage(void) {
     CHECK_EQ(cobre_sddp_finish(comm, &p, NULL, &problem), 0);
     CHECK_EQ(cobre_sddp_train(problem, &options, &policy, NULL), COBRE_LP_FAILED);
     const cobre_error *error = cobre_last_error();
-    CHECK_HOLDS(error->message, "node only, outcome 1: w = 5; incoming x = 1: the LP is infeasible");
-    CHECK_HOLDS(error->message, "; no decision meets these at once: incoming x = 1, x_out <= 1, row balance = 5");
+    CHECK_HOLDS(error->message, "node only, outcome 1: the LP is infeasible after ");
+    CHECK_HOLDS(
+        error->message,
+        "; w = 5; incoming x = 1; no decision meets these at once: incoming x = 1, x_out <= 1, row balance = 5");
     CHECK_EQ(access(error->file, R_OK), 0);
     unlink(error->file);
     cobre_sddp_problem_free(&problem);

@@ -146,7 +146,7 @@ static void print_summary(const struct request *request, const cobre_sddp_policy
         if (cobre_sddp_policy_node_stage(policy, n) > stages)
             stages = cobre_sddp_policy_node_stage(policy, n);
     printf("policy    %s\ncase      %s: ", request->file, cobre_sddp_policy_name(policy));
-    cb_print_size(stages, nodes, cobre_sddp_policy_states(policy));
+    cb_write_size(stdout, stages, nodes, cobre_sddp_policy_states(policy));
     printf("\ntrained   %" PRIu64 " iteration%s, seed %" PRIu64 "\n", cobre_sddp_policy_iterations(policy),
            cobre_sddp_policy_iterations(policy) == 1 ? "" : "s", cobre_sddp_policy_seed(policy));
     printf("solver    %s %s", cobre_sddp_policy_solver(policy), cobre_sddp_policy_solver_version(policy));

@@ -22,11 +22,11 @@ size_t cb_stages(const cobre_sddp_problem *problem) {
     return last;
 }
 
-void cb_print_problem_size(const cobre_sddp_problem *problem) {
-    cb_print_size(cb_stages(problem), cobre_sddp_problem_nodes(problem), cobre_sddp_problem_states(problem));
+void cb_write_problem_size(FILE *to, const cobre_sddp_problem *problem) {
+    cb_write_size(to, cb_stages(problem), cobre_sddp_problem_nodes(problem), cobre_sddp_problem_states(problem));
 }
 
-void cb_print_size(size_t stages, size_t nodes, size_t states) {
-    printf("%zu stage%s, %zu node%s, %zu state%s", stages, stages == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", states,
-           states == 1 ? "" : "s");
+void cb_write_size(FILE *to, size_t stages, size_t nodes, size_t states) {
+    fprintf(to, "%zu stage%s, %zu node%s, %zu state%s", stages, stages == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
+            states, states == 1 ? "" : "s");
 }

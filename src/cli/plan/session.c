@@ -48,30 +48,37 @@ static void print_json_failure(const cobre_error *error) {
     cb_json_print(failure, 0);
 }
 
-static void print_failure(const struct session *session, const cobre_error *error) {
+static void write_failure(FILE *to, const struct session *session, const cobre_error *error) {
     const char *command = session->self.command;
-    fprintf(stderr, "cobre %s: ", command);
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "cobre %s:   ", command);
+    fprintf(to, "cobre %s: ", command);
     if (cobre_rank(session->comm) > 0)
-        fprintf(stderr, "rank %zu: ", cobre_rank(session->comm));
+        fprintf(to, "rank %zu: ", cobre_rank(session->comm));
     bool named = error->file[0] && strstr(error->message, error->file);
     if (error->file[0] && !named)
-        fprintf(stderr, "%s:", error->file);
+        fprintf(to, "%s:", error->file);
     if (error->file[0] && !named && error->line)
-        fprintf(stderr, "%zu:", error->line);
+        fprintf(to, "%zu:", error->line);
     if (error->file[0] && !named)
-        fprintf(stderr, " ");
-    fprintf(stderr, "%s\n", error->message);
+        fprintf(to, " ");
+    if (error->status == COBRE_LP_FAILED) /* a long list of values */
+        cb_write_lines(to, prefix, error->message);
+    else
+        fprintf(to, "%s\n", error->message);
     if (error->suggestion[0])
-        fprintf(stderr, "cobre %s:   %s\n", command, error->suggestion);
-    if (session->json)
-        print_json_failure(error);
+        fprintf(to, "%s%s\n", prefix, error->suggestion);
 }
 
 int cb_session_failed(const struct session *session) {
     const cobre_error *error = cobre_last_error();
     bool broken = error->status == COBRE_COLLECTIVE_FAILED;
-    if (broken ? !session->self.started : cb_session_speaks(session))
-        print_failure(session, error);
+    bool tells = broken ? !session->self.started : cb_session_speaks(session); /* else the launcher tells, or rank 0 */
+    FILE *to;
+    for (size_t i = tells ? 0 : 1; (to = cb_say_to(i)); i++)
+        write_failure(to, session, error);
+    if (tells && session->json)
+        print_json_failure(error);
     return broken ? CB_EXIT_BROKEN : CB_EXIT_FAILED;
 }
 
@@ -90,7 +97,9 @@ int cb_session_agree(const struct session *session, int code) {
 }
 
 static void on_issue(void *errors, const cobre_sddp_issue *issue) {
-    cb_write_issue(stderr, issue);
+    FILE *to;
+    for (size_t i = 0; (to = cb_say_to(i)); i++)
+        cb_write_issue(to, issue);
     *(size_t *)errors += issue->warning ? 0 : 1 + issue->more;
 }
 
@@ -108,7 +117,7 @@ int cb_session_load(struct session *session) {
         return CB_GO_ON;
     if (errors == 0 || session->json)
         return cb_session_failed(session);
-    fprintf(stderr, "cobre %s: %zu error%s in the case\n", session->self.command, errors, errors == 1 ? "" : "s");
+    cb_say("cobre %s: %zu error%s in the case\n", session->self.command, errors, errors == 1 ? "" : "s");
     return CB_EXIT_FAILED;
 }
 

@@ -52,13 +52,27 @@ int cb_session_failed(const struct session *session);
 /* The same for a wrong argument, before there are ranks. */
 int cb_session_refused(const struct session *session);
 
+/* say.c: errors, warnings and advice, on standard error and in the log, if there is one; where a line is drawn on the
+ * terminal, it is cleared first. */
+void cb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+FILE *cb_say_to(size_t i);                /* the same, file by file: standard error, the log, NULL */
+void cb_say_in_handler(const char *line); /* of a signal; "": nothing */
+
+bool cb_log_open(const char *path); /* appends; false: see errno. The path must last */
+FILE *
+cb_log(void); /* NULL: there is none. To be called after writing, too: it tells that the log could not be written */
+void cb_log_close(void);
+
+/* Writes a text in lines that end at its semicolons, and at commas where they are long; prefix: of all but the first. */
+void cb_write_lines(FILE *to, const char *prefix, const char *text);
+
 /* print.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
 /* print.c: the size of a problem. */
-size_t cb_stages(const cobre_sddp_problem *problem);            /* how many stages its nodes have */
-void cb_print_problem_size(const cobre_sddp_problem *problem);  /* "3 stages, 3 nodes, 1 state" */
-void cb_print_size(size_t stages, size_t nodes, size_t states); /* the same */
+size_t cb_stages(const cobre_sddp_problem *problem);                      /* how many stages its nodes have */
+void cb_write_problem_size(FILE *to, const cobre_sddp_problem *problem);  /* "3 stages, 3 nodes, 1 state" */
+void cb_write_size(FILE *to, size_t stages, size_t nodes, size_t states); /* the same */
 
 /* stop.c: SIGINT, SIGTERM and SIGUSR1. The first one asks to stop, a later one to stop now, the last one ends the
  * process. Rank 0 answers. */

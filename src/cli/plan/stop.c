@@ -19,11 +19,6 @@ static char text[CB_STOP_NOTES][256]; /* what rank 0 says; empty on the others *
 static volatile sig_atomic_t wishes, kept;
 static _Atomic int64_t first_at, last_at;
 
-static void say(const char *words) {
-    ssize_t written = write(STDERR_FILENO, words, strlen(words));
-    (void)written;
-}
-
 static void wish(void) {
     last_at = cb_now_ms();
     if (wishes == 0)
@@ -36,9 +31,9 @@ static void ask(int number) {
     if (wishes == 0 || cb_now_ms() > last_at + CB_ECHO_MS) {
         wish();
         if (wishes == 1)
-            say(text[kept ? CB_STOP_FIRST : CB_STOP_FIRST_OF_ALL]);
+            cb_say_in_handler(text[kept ? CB_STOP_FIRST : CB_STOP_FIRST_OF_ALL]);
         if (wishes == 2 && deadly > 2)
-            say(text[kept ? CB_STOP_SECOND : CB_STOP_SECOND_OF_ALL]);
+            cb_say_in_handler(text[kept ? CB_STOP_SECOND : CB_STOP_SECOND_OF_ALL]);
         if (wishes >= deadly) {
             if (folder[0])
                 cb_folder_remove_drafts(folder);
@@ -56,7 +51,7 @@ void cb_stop_catch(const struct session *session, const struct cb_stop *how) {
     snprintf(folder, sizeof folder, "%s", how->folder ? how->folder : "");
     for (size_t i = 0; i < CB_STOP_NOTES && cobre_rank(session->comm) == 0; i++)
         if (how->note[i])
-            snprintf(text[i], sizeof text[i], "\ncobre %s: %s\n", session->self.command, how->note[i]);
+            snprintf(text[i], sizeof text[i], "cobre %s: %s\n", session->self.command, how->note[i]);
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old, action = {.sa_handler = ask, .sa_flags = SA_RESTART};

@@ -4,16 +4,17 @@
 
 #include "sddp/error.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* Says that a file cannot be written, and later that it can: training goes on. */
-static void watch(struct train *train, bool *trouble, cobre_status status, const char *path, const char *promise) {
+static void watch(bool *trouble, cobre_status status, const char *path, const char *promise) {
     if (*trouble != (status != COBRE_OK)) {
-        cb_train_print_break(&train->print);
         if (status)
-            fprintf(stderr, "cobre train: %s: training goes on, and %s\n", cobre_last_error()->message, promise);
+            cb_say("cobre train: %s: training goes on, and %s\n", cobre_last_error()->message, promise);
         else
-            fprintf(stderr, "cobre train: %s: written again\n", path);
+            cb_say("cobre train: %s: written again\n", path);
     }
     *trouble = status != COBRE_OK;
 }
@@ -24,7 +25,7 @@ static void on_start(void *arg) {
     if (!cb_session_speaks(&train->base))
         return;
     if (cb_record_begin(&train->files, train->in_place) != COBRE_OK)
-        fprintf(stderr, "cobre train: %s\n", cobre_last_error()->message);
+        cb_say("cobre train: %s\n", cobre_last_error()->message);
     cb_train_print_start(train);
 }
 
@@ -34,13 +35,13 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
     if (!cb_session_speaks(&train->base))
         return;
     cb_train_print_row(&train->print, progress);
-    watch(train, &train->no_trace, cb_training_row(&train->files, progress), train->files.trace_path,
+    watch(&train->no_trace, cb_training_row(&train->files, progress), train->files.trace_path,
           "rows are kept until they can be written");
 }
 
 static void on_saved(void *arg, cobre_status status) {
     struct train *train = arg;
-    watch(train, &train->no_policy, status, train->policy, "tries again at the next checkpoint");
+    watch(&train->no_policy, status, train->policy, "tries again at the next checkpoint");
 }
 
 /* Each file is tried, also after another one failed. */
@@ -72,9 +73,16 @@ static int failed(struct train *train) {
         cb_session_failed(&train->base);
     if (iterations == 0)
         return code;
-    fprintf(stderr, "cobre train: the policy as of iteration %" PRIu64 " is saved; go on with\n  ", iterations);
-    cb_train_write_command(stderr, train, true, train->out, false);
+    cb_say("cobre train: the policy as of iteration %" PRIu64 " is saved; go on with\n", iterations);
+    cb_train_say_command(train, true, train->out, false);
     return code;
+}
+
+/* As cobre_sddp_train_options.stop. It is asked often enough to draw the progress. */
+static int asked(void *arg) {
+    struct train *train = arg;
+    cb_train_print_tick(&train->print);
+    return cb_stop_asked(NULL);
 }
 
 /* What is said to signals is what happens. */
@@ -115,7 +123,7 @@ static void check_converged(struct train *train, const cobre_sddp_training *resu
         !cb_session_speaks(&train->base))
         return;
     train->code = CB_EXIT_NOT_CONVERGED;
-    fprintf(stderr, "cobre train: it has not converged: %s; the policy is saved\n", cobre_sddp_stop_name(result->stop));
+    cb_say("cobre train: it has not converged: %s; the policy is saved\n", cobre_sddp_stop_name(result->stop));
 }
 
 static int train_case(struct train *train) {
@@ -128,11 +136,12 @@ static int train_case(struct train *train) {
                                         .problem = base->problem,
                                         .options = &train->options};
     catch_signals(train);
-    train->options.stop = cb_stop_asked;
+    train->options.stop = asked;
     train->options.start = on_start;
     train->options.progress = on_progress;
     train->options.saved = on_saved;
     train->options.arg = train;
+    cb_progress_begin(&train->print.progress, &train->options);
     if (cobre_sddp_train(base->problem, &train->options, &policy, &result) != COBRE_OK)
         return failed(train);
     if (is_empty(&result)) {
@@ -147,6 +156,16 @@ static int train_case(struct train *train) {
     return train->code;
 }
 
+/* Rank 0 writes it. Collective. */
+static int open_log(struct train *train) {
+    int code = CB_GO_ON;
+    if (train->log && cb_session_speaks(&train->base) && !cb_log_open(train->log)) {
+        cb_fail(COBRE_FILE_FAILED, "give a file that can be written", "--log %s: %s", train->log, strerror(errno));
+        code = cb_session_failed(&train->base);
+    }
+    return cb_session_agree(&train->base, code);
+}
+
 int cb_command_train(int argc, char **argv) {
     struct train train;
     int code = cb_train_read_line(argc, argv, &train);
@@ -156,11 +175,14 @@ int cb_command_train(int argc, char **argv) {
         return code;
     code = cb_session_folder(&train.base, train.folder, true);
     if (code == CB_GO_ON)
+        code = open_log(&train);
+    if (code == CB_GO_ON)
         code = cb_session_load(&train.base);
     if (code == CB_GO_ON)
         code = cb_train_claim(&train);
     if (code == CB_GO_ON)
         code = train_case(&train);
     cb_session_close(&train.base);
+    cb_log_close();
     return code;
 }

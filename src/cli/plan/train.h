@@ -6,19 +6,33 @@
 #include "cli/plan/session.h"
 #include "sddp/run/record.h"
 
+struct train_mark {
+    double iteration, seconds;
+};
+
+/* What the line under the table is made of. */
+struct train_progress {
+    double begin, drawn; /* by our clock; since then */
+    uint64_t iterations; /* rules; 0: not set */
+    double seconds;
+    bool all, unpredictable;                      /* --stop all; there are rules about which nothing can be said */
+    struct train_mark first, early, late, newest; /* of this run; all 0 before the first iteration */
+};
+
 /* What rank 0 prints. */
 struct train_print {
     bool quiet, json, terminal, maximises, averse;
-    unsigned screen, rows; /* lines of the terminal; rows since the header */
-    bool open;             /* the newest row is still to be written over */
-    double kept, drawn;    /* when a row last stayed; was drawn */
+    unsigned rows; /* since the header */
+    double kept;   /* when a row last stayed */
     cobre_sddp_progress newest, last_kept;
+    struct train_progress progress;
 };
 
 struct train {
     struct session base;
     cobre_sddp_train_options options;
     const char *out; /* NULL: the default */
+    const char *log; /* NULL: none */
     bool force;      /* replaces an older run */
     bool converged;  /* is required */
     double grace;    /* seconds that an iteration may still take after a signal */
@@ -37,14 +51,23 @@ int cb_train_read_line(int argc, char **argv, struct train *train);
 /* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */
 void cb_train_print_start(struct train *train);
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
-void cb_train_print_break(struct train_print *print); /* before something else is printed */
+void cb_train_print_tick(struct train_print *print);  /* between rows, as often as one likes */
+void cb_train_print_break(struct train_print *print); /* there will be no more rows */
 void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);
+
+/* train_progress.c: the line under the table. */
+void cb_progress_begin(struct train_progress *progress, const cobre_sddp_train_options *options);
+void cb_progress_note(struct train_progress *progress, const cobre_sddp_progress *newest);
+void cb_progress_draw(struct train_progress *progress, const char *bound, const char *gap);
+bool cb_progress_is_old(const struct train_progress *progress, double seconds); /* it was drawn so long ago */
 
 /* train_command.c: the commands that it proposes. */
 
 /* "cobre train CASE ...", with the options that were given: to go on from the policy that is in the folder, or to do the
  * same elsewhere (out; NULL: as given), or by force. */
 void cb_train_write_command(FILE *to, const struct train *train, bool resume, const char *out, bool force);
+void cb_train_say_command(const struct train *train, bool resume, const char *out,
+                          bool force); /* on a line of its own */
 
 /* Rank 0 looks whether the folder may be written to, or says which commands would work. Collective. */
 int cb_train_claim(struct train *train);

@@ -41,6 +41,14 @@ void cb_train_write_command(FILE *to, const struct train *train, bool resume, co
     fputs(force ? " --force\n" : "\n", to);
 }
 
+void cb_train_say_command(const struct train *train, bool resume, const char *out, bool force) {
+    FILE *to;
+    for (size_t i = 0; (to = cb_say_to(i)); i++) {
+        fputs("  ", to);
+        cb_train_write_command(to, train, resume, out, force);
+    }
+}
+
 static bool is_same_file(const char *one, const char *other) {
     struct stat first, second;
     return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_ino == second.st_ino &&
@@ -69,14 +77,10 @@ static int refuse(const struct train *train, const struct cb_record *record) {
                "%s %s", train->folder, what);
     int code = cb_session_failed(&train->base);
     find_free(train, other);
-    fputs("  ", stderr);
-    cb_train_write_command(stderr, train, false, other, false);
-    if (goes_on) {
-        fputs("  ", stderr);
-        cb_train_write_command(stderr, train, true, train->out, false);
-    }
-    fputs("  ", stderr);
-    cb_train_write_command(stderr, train, false, train->out, true);
+    cb_train_say_command(train, false, other, false);
+    if (goes_on)
+        cb_train_say_command(train, true, train->out, false);
+    cb_train_say_command(train, false, train->out, true);
     return code;
 }
 

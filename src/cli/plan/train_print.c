@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_print.c: training as it is seen: a table, lines or JSON.
+/* train_print.c: training as it is seen: a table, lines or JSON; and as it is logged, in lines.
  *
- * On a terminal the newest row is written over and over in its place, up to ten times a second, and stays when a second
- * has passed since the last one that stayed; the header comes again once a screen. Elsewhere, and under MPI, every
- * iteration is a line. */
+ * On a terminal a row stays when a second has passed since the last one that stayed, and the header comes again once a
+ * screen; under it a line of progress is drawn, up to ten times a second. Elsewhere, under MPI, and in the log every iteration
+ * is a line. */
 #include "cli/plan/train.h"
 
 #include "cli/json.h"
+#include "cli/live.h"
 #include "comm/select.h"
 #include "sddp/run/files.h"
 #include "sddp/run/gap.h"
@@ -28,11 +29,10 @@ static unsigned screen_lines(void) {
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 8 ? size.ws_row - 3u : 20u;
 }
 
-static void print_header(struct train_print *print) {
+static void write_header(FILE *to, const struct train_print *print) {
     const char *other = print->averse ? "simulated" : print->maximises ? "lower bound" : "upper bound";
-    printf("%6s %12s %12s %10s %8s %8s %7s %8s\n", "iter", print->maximises ? "upper bound" : "lower bound", other,
-           "+- 95 %", "gap", "cuts", "LP/s", "time");
-    print->rows = 0;
+    fprintf(to, "%6s %12s %12s %10s %8s %8s %7s %8s\n", "iter", print->maximises ? "upper bound" : "lower bound", other,
+            "+- 95 %", "gap", "cuts", "LP/s", "time");
 }
 
 static double solve_rate(const cobre_sddp_progress *from, const cobre_sddp_progress *to) {
@@ -40,37 +40,47 @@ static double solve_rate(const cobre_sddp_progress *from, const cobre_sddp_progr
     return seconds > 0 && to->solves >= from->solves ? (double)(to->solves - from->solves) / seconds : NAN;
 }
 
-static void print_row(const struct train_print *print) {
+static void gap_text(const struct train_print *print, char text[32]) {
+    double share = find_gap(print, &print->newest);
+    snprintf(text, 32, "-");
+    if (isfinite(share))
+        snprintf(text, 32, fabs(share) < 1 ? "%.2f %%" : fabs(share) < 100 ? "%.0f %%" : "%.0e %%", 100 * share);
+}
+
+/* last: the row before this one. */
+static void write_row(FILE *to, const struct train_print *print, const cobre_sddp_progress *last) {
     const cobre_sddp_progress *now = &print->newest;
-    char bound[32], mean[32], half[32] = "-", gap[32] = "-", rate[32], clock[32];
-    double share = find_gap(print, now);
+    char bound[32], mean[32], half[32] = "-", gap[32], rate[32], clock[32];
     if (now->window_passes > 1)
         cb_short_text(now->window_half, 5, half);
-    if (isfinite(share))
-        snprintf(gap, sizeof gap, fabs(share) < 1 ? "%.2f %%" : fabs(share) < 100 ? "%.0f %%" : "%.0e %%", 100 * share);
-    double solves = solve_rate(&print->last_kept, now);
+    gap_text(print, gap);
+    double solves = solve_rate(last, now);
     snprintf(rate, sizeof rate, isfinite(solves) ? "%.0f" : "-", solves);
-    printf("%6" PRIu64 " %12s %12s %10s %8s %8" PRIu64 " %7s %8s", now->iteration, cb_short_text(now->bound, 8, bound),
-           cb_short_text(now->window_mean, 8, mean), half, gap, now->cuts, rate, cb_clock_text(now->seconds, clock));
+    fprintf(to, "%6" PRIu64 " %12s %12s %10s %8s %8" PRIu64 " %7s %8s\n", now->iteration,
+            cb_short_text(now->bound, 8, bound), cb_short_text(now->window_mean, 8, mean), half, gap, now->cuts, rate,
+            cb_clock_text(now->seconds, clock));
 }
 
 static void keep_row(struct train_print *print) {
-    if (print->terminal)
-        printf("\r");
-    print_row(print);
-    printf(print->terminal ? "\033[K\n" : "\n");
-    print->open = false;
+    cb_live_clear();
+    if (print->terminal && print->rows >= screen_lines()) {
+        write_header(stdout, print);
+        print->rows = 0;
+    }
+    write_row(stdout, print, &print->last_kept);
     print->kept = print->newest.seconds;
     print->last_kept = print->newest;
     print->rows++;
 }
 
-static void draw_row(struct train_print *print) {
-    printf("\r");
-    print_row(print);
-    printf("\033[K");
-    print->open = true;
-    print->drawn = print->newest.seconds;
+static void draw_progress(struct train_print *print) {
+    char number[32], bound[48] = "", share[32], gap[48] = "";
+    gap_text(print, share);
+    if (print->newest.iteration > 0)
+        snprintf(bound, sizeof bound, "bound %s", cb_short_text(print->newest.bound, 8, number));
+    if (isfinite(find_gap(print, &print->newest)))
+        snprintf(gap, sizeof gap, "gap %s", share);
+    cb_progress_draw(&print->progress, bound, gap);
 }
 
 static void print_json_row(const struct train_print *print) {
@@ -112,52 +122,66 @@ static const char *plural(size_t count) {
     return count == 1 ? "" : "s";
 }
 
+static void write_start(FILE *to, const struct train *train) {
+    const struct session *base = &train->base;
+    size_t ranks = cobre_size(base->comm);
+    fprintf(to, "%s: ", cobre_sddp_problem_name(base->problem));
+    cb_write_problem_size(to, base->problem);
+    fprintf(to, "; %zu rank%s (%s)\n\n", ranks, plural(ranks), cobre_backend_name(cobre_comm_backend(base->comm)));
+    write_header(to, &train->print);
+}
+
 void cb_train_print_start(struct train *train) {
     struct train_print *print = &train->print;
     const struct session *base = &train->base;
-    if (print->quiet)
-        return;
     print->json = base->json;
     print->maximises = cobre_sddp_problem_maximises(base->problem);
     print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_problem_averse(base->problem);
     /* A launcher of its own may give each rank a terminal, wherever its output goes to: Open MPI's does. */
-    print->terminal = !print->json && isatty(STDOUT_FILENO) && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
-    print->screen = print->terminal ? screen_lines() : 0;
-    if (print->json) {
+    print->terminal =
+        !print->json && !print->quiet && cb_live_possible() && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
+    if (cb_log())
+        write_start(cb_log(), train);
+    cb_log();
+    if (print->json)
         print_json_start(train);
-        fflush(stdout);
-        return;
-    }
-    size_t ranks = cobre_size(base->comm);
-    printf("%s: ", cobre_sddp_problem_name(base->problem));
-    cb_print_problem_size(base->problem);
-    printf("; %zu rank%s (%s)\n\n", ranks, plural(ranks), cobre_backend_name(cobre_comm_backend(base->comm)));
-    print_header(print);
+    else if (!print->quiet)
+        write_start(stdout, train);
     fflush(stdout);
+}
+
+/* What the row before it was is known from `newest` alone: in the log each one stays. */
+static void log_row(const struct train_print *print, const cobre_sddp_progress *last) {
+    if (cb_log())
+        write_row(cb_log(), print, last);
+    cb_log();
 }
 
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress) {
+    cobre_sddp_progress last = print->newest;
     print->newest = *progress;
-    if (print->quiet)
-        return;
-    if (print->json) {
+    cb_progress_note(&print->progress, progress);
+    log_row(print, &last);
+    bool stays = !print->terminal || print->last_kept.iteration == 0 || progress->seconds - print->kept >= 1;
+    if (print->json)
         print_json_row(print);
-    } else if (!print->terminal || progress->seconds - print->kept >= 1 || print->last_kept.iteration == 0) {
-        if (print->terminal && print->rows >= print->screen)
-            print_header(print);
+    else if (stays && !print->quiet)
         keep_row(print);
-    } else if (progress->seconds - print->drawn >= 0.1) {
-        draw_row(print);
-    } else {
-        print->open = true;
-        return;
-    }
+    if (print->terminal && (stays || cb_progress_is_old(&print->progress, 0.1)))
+        draw_progress(print);
     fflush(stdout);
 }
 
+void cb_train_print_tick(struct train_print *print) {
+    if (print->terminal && cb_progress_is_old(&print->progress, 1))
+        draw_progress(print);
+}
+
 void cb_train_print_break(struct train_print *print) {
-    if (print->terminal && print->open)
+    if (print->terminal && print->newest.iteration > print->last_kept.iteration)
         keep_row(print);
+    cb_live_clear();
+    print->terminal = false;
     fflush(stdout);
 }
 
@@ -181,19 +205,19 @@ static void print_json_end(const struct train *train, const cobre_sddp_training 
     cb_json_print(end, 0);
 }
 
-static void print_bounds(const struct train_print *print, const cobre_sddp_progress *last, bool proven) {
+static void write_bounds(FILE *to, const struct train_print *print, const cobre_sddp_progress *last, bool proven) {
     char bound[32], mean[32], half[32];
     double gap = find_gap(print, last);
-    printf("bound     %s (%s%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower",
-           proven ? "" : ", unproven: with cuts of another case");
+    fprintf(to, "bound     %s (%s%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower",
+            proven ? "" : ", unproven: with cuts of another case");
     if (isfinite(gap))
-        printf(", gap %.3g %%", 100 * gap);
+        fprintf(to, ", gap %.3g %%", 100 * gap);
     if (print->averse)
-        printf(", no gap: with a risk measure");
+        fprintf(to, ", no gap: with a risk measure");
     if (last->window_passes > 1)
-        printf("\nsimulated %s +- %s (95 %%, last %" PRIu64 " passes)", cb_short_text(last->window_mean, 8, mean),
-               cb_short_text(last->window_half, 5, half), last->window_passes);
-    printf("\n");
+        fprintf(to, "\nsimulated %s +- %s (95 %%, last %" PRIu64 " passes)", cb_short_text(last->window_mean, 8, mean),
+                cb_short_text(last->window_half, 5, half), last->window_passes);
+    fprintf(to, "\n");
     char note[CB_GAP_NOTE];
     const cb_gap odd = {.maximises = print->maximises,
                         .bound = last->bound,
@@ -202,51 +226,56 @@ static void print_bounds(const struct train_print *print, const cobre_sddp_progr
                         .count = last->window_passes,
                         .unproven = !proven};
     if (isfinite(gap) && cb_gap_note(&odd, note))
-        printf("note      %s\n", note);
+        fprintf(to, "note      %s\n", note);
 }
 
 /* A program that reads the lines wants no hint; a person does. */
-static void print_next(const struct train *train, const cobre_sddp_training *result) {
+static void write_next(FILE *to, const struct train *train, const cobre_sddp_training *result) {
     const char *path = train->base.case_path;
     if (result->stop == COBRE_SDDP_STOP_ASKED) {
-        printf("go on     ");
-        cb_train_write_command(stdout, train, true, train->out, false);
+        fprintf(to, "go on     ");
+        cb_train_write_command(to, train, true, train->out, false);
     }
     if (result->stop == COBRE_SDDP_STOP_ITERATIONS && train->print.newest.iteration == 0)
-        printf("note      the policy had %" PRIu64 " iterations before: only a larger --iterations goes on\n",
-               result->iterations);
-    printf("next      cobre simulate ");
-    cb_shell_write(stdout, path);
-    printf(" --policy ");
-    cb_shell_write(stdout, train->policy);
-    printf("\n");
+        fprintf(to, "note      the policy had %" PRIu64 " iterations before: only a larger --iterations goes on\n",
+                result->iterations);
+    fprintf(to, "next      cobre simulate ");
+    cb_shell_write(to, path);
+    fprintf(to, " --policy ");
+    cb_shell_write(to, train->policy);
+    fprintf(to, "\n");
 }
 
-void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
-    struct train_print *print = &train->print;
-    if (print->quiet)
-        return;
-    if (print->json) {
-        print_json_end(train, result, policy);
-        return;
-    }
-    if (print->open)
-        keep_row(print);
-    printf("\nstopped: %s, after %" PRIu64 " iteration%s and %.1f s\n", cobre_sddp_stop_name(result->stop),
-           result->iterations, plural((size_t)result->iterations), result->seconds);
+static void write_end(FILE *to, const struct train *train, const cobre_sddp_training *result,
+                      const cobre_sddp_policy *policy) {
+    fprintf(to, "\nstopped: %s, after %" PRIu64 " iteration%s and %.1f s\n", cobre_sddp_stop_name(result->stop),
+            result->iterations, plural((size_t)result->iterations), result->seconds);
     const cobre_sddp_progress last = {.bound = cobre_sddp_policy_bound(policy),
                                       .window_mean = result->window_mean,
                                       .window_half = result->window_half,
                                       .window_passes = result->window_passes};
     if (result->unfinished)
-        printf("note      iteration %" PRIu64 " was under way and is left out\n", result->iterations + 1);
-    print_bounds(print, &last, cobre_sddp_policy_proven(policy));
+        fprintf(to, "note      iteration %" PRIu64 " was under way and is left out\n", result->iterations + 1);
+    write_bounds(to, &train->print, &last, cobre_sddp_policy_proven(policy));
     if (result->unproven > 0)
-        printf("note      %" PRIu64 " LPs gave no cut: it would have needed a limit of a column that has none; "
-               "cobre-validate(1) explains it\n",
-               result->unproven);
-    printf("\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
-    printf("trace     %s/" CB_FILE_TRAINING "\n", train->folder);
-    printf("times     %s/" CB_FILE_TIMES "\n", train->folder);
-    print_next(train, result);
+        fprintf(to,
+                "note      %" PRIu64 " LPs gave no cut: it would have needed a limit of a column that has none; "
+                "cobre-validate(1) explains it\n",
+                result->unproven);
+    fprintf(to, "\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
+    fprintf(to, "trace     %s/" CB_FILE_TRAINING "\n", train->folder);
+    fprintf(to, "times     %s/" CB_FILE_TIMES "\n", train->folder);
+    write_next(to, train, result);
+}
+
+void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
+    struct train_print *print = &train->print;
+    cb_train_print_break(print);
+    if (cb_log())
+        write_end(cb_log(), train, result, policy);
+    cb_log();
+    if (print->json)
+        print_json_end(train, result, policy);
+    else if (!print->quiet)
+        write_end(stdout, train, result, policy);
 }

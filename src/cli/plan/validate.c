@@ -25,7 +25,9 @@ struct validate {
 
 static const struct cb_option write_rows[] = {
     {.name = "table",
-     .help = "tells only what is wrong with this table of the case, as hydros.csv, while others are not ready yet",
+     .help =
+         "tells only what is wrong with this table of the case, as hydros.csv, and with case.json, while others are "
+         "not ready yet",
      .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct validate, table)}}},
     {.name = "write",
      .help = "writes a valid case as a StochOptFormat file",
@@ -45,7 +47,7 @@ const struct command_line cb_line_validate = {.command = "validate",
 
 struct count {
     json_t *list, *warnings; /* of the errors, and of the warnings; NULL: they are printed as text */
-    const char *table;       /* the file that counts; NULL: all do */
+    const char *table;       /* the file that counts, besides case.json; NULL: all do */
     size_t errors, elsewhere;
 };
 
@@ -65,9 +67,15 @@ static bool is_about(const char *file, const char *table) {
     return strcmp(slash ? slash + 1 : file, table) == 0;
 }
 
+/* Errors of case.json keep tables from being read. */
+static bool is_asked_for(const struct count *count, const cobre_sddp_issue *issue) {
+    return !count->table || is_about(issue->file, count->table) ||
+           (!issue->warning && is_about(issue->file, "case.json"));
+}
+
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     struct count *count = arg;
-    if (count->table && !is_about(issue->file, count->table)) {
+    if (!is_asked_for(count, issue)) {
         count->elsewhere += issue->warning ? 0 : 1 + issue->more;
         return;
     }
@@ -154,7 +162,7 @@ static void print_end(const struct session *session, const struct count *count, 
         print_json(session, count, whole, valid);
     } else if (whole) {
         printf("%s: valid: ", cobre_sddp_problem_name(session->problem));
-        cb_print_problem_size(session->problem);
+        cb_write_problem_size(stdout, session->problem);
         const char *contents = cobre_sddp_problem_contents(session->problem);
         printf("%s%s", *contents ? "; " : "", contents);
         printf("\n");

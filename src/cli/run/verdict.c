@@ -10,6 +10,7 @@
  *      is the better answer; ask its error in turn. Two ranks that blame each other (a mismatched call) leave it at 1.
  *      A culprit that did not fail (it left with exit code 0, or it stalled and lives) stays in the error's text only.
  */
+#include "cli/live.h"
 #include "cli/run/job.h"
 
 #include <jansson.h>
@@ -208,6 +209,8 @@ int cb_verdict(const struct job *job) {
     for (size_t i = 0; i < job->started; i++)
         if (job->ranks[i].error.length)
             job->ranks[i].report = json_loads(job->ranks[i].error.data, JSON_DECODE_INT_AS_REAL, NULL);
+    if (job->options.self && job->started > 0 && by_signal(&job->ranks[0]))
+        cb_live_clear_behind(); /* rank 0 may have been drawing */
     int code = judge(job);
     for (size_t i = 0; i < job->started; i++)
         json_decref(job->ranks[i].report);

@@ -117,48 +117,61 @@ static cobre_sddp_issue make_issue(cobre_sddp_builder *builder, const cb_place *
                               .suggestion = cb_builder_keep(builder, advice ? advice : "")};
 }
 
-static cb_error_kind *find_kind(cobre_sddp_builder *builder, const char *file, const char *format) {
-    for (size_t i = 0; i < builder->kinds; i++)
-        if (builder->kind[i].format == format && strcmp(builder->kind[i].file, file) == 0)
-            return &builder->kind[i];
+static cb_error_kind *find_kind(cobre_sddp_builder *builder, bool warning, const char *file, const char *format) {
+    for (size_t i = 0; i < builder->kinds; i++) {
+        cb_error_kind *kind = &builder->kind[i];
+        if (kind->format == format && kind->warning == warning && strcmp(kind->file, file) == 0)
+            return kind;
+    }
     if (!CB_GROW(builder, builder->kind, builder->kinds, builder->kinds_room))
         return NULL;
     cb_error_kind *new = &builder->kind[builder->kinds++];
-    *new = (cb_error_kind){.format = format, .file = cb_builder_keep(builder, file)};
+    *new = (cb_error_kind){.format = format, .warning = warning, .file = cb_builder_keep(builder, file)};
     return new;
 }
 
-/* Keeps the first ones of a kind; the last of them counts the others. */
-static void record(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format,
-                   va_list arguments) {
-    enum { MOST_OF_A_KIND = 20 };
-    cb_error_kind *kind = builder->quiet ? NULL : find_kind(builder, at->file, format);
+enum { MOST_OF_A_KIND = 20 };
+
+/* Keeps the first ones of a kind, in a list of issues; the last of them counts the others. */
+static void record(cobre_sddp_builder *builder, bool warning, size_t most, const cb_place *at, const char *advice,
+                   const char *format, va_list arguments) {
+    cobre_sddp_issue **list = warning ? &builder->warning : &builder->issue;
+    size_t *count = warning ? &builder->warnings : &builder->issues;
+    size_t *room = warning ? &builder->warnings_room : &builder->issues_room;
+    cb_error_kind *kind = find_kind(builder, warning, at->file, format);
     if (!kind)
         return;
-    if (kind->count >= MOST_OF_A_KIND) {
-        builder->issue[kind->last].more++;
-    } else if (CB_GROW(builder, builder->issue, builder->issues, builder->issues_room)) {
-        kind->last = builder->issues;
-        builder->issue[builder->issues++] = make_issue(builder, at, advice, format, arguments);
+    builder->errors += !warning;
+    if (kind->count >= most) {
+        (*list)[kind->last].more++;
+    } else if (CB_GROW(builder, *list, *count, *room)) {
+        kind->count++;
+        kind->last = *count;
+        (*list)[*count] = make_issue(builder, at, advice, format, arguments);
+        (*list)[(*count)++].warning = warning;
     }
-    kind->count++;
-    builder->errors++;
 }
 
 void cb_warn_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    if (CB_GROW(builder, builder->warning, builder->warnings, builder->warnings_room)) {
-        builder->warning[builder->warnings] = make_issue(builder, at, advice, format, arguments);
-        builder->warning[builder->warnings++].warning = true;
-    }
+    record(builder, true, MOST_OF_A_KIND, at, advice, format, arguments);
     va_end(arguments);
 }
 
 void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    record(builder, at, advice, format, arguments);
+    if (!builder->quiet)
+        record(builder, false, MOST_OF_A_KIND, at, advice, format, arguments);
+    va_end(arguments);
+}
+
+void cb_error_once(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (!builder->quiet)
+        record(builder, false, 1, at, advice, format, arguments);
     va_end(arguments);
 }
 
@@ -177,7 +190,8 @@ __attribute__((format(printf, 4, 5))) static void complain(cobre_sddp_builder *b
              of->kind && of->name ? of->name : "");
     const cb_place here = {.file = "", .text = names};
     va_start(arguments, format);
-    record(builder, of->at ? of->at : &here, advice, format, arguments);
+    if (!builder->quiet)
+        record(builder, false, MOST_OF_A_KIND, of->at ? of->at : &here, advice, format, arguments);
     va_end(arguments);
 }
 

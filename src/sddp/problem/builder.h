@@ -98,10 +98,11 @@ typedef struct {
 
 typedef struct cb_json_lines cb_json_lines; /* sddp/read/json_file.c */
 
-/* The errors of one kind in one file: those that one text tells. */
+/* The errors, or warnings, of one kind in one file: those that one text tells. */
 typedef struct {
     const char *format, *file;
-    size_t count, last; /* last: the issue that speaks for those that are not kept */
+    bool warning;
+    size_t count, last; /* how many are kept; the one of them that speaks for the others */
 } cb_error_kind;
 
 struct cobre_sddp_builder {
@@ -144,6 +145,10 @@ void cb_builder_place(cobre_sddp_builder *builder, const cb_place *at); /* of wh
 
 /* A reader's own error. advice: what to do about it; NULL: nothing. */
 void cb_error_at(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same for what is probably wrong in the whole file: the first one is kept, the others are counted. */
+void cb_error_once(cobre_sddp_builder *builder, const cb_place *at, const char *advice, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Something that is no error, but will surprise. It is told when there is no error. */

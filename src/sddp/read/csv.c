@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options/distance.h"
 #include "sddp/grow.h"
 #include "sddp/read/json_file.h"
 #include "sddp/read/text.h"
@@ -128,14 +129,19 @@ static bool next_line(scanner *s) {
     return false;
 }
 
+/* True: it is a whole line, in which something else stands for the commas. Reported. */
+static bool has_other_separators(scanner *s, const char *field) {
+    bool semicolon = strchr(field, ';'), tab = strchr(field, '\t');
+    if (semicolon || tab)
+        cb_error_once(s->builder, &s->place, "separate them by commas, with decimal points",
+                      "columns are separated by %s", semicolon ? "\";\"" : "tabs");
+    return semicolon || tab;
+}
+
 static bool check_header(scanner *s) {
     cb_csv *table = s->table;
-    bool semicolon = strchr(table->header[0], ';'), tab = strchr(table->header[0], '\t');
-    if (table->columns == 1 && (semicolon || tab)) {
-        cb_error_at(s->builder, &s->place, "separate them by commas, with decimal points",
-                    "columns are separated by %s", semicolon ? "\";\"" : "tabs");
+    if (table->columns == 1 && has_other_separators(s, table->header[0]))
         return false;
-    }
     bool good = true;
     for (size_t c = 0; c < table->columns; c++) {
         if (!*table->header[c]) {
@@ -181,6 +187,34 @@ static bool read_header(scanner *s) {
     return memory && check_header(s);
 }
 
+static bool is_digits(const char *text) {
+    return *text && !text[strspn(text, "0123456789")];
+}
+
+/* Each field too many follows a number, and could be its decimals. */
+static bool has_decimal_commas(char *const *field, size_t count, size_t columns) {
+    size_t pairs = 0;
+    for (size_t i = 0; i + 1 < count; i++)
+        if (is_digits(field[i] + (*field[i] == '-')) && is_digits(field[i + 1])) {
+            pairs++;
+            i++;
+        }
+    return count > columns && pairs >= count - columns;
+}
+
+static void blame_count(scanner *s, char *const *field, size_t count) {
+    if (count == 1 && has_other_separators(s, field[0]))
+        return;
+    if (has_decimal_commas(field, count, s->table->columns))
+        cb_error_once(s->builder, &s->place, "write a decimal point, here and in the whole table",
+                      "has %zu fields, but the header names %zu columns: is there a decimal comma?", count,
+                      s->table->columns);
+    else
+        cb_error_at(s->builder, &s->place, "give one value for each column",
+                    "has %zu field%s, but the header names %zu columns", count, count == 1 ? "" : "s",
+                    s->table->columns);
+}
+
 static void read_rows(scanner *s) {
     cb_csv *table = s->table;
     while (next_line(s) && !s->builder->no_memory) {
@@ -188,9 +222,7 @@ static void read_rows(scanner *s) {
         bool good = read_line(s);
         size_t count = table->fields - before;
         if (good && count != table->columns) {
-            cb_error_at(s->builder, &s->place, "one value for each column, with a decimal point, not a comma",
-                        "has %zu field%s, but the header names %zu columns", count, count == 1 ? "" : "s",
-                        table->columns);
+            blame_count(s, table->field + before, count);
             good = false;
         }
         if (good && CB_GROW(s->builder, table->line, table->rows, table->rows_room))
@@ -225,21 +257,24 @@ void cb_csv_free(cb_csv *table) {
     free(table->field);
     free(table->line);
     free(table->known);
+    for (size_t i = 0; i < table->asks; i++)
+        free(table->asked[i].name);
+    free(table->asked);
     *table = (cb_csv){0};
 }
 
-/* Adds a name to those that this table knows, while there is room. */
-static void note(cb_csv *table, const char *name) {
-    size_t used = strlen(table->asked), length = strlen(name);
-    for (const char *at = table->asked; *at; at += strspn(at, ", ")) {
-        size_t word = strcspn(at, ",");
-        if (word == length && memcmp(at, name, length) == 0)
+/* Adds a name to those that this table knows. */
+static void note(cb_csv *table, const char *name, size_t column, const char *advice) {
+    for (size_t i = 0; i < table->asks; i++)
+        if (strcmp(table->asked[i].name, name) == 0)
             return;
-        at += word;
+    char *copy = strdup(name);
+    if (!copy || !CB_GROW(table, table->asked, table->asks, table->asks_room)) {
+        table->no_memory = true;
+        free(copy);
+        return;
     }
-    bool full = used + length + sizeof ", , ..." > sizeof table->asked;
-    if (!full || (used > 3 && strcmp(table->asked + used - 3, "...") != 0))
-        snprintf(table->asked + used, sizeof table->asked - used, "%s%s", used ? ", " : "", full ? "..." : name);
+    table->asked[table->asks++] = (cb_csv_name){.name = copy, .there = column != CB_NONE, .advice = advice};
 }
 
 /* The only column whose name compares equal; CB_NONE: there is none, or more than one. */
@@ -254,14 +289,25 @@ static size_t only_column(const cb_csv *table, const char *name, int compare(con
     return found;
 }
 
-size_t cb_csv_find(cb_csv *table, const char *name) {
-    note(table, name);
+static size_t find(cb_csv *table, const char *name, const char *advice) {
     size_t column = only_column(table, name, strcmp);
     if (column == CB_NONE)
         column = only_column(table, name, strcasecmp);
+    if (column != CB_NONE && table->known[column]) /* it was asked for before */
+        return column;
     if (column != CB_NONE)
         table->known[column] = true;
+    table->incomplete |= column == CB_NONE && advice;
+    note(table, name, column, advice);
     return column;
+}
+
+size_t cb_csv_find(cb_csv *table, const char *name) {
+    return find(table, name, NULL);
+}
+
+size_t cb_csv_need(cb_csv *table, const char *name, const char *advice) {
+    return find(table, name, advice);
 }
 
 bool cb_csv_sound(const cobre_sddp_builder *builder, const cb_csv *table) {
@@ -291,32 +337,75 @@ bool cb_csv_number(const char *text, double *value) {
 }
 
 size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required) {
-    size_t column = cb_csv_find(table, name);
-    if (column == CB_NONE && required) {
-        cb_error_at(builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add it", "there is no column \"%s\"", name);
-        table->incomplete = true;
-    }
+    size_t column = find(table, name, required ? "add it" : NULL);
+    builder->no_memory |= table->no_memory;
     return column;
+}
+
+/* The known name that was probably meant; rather one that no other column has. NULL: none is close. */
+static cb_csv_name *find_closest(const cb_csv *table, const char *column) {
+    cb_csv_name *closest = NULL;
+    size_t best = 0;
+    for (size_t i = 0; i < table->asks; i++) {
+        cb_csv_name *name = &table->asked[i];
+        size_t distance = cb_is_close(column, name->name) ? 1 + 2 * cb_distance(column, name->name) + name->there : 0;
+        if (distance > 0 && (!closest || distance < best)) {
+            closest = name;
+            best = distance;
+        }
+    }
+    return closest;
+}
+
+/* "stage, season, ...", as far as there is room. */
+static const char *list_names(const cb_csv *table, const cb_csv_name *but, char text[512]) {
+    size_t length = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < table->asks && length < 500; i++) {
+        const char *name = table->asked[i].name, *before = length ? ", " : "";
+        bool full = length + strlen(name) > 480;
+        if (&table->asked[i] != but)
+            length += (size_t)snprintf(text + length, 512 - length, "%s%s", before, full ? "..." : name);
+        if (full)
+            break;
+    }
+    return *text ? text : "none";
+}
+
+/* Blames it for what is missing, too, if that is what its name was meant to be. */
+static void blame_column(cobre_sddp_builder *builder, const cb_csv *table, size_t column, bool guess) {
+    char names[512];
+    cb_csv_name *closest = guess ? find_closest(table, table->header[column]) : NULL;
+    cb_error_at(builder, CB_CSV_AT(table, CB_NONE, column), "correct its name, or call a column of remarks \"note\"",
+                "unknown column \"%s\"; %s%s%s%s", table->header[column], closest ? "closest name: " : "",
+                closest ? closest->name : "",
+                closest ? "; others: " : "known here: ", list_names(table, closest, names));
+    if (closest)
+        closest->there = true;
 }
 
 /* Columns that nobody asked for are mistakes: an optional one that is misspelt would go unnoticed. */
 void cb_csv_check_columns(cobre_sddp_builder *builder, cb_csv *table) {
+    enum { GUESSES = 20 }; /* a header can have millions of columns */
+    size_t unknown = 0;
     for (size_t column = 0; column < table->columns; column++)
-        if (!table->known[column] && strcmp(table->header[column], "note") != 0) {
-            cb_error_at(
-                builder, CB_CSV_AT(table, CB_NONE, column), "correct its name, or call a column of remarks \"note\"",
-                "unknown column \"%s\"; known here: %s", table->header[column], *table->asked ? table->asked : "none");
-            table->incomplete = true;
-        }
+        if (!table->known[column] && strcmp(table->header[column], "note") != 0)
+            blame_column(builder, table, column, unknown++ < GUESSES);
+    for (size_t i = 0; i < table->asks; i++)
+        if (table->asked[i].advice && !table->asked[i].there)
+            cb_error_at(builder, CB_CSV_AT(table, CB_NONE, CB_NONE), table->asked[i].advice,
+                        "there is no column \"%s\"", table->asked[i].name);
+    builder->no_memory |= table->no_memory;
+    table->incomplete |= unknown > 0;
     if (table->incomplete)
         table->rows = 0;
 }
 
 void cb_csv_not_a_number(cobre_sddp_builder *builder, const cb_place *at, const char *text) {
-    const char *advice = "write it like 12.5 or 1e3";
     if (strchr(text, ','))
-        advice = "write a decimal point, and no thousands separators, here and in the whole table";
-    else if (strchr(text, '%'))
-        advice = "write a share: 5 % is 0.05";
-    cb_error_at(builder, at, advice, "\"%s\" is not a number", text);
+        cb_error_once(builder, at, "write a decimal point, and no thousands separators, here and in the whole table",
+                      "\"%s\" is not a number: it has a comma", text);
+    else
+        cb_error_at(builder, at, strchr(text, '%') ? "write a share: 5 % is 0.05" : "write it like 12.5 or 1e3",
+                    "\"%s\" is not a number", text);
 }

@@ -9,6 +9,13 @@
 
 #include "sddp/problem/builder.h"
 
+/* A column that was asked for. */
+typedef struct {
+    char *name;
+    bool there;         /* or its name is blamed for being another */
+    const char *advice; /* about one that is needed, and not there; NULL: it may be left out */
+} cb_csv_name;
+
 typedef struct {
     char *path, *text; /* fields lie in text */
     size_t columns, rows, fields, fields_room, rows_room;
@@ -19,7 +26,9 @@ typedef struct {
     bool *known;     /* columns that were asked for */
     bool incomplete; /* a column that it needs is not there */
     size_t errors;   /* there had been before it was read */
-    char asked[512]; /* the names that were asked for: "stage, season" */
+    cb_csv_name *asked;
+    size_t asks, asks_room;
+    bool no_memory;
 } cb_csv;
 
 /* False: there is no such table (reported unless `optional`), or nothing of it could be read (reported). Lines that are
@@ -28,9 +37,11 @@ bool cb_csv_read(cobre_sddp_builder *builder, const char *path, bool optional, c
 void cb_csv_free(cb_csv *table);
 
 size_t cb_csv_find(cb_csv *table, const char *name); /* a column that is known from now on; CB_NONE: there is none */
-size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required); /* or reports */
-/* When all columns have been asked for: reports those that nobody asked for. A table with such a column, or without one that
- * it needs, has no rows from here on: what its lines mean is not sure, and each would be blamed for the header. */
+size_t cb_csv_need(cb_csv *table, const char *name, const char *advice); /* the same, and it must be there */
+size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required); /* one of these */
+/* When all columns have been asked for: reports those that nobody asked for, and those that are needed, unless the name of
+ * one that nobody asked for is close. A table with such a column, or without one that it needs, has no rows from here on:
+ * what its lines mean is not sure, and each would be blamed for the header. */
 void cb_csv_check_columns(cobre_sddp_builder *builder, cb_csv *table);
 
 /* A field; column CB_NONE: the row. row CB_NONE: the header. It lasts as long as the table. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options/distance.h"
 #include "sddp/grow.h"
 #include "sddp/hash.h"
 #include "sddp/read/text.h"
@@ -199,18 +200,47 @@ json_t *cb_json_load(cobre_sddp_builder *builder, const char *path) {
     return NULL;
 }
 
-void cb_json_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *const *keys) {
+static bool is_among(const char *const *keys, const char *key) {
+    while (*keys && strcmp(*keys, key) != 0)
+        keys++;
+    return *keys;
+}
+
+/* NULL: none of them is close. */
+static const char *find_closest(const char *const *keys, const char *key) {
+    const char *closest = NULL;
+    for (; *keys; keys++)
+        if (cb_is_close(key, *keys) && (!closest || cb_distance(key, *keys) < cb_distance(key, closest)))
+            closest = *keys;
+    return closest;
+}
+
+bool cb_json_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *const *keys) {
     const char *key;
     json_t *value;
+    char all[512] = "";
+    bool good = true;
+    for (size_t i = 0; keys[i]; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", keys[i]);
     json_object_foreach((json_t *)(uintptr_t)object, key, value) {
-        char all[512] = "";
-        size_t i = 0;
-        for (; keys[i] && strcmp(keys[i], key) != 0; i++)
-            snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", keys[i]);
-        if (!keys[i])
-            cb_error_at(builder, CB_MEMBER(at, key), CB_TEXT("remove it, or correct it to one of: %s", all),
-                        "unknown key \"%s\"", key);
+        const char *closest = find_closest(keys, key);
+        if (is_among(keys, key))
+            continue;
+        cb_error_at(builder, CB_MEMBER(at, key), CB_TEXT("remove it, or correct it to one of: %s", all),
+                    "unknown key \"%s\"%s%s", key, closest ? "; closest name: " : "", closest ? closest : "");
+        good = false;
     }
+    return good;
+}
+
+bool cb_json_misspelt(const json_t *object, const char *key) {
+    const char *other;
+    json_t *value;
+    bool found = false;
+    json_object_foreach((json_t *)(uintptr_t)object, other, value) {
+        found |= cb_is_close(other, key);
+    }
+    return found;
 }
 
 bool cb_is_utf8(const char *text) {

@@ -11,8 +11,11 @@
  * is a JSON pointer) are reported with the line. */
 json_t *cb_json_load(cobre_sddp_builder *builder, const char *path);
 
-/* Reports the members of an object that are none of these. keys: NULL ends them. */
-void cb_json_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *const *keys);
+/* Reports the members of an object that are none of these; false: there are such. keys: NULL ends them. */
+bool cb_json_known(cobre_sddp_builder *builder, const cb_place *at, const json_t *object, const char *const *keys);
+
+/* A member has nearly this name. It is reported by cb_json_known; nothing is missing. */
+bool cb_json_misspelt(const json_t *object, const char *key);
 
 bool cb_is_utf8(const char *text);
 

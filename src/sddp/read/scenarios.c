@@ -24,18 +24,14 @@ static size_t random_column(reader *r, const char *random) {
     snprintf(name, sizeof name, "%s", random + skip);
     if (skip && *name)
         name[strlen(name) - 1] = 0;
-    return cb_csv_find(&r->table, name);
+    return cb_csv_need(&r->table, name, "add one with the values of this random variable");
 }
 
 /* Every random variable of every node must have a column. */
 static void check_columns(reader *r) {
     for (size_t n = 0; n < r->builder->nodes; n++)
         for (size_t i = 0; i < r->builder->node[n].randoms; i++)
-            if (random_column(r, r->builder->node[n].random_name[i]) == CB_NONE) {
-                cb_error_at(r->builder, CB_CSV_AT(&r->table, CB_NONE, CB_NONE), "add one", "%s has no column",
-                            r->builder->node[n].random_name[i]);
-                return;
-            }
+            random_column(r, r->builder->node[n].random_name[i]);
     cb_csv_check_columns(r->builder, &r->table);
 }
 

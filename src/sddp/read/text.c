@@ -3,15 +3,19 @@
 #include "sddp/read/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define PIECE 65536
 #define MOST_INFLATED ((size_t)1 << 30) /* bytes: a few kilobytes can be made to become any number of them */
+
+const char *const cb_workbook_kinds[] = {".xlsx", ".xls", ".ods", NULL};
 
 /* Room for another piece and a zero byte. */
 static bool grow(char **text, size_t size, size_t *room) {
@@ -65,38 +69,68 @@ static bool read_all(cobre_sddp_builder *builder, const cb_place *at, gzFile fil
 
 /* A table that was saved as a workbook, under the same name; NULL: there is none. */
 static const char *find_workbook(const char *path) {
-    static const char *const kinds[] = {".xlsx", ".xls", ".ods"};
     size_t length = strlen(path);
     bool is_table = length > 4 && strcmp(path + length - 4, ".csv") == 0;
-    for (size_t i = 0; is_table && i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; is_table && cb_workbook_kinds[i]; i++) {
         struct stat is;
         char workbook[PATH_MAX];
-        snprintf(workbook, PATH_MAX, "%.*s%s", (int)(length - 4), path, kinds[i]);
+        snprintf(workbook, PATH_MAX, "%.*s%s", (int)(length - 4), path, cb_workbook_kinds[i]);
         if (stat(workbook, &is) == 0)
-            return kinds[i];
+            return cb_workbook_kinds[i];
     }
     return NULL;
 }
 
-static gzFile open_text(cobre_sddp_builder *builder, const cb_place *at, bool optional) {
+/* A link to nothing is not missing: it was meant to be read. */
+static bool is_missing(const char *path) {
     struct stat is;
-    errno = 0;
-    gzFile file = gzopen(at->file, "rb");
-    int why = errno;
-    const char *kind = !file && why == ENOENT ? find_workbook(at->file) : NULL;
-    if (kind) {
+    return lstat(path, &is) != 0 && errno == ENOENT;
+}
+
+static void blame_missing(cobre_sddp_builder *builder, const cb_place *at, bool optional, int why) {
+    const char *kind = why == ENOENT ? find_workbook(at->file) : NULL;
+    if (kind)
         cb_error_at(builder, at, "save its sheet as CSV (UTF-8, separated by commas)",
                     "is not there, but as a workbook (%s), which is not read", kind);
-        return NULL;
-    }
-    if (file || (optional && why == ENOENT && lstat(at->file, &is) != 0)) /* a link to nothing was meant to be read */
-        return file;
-    if (why == 0 || why == ENOMEM)
-        builder->no_memory = true;
-    else
+    else if (!optional || why != ENOENT || !is_missing(at->file))
         cb_error_at(builder, at, "see docs/case-format.md for the files of a case", "cannot be read: %s",
                     strerror(why));
-    return NULL;
+}
+
+/* Anything else may never end, or never begin. A pipe that the shell has made, as /dev/stdin or /dev/fd/63, has a writer. */
+static bool is_file(cobre_sddp_builder *builder, const cb_place *at, int fd) {
+    struct stat is;
+    if (fstat(fd, &is) != 0 || S_ISREG(is.st_mode) || (S_ISFIFO(is.st_mode) && strncmp(at->file, "/dev/", 5) == 0))
+        return true;
+    cb_error_at(builder, at, "put a file there", "is %s, not a file",
+                S_ISDIR(is.st_mode)    ? "a directory"
+                : S_ISFIFO(is.st_mode) ? "a pipe (FIFO)"
+                                       : "a device or socket");
+    return false;
+}
+
+/* -1: reported, or not there and optional. It does not wait for a writer of a pipe. */
+static int open_file(cobre_sddp_builder *builder, const cb_place *at, bool optional) {
+    int fd = open(at->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        blame_missing(builder, at, optional, errno);
+    } else if (!is_file(builder, at, fd)) {
+        close(fd);
+        return -1;
+    } else {
+        fcntl(fd, F_SETFL, 0);
+    }
+    return fd;
+}
+
+static gzFile open_text(cobre_sddp_builder *builder, const cb_place *at, bool optional) {
+    int fd = open_file(builder, at, optional);
+    gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
+    if (fd >= 0 && !file) {
+        close(fd);
+        builder->no_memory = true;
+    }
+    return file;
 }
 
 char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size) {

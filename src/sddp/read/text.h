@@ -9,4 +9,6 @@
  * and optional. */
 char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size);
 
+extern const char *const cb_workbook_kinds[]; /* ".xlsx", ...: people keep tables in such files, which are not read */
+
 #endif

@@ -83,7 +83,7 @@ static bool add_item(text *t, const char *first, size_t i, size_t count) {
 }
 
 static void add_randoms(text *t, const cb_node *node, const double *values) {
-    for (size_t i = 0; i < node->randoms && add_item(t, ": ", i, node->randoms); i++)
+    for (size_t i = 0; i < node->randoms && add_item(t, "; ", i, node->randoms); i++)
         add(t, "%.80s = %.9g", cb_random_name(node, i), values[i]);
 }
 
@@ -149,12 +149,13 @@ static void write_conflict(const cb_stage *stage, const cb_conflict *conflict, c
     fclose(file);
 }
 
-/* Writes the LP and makes the error; at: where it is. */
-static cobre_status tell(cb_stage *stage, cb_lp_outcome result, const char *which, text *at, const double *values,
+/* Writes the LP and makes the error: first what happened, then each thing to know about it, after a semicolon. */
+static cobre_status tell(cb_stage *stage, cb_lp_outcome result, const char *which, const double *values,
                          const cb_conflict *conflict) {
-    char name[192], path[512], reasons[1024] = "";
+    char name[192], path[512], reasons[2048] = "";
     text because = {.at = reasons, .room = sizeof reasons};
-    add_states(at, stage, conflict);
+    add_randoms(&because, stage->node, values);
+    add_states(&because, stage, conflict);
     if (result == CB_LP_INFEASIBLE)
         add_conflict(&because, stage, conflict);
     snprintf(name, sizeof name, "cobre-%.127s-%s.lp", stage->node->name, which);
@@ -168,27 +169,24 @@ static cobre_status tell(cb_stage *stage, cb_lp_outcome result, const char *whic
         write_conflict(stage, conflict, path);
     cb_file_limit_release(&limit);
     return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0, advice_for(stage, result),
-                      "%s: the LP is %s after %d tries of %s%s%s%s%s%s", at->at, cb_lp_outcome_name(result),
-                      CB_LP_EFFORTS, stage->solver->name, other ? " and as many of " : "", other ? other->name : "",
-                      written ? "; written to " : "", written ? path : "", reasons);
+                      "node %.200s, %s: the LP is %s after %d tries of %s%s%s%s%s%s", stage->node->name, which,
+                      cb_lp_outcome_name(result), CB_LP_EFFORTS, stage->solver->name, other ? " and as many of " : "",
+                      other ? other->name : "", written ? "; written to " : "", written ? path : "", reasons);
 }
 
 cobre_status cb_stage_fail(cb_stage *stage, cb_lp_outcome result, size_t outcome, const double *values) {
-    char place[1024], which[32] = "given noise";
-    text at = {.at = place, .room = sizeof place};
+    char which[32] = "given noise";
     if (outcome != CB_NONE)
         snprintf(which, sizeof which, "outcome %zu", outcome + 1);
-    add(&at, "node %.200s, %s", stage->node->name, which);
-    add_randoms(&at, stage->node, values);
     if (result == CB_LP_GAVE_UP)
-        return cb_lp_gave_up(stage->solver, place);
+        return cb_lp_gave_up(stage->solver, CB_TEXT("node %.200s, %s", stage->node->name, which));
     cb_arena memory = {0};
     cb_conflict conflict = {.members = 0};
     if (result == CB_LP_INFEASIBLE || result == CB_LP_STUCK)
         conflict = cb_find_conflict(stage, &memory);
     if (conflict.members > 0) /* CLP can be stuck where there is no solution */
         result = CB_LP_INFEASIBLE;
-    cobre_status status = tell(stage, result, which, &at, values, &conflict);
+    cobre_status status = tell(stage, result, which, values, &conflict);
     cb_arena_free(&memory);
     return status;
 }

@@ -3,20 +3,25 @@
 #include "sddp/read/hydro/hydro.h"
 #include "sddp/read/reader.h"
 
-/* Tables need to know the stages and subsystems: without them every line would look wrong. */
-static void read_tables(cb_hydro_case *c) {
-    cb_hydro_read_stages(c);
-    cb_hydro_read_blocks(c);
-    cb_hydro_read_elements(c);
-    if (c->list[CB_KIND_HYDRO].unsure)
-        return; /* tables by hydro would only repeat it */
+static void read_inflow(cb_hydro_case *c) {
     if (c->source == CB_HYDRO_TABLE)
         cb_hydro_read_inflows(c);
     else if (c->source == CB_HYDRO_HISTORY)
         cb_hydro_read_history(c);
     else
         cb_hydro_read_par(c);
-    cb_hydro_read_load(c);
+}
+
+/* Tables need to know the stages and subsystems: without them every line would look wrong. */
+static void read_tables(cb_hydro_case *c) {
+    cb_hydro_read_stages(c);
+    cb_hydro_read_blocks(c);
+    cb_hydro_read_elements(c);
+    bool sure = !c->list[CB_KIND_HYDRO].unsure; /* else tables by hydro would only repeat it */
+    if (sure)
+        read_inflow(c);
+    if (sure || c->source != CB_HYDRO_TABLE) /* inflows.csv may have loads */
+        cb_hydro_read_load(c);
     cb_hydro_read_changes(c);
 }
 
@@ -28,7 +33,7 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
     cb_builder_place(c.builder, &(cb_place){.file = c.json_path});
     if (!c.builder->no_memory)
         cb_hydro_read_json(&c);
-    if (c.stages > 0 && c.subsystems > 0 && !c.builder->no_memory)
+    if (c.stages > 0 && c.subsystems > 0 && !c.unsure && !c.builder->no_memory)
         read_tables(&c);
     if (c.builder->errors == 0 && !c.builder->no_memory)
         cb_hydro_check(&c);

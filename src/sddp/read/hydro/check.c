@@ -10,6 +10,7 @@
 
 #include "options/distance.h"
 #include "sddp/read/hydro/hydro.h"
+#include "sddp/read/text.h"
 
 typedef struct {
     const char *name, *nearest;
@@ -46,14 +47,28 @@ static bool is_terminal(cb_hydro_case *c, const char *name) {
            stat(c->terminal.file, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* A table whose name is misspelt would go unnoticed, where it is optional. */
+static bool is_workbook(const char *end) {
+    size_t i = 0;
+    while (cb_workbook_kinds[i] && strcasecmp(end, cb_workbook_kinds[i]) != 0)
+        i++;
+    return cb_workbook_kinds[i];
+}
+
+/* A table whose name is misspelt would go unnoticed, where it is optional; and so would a change in a workbook. */
 void cb_hydro_check_files(cb_hydro_case *c) {
     struct dirent **entries = NULL;
     int count = scandir(c->folder, &entries, NULL, alphasort);
+    bool warned = false;
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name, *end = strrchr(name, '.');
-        if (name[0] != '.' && end && strcasecmp(end, ".csv") == 0 && !is_terminal(c, name))
+        bool visible = !strchr(".~", name[0]) && end; /* ~$x.xlsx: the lock of an open one */
+        if (visible && strcasecmp(end, ".csv") == 0 && !is_terminal(c, name))
             check_file(c, name);
+        if (visible && is_workbook(end) && !warned) {
+            cb_warn_at(c->builder, CB_HYDRO_AT(c, name, 0), "save its sheets as tables (CSV), or keep it elsewhere",
+                       "is a workbook, which is not read");
+            warned = true;
+        }
         free(entries[i]);
     }
     free(entries);

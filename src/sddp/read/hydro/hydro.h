@@ -106,6 +106,7 @@ typedef struct {
     cobre_sddp_builder *builder;
     const char *folder;
     const char *json_path; /* of case.json */
+    bool unsure;           /* a key or a word of case.json is not known: tables may mean something else */
     cb_arena arena;        /* all that cb_hydro_array and cb_hydro_text make */
 
     const char *name;

@@ -11,14 +11,10 @@ static const cb_hydro_field inflow_field = {
 
 /* The column of each hydro, then of each subsystem whose load is random ("load[SE]"). */
 static void value_columns(cb_hydro_case *c, cb_csv *table, size_t *columns, bool loads) {
-    for (size_t h = 0; h < cb_hydros(c); h++) {
-        columns[h] = cb_csv_find(table, cb_hydro_at_name(c, h));
-        if (columns[h] == CB_NONE && *cb_hydro_at_name(c, h)) {
-            cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE), "add one with its inflow",
-                        "hydro %s has no column", cb_hydro_at_name(c, h));
-            table->incomplete = true;
-        }
-    }
+    for (size_t h = 0; h < cb_hydros(c); h++)
+        columns[h] = *cb_hydro_at_name(c, h)
+                         ? cb_csv_need(table, cb_hydro_at_name(c, h), "add one with the inflow of this plant")
+                         : CB_NONE;
     for (size_t s = 0; s < c->subsystems; s++) {
         char name[128];
         snprintf(name, sizeof name, "load[%s]", c->subsystem[s].name);

@@ -19,9 +19,10 @@ static json_t *member(const section *s, const char *key, bool right(const json_t
     json_t *value = json_object_get(s->json, key);
     if (value && !right(value)) {
         cb_error_at(s->c->builder, CB_MEMBER(s->at, key), "see docs/case-format.md", "is not %s", kind);
+        s->c->unsure = true;
         return NULL;
     }
-    if (!value && required) {
+    if (!value && required && !cb_json_misspelt(s->json, key)) {
         cb_error_at(s->c->builder, CB_MEMBER(s->at, key), CB_TEXT("add it: %s", kind), "\"%s\" is missing", key);
     }
     return value;
@@ -80,6 +81,7 @@ static size_t word(const section *s, const char *key, const char *const *words) 
     }
     cb_error_at(s->c->builder, CB_MEMBER(s->at, key), CB_TEXT("use one of %s", known), "\"%s\" is not allowed here",
                 json_string_value(value));
+    s->c->unsure = true;
     return 0;
 }
 
@@ -89,7 +91,7 @@ static size_t word(const section *s, const char *key, const char *const *words) 
 static section inside(const section *s, const cb_place *at, const char *const *known) {
     section inner = {.c = s->c, .at = at, .json = member(s, at->json->key, is_object, "an object", false)};
     if (inner.json)
-        cb_json_known(s->c->builder, at, inner.json, known);
+        s->c->unsure |= !cb_json_known(s->c->builder, at, inner.json, known);
     return inner;
 }
 
@@ -249,10 +251,10 @@ static void read_inflow(const section *s) {
 static void read_case(const section *s) {
     static const char *const units[] = {"water", "energy", NULL};
     cb_hydro_case *c = s->c;
-    cb_json_known(c->builder, s->at, s->json,
-                  KEYS("name", "units", "time_unit", "stages", "duration", "seasons", "first_season", "subsystems",
-                       "transshipment", "discount", "annual_rate", "cost_scale", "risk", "cycle", "terminal", "inflow",
-                       "value_bound", "start", "currency", "$schema"));
+    c->unsure |= !cb_json_known(c->builder, s->at, s->json,
+                                KEYS("name", "units", "time_unit", "stages", "duration", "seasons", "first_season",
+                                     "subsystems", "transshipment", "discount", "annual_rate", "cost_scale", "risk",
+                                     "cycle", "terminal", "inflow", "value_bound", "start", "currency", "$schema"));
     json_t *name = member(s, "name", is_text, "a text", false);
     c->name = cb_hydro_text(c, "%s", name ? json_string_value(name) : "");
     c->water = word(s, "units", units) == 0;

@@ -26,17 +26,23 @@ static void check_inflows(cb_hydro_case *c, size_t h) {
                    cb_hydro_at_name(c, h), mark, count, count == 1 ? "" : "s");
 }
 
+static bool looks_like_share(double storage) {
+    return storage > 0 && storage <= 1;
+}
+
 static void check_storage(cb_hydro_case *c, size_t h) {
     const cb_hydro_hydro *hydro = cb_hydro_at(c, h);
+    bool initial = looks_like_share(hydro->storage_initial);
     if (!c->water || !(hydro->storage_max > 0))
         return;
-    if (hydro->storage_max <= 1)
+    if (looks_like_share(hydro->storage_max))
         cb_warn_at(c->builder, CB_HYDRO_AT(c, "hydros.csv", hydro->base.line), "give volumes in hm3",
                    "hydro %s: a storage of at most %g hm3: is it a share?", hydro->base.name, hydro->storage_max);
-    else if (hydro->storage_initial > 0 && hydro->storage_initial <= 1 && hydro->storage_max > 10)
+    else if (hydro->storage_max > 10 && (initial || looks_like_share(hydro->storage_min)))
         cb_warn_at(c->builder, CB_HYDRO_AT(c, "hydros.csv", hydro->base.line), "give volumes in hm3",
-                   "hydro %s: an initial storage of %g hm3, of at most %g: is it a share?", hydro->base.name,
-                   hydro->storage_initial, hydro->storage_max);
+                   "hydro %s: %s storage of %g hm3, of at most %g: is it a share?", hydro->base.name,
+                   initial ? "an initial" : "a minimum", initial ? hydro->storage_initial : hydro->storage_min,
+                   hydro->storage_max);
 }
 
 static void check_depth(cb_hydro_case *c, size_t subsystem) {

@@ -104,15 +104,14 @@ static double *empty_cells(cb_hydro_case *c, size_t count) {
     return cells;
 }
 
-static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t key_column) {
+static void read_shares(cb_hydro_case *c, cb_csv *table, size_t name, size_t column, size_t key_column) {
     cb_hydro_field field = {.name = "share",
                             .required = true,
                             .low = 1e-6,
                             .high = 1,
                             .unit = "a share of the stage's time, above 0, at most 1, not hours or percent"};
-    size_t column = cb_csv_column(c->builder, table, "share", true);
     bool *seen = cb_hydro_array(c, cb_hydro_periods(c, c->share_key) * c->blocks, sizeof *seen);
-    for (size_t row = 0; row < table->rows && column != CB_NONE && seen; row++) {
+    for (size_t row = 0; row < table->rows && seen; row++) {
         size_t period = cb_hydro_read_period(c, table, row, c->share_key, key_column);
         size_t block = cb_hydro_find(cb_hydro_block_names(c), cb_csv_text(table, row, name));
         double share = cb_hydro_number(c, table, row, column, &field);
@@ -145,15 +144,16 @@ static void check_shares(cb_hydro_case *c, const cb_csv *table) {
 void cb_hydro_read_blocks(cb_hydro_case *c) {
     cb_csv table;
     if (cb_hydro_open(c, "blocks.csv", true, &table)) {
-        size_t key_column, name = cb_csv_column(c->builder, &table, "block", true);
+        size_t key_column, name = cb_csv_column(c->builder, &table, "block", true),
+                           share = cb_csv_column(c->builder, &table, "share", true);
         c->share_key = cb_hydro_find_key(c, &table, &key_column);
+        cb_csv_check_columns(c->builder, &table);
         c->block = cb_hydro_array(c, table.rows, sizeof *c->block);
-        for (size_t row = 0; c->block && name != CB_NONE && row < table.rows; row++)
+        for (size_t row = 0; c->block && row < table.rows; row++)
             add_block(c, CB_CSV_AT(&table, row, name), cb_csv_text(&table, row, name));
         c->share = empty_cells(c, cb_hydro_periods(c, c->share_key) * c->blocks);
         if (c->share)
-            read_shares(c, &table, name, key_column);
-        cb_csv_check_columns(c->builder, &table);
+            read_shares(c, &table, name, share, key_column);
         if (c->share && cb_csv_sound(c->builder, &table))
             check_shares(c, &table);
     }
@@ -176,14 +176,10 @@ static void load_columns(cb_hydro_case *c, cb_csv *table, size_t *columns) {
         columns[s] = CB_NONE;
         if (c->subsystem[s].transshipment)
             continue;
-        columns[s] = cb_csv_find(table, c->subsystem[s].name);
-        if (columns[s] == CB_NONE && !c->subsystem[s].random_load) {
-            cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, CB_NONE),
-                        "add one with its load in MW, or declare it as "
-                        "\"transshipment\" in case.json",
-                        "subsystem %s has no column", c->subsystem[s].name);
-            table->incomplete = true;
-        }
+        columns[s] = cb_csv_need(table, c->subsystem[s].name,
+                                 c->subsystem[s].random_load ? NULL
+                                                             : "add one with the load of this subsystem in MW, or "
+                                                               "declare it as \"transshipment\" in case.json");
     }
 }
 
@@ -219,6 +215,15 @@ static void check_loads(cb_hydro_case *c, const cb_csv *table) {
             }
 }
 
+/* Without blocks.csv the one block has no name, and all lines would be wrong. */
+static void check_block_column(cb_hydro_case *c, cb_csv *table, size_t column) {
+    if (column == CB_NONE || c->blocks_unsure || c->blocks == 0 || *c->block[0])
+        return;
+    cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, column), "add the table, or remove the column",
+                "there are no blocks: the case has no blocks.csv");
+    table->incomplete = true;
+}
+
 static void read_load_table(cb_hydro_case *c, cb_csv *table) {
     size_t key_column, block_column = cb_csv_find(table, "block");
     size_t *columns = cb_hydro_array(c, c->subsystems, sizeof *columns);
@@ -226,6 +231,7 @@ static void read_load_table(cb_hydro_case *c, cb_csv *table) {
     c->load = empty_cells(c, cb_hydro_periods(c, c->load_key) * c->blocks * c->subsystems);
     if (columns && c->load) {
         load_columns(c, table, columns);
+        check_block_column(c, table, block_column);
         cb_csv_check_columns(c->builder, table);
         for (size_t row = 0; row < table->rows; row++) {
             size_t period = cb_hydro_read_period(c, table, row, c->load_key, key_column), block = 0;

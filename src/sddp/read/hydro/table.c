@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "options/distance.h"
+
 void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size) {
     void *array = cb_arena_alloc(&c->arena, count, size);
     c->builder->no_memory |= !array;
@@ -107,17 +109,30 @@ size_t cb_hydro_find(cb_hydro_names names, const char *name) {
     return CB_NONE;
 }
 
-static void list_names(const cb_hydro_names *names, char *text, size_t size) {
+/* CB_NONE: none is close. */
+static size_t find_closest(const cb_hydro_names *names, const char *name) {
+    size_t closest = CB_NONE;
+    for (size_t i = 0; i < names->count; i++)
+        if (cb_is_close(name, name_at(names, i)) &&
+            (closest == CB_NONE || cb_distance(name, name_at(names, i)) < cb_distance(name, name_at(names, closest))))
+            closest = i;
+    return closest;
+}
+
+/* First the closest one, if there is one. */
+static void list_names(const cb_hydro_names *names, size_t closest, char *text, size_t size) {
     enum { MOST = 12 };
     size_t shown = 0;
-    *text = 0;
+    const char *before = closest == CB_NONE ? "known are: " : "; others: ";
+    snprintf(text, size, "%s%s",
+             closest == CB_NONE ? "" : "closest name: ", closest == CB_NONE ? "" : name_at(names, closest));
     for (size_t i = 0; i < names->count; i++)
-        if (*name_at(names, i) && shown++ < MOST)
-            snprintf(text + strlen(text), size - strlen(text), "%s%s", shown > 1 ? ", " : "", name_at(names, i));
+        if (*name_at(names, i) && i != closest && shown++ < MOST)
+            snprintf(text + strlen(text), size - strlen(text), "%s%s", shown > 1 ? ", " : before, name_at(names, i));
     if (shown > MOST)
         snprintf(text + strlen(text), size - strlen(text), " and %zu more", shown - MOST);
-    if (shown == 0)
-        snprintf(text, size, "none");
+    if (!*text)
+        snprintf(text, size, "there are none");
 }
 
 size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names names) {
@@ -127,14 +142,16 @@ size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t 
     size_t index = cb_hydro_find(names, name);
     if (index != CB_NONE || names.unsure)
         return index;
+    enum { GUESSES = 100 }; /* a table can have a million lines, of which few errors are told */
     char known[600];
-    list_names(&names, known, sizeof known);
+    size_t closest = c->builder->errors < GUESSES ? find_closest(&names, name) : CB_NONE;
+    list_names(&names, closest, known, sizeof known);
     cb_place at = cb_csv_place(table, row, column);
     if (*name)
         cb_error_at(c->builder, &at, CB_TEXT("correct the name%s%s", *names.file ? ", or add it to " : "", names.file),
-                    "unknown %s \"%s\"; known are: %s", names.word, name, known);
+                    "unknown %s \"%s\"; %s", names.word, name, known);
     else
-        cb_error_at(c->builder, &at, NULL, "the %s is missing; known are: %s", names.word, known);
+        cb_error_at(c->builder, &at, NULL, "the %s is missing; %s", names.word, known);
     return CB_NONE;
 }
 
