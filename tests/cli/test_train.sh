@@ -649,7 +649,7 @@ case_wrong() {
     err_has "no case given"
     cobre train a b
     code_is 2
-    cobre train a --iteratons=5
+    cobre train "$cases/toy" --iteratons=5
     code_is 2
     err_has "there is no option --iteratons=5; did you mean --iterations?"
     cobre train a --cvar 0.1

@@ -35,7 +35,7 @@ says '0 hydros, 1 thermal, 1 renewable, 0 exchanges' "$build/cobre" validate "$c
 says "bound     6400.00000 (lower)" "$build/cobre" train "$case" --iterations 1 --out "$work/out"
 
 wrong renewables.csv main,30 main,-30 'renewables.csv:2: column max: -30 is below 0 -- give the most generation in MW, from 0 on'
-wrong renewables.csv wind,main wind,man 'renewables.csv:2: column subsystem: unknown subsystem "man"; known are: main'
+wrong renewables.csv wind,main wind,man 'renewables.csv:2: column subsystem: unknown subsystem "man"; closest name: main'
 wrong renewables.csv 30,10 '30,10\nwind,main,1,1' 'renewables.csv:3: column renewable: "wind" is there twice'
 wrong renewables.csv max,cost max,price 'renewables.csv:1: column price: unknown column "price"; known here: renewable, subsystem, min, max, cost'
 wrong changes.csv wind,max wind,cost 'changes.csv:2: column column: "cost" of renewables cannot change -- use one of: min, max'

@@ -273,6 +273,7 @@ static void spreadsheets(void) {
         size_t size;
     } saved[] = {
         {"load.csv", "load.csv", "season;block;north;south\n1;peak;1,5;2,5\n", "separated by \";\"", 0},
+        {"load.csv", "load.csv", "season,block,north,south\n1;peak;1;2\n1;low;1;2\n", "separated by \";\"", 0},
         {"load.csv", "load.csv", "season\tblock\tnorth\tsouth\n1\tpeak\t1\t2\n", "separated by tabs", 0},
         {"load.csv", "load.csv", "season,block,north,south\n1,peak,1,5,2,5\n1,middle,1,5,-2,5\n",
          "has 6 fields, but the header names 4 columns: is there a decimal comma? -- write a decimal point", 0},

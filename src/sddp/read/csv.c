@@ -129,14 +129,19 @@ static bool next_line(scanner *s) {
     return false;
 }
 
+/* True: it is a whole line, in which something else stands for the commas. Reported. */
+static bool has_other_separators(scanner *s, const char *field) {
+    bool semicolon = strchr(field, ';'), tab = strchr(field, '\t');
+    if (semicolon || tab)
+        cb_error_once(s->builder, &s->place, "separate them by commas, with decimal points",
+                      "columns are separated by %s", semicolon ? "\";\"" : "tabs");
+    return semicolon || tab;
+}
+
 static bool check_header(scanner *s) {
     cb_csv *table = s->table;
-    bool semicolon = strchr(table->header[0], ';'), tab = strchr(table->header[0], '\t');
-    if (table->columns == 1 && (semicolon || tab)) {
-        cb_error_at(s->builder, &s->place, "separate them by commas, with decimal points",
-                    "columns are separated by %s", semicolon ? "\";\"" : "tabs");
+    if (table->columns == 1 && has_other_separators(s, table->header[0]))
         return false;
-    }
     bool good = true;
     for (size_t c = 0; c < table->columns; c++) {
         if (!*table->header[c]) {
@@ -198,6 +203,8 @@ static bool has_decimal_commas(char *const *field, size_t count, size_t columns)
 }
 
 static void blame_count(scanner *s, char *const *field, size_t count) {
+    if (count == 1 && has_other_separators(s, field[0]))
+        return;
     if (has_decimal_commas(field, count, s->table->columns))
         cb_error_once(s->builder, &s->place, "write a decimal point, here and in the whole table",
                       "has %zu fields, but the header names %zu columns: is there a decimal comma?", count,
