@@ -649,10 +649,6 @@ case_wrong() {
     err_has "no case given"
     cobre train a b
     code_is 2
-    mkfifo pipe # nobody writes to it
-    cobre train "$cases/toy" --resume pipe
-    code_is 1
-    err_has "pipe"
     cobre train "$cases/toy" --iteratons=5
     code_is 2
     err_has "there is no option --iteratons=5; did you mean --iterations?"

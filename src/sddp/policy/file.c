@@ -6,12 +6,10 @@
  * anything is allocated (cb_policy_head_good); names, functions and starts where they are unpacked; the trace against the
  * number of cuts; each cut; and starts against the LPs of the problem (check_starts). */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sddp/draft.h"
 #include "sddp/hash.h"
@@ -188,12 +186,9 @@ typedef struct {
     cb_match match; /* with the problem, if there is one */
 } opened;
 
-/* Rank 0 opens, checks and reads what is before the cuts. It does not wait for a writer of a pipe, which then is empty. */
+/* Rank 0 opens, checks and reads what is before the cuts. */
 static cobre_status open_here(opened *from) {
-    int fd = open(from->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    from->file = fd < 0 ? NULL : fdopen(fd, "rb");
-    if (!from->file && fd >= 0)
-        close(fd);
+    from->file = fopen(from->path, "rbe");
     if (!from->file)
         return cannot_read(from->path, "check the name");
     if (fread(&from->head, sizeof from->head, 1, from->file) != 1)
