@@ -168,7 +168,7 @@ case_other_states() {
     code_is 0
     lake three 3 '"terminal": {"file": "../cuts.csv", "stage": 3},'
     one_lag three
-    refused three 'cuts.csv:1: column inflow[lake,2]: unknown column "inflow[lake,2]"; known here: node, outcome, iteration, intercept'
+    refused three 'cuts.csv:1: column inflow[lake,2]: unknown column "inflow[lake,2]"; closest name: inflow[lake,1]; others: node, outcome'
     # A state that its cuts do not know is a warning.
     lake short 6
     one_lag short

@@ -289,7 +289,7 @@ case_validate_table() {
     sed -i 's/"stages"/"stagse"/' new/case.json # without which no table is read
     cobre validate new --table hydros.csv
     code_is 1
-    out_has 'new/case.json:4: /stagse: unknown key "stagse"; closest name: stages'
+    out_has 'new/case.json:5: /stagse: unknown key "stagse"; closest name: stages'
     [ "$(lines out)" = 2 ] || fail "more is told: $(cat out)"
 }
 

@@ -215,7 +215,9 @@ static void tables_of_cuts(void) {
         {"{\"file\": \"cuts.csv\", \"stage\": 7}", "node,intercept,storage[lake]\na,x,y\n7,1,-1\n", NULL, 0, NULL},
         {"\"cuts.csv\"", "node,storage[lake]\n3,-2\n", "cuts.csv", 1, "there is no column \"intercept\" -- add it"},
         {"\"cuts.csv\"", "intercept,storage[lake],storage[pond]\n1,-2,3\n", "cuts.csv", 1,
-         "unknown column \"storage[pond]\"; known here: node, outcome, iteration, intercept, storage[lake] -- correct"},
+         "unknown column \"storage[pond]\"; closest name: storage[lake]; others: node, outcome, iteration, intercept "
+         "-- "
+         "correct"},
         {"\"cuts.csv\"", "intercept,storage[lake]\n1,-2\n1,many\n", "cuts.csv", 3, "\"many\" is not a number"},
         {"\"cuts.csv\"", "intercept,storage[lake]\n1,-2\n,-2\n", "cuts.csv", 3, "is empty -- give a number"},
         {"\"cuts.csv\"", "intercept,storage[lake]\n1e300,-2\n", "cuts.csv", 2,
