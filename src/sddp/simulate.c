@@ -13,7 +13,7 @@
 #include "sddp/train/trainer.h"
 #include "sddp/usual_floats.h"
 
-#define ROUND 4 /* trajectories per rank in a round */
+#define ROUND 8 /* trajectories per rank in a round */
 
 typedef struct {
     cb_arena memory; /* of the arrays below */
