@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* costs.c: what the trajectories cost, and how bad the worst of them are. */
 #include "sddp/report/parts.h"
+#include "sddp/run/sampling.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double percentile(const double *sorted, size_t count, double share) {
-    double at = share * (double)(count - 1);
-    size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;
-    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
-}
 
 /* The mean of the worst 5 %; a trajectory at the border counts in part. */
 static double worst_mean(const double *sorted, size_t count) {
@@ -34,9 +24,9 @@ bool cb_tail_of(struct report *report, const struct run *run, struct tail *tail)
         return false;
     for (size_t i = 0; i < count; i++)
         sorted[i] = sign * run->results.cost[i];
-    qsort(sorted, count, sizeof *sorted, compare);
-    *tail = (struct tail){.p95 = sign * percentile(sorted, count, 0.95),
-                          .p99 = sign * percentile(sorted, count, 0.99),
+    cb_sort(sorted, count);
+    *tail = (struct tail){.p95 = sign * cb_percentile(sorted, count, 0.95),
+                          .p99 = sign * cb_percentile(sorted, count, 0.99),
                           .worst = sign * sorted[count - 1],
                           .mean = sign * worst_mean(sorted, count)};
     free(sorted);

@@ -3,6 +3,7 @@
  * each run. */
 #include "sddp/report/parts.h"
 #include "sddp/run/compare.h"
+#include "sddp/run/sampling.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -164,11 +165,6 @@ static void draw_overlay(struct report *report, const struct overlay *overlay) {
     cb_card_end(report->to);
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* How many of the trajectories cost at most so much: a curve of at most 200 points. */
 static void fill_curve(struct report *report, struct grid *grid, const struct cb_results *results) {
     enum { MOST_POINTS = 200 };
@@ -178,7 +174,7 @@ static void fill_curve(struct report *report, struct grid *grid, const struct cb
     if (!sorted)
         return;
     memcpy(sorted, results->cost, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, ascending);
+    cb_sort(sorted, count);
     for (size_t k = 0; k < points && (row = cb_grid_add(report, grid)); k++) {
         size_t i = points > 1 ? (size_t)llround((double)k * (double)(count - 1) / (double)(points - 1)) : 0;
         row[0] = sorted[i];

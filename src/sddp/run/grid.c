@@ -78,15 +78,8 @@ static const char *kind_of(const cb_item *item) {
 }
 
 static bool same_variable(const cb_item *a, const cb_item *b) {
-    return a->part == b->part && strcmp(kind_of(a), kind_of(b)) == 0 && strcmp(a->label.type, b->label.type) == 0 &&
-           (a->block == CB_NONE) == (b->block == CB_NONE);
-}
-
-/* The outgoing column of a state repeats it, the incoming one repeats `before`. */
-static bool repeats_state(const cb_outputs *outputs, const cb_item *item) {
-    return item->part == COBRE_SDDP_COLUMN && item->label.detail &&
-           (strcmp(item->label.kind, "storage") == 0 || strcmp(item->label.kind, "storage_in") == 0) &&
-           outputs->problem->states > 0;
+    return a->part == b->part && a->is_state == b->is_state && strcmp(kind_of(a), kind_of(b)) == 0 &&
+           strcmp(a->label.type, b->label.type) == 0 && (a->block == CB_NONE) == (b->block == CB_NONE);
 }
 
 /* The items of one variable, from `first` on: their places along the axis, then their cells. */
@@ -146,7 +139,7 @@ static void add_all(struct cb_grid *grid, const cb_outputs *outputs, size_t *var
     for (size_t i = 0; i < outputs->items; i++) /* axes first: no variable has the name of one */
         find_axis(grid, outputs->item[i].label.type);
     for (size_t i = 0; i < outputs->items && !grid->no_memory; i++)
-        if (grid->cell[i] == CB_NO_FIGURE && !repeats_state(outputs, &outputs->item[i])) {
+        if (grid->cell[i] == CB_NO_FIGURE && !outputs->item[i].is_state) {
             add_items(grid, outputs, i);
             for (size_t k = i; k < outputs->items; k++)
                 if (same_variable(&outputs->item[k], &outputs->item[i]))

@@ -71,7 +71,7 @@ cobre_status cb_netcdf_ready(void) {
 typedef struct {
     struct cb_spool *spool;
     int file, trajectory, stage, block;
-    int *axis, *variable; /* of the grid */
+    int *axis, *name, *variable; /* of the grid: axes, their coordinates, variables */
     size_t trajectories, steps;
     float *batch;                       /* some trajectories: steps x cells each */
     size_t in_batch, batch_room, first; /* trajectories; the number of the batch's first one */
@@ -194,7 +194,7 @@ static void define_dimensions(writer *w) {
 static void define_and_fill(writer *w) {
     struct cb_grid *grid = &w->spool->grid;
     cobre_sddp_problem *its = (cobre_sddp_problem *)w->spool->problem; /* the names are const, their array is not */
-    int stages[4] = {-1, -1, -1, -1}, both[2] = {w->stage, w->block}, block = -1, name[64];
+    int stages[4] = {-1, -1, -1, -1}, both[2] = {w->stage, w->block}, block = -1;
     stages[0] = define(w, "stage", NC_DOUBLE, 1, &w->stage, "stage of the case");
     if (has_dates(w)) {
         stages[1] = define(w, "date", NC_DOUBLE, 1, &w->stage, "beginning of the stage");
@@ -211,16 +211,16 @@ static void define_and_fill(writer *w) {
         attribute(w, stages[3], "units", "1");
         block = define(w, "block", NC_STRING, 1, &w->block, "load block");
     }
-    for (size_t a = 0; a < grid->axes && a < 64; a++)
-        name[a] = define(w, grid->axis[a].name, NC_STRING, 1, &w->axis[a], "name");
+    for (size_t a = 0; a < grid->axes; a++)
+        w->name[a] = define(w, grid->axis[a].name, NC_STRING, 1, &w->axis[a], "name");
     for (size_t v = 0; v < grid->variables; v++)
         define_variable(w, v);
     check(w, nc.nc_enddef(w->file));
     put_stages(w, stages);
     if (its->blocks)
         put_names(w, block, its->block, its->blocks);
-    for (size_t a = 0; a < grid->axes && a < 64; a++)
-        put_names(w, name[a], grid->axis[a].element, grid->axis[a].count);
+    for (size_t a = 0; a < grid->axes; a++)
+        put_names(w, w->name[a], grid->axis[a].element, grid->axis[a].count);
 }
 
 static void begin(writer *w, const char *path) {
@@ -295,10 +295,11 @@ static cobre_status allocate(writer *w) {
     w->batch_room = ((size_t)32 << 20) / bytes;
     w->batch_room = w->batch_room < 1 ? 1 : w->batch_room > 256 ? 256 : w->batch_room;
     w->axis = calloc(grid->axes + 1, sizeof *w->axis);
+    w->name = calloc(grid->axes + 1, sizeof *w->name);
     w->variable = calloc(grid->variables + 1, sizeof *w->variable);
     w->batch = malloc(w->batch_room * bytes);
     w->slab = malloc(w->batch_room * bytes);
-    return w->axis && w->variable && w->batch && w->slab ? COBRE_OK : cb_no_memory("a NetCDF file", bytes);
+    return w->axis && w->name && w->variable && w->batch && w->slab ? COBRE_OK : cb_no_memory("a NetCDF file", bytes);
 }
 
 static cobre_status open_writer(writer *w, const char *path) {
@@ -316,6 +317,7 @@ static cobre_status close_writer(writer *w, cobre_status status) {
     if (w->file >= 0)
         check(w, nc.nc_close(w->file));
     free(w->axis);
+    free(w->name);
     free(w->variable);
     free(w->batch);
     free(w->slab);

@@ -279,6 +279,10 @@ static void add_node(cb_outputs *outputs, size_t n) {
     for (size_t j = 0; its->column && j < node->columns && !outputs->no_memory; j++)
         if (node->column[j].cost != 0)
             add_component(outputs, its->column[j]);
+    for (size_t s = 0; its->column && s < outputs->problem->states && !outputs->no_memory; s++) {
+        outputs->item[its->column[node->state_in[s]]].is_state = true;
+        outputs->item[its->column[node->state_out[s]]].is_state = true;
+    }
 }
 
 static uint32_t cost_figure(cb_outputs *outputs, const char *kind, const char *level, const char *element, bool adds) {

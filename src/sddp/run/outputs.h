@@ -41,7 +41,8 @@ typedef struct {
     const char *name;
     cobre_sddp_part part;
     cobre_sddp_label label;
-    size_t block; /* CB_NONE: of the whole stage */
+    size_t block;  /* CB_NONE: of the whole stage */
+    bool is_state; /* a column that a state comes in or goes out by: the state says the same */
     cb_targets to;
 } cb_item;
 

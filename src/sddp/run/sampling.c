@@ -7,6 +7,22 @@
 
 #define QUANTILE 1.96 /* of the normal distribution, for 95 % */
 
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void cb_sort(double *values, size_t count) {
+    if (count > 1)
+        qsort(values, count, sizeof *values, ascending);
+}
+
+double cb_percentile(const double *sorted, size_t count, double share) {
+    double at = share * (double)(count - 1);
+    size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;
+    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
+}
+
 double cb_error_of_means(double deviation1, double count1, double deviation2, double count2) {
     if (!(count1 >= 2 && count2 >= 2))
         return NAN;

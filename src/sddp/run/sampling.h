@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampling.h: how far two simulated numbers can lie apart by chance alone: half the 95 % interval of their difference. */
+/* sampling.h: percentiles of simulated numbers, and how far two of them can lie apart by chance alone: half the 95 % interval
+ * of their difference. */
 #ifndef COBRE_SDDP_RUN_SAMPLING_H
 #define COBRE_SDDP_RUN_SAMPLING_H
 
@@ -17,6 +18,10 @@ double cb_error_of_pairs(const double *a, const double *b, size_t count);
 /* Of two shares, by Agresti and Caffo: as if each sample had one more case of either kind. So it is not 0 where a share is 0
  * or 1: about 3 / n, as the rule of three says. */
 double cb_error_of_shares(double share1, double count1, double share2, double count2);
+
+/* Sorts numbers, the smallest first. What is at a share of such numbers: between two of them in proportion. */
+void cb_sort(double *values, size_t count);
+double cb_percentile(const double *sorted, size_t count, double share);
 
 /* The mean of the worst part of some numbers (CVaR): of the largest, or of the lowest. `share` of each number's value to it
  * goes to `parts`: their mean is the result, and their deviation that of its estimate, so that errors of means apply to

@@ -121,13 +121,13 @@ static void end_trajectory(struct cb_spool *spool) {
 
 static void note_moment(struct cb_spool *spool, const cobre_sddp_stage *stage) {
     uint64_t number = spool->problem->node[stage->node].stage;
-    if (stage->step == spool->longest) {
-        while (spool->node_room < (spool->longest + 1) * MOMENT)
+    if (stage->step == spool->own_longest) {
+        while (spool->node_room < (spool->own_longest + 1) * MOMENT)
             if (!cb_grow(&spool->node, sizeof *spool->node, spool->node_room, &spool->node_room)) {
                 spool->failed = true;
                 return;
             }
-        uint64_t *new = &spool->node[spool->longest++ * MOMENT];
+        uint64_t *new = &spool->node[spool->own_longest++ * MOMENT];
         new[NODE] = stage->node;
         new[LOWEST] = new[HIGHEST] = number;
     }
@@ -269,26 +269,33 @@ static cobre_status check_files(struct cb_spool *spool) {
                    "there is no room left for the tables (in " P_tmpdir ", within ulimit -f, or of memory)");
 }
 
-/* Which node each step is about: all ranks together. Collective. */
-static cobre_status find_moments(struct cb_spool *spool) {
-    uint64_t longest = spool->longest;
-    CB_TRY(cobre_allreduce_t(spool->comm, &longest, &longest, 1, COBRE_MAX));
-    uint64_t *low = malloc((2 * longest * 2 + 1) * sizeof *low), *high = low + 2 * longest;
-    spool->node_at = malloc((longest + 1) * sizeof *spool->node_at);
-    CB_TRY(cb_agree(spool->comm, low && spool->node_at ? COBRE_OK : cb_no_memory("steps", longest * sizeof *low)));
-    for (size_t k = 0; k < longest; k++) {
-        const uint64_t *its = k < spool->longest ? &spool->node[k * MOMENT] : NULL;
+/* What the ranks know about the steps becomes what all know. low: node and lowest stage of each step, high: highest stage. */
+static cobre_status join_moments(struct cb_spool *spool, uint64_t *low, uint64_t *high) {
+    for (size_t k = 0; k < spool->longest; k++) {
+        const uint64_t *its = k < spool->own_longest ? &spool->node[k * MOMENT] : NULL;
         low[2 * k] = its ? its[NODE] : UINT64_MAX;
         low[2 * k + 1] = its ? its[LOWEST] : UINT64_MAX;
-        high[2 * k] = high[2 * k + 1] = its ? its[HIGHEST] : 0;
+        high[k] = its ? its[HIGHEST] : 0;
     }
-    cobre_status status = cobre_allreduce_t(spool->comm, low, low, 2 * longest, COBRE_MIN);
-    if (!status)
-        status = cobre_allreduce_t(spool->comm, high, high, 2 * longest, COBRE_MAX);
+    CB_TRY(cobre_allreduce_t(spool->comm, low, low, 2 * spool->longest, COBRE_MIN));
+    CB_TRY(cobre_allreduce_t(spool->comm, high, high, spool->longest, COBRE_MAX));
     spool->node_at[0] = CB_NONE;
-    for (size_t k = 0; k < longest; k++)
-        spool->node_at[k + 1] = low[2 * k + 1] == high[2 * k] ? low[2 * k] : CB_NONE;
+    for (size_t k = 0; k < spool->longest; k++)
+        spool->node_at[k + 1] = low[2 * k + 1] == high[k] ? low[2 * k] : CB_NONE;
+    return COBRE_OK;
+}
+
+/* Which node each step is about. Collective. */
+static cobre_status find_moments(struct cb_spool *spool) {
+    uint64_t longest = spool->own_longest;
+    CB_TRY(cobre_allreduce_t(spool->comm, &longest, &longest, 1, COBRE_MAX));
     spool->longest = longest;
+    uint64_t *low = malloc((3 * longest + 1) * sizeof *low);
+    spool->node_at = malloc((longest + 1) * sizeof *spool->node_at);
+    bool room = low && spool->node_at;
+    cobre_status status = cb_agree(spool->comm, room ? COBRE_OK : cb_no_memory("steps", longest * sizeof *low));
+    if (!status)
+        status = join_moments(spool, low, low + 2 * longest);
     free(low);
     return status;
 }

@@ -35,13 +35,14 @@ struct cb_spool {
     long start[CB_STREAMS]; /* of the newest trajectory: where it begins in each file, its steps, its discounted cost */
     size_t steps;
     double cost;
-    double *total;             /* of its figures */
-    double *figures;           /* the total, then those of each step */
-    size_t steps_room;         /* how many steps `figures` has room for */
-    float *cells;              /* of a step */
-    uint64_t *node;            /* of each step: node, lowest and highest stage of the trajectories, three words */
-    size_t *node_at;           /* when finished, of each step from 1 on: a node; CB_NONE: they are in several stages */
-    size_t longest, node_room; /* steps of the longest trajectory */
+    double *total;     /* of its figures */
+    double *figures;   /* the total, then those of each step */
+    size_t steps_room; /* how many steps `figures` has room for */
+    float *cells;      /* of a step */
+    uint64_t *node;    /* of each step: node, lowest and highest stage of the trajectories, three words */
+    size_t *node_at;   /* when finished, of each step from 1 on: a node; CB_NONE: they are in several stages */
+    size_t longest;    /* when finished: steps of the longest trajectory */
+    size_t own_longest, node_room; /* the same of this rank */
     struct cb_text {
         char **head, **tail; /* of the row of each item: what comes before its value, and after it */
         char (*block)[128];  /* of each load block: its name and its share at the node of the step; then for none */

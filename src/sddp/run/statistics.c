@@ -11,6 +11,7 @@
 
 #include "sddp/error.h"
 #include "sddp/run/numbers.h"
+#include "sddp/run/sampling.h"
 #include "sddp/run/spool.h"
 #include "sddp/run/table.h"
 
@@ -34,17 +35,6 @@ typedef struct {
     cobre_region *region;
 } work;
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double percentile(const double *sorted, size_t count, double share) {
-    double at = share * (double)(count - 1);
-    size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;
-    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
-}
-
 /* Changes the order of the values. */
 static statistics sum_up(double *values, size_t count) {
     static const double share[5] = {0.05, 0.25, 0.5, 0.75, 0.95};
@@ -55,7 +45,7 @@ static statistics sum_up(double *values, size_t count) {
     if (count == 0)
         return its;
     if (!equal)
-        qsort(values, count, sizeof *values, compare);
+        cb_sort(values, count);
     double squares = 0, sum = 0, positive = 0;
     for (size_t i = 0; i < count; i++) {
         sum += values[i];
@@ -69,7 +59,7 @@ static statistics sum_up(double *values, size_t count) {
     its.minimum = values[0];
     its.maximum = values[count - 1];
     for (size_t i = 0; i < 5; i++)
-        its.percentile[i] = percentile(values, count, share[i]);
+        its.percentile[i] = cb_percentile(values, count, share[i]);
     return its;
 }
 
