@@ -123,7 +123,7 @@ case_another_case() {
 # 10,000 cuts: under 0.1 s from start to end; the fastest of some tries, on a busy machine.
 case_fast() { # timed
     trained
-    cobre train dated --iterations 440 --out many
+    cobre train dated --iterations 16 --multi-cut --out many
     cobre policy many/policy.cobre --json
     json_holds out 'docs[0]["cut_count"] > 10000'
     local try start end least=999999

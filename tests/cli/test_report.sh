@@ -164,9 +164,9 @@ case_without_names() {
 
 case_size() {
     cp -r "$cases/../tests/cases/hydros150" wide
-    sed -i 's/"stages": 3/"stages": 60/' wide/case.json
+    sed -i 's/"stages": 3/"stages": 60/; s/"openings": 4/"openings": 1/' wide/case.json
     cobre train wide --iterations 1
-    cobre simulate wide --trajectories 3
+    cobre simulate wide --trajectories 2
     cobre report wide-out
     code_is 0
     local size
