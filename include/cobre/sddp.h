@@ -536,7 +536,7 @@ typedef struct {
     size_t struct_size;
     const char *kind, *element, *block, *unit, *type, *subsystem; /* as in cobre_sddp_label */
     /* "element": over the load blocks the mean, weighted by their shares; "block": in one of them; "before": a state that
-     * comes in; "subsystem" and "system": sums over the elements, stored water as energy; "component": the part of the
+     * comes in; "subsystem" and "system": sums over the elements, useful storage as energy; "component": the part of the
      * cost that is due to the kind `element` */
     const char *level;
     double value;

@@ -113,6 +113,18 @@ static void on_figure(void *arg, const cobre_sddp_figure *figure) {
         add_element(decision, figure);
 }
 
+/* What comes after the horizon is a cost of the last stage to the training; to people it is one of the future. */
+static void move_terminal(json_t *answer) {
+    json_t *components = json_object_get(answer, "cost_by_component");
+    double terminal = json_number_value(json_object_get(components, "terminal"));
+    if (!json_object_get(components, "terminal"))
+        return;
+    cb_json_set(answer, "cost", cb_json_real(json_number_value(json_object_get(answer, "cost")) - terminal));
+    cb_json_set(answer, "future_cost",
+                cb_json_real(json_number_value(json_object_get(answer, "future_cost")) + terminal));
+    json_object_del(components, "terminal");
+}
+
 static void on_stage(void *arg, const cobre_sddp_stage *stage) {
     struct decide *decide = arg;
     const cobre_sddp_problem *problem = decide->base.problem;
@@ -130,6 +142,7 @@ static void on_stage(void *arg, const cobre_sddp_stage *stage) {
     cb_json_set(answer, "future_cost", cb_json_real(stage->future_cost));
     if (cobre_sddp_figures(problem, stage, answer, on_figure) != COBRE_OK)
         cb_json_set(answer, "failed", json_true());
+    move_terminal(answer);
 }
 
 /* The columns of a table: the keys of its elements, in the order of their first use. What is by block, and what never
@@ -233,8 +246,8 @@ static void print_table(const json_t *answer, const char *type, json_t *elements
     json_t *columns = columns_of(elements), *element;
     const char *name;
     printf("\n");
-    if (is_all_zero(elements)) {
-        printf("%-*s  none\n", NAME_WIDTH, strcmp(type, "tier") == 0 ? "deficit" : type);
+    if (strcmp(type, "tier") == 0 && is_all_zero(elements)) {
+        printf("%-*s  none\n", NAME_WIDTH, "deficit");
         json_decref(columns);
         return;
     }
@@ -251,8 +264,9 @@ static void print_costs(const json_t *answer) {
     json_t *value;
     bool first = true;
     printf("cost      %s%s%s now, %s%s%s expected from then on\n",
-           cb_short_text(json_number_value(json_object_get(answer, "cost")), 8, cost), *unit ? " " : "", unit,
-           cb_short_text(json_number_value(json_object_get(answer, "future_cost")), 8, future), *unit ? " " : "", unit);
+           cb_short_text(json_number_value(json_object_get(answer, "cost")), 8, cost), cb_unit_blank(unit), unit,
+           cb_short_text(json_number_value(json_object_get(answer, "future_cost")), 8, future), cb_unit_blank(unit),
+           unit);
     json_object_foreach(json_object_get(answer, "cost_by_component"), kind, value) {
         if (json_number_value(value) == 0)
             continue;
@@ -273,7 +287,9 @@ static void print_answer(const struct decide *decide) {
            (long long)json_integer_value(json_object_get(answer, "stage")));
     if (date)
         printf(" (%s)", date);
-    printf(", %s, %s\n\n", decide->begin.state ? "from the given state" : "from the case's initial state",
+    printf(", %s%s, %s\n\n",
+           decide->begin.state ? decide->beginning.text + decide->beginning.said : "from the case's initial state",
+           decide->begin.state ? ", the others as the case begins" : "",
            decide->inflow ? "with the given inflow" : "with the mean of its outcomes");
     print_costs(answer);
     json_t *decision = json_object_get(answer, "decision"), *subsystems = json_object_get(decision, "subsystem");
@@ -332,9 +348,10 @@ int cb_command_decide(int argc, char **argv) {
         return code;
     cobre_sddp_policy *policy = NULL;
     code = cb_session_load(&decide.base);
-    if (code == CB_GO_ON && (find_question(&decide) != COBRE_OK ||
-                             cobre_sddp_policy_load(decide.base.problem, decide.policy, &policy) != COBRE_OK))
+    if (code == CB_GO_ON && find_question(&decide) != COBRE_OK)
         code = cb_session_failed(&decide.base);
+    if (code == CB_GO_ON)
+        code = cb_session_policy(&decide.base, decide.policy, decide.policy_path, &policy);
     if (code == CB_GO_ON)
         code = answer(&decide, policy);
     cobre_sddp_policy_free(&policy);

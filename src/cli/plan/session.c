@@ -3,9 +3,11 @@
 #include "cli/plan/session.h"
 
 #include "cli/json.h"
+#include "sddp/run/files.h"
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct cb_option cb_json_rows[] = {
     {.name = "json", .help = CB_JSON_HELP, .given = CB_FIELD(struct session, json)},
@@ -119,6 +121,31 @@ int cb_session_load(struct session *session) {
         return cb_session_failed(session);
     cb_say("cobre %s: %zu error%s in the case\n", session->self.command, errors, errors == 1 ? "" : "s");
     return CB_EXIT_FAILED;
+}
+
+/* A policy that a training would not leave under that name is somebody else's. */
+static void say_train_first(const struct session *session, const char *given) {
+    const char *slash = given ? strrchr(given, '/') : NULL, *command = session->self.command;
+    char folder[PATH_MAX] = ".";
+    if (given && strcmp(slash ? slash + 1 : given, CB_FILE_POLICY) != 0)
+        return;
+    fprintf(stderr, "cobre %s:   train first: cobre train ", command);
+    cb_shell_write(stderr, session->case_path);
+    if (given) {
+        cb_folder_of(given, folder);
+        fprintf(stderr, " --out ");
+        cb_shell_write(stderr, folder);
+    }
+    fprintf(stderr, "\n");
+}
+
+int cb_session_policy(const struct session *session, const char *path, const char *given, cobre_sddp_policy **policy) {
+    if (cobre_sddp_policy_load(session->problem, path, policy) == COBRE_OK)
+        return CB_GO_ON;
+    int code = cb_session_failed(session);
+    if (cb_session_speaks(session) && access(path, F_OK) != 0)
+        say_train_first(session, given);
+    return code;
 }
 
 int cb_session_folder(struct session *session, const char *path, bool lock) {

@@ -38,6 +38,9 @@ int cb_session_alone(struct session *session);
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);
 
+/* Loads a policy. given: as the user named it; NULL: it was not. What was never trained is told how to. */
+int cb_session_policy(const struct session *session, const char *path, const char *given, cobre_sddp_policy **policy);
+
 /* CB_GO_ON when every rank goes on. Collective. */
 int cb_session_agree(const struct session *session, int code);
 

@@ -4,6 +4,7 @@
 #include "cli/plan/session.h"
 #include "sddp/run/gap.h"
 #include "sddp/run/record.h"
+#include "sddp/run/results.h"
 
 #include <math.h>
 #include <string.h>
@@ -208,6 +209,21 @@ static int find_beginning(struct simulate *simulate) {
     return CB_GO_ON;
 }
 
+/* A simulation of something else than this one would go unnoticed. */
+static void say_replaced(const struct simulate *simulate, const cobre_sddp_policy *policy) {
+    struct cb_results old;
+    const char *difference = cobre_sddp_policy_difference(policy);
+    cb_results_facts(&old, simulate->folder);
+    const struct cb_facts *facts = &old.simulation;
+    if (facts->count && (strcmp(cb_fact(facts, "sampling"), simulate->sampling) != 0 ||
+                         strcmp(cb_fact(facts, "start"), simulate->beginning.text) != 0 ||
+                         strcmp(cb_fact(facts, "difference"), difference ? difference : "") != 0))
+        fprintf(stderr,
+                "cobre simulate: this replaces another simulation in %s: %s trajectories, %s; --out DIR keeps both\n",
+                simulate->folder, cb_fact(facts, "trajectories"), cb_fact(facts, "sampling"));
+    cb_results_free(&old);
+}
+
 static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
     struct session *base = &simulate->base;
     cobre_sddp_simulation result = {.struct_size = sizeof result};
@@ -218,6 +234,8 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     if (cobre_sddp_policy_difference(policy) && cb_session_speaks(base))
         fprintf(stderr, "cobre simulate: %s was trained for another case: %s\n", simulate->policy,
                 cobre_sddp_policy_difference(policy));
+    if (cb_session_speaks(base))
+        say_replaced(simulate, policy);
     const char *note =
         "asked to stop: the trajectories that are under way are finished; a second signal ends it at once";
     cb_stop_catch(base, &(struct cb_stop){.grace = INFINITY,
@@ -250,22 +268,6 @@ static int claim(struct simulate *simulate) {
     return cb_session_agree(&simulate->base, code);
 }
 
-/* A policy that a training would not leave under that name is somebody else's. */
-static void say_train_first(const struct simulate *simulate) {
-    const char *path = simulate->policy_path, *slash = path ? strrchr(path, '/') : NULL;
-    char folder[PATH_MAX] = ".";
-    if (path && strcmp(slash ? slash + 1 : path, CB_FILE_POLICY) != 0)
-        return;
-    fprintf(stderr, "cobre simulate:   train first: cobre train ");
-    cb_shell_write(stderr, simulate->base.case_path);
-    if (path) {
-        cb_folder_of(path, folder);
-        fprintf(stderr, " --out ");
-        cb_shell_write(stderr, folder);
-    }
-    fprintf(stderr, "\n");
-}
-
 int cb_command_simulate(int argc, char **argv) {
     struct simulate simulate;
     int code = read_options(argc, argv, &simulate);
@@ -282,11 +284,8 @@ int cb_command_simulate(int argc, char **argv) {
         code = cb_session_load(base);
     if (code == CB_GO_ON)
         code = find_beginning(&simulate);
-    if (code == CB_GO_ON && cobre_sddp_policy_load(base->problem, simulate.policy, &policy) != COBRE_OK) {
-        code = cb_session_failed(base);
-        if (cb_session_speaks(base) && access(simulate.policy, F_OK) != 0)
-            say_train_first(&simulate);
-    }
+    if (code == CB_GO_ON)
+        code = cb_session_policy(base, simulate.policy, simulate.policy_path, &policy);
     if (code == CB_GO_ON)
         code = simulate_policy(&simulate, policy);
     cobre_sddp_policy_free(&policy);

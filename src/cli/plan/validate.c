@@ -112,7 +112,8 @@ static size_t find_unbounded(const cobre_sddp_problem *problem, void found(void 
             double lower, upper;
             const char *name = cobre_sddp_problem_column_name(problem, n, j);
             cobre_sddp_problem_column_range(problem, n, j, &lower, &upper);
-            if ((isinf(lower) || isinf(upper)) && !json_object_get(seen, name)) {
+            bool terminal = strcmp(name, "terminal") == 0; /* its cuts are its limit */
+            if ((isinf(lower) || isinf(upper)) && !terminal && !json_object_get(seen, name)) {
                 cb_json_set(seen, name, json_true());
                 found(arg, name);
             }

@@ -123,7 +123,8 @@ static bool compare_nodes(const cb_policy_names *file, const cobre_sddp_problem 
         }
     if (count > 0)
         snprintf(match->what, sizeof match->what, "the data of node %s%s differ%s", problem->node[first].name,
-                 count > 1 ? CB_TEXT(" and of %zu more nodes", count - 1) : "", count > 1 ? "" : "s");
+                 count > 1 ? CB_TEXT(" and of %zu more node%s", count - 1, count > 2 ? "s" : "") : "",
+                 count > 1 ? "" : "s");
     return count == 0;
 }
 

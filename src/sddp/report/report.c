@@ -118,8 +118,14 @@ static void write_origin(const struct report *report) {
         write_lead(report->to, lead);
 }
 
+/* A simulation may have a folder of its own. */
+static const char *name_of(const struct run *run) {
+    const char *name = cb_fact(&run->results.summary, "name");
+    return *name ? name : cb_fact(&run->results.simulation, "name");
+}
+
 static const char *title_of(const struct report *report) {
-    const char *name = cb_fact(&report->run->results.summary, "name");
+    const char *name = name_of(report->run);
     return report->runs > 1 ? "Runs side by side" : *name ? name : "Results";
 }
 
@@ -208,7 +214,7 @@ static bool write_run(struct report *report) {
 }
 
 static cobre_status write_page(struct report *report) {
-    const char *name = cb_fact(&report->run->results.summary, "name");
+    const char *name = name_of(report->run);
     bool any = true;
     cb_page_begin(report->to, report->runs > 1 ? "Runs side by side" : *name ? name : report->run->folder);
     write_header(report);

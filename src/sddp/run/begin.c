@@ -117,6 +117,7 @@ static cobre_status read_state(const cobre_sddp_problem *problem, const char *te
     for (size_t s = 0; s < problem->states; s++)
         found->state[s] = NAN;
     CB_TRY(cobre_sddp_state_from_text(problem, node, text, found->state));
+    found->said = *found->text ? strlen(found->text) + 2 : 0;
     say_state(problem, found->state, found);
     for (size_t s = 0; s < problem->states; s++)
         found->state[s] = isnan(found->state[s]) ? problem->state[s].initial : found->state[s];

@@ -17,6 +17,7 @@ struct cb_begin {
 struct cb_beginning {
     size_t node;    /* COBRE_SDDP_ROOT: where the case begins */
     double *state;  /* NULL: the initial one */
+    size_t said;    /* where in `text` it is said what state was given */
     char text[200]; /* "from stage 7, storage given for 2 of 2 reservoirs"; empty: nothing was given */
 };
 

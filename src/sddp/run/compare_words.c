@@ -50,7 +50,7 @@ static void say_amount(struct words *words, const cobre_sddp_difference *cell, c
     char amount[32];
     if (cell->difference != 0 || *cell->method)
         say(words, ": %s%s%s%s", cell->difference > 0 ? "+" : "", cb_brief_text(cell->difference, 3, amount),
-            *unit ? " " : "", unit);
+            cb_unit_blank(unit), unit);
     say_verdict(words, cell);
     say(words, ".");
 }
@@ -120,9 +120,27 @@ static void say_bound(cobre_sddp_comparison *c, size_t run) {
     c->run[run].words = cb_compare_text(c, "%s", words.text);
 }
 
+/* Sums over horizons of other lengths say nothing about each other. */
+static bool say_horizons(struct words *words, const struct cb_run *first, const struct cb_run *its) {
+    const struct cb_series *a = cb_results_find(&first->results, "cost", "system", NULL),
+                           *b = cb_results_find(&its->results, "cost", "system", NULL);
+    if (!a || !b || a->points == b->points)
+        return false;
+    say(words,
+        "%s has %zu stages and %s has %zu: what is summed over the horizon is not of the same time. Compare means over "
+        "the "
+        "stages, and stages (--by stage).",
+        first->name, a->points, its->name, b->points);
+    return true;
+}
+
 static void say_simulated(cobre_sddp_comparison *c, size_t run) {
     struct words words = {.used = 0};
     const struct cb_run *first = &c->run[0], *its = &c->run[run];
+    if (say_horizons(&words, first, its)) {
+        c->run[run].words = cb_compare_text(c, "%s", words.text);
+        return;
+    }
     if (strcmp(first->unit, its->unit) != 0)
         say(&words, "Costs of %s are in %s and those of %s in %s: they cannot be compared.", first->name,
             *first->unit ? first->unit : "no known unit", its->name, *its->unit ? its->unit : "no known unit");
@@ -152,7 +170,8 @@ bool cb_compared_is_share(const cobre_sddp_compared *row) {
 void cb_compared_words(const cobre_sddp_compared *row, char text[256]) {
     static const char *const known[][2] = {{"cost_cvar5", "cost in the worst 5 %"},
                                            {"unserved_energy", "energy not served"},
-                                           {"deficit_probability", "probability of a deficit"}};
+                                           {"deficit_probability", "probability of a deficit"},
+                                           {"terminal", "what comes after the horizon"}};
     const char *kind = strcmp(row->level, "component") == 0 ? row->element : row->kind, *element = row->element;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(kind, known[i][0]) == 0)

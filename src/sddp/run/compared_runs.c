@@ -191,18 +191,10 @@ static void note_simulation(cobre_sddp_comparison *c, const struct cb_run *run) 
 static void note_pair(cobre_sddp_comparison *c, const struct cb_run *first, const struct cb_run *run) {
     const char *one = cb_fact(&first->results.simulation, "sampling"),
                *two = cb_fact(&run->results.simulation, "sampling");
-    const struct cb_series *a = cb_results_find(&first->results, "cost", "system", NULL),
-                           *b = cb_results_find(&run->results, "cost", "system", NULL);
     if (*one && *two && strcmp(one, two) != 0)
         cb_compare_note(
             c, cb_compare_text(c, "The noise of %s is %s and that of %s is %s: part of the differences is due to that.",
                                first->name, one, run->name, two));
-    if (a && b && a->points != b->points)
-        cb_compare_note(c,
-                        cb_compare_text(c,
-                                        "%s has %zu stages and %s has %zu: what is summed over the horizon is not of "
-                                        "the same time.",
-                                        first->name, a->points, run->name, b->points));
 }
 
 void cb_compare_notes(cobre_sddp_comparison *c) {

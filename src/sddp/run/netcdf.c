@@ -119,6 +119,10 @@ static int dimension(writer *w, const char *name, size_t length) {
     return axis;
 }
 
+static bool has_dates(const writer *w) {
+    return w->steps > 0 && w->spool->node_at[1] != CB_NONE && *w->spool->problem->node[w->spool->node_at[1]].date;
+}
+
 /* A variable of the grid: trajectory x stage [x block] [x element]. */
 static void define_variable(writer *w, size_t v) {
     const struct cb_grid *grid = &w->spool->grid;
@@ -138,6 +142,8 @@ static void define_variable(writer *w, size_t v) {
     float missing = NAN;
     w->variable[v] = define(w, its->name, NC_FLOAT, count, axes, its->description);
     unit_attribute(w, w->variable[v], its->unit);
+    if (has_dates(w))
+        attribute(w, w->variable[v], "coordinates", "date");
     check(w, nc.nc_def_var_chunking(w->file, w->variable[v], NC_CHUNKED, chunk));
     check(w, nc.nc_def_var_deflate(w->file, w->variable[v], 1, 1, 1));
     check(w, nc.nc_put_att_float(w->file, w->variable[v], "_FillValue", NC_FLOAT, 1, &missing));
@@ -176,10 +182,6 @@ static void put_names(writer *w, int variable, const char **names, size_t count)
         check(w, nc.nc_put_var_string(w->file, variable, names));
 }
 
-static bool has_dates(const writer *w) {
-    return w->steps > 0 && w->spool->node_at[1] != CB_NONE && *w->spool->problem->node[w->spool->node_at[1]].date;
-}
-
 static void define_dimensions(writer *w) {
     const struct cb_grid *grid = &w->spool->grid;
     w->trajectory = dimension(w, "trajectory", w->trajectories);
@@ -195,7 +197,7 @@ static void define_and_fill(writer *w) {
     struct cb_grid *grid = &w->spool->grid;
     cobre_sddp_problem *its = (cobre_sddp_problem *)w->spool->problem; /* the names are const, their array is not */
     int stages[4] = {-1, -1, -1, -1}, both[2] = {w->stage, w->block}, block = -1;
-    stages[0] = define(w, "stage", NC_DOUBLE, 1, &w->stage, "stage of the case");
+    stages[0] = define(w, "stage", NC_INT, 1, &w->stage, "stage of the case");
     if (has_dates(w)) {
         stages[1] = define(w, "date", NC_DOUBLE, 1, &w->stage, "beginning of the stage");
         attribute(w, stages[1], "units", "days since 1970-01-01");

@@ -49,6 +49,10 @@ const char *cb_clock_text(double seconds, char text[32]) {
     return text;
 }
 
+const char *cb_unit_blank(const char *unit) {
+    return *unit >= '0' && *unit <= '9' ? " x " : *unit ? " " : "";
+}
+
 enum { DIGITS = 10 };
 static const long double power[] = {1e0L, 1e1L, 1e2L,  1e3L,  1e4L,  1e5L,  1e6L, 1e7L,
                                     1e8L, 1e9L, 1e10L, 1e11L, 1e12L, 1e13L, 1e14L};

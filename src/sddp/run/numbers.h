@@ -9,6 +9,9 @@ const char *cb_short_text(double value, int digits,
 const char *cb_brief_text(double value, int digits, char text[32]); /* as many, 1.23e7 from a million on */
 const char *cb_clock_text(double seconds, char text[32]);           /* 0:00:07 */
 
+/* What stands between a number and its unit: " ", or " x " before a unit like "1200 $"; "" without a unit. */
+const char *cb_unit_blank(const char *unit);
+
 /* As printf's %.10g, but faster, for tables of millions of numbers: writes at `at` (room for 32) and returns the end, without a
  * zero byte. */
 char *cb_number_put(char *at, double value);

@@ -340,14 +340,15 @@ static void add_item(const cb_node *node, const cb_item *item, double value, dou
     }
 }
 
-/* A store: what it holds, and the most that it can. */
-static void add_store(const cb_node *node, const cb_item *item, size_t column, double value, double *values) {
-    double most = node->column[column].upper, energy = item->label.energy;
-    values[item->to.energy] += energy * value;
-    values[item->to.all_energy] += energy * value;
+/* A store: what it holds, and the most that it can. As energy only what lies above its least level counts. */
+static void add_store(const cb_node *node, const cb_item *item, size_t state, double value, double *values) {
+    double most = node->column[node->state_out[state]].upper, least = node->column[node->state_in[state]].lower;
+    double energy = item->label.energy * (value - least), capacity = item->label.energy * (most - least);
     values[item->to.capacity] += most;
-    values[item->to.energy_capacity] += energy * most;
-    values[item->to.all_capacity] += energy * most;
+    values[item->to.energy] += energy;
+    values[item->to.all_energy] += energy;
+    values[item->to.energy_capacity] += capacity;
+    values[item->to.all_capacity] += capacity;
 }
 
 /* What the columns do not explain, constants and random costs, is "other". */
@@ -381,7 +382,7 @@ void cb_outputs_figures(const cb_outputs *outputs, const cobre_sddp_stage *stage
         const cb_item *item = &outputs->item[outputs->state[s]];
         add_item(node, item, stage->state_out[s], values);
         if (item->to.energy != CB_NO_FIGURE)
-            add_store(node, item, node->state_out[s], stage->state_out[s], values);
+            add_store(node, item, s, stage->state_out[s], values);
     }
     for (size_t j = 0; j < node->columns; j++)
         add_item(node, &outputs->item[its->column[j]], stage->columns[j], values);

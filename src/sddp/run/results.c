@@ -131,14 +131,23 @@ static void read_statistics(struct cb_results *results) {
     cb_sheet_close(&sheet);
 }
 
-cobre_status cb_results_read(struct cb_results *results, const char *folder) {
+static cobre_status status_of(const struct cb_results *results) {
+    return results->no_memory ? cb_no_memory("the tables of a run", 0) : COBRE_OK;
+}
+
+cobre_status cb_results_facts(struct cb_results *results, const char *folder) {
     *results = (struct cb_results){.folder = folder};
     read_facts(results, &results->summary, CB_FILE_SUMMARY);
     read_facts(results, &results->simulation, CB_FILE_SIMULATION);
+    return status_of(results);
+}
+
+cobre_status cb_results_read(struct cb_results *results, const char *folder) {
+    CB_TRY(cb_results_facts(results, folder));
     read_trace(results);
     read_costs(results);
     read_statistics(results);
-    return results->no_memory ? cb_no_memory("the tables of a run", 0) : COBRE_OK;
+    return status_of(results);
 }
 
 void cb_results_free(struct cb_results *results) {

@@ -53,6 +53,9 @@ struct cb_results {
     bool no_memory;
 };
 
+/* Reads the facts only. */
+cobre_status cb_results_facts(struct cb_results *results, const char *folder);
+
 /* Reads what there is; what is missing is empty. Fails when memory is out. Also then the results are to be freed. */
 cobre_status cb_results_read(struct cb_results *results, const char *folder);
 void cb_results_free(struct cb_results *results);

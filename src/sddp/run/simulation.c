@@ -170,6 +170,7 @@ cobre_status cb_simulation_summary(const char *folder, const char *sampling, con
             cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
             cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
             isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
+    write_fact(draft.file, "name", cobre_sddp_problem_name(policy->problem));
     write_fact(draft.file, "unit", cobre_sddp_problem_cost_unit(policy->problem));
     if (*start)
         write_fact(draft.file, "start", start);

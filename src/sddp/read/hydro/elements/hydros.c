@@ -238,7 +238,7 @@ static void describe_lags(cb_hydro_case *c, const cb_hydro_hydro *hydro, const c
     } all[] = {{COBRE_SDDP_STATE, "inflow", "past_inflow"},
                {COBRE_SDDP_COLUMN, "inflow_in", "past_inflow_in"},
                {COBRE_SDDP_COLUMN, "inflow_lag", "past_inflow"},
-               {COBRE_SDDP_ROW, "lag", "lag"}};
+               {COBRE_SDDP_ROW, "lag", "past_inflow_dual"}};
     for (size_t l = 0; l < hydro->lags; l++)
         for (size_t i = 0; i < CB_COUNT(all); i++) {
             char lag[32];
@@ -274,8 +274,8 @@ static void describe_stage(cb_hydro_case *c, const cb_hydro_hydro *hydro, const 
         {COBRE_SDDP_RANDOM, "noise", "noise", CB_HYDRO_NO_UNIT, 1, true, false},
         {COBRE_SDDP_ROW, "water", "water_value", CB_HYDRO_WATER_PRICE, -1, false,
          false}, /* more water lowers the cost */
-        {COBRE_SDDP_ROW, "outflow", "outflow", CB_HYDRO_NO_UNIT, 1, true, false},
-        {COBRE_SDDP_ROW, "inflow", "inflow", CB_HYDRO_NO_UNIT, 1, true, false},
+        {COBRE_SDDP_ROW, "outflow", "outflow_dual", CB_HYDRO_NO_UNIT, 1, true, false},
+        {COBRE_SDDP_ROW, "inflow", "inflow_dual", CB_HYDRO_NO_UNIT, 1, true, false},
     };
     for (size_t i = 0; i < CB_COUNT(all); i++) {
         cb_hydro_label label = *base;
@@ -299,7 +299,7 @@ static void describe_block(cb_hydro_case *c, const cb_hydro_hydro *hydro, cb_hyd
     label.unit = CB_HYDRO_FLOW;
     cb_hydro_describe(c, cb_hydro_name("turbined", name, "", label.block), &label);
     label.part = COBRE_SDDP_ROW;
-    label.kind = "production";
+    label.kind = "production_dual";
     label.unit = CB_HYDRO_NO_UNIT;
     label.detail = true;
     cb_hydro_describe(c, cb_hydro_name("production", name, "", label.block), &label);
