@@ -170,8 +170,9 @@ COBRE_API void cobre_sddp_add_terminal(cobre_sddp_builder *builder, size_t node,
 COBRE_API size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder);
 COBRE_API void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t node, const double *values);
 
-/* What the numbers mean to people. All of this is for tables, reports and answers, and changes no result. No text may be
- * NULL in a label that is asked for; in one that is given NULL is "". */
+/* What the numbers mean to people. All of this is for tables, reports and answers, and changes no result. Labels that the
+ * library returns have no NULL texts; in labels that you pass NULL means "". Texts must have no commas, quotes or ends of
+ * lines. */
 typedef enum { COBRE_SDDP_STATE, COBRE_SDDP_COLUMN, COBRE_SDDP_ROW, COBRE_SDDP_RANDOM } cobre_sddp_part;
 
 typedef struct {
@@ -246,8 +247,8 @@ COBRE_API double cobre_sddp_problem_node_duration(const cobre_sddp_problem *prob
 COBRE_API const char *cobre_sddp_problem_time_unit(const cobre_sddp_problem *problem);              /* of durations */
 COBRE_API const char *cobre_sddp_problem_cost_unit(const cobre_sddp_problem *problem); /* of costs and bounds */
 
-/* The node under way at a date, "2027-03" or "2027-03-15"; COBRE_SDDP_NONE: nothing has begun by then, or no dates are
- * known. */
+/* The node under way at a date, "2027-03" or "2027-03-15"; COBRE_SDDP_NONE: none is, no dates are known, or it is no
+ * date. */
 COBRE_API size_t cobre_sddp_problem_node_at(const cobre_sddp_problem *problem, const char *date);
 
 /* The mean of a node's outcomes, with their probabilities. noise: room for cobre_sddp_problem_randoms values. */
@@ -542,7 +543,7 @@ typedef struct {
     double value;
 } cobre_sddp_figure;
 
-/* Calls `figure` for each. Not collective. */
+/* Calls `figure` for each. Not collective. It looks at the labels of the whole problem each time: for single stages. */
 COBRE_API cobre_status cobre_sddp_figures(const cobre_sddp_problem *problem, const cobre_sddp_stage *stage, void *arg,
                                           void (*figure)(void *arg, const cobre_sddp_figure *figure));
 
@@ -605,7 +606,7 @@ COBRE_API cobre_status cobre_sddp_comparison_row(const cobre_sddp_comparison *co
 /* A figure in one run, and how it differs from the first one. NaN: not known, or there is none. */
 typedef struct {
     size_t struct_size;
-    double value;            /* a mean over the trajectories, unless it is none of a simulation */
+    double value;            /* the mean over the trajectories; of rows over "training" the number itself */
     double deviation, count; /* of the trajectories */
     double difference;       /* from the first run */
     double error;            /* half the 95 % interval of the difference */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sddp/run/netcdf.h"
 #include "sddp/run/simulation.h"
 #include "sddp/train/trainer.h"
 #include "sddp/usual_floats.h"
@@ -344,8 +345,11 @@ typedef struct {
     struct cb_spool spool;
 } recorder;
 
+/* Without room for what it makes a simulation need not go on. */
 static int record_stop(void *arg) {
     const recorder *its = arg;
+    if (its->spool.failed)
+        return 1;
     return its->options->stop ? its->options->stop(its->options->arg) : 0;
 }
 
@@ -384,6 +388,8 @@ cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_sim
     CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_simulation, maximum));
     CB_TRY(check(policy, &options));
     CB_TRY(cb_tables_choose(&options, &tables));
+    if (options.folder && tables.netcdf) /* rank 0 alone needs the library */
+        CB_TRY(cb_agree(policy->comm, cobre_rank(policy->comm) == 0 ? cb_netcdf_ready() : COBRE_OK));
     cb_stage_kind kind = policy->kind;
     CB_TRY(choose_solvers(policy, &options, &kind.pair));
     if (options.lp_folder)

@@ -141,7 +141,7 @@ for row in table("statistics"):
     at = lambda share: (lambda x: its[int(x)] + (x - int(x)) * (its[min(int(x) + 1, n - 1)] - its[int(x)]))(share * (n - 1))
     deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in its) / (n - 1))
     expected = dict(count=n, mean=mean, deviation=deviation, minimum=its[0], maximum=its[-1], p5=at(0.05), p25=at(0.25), p50=at(0.5),
-                    p75=at(0.75), p95=at(0.95), positive=sum(x > 1e-9 for x in its) / n)
+                    p75=at(0.75), p95=at(0.95), positive=sum(x > 1e-6 * max(1, abs(its[0]), abs(its[-1])) for x in its) / n)
     for column, value in expected.items():
         assert abs(float(row[column]) - value) <= 1e-6 * (abs(value) + abs(its[-1]) + abs(its[0]) + 1e-3), (key, column, row[column], value)
     year, month = divmod(2027 * 12 + 5 + int(row["step"] or 1) - 1, 12)

@@ -424,6 +424,121 @@ static void terminal_without_bound(void) {
     cobre_sddp_problem_free(&problem);
 }
 
+/* What a figure of one level and kind is; NaN: it is not told. */
+typedef struct {
+    const char *kind, *level, *block;
+    double value;
+    size_t count;
+} wanted_figure;
+
+static void on_figure(void *arg, const cobre_sddp_figure *figure) {
+    wanted_figure *wanted = arg;
+    if (strcmp(figure->kind, wanted->kind) != 0 || strcmp(figure->level, wanted->level) != 0 ||
+        strcmp(figure->block, wanted->block) != 0)
+        return;
+    wanted->value = figure->value;
+    wanted->count++;
+}
+
+static void figure_is(const cobre_sddp_problem *problem, const char *kind, const char *level, const char *block,
+                      double value) {
+    const cobre_sddp_stage stage = {.struct_size = sizeof stage,
+                                    .stage_cost = 8,
+                                    .future_cost = 5,
+                                    .noise = (double[]){1},
+                                    .state_in = (double[]){1},
+                                    .state_out = (double[]){1.5},
+                                    .columns = (double[]){1, 1.5, 4, 8},
+                                    .row_duals = (double[]){3}};
+    wanted_figure wanted = {.kind = kind, .level = level, .block = block, .value = NAN};
+    CHECK_EQ(cobre_sddp_figures(problem, &stage, &wanted, on_figure), COBRE_OK);
+    CHECK_SAY(wanted.count == 1 && fabs(wanted.value - value) < 1e-12, "%s %s %s: %zu times, %g, not %g", kind, level,
+              block, wanted.count, wanted.value, value);
+}
+
+static void label(cobre_sddp_builder *b, cobre_sddp_part part, const char *name, const char *kind, const char *block,
+                  double factor, double energy) {
+    const cobre_sddp_label its = {.struct_size = sizeof its,
+                                  .kind = kind,
+                                  .element = "lake",
+                                  .block = block,
+                                  .unit = part == COBRE_SDDP_COLUMN ? "MW" : NULL,
+                                  .type = "hydro",
+                                  .subsystem = "main",
+                                  .factor = factor,
+                                  .energy = energy};
+    cobre_sddp_add_label(b, part, name, &its);
+}
+
+static cobre_sddp_problem *labelled_problem(void) {
+    start s = new_start();
+    cobre_sddp_problem *problem;
+    cobre_sddp_add_column(s.b, s.n, "turbined[peak]", 0, 9, 0.5);
+    cobre_sddp_add_column(s.b, s.n, "turbined[low]", 0, 9, 0.25);
+    cobre_sddp_add_outcome(s.b, s.n, 1, (double[]){1});
+    cobre_sddp_set_units(s.b, "h", "k$");
+    CHECK_EQ(cobre_sddp_add_block(s.b, "peak"), 0);
+    CHECK_EQ(cobre_sddp_add_block(s.b, "low"), 1);
+    cobre_sddp_set_date(s.b, s.n, "2027-03-01");
+    cobre_sddp_set_duration(s.b, s.n, 730, (double[]){0.25, 0.75});
+    CHECK_EQ(cobre_sddp_add_block(s.b, "late"), 2); /* the node has no share of it */
+    label(s.b, COBRE_SDDP_STATE, "x", "storage", NULL, 0, 10);
+    label(s.b, COBRE_SDDP_STATE, "x", "another", NULL, 0, 0); /* the first one counts */
+    label(s.b, COBRE_SDDP_COLUMN, "turbined[peak]", "turbined", "peak", 2, 0);
+    label(s.b, COBRE_SDDP_COLUMN, "turbined[low]", "turbined", "low", 2, 0);
+    label(s.b, COBRE_SDDP_ROW, "balance", "price", NULL, -1, 0);
+    CHECK_EQ(cobre_sddp_finish(comm, &s.b, NULL, &problem), COBRE_OK);
+    return problem;
+}
+
+static void labels(void) {
+    cobre_sddp_problem *problem = labelled_problem();
+    cobre_sddp_label its = {.struct_size = sizeof its};
+    CHECK_EQ(cobre_sddp_problem_blocks(problem), 3);
+    CHECK_TEXT(cobre_sddp_problem_block_name(problem, 1), "low");
+    CHECK_EQ(cobre_sddp_problem_block_share(problem, 0, 1), 0.75);
+    CHECK_EQ(cobre_sddp_problem_block_share(problem, 0, 2), 0);
+    CHECK(isnan(cobre_sddp_problem_block_share(problem, 1, 0)));
+    CHECK_TEXT(cobre_sddp_problem_cost_unit(problem), "k$");
+    CHECK_TEXT(cobre_sddp_problem_time_unit(problem), "h");
+    CHECK_EQ(cobre_sddp_problem_node_duration(problem, 0), 730);
+    CHECK_EQ(cobre_sddp_problem_node_at(problem, "2027-03"), 0);
+    CHECK_EQ(cobre_sddp_problem_node_at(problem, "2027-03-20"), 0);
+    CHECK_EQ(cobre_sddp_problem_node_at(problem, "2027-05"), COBRE_SDDP_NONE);
+    CHECK_EQ(cobre_sddp_problem_node_at(problem, "spring"), COBRE_SDDP_NONE);
+    CHECK_EQ(cobre_sddp_problem_label(problem, COBRE_SDDP_STATE, "x", &its), COBRE_OK);
+    CHECK_TEXT(its.kind, "storage");
+    CHECK_TEXT(its.block, "");
+    CHECK(its.factor == 1 && its.energy == 10 && !its.detail);
+    CHECK_EQ(cobre_sddp_problem_label(problem, COBRE_SDDP_ROW, "flow[a,b]", &its), COBRE_OK); /* none: by its name */
+    CHECK_TEXT(its.kind, "flow");
+    CHECK_TEXT(its.element, "a,b");
+    CHECK_EQ(cobre_sddp_problem_label(problem, COBRE_SDDP_ROW, "plain", &its), COBRE_OK);
+    CHECK_TEXT(its.kind, "");
+    CHECK_TEXT(its.element, "plain");
+    CHECK_EQ(cobre_sddp_problem_label(problem, COBRE_SDDP_ROW, NULL, &its), COBRE_INVALID_ARGUMENT);
+    cobre_sddp_problem_free(&problem);
+}
+
+static void figures(void) {
+    cobre_sddp_problem *problem = labelled_problem();
+    figure_is(problem, "storage", "before", "", 1);
+    figure_is(problem, "storage", "element", "", 1.5);
+    figure_is(problem, "storage_capacity", "element", "", 2);
+    figure_is(problem, "turbined", "block", "peak", 8);
+    figure_is(problem, "turbined", "block", "low", 16);
+    figure_is(problem, "turbined", "element", "", 0.25 * 8 + 0.75 * 16);
+    figure_is(problem, "turbined", "subsystem", "", 0.25 * 8 + 0.75 * 16);
+    figure_is(problem, "turbined", "system", "", 0.25 * 8 + 0.75 * 16);
+    figure_is(problem, "price", "element", "", -3);
+    figure_is(problem, "cost", "system", "", 8);
+    figure_is(problem, "future_cost", "system", "", 5);
+    const cobre_sddp_stage nowhere = {.struct_size = sizeof nowhere, .node = 7};
+    CHECK_EQ(cobre_sddp_figures(problem, &nowhere, NULL, on_figure), COBRE_INVALID_ARGUMENT);
+    CHECK_EQ(cobre_sddp_figures(problem, NULL, NULL, on_figure), COBRE_INVALID_ARGUMENT);
+    cobre_sddp_problem_free(&problem);
+}
+
 static void wrong_names(void) {
     MISTAKE(cobre_sddp_add_column(s.b, s.n, "in", 0, 1, 0), "",
             "node one -- first: two columns are called \"in\" -- rename one");
@@ -525,6 +640,8 @@ int main(int argc, char **argv) {
         CHECK_CASE(finish_always_frees),
         CHECK_CASE(table_beside_model),
         CHECK_CASE(wrong_models),
+        CHECK_CASE(labels),
+        CHECK_CASE(figures),
         CHECK_CASE(wrong_names),
         CHECK_CASE(terminal_cuts),
         CHECK_CASE(terminal_of_another_size),

@@ -21,7 +21,7 @@ static struct cb_evidence usual(double mean, double half) {
                                 .trained = true,
                                 .simulated = true,
                                 .sampled = true,
-                                .first_stage = 1,
+                                .start = "",
                                 .bound = 1000,
                                 .mean = mean,
                                 .half = half,
@@ -115,8 +115,8 @@ static void incomparable(void) {
     evidence.unproven = true;
     expect(&evidence, CB_UNKNOWN, "unproven");
     evidence = usual(1005, 8);
-    evidence.first_stage = 13;
-    expect(&evidence, CB_UNKNOWN, "begins at stage 13");
+    evidence.start = "from stage 13, in the initial state";
+    expect(&evidence, CB_UNKNOWN, "begins elsewhere than the training (from stage 13, in the initial state)");
     evidence = usual(1005, 8);
     evidence.sampled = false;
     expect(&evidence, CB_UNKNOWN, "no sample");

@@ -234,7 +234,7 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     if (cobre_sddp_policy_difference(policy) && cb_session_speaks(base))
         fprintf(stderr, "cobre simulate: %s was trained for another case: %s\n", simulate->policy,
                 cobre_sddp_policy_difference(policy));
-    if (cb_session_speaks(base))
+    if (cb_session_speaks(base) && !simulate->out)
         say_replaced(simulate, policy);
     const char *note =
         "asked to stop: the trajectories that are under way are finished; a second signal ends it at once";

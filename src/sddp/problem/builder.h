@@ -80,6 +80,7 @@ typedef struct {
     bool in_scenario; /* a step has values of its random variables */
     const char *date; /* these three: see problem.h */
     double duration, *share;
+    size_t shares;
     size_t all_edges; /* check sets these two: edges of probability 0 come behind the others */
     bool reached;     /* the process may come here */
 } cb_builder_node;

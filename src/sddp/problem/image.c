@@ -157,7 +157,7 @@ static void put_node(packer *p, const cobre_sddp_builder *builder, size_t n, nod
     record->name = put_text(p, node->name);
     record->date = put_text(p, node->date);
     double *share = reserve(p, &record->share, builder->blocks, sizeof *share);
-    for (size_t b = 0; share && node->share && b < builder->blocks; b++)
+    for (size_t b = 0; share && b < node->shares; b++)
         share[b] = node->share[b];
     record->file = put_text(p, node->at.file);
     record->place = put_text(p, node->at.text);

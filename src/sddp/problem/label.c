@@ -27,8 +27,9 @@ void cobre_sddp_add_label(cobre_sddp_builder *builder, cobre_sddp_part part, con
     label.type = keep_or_empty(builder, label.type);
     label.subsystem = keep_or_empty(builder, label.subsystem);
     label.factor = label.factor == 0 ? 1 : label.factor;
-    builder->label[builder->labels++] =
-        (cb_label){.part = part, .name = cb_builder_keep(builder, name), .label = label};
+    const size_t order = builder->labels++;
+    builder->label[order] =
+        (cb_label){.part = part, .name = cb_builder_keep(builder, name), .order = order, .label = label};
 }
 
 static int compare(const void *a, const void *b) {
@@ -36,10 +37,16 @@ static int compare(const void *a, const void *b) {
     return x->part != y->part ? (x->part > y->part) - (x->part < y->part) : strcmp(x->name, y->name);
 }
 
+static int compare_order(const void *a, const void *b) {
+    const cb_label *x = a, *y = b;
+    int by_name = compare(a, b);
+    return by_name ? by_name : (x->order > y->order) - (x->order < y->order);
+}
+
 void cb_sort_labels(cobre_sddp_builder *builder) {
     size_t kept = 0;
     if (builder->labels > 0)
-        qsort(builder->label, builder->labels, sizeof *builder->label, compare);
+        qsort(builder->label, builder->labels, sizeof *builder->label, compare_order);
     for (size_t i = 0; i < builder->labels; i++)
         if (kept == 0 || compare(&builder->label[kept - 1], &builder->label[i]) != 0)
             builder->label[kept++] = builder->label[i];
@@ -109,6 +116,7 @@ void cobre_sddp_set_duration(cobre_sddp_builder *builder, size_t node, double du
         return;
     its->duration = duration;
     its->share = shares ? cb_builder_alloc(builder, builder->blocks, sizeof *its->share) : NULL;
+    its->shares = its->share ? builder->blocks : 0;
     if (its->share && builder->blocks > 0)
         memcpy(its->share, shares, builder->blocks * sizeof *its->share);
 }

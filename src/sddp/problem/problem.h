@@ -155,6 +155,7 @@ typedef struct {
 typedef struct {
     cobre_sddp_part part;
     const char *name;
+    size_t order; /* in which they were added */
     cobre_sddp_label label;
 } cb_label;
 

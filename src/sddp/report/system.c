@@ -215,8 +215,10 @@ static void draw_stairs(struct report *report, const struct cb_series *series, c
     struct chart chart;
     size_t steps = cb_steps_of(series);
     cb_grid_steps(report, &grid, series, fill);
-    if (report->no_memory || !grid.rows)
+    if (report->no_memory || !grid.rows) {
+        free(grid.at);
         return;
+    }
     cb_chart_begin(&chart, report->to, ++report->pictures, CB_CHART_HEIGHT - 40, title, names[1]);
     chart.x.from = 0.5;
     chart.x.to = (double)steps + 0.5;

@@ -9,6 +9,17 @@
 #include "sddp/error.h"
 #include "sddp/grow.h"
 
+enum { MORE = 8 }; /* variables that are no items', and their `_before` */
+
+/* What netcdf.c calls its own. */
+static bool is_reserved(const char *name) {
+    static const char *const names[] = {"trajectory", "stage", "block", "date", "duration", "block_share"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static size_t find_axis(struct cb_grid *grid, const char *name) {
     for (size_t a = 0; a < grid->axes; a++)
         if (strcmp(grid->axis[a].name, name) == 0)
@@ -39,7 +50,7 @@ static bool is_taken(const struct cb_grid *grid, const char *name) {
     for (size_t a = 0; a < grid->axes; a++)
         if (strcmp(grid->axis[a].name, name) == 0)
             return true;
-    return strcmp(name, "trajectory") == 0 || strcmp(name, "stage") == 0 || strcmp(name, "block") == 0;
+    return is_reserved(name);
 }
 
 /* Letters, digits and underscores; an axis and its coordinate have their names already. */
@@ -145,14 +156,14 @@ static void add_all(struct cb_grid *grid, const cb_outputs *outputs, size_t *var
                 if (same_variable(&outputs->item[k], &outputs->item[i]))
                     variable_of[k] = grid->variables - 1;
         }
-    for (size_t v = 0; v < outputs->items; v++)
+    for (size_t v = 0; v < outputs->items + MORE; v++)
         before_of[v] = CB_NONE;
     if (!grid->no_memory)
         add_before(grid, outputs, variable_of, before_of);
 }
 
 cobre_status cb_grid_open(struct cb_grid *grid, const cb_outputs *outputs) {
-    size_t states = outputs->problem->states, most = outputs->items + 8;
+    size_t states = outputs->problem->states, most = outputs->items + MORE;
     grid->cell = malloc((outputs->items + 1) * sizeof *grid->cell);
     grid->before = malloc((states + 1) * sizeof *grid->before);
     size_t *variable_of = calloc(2 * most, sizeof *variable_of);

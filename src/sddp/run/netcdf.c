@@ -40,6 +40,7 @@ static struct {
 #undef FUNCTION_POINTER
 } nc;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the library is not made for threads */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char why_not[256]; /* why it cannot be used */
 
@@ -188,8 +189,9 @@ static void define_dimensions(writer *w) {
     w->stage = dimension(w, "stage", w->steps);
     if (w->spool->problem->blocks)
         w->block = dimension(w, "block", w->spool->problem->blocks);
-    for (size_t a = 0; a < grid->axes; a++)
-        w->axis[a] = dimension(w, grid->axis[a].name, grid->axis[a].count);
+    for (size_t a = 0; a < grid->axes; a++) /* one of length 0 would be without a limit */
+        if (grid->axis[a].count > 0)
+            w->axis[a] = dimension(w, grid->axis[a].name, grid->axis[a].count);
 }
 
 /* Coordinates, and what else is not a result. */
@@ -214,7 +216,8 @@ static void define_and_fill(writer *w) {
         block = define(w, "block", NC_STRING, 1, &w->block, "load block");
     }
     for (size_t a = 0; a < grid->axes; a++)
-        w->name[a] = define(w, grid->axis[a].name, NC_STRING, 1, &w->axis[a], "name");
+        if (grid->axis[a].count > 0)
+            w->name[a] = define(w, grid->axis[a].name, NC_STRING, 1, &w->axis[a], "name");
     for (size_t v = 0; v < grid->variables; v++)
         define_variable(w, v);
     check(w, nc.nc_enddef(w->file));
@@ -253,8 +256,10 @@ static void put_variable(writer *w, size_t v) {
 }
 
 static void put_batch(writer *w) {
+    pthread_mutex_lock(&lock);
     for (size_t v = 0; v < w->spool->grid.variables && w->in_batch > 0; v++)
         put_variable(w, v);
+    pthread_mutex_unlock(&lock);
     w->first += w->in_batch;
     w->in_batch = 0;
 }
@@ -309,15 +314,19 @@ static cobre_status open_writer(writer *w, const char *path) {
     w->steps = w->spool->longest;
     w->file = -1;
     CB_TRY(allocate(w));
+    pthread_mutex_lock(&lock);
     begin(w, path);
+    pthread_mutex_unlock(&lock);
     return w->error ? failed(w) : COBRE_OK;
 }
 
 static cobre_status close_writer(writer *w, cobre_status status) {
     if (!status)
         put_batch(w);
+    pthread_mutex_lock(&lock);
     if (w->file >= 0)
         check(w, nc.nc_close(w->file));
+    pthread_mutex_unlock(&lock);
     free(w->axis);
     free(w->name);
     free(w->variable);

@@ -455,6 +455,10 @@ cobre_status cobre_sddp_figures(const cobre_sddp_problem *problem, const cobre_s
     cb_outputs outputs;
     if (!problem || !stage || !figure)
         return cb_refuse_null(!problem ? "problem" : !stage ? "stage" : "figure");
+    if (stage->node >= problem->nodes)
+        return cb_refuse_node("stage.node", problem, stage->node);
+    if (!stage->columns || !stage->row_duals || !stage->noise || !stage->state_in || !stage->state_out)
+        return cb_refuse_null("stage: an array");
     cobre_status status = cb_outputs_open(&outputs, problem);
     double *values = malloc((outputs.figures + 1) * sizeof *values);
     if (!status && !values)

@@ -50,7 +50,7 @@ cobre_status cb_tables_choose(const cobre_sddp_simulate_options *options, struct
     *tables = (struct cb_tables){.wanted = {[CB_TABLE_COSTS] = true}};
     if (options->netcdf) {
         tables->netcdf = true;
-        return all ? cb_netcdf_ready()
+        return all ? COBRE_OK
                    : cb_refuse("options.tables", "leave the tables out, or write CSV",
                                "tables \"%.100s\": in NetCDF all of them are in one file", list);
     }

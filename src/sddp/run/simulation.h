@@ -9,7 +9,7 @@
 #include "cobre/sddp.h"
 #include "sddp/run/spool.h"
 
-/* The tables that the options ask for. Fails when there is no such table, and when NetCDF cannot be written. */
+/* The tables that the options ask for. Fails when there is no such table. */
 cobre_status cb_tables_choose(const cobre_sddp_simulate_options *options, struct cb_tables *tables);
 
 /* Rank 0 writes what the spool has collected, all files or none. Collective; fails on all ranks alike. */

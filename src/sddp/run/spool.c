@@ -14,7 +14,12 @@
 enum { PIECE_WORDS = sizeof(struct cb_piece) / sizeof(uint64_t), ROW = 1024 };
 enum { NODE, LOWEST, HIGHEST, MOMENT }; /* words about a step */
 
-/* "block,share,kind,element," and ",unit\n". The share is that of the node, so it is not in a text of its own. */
+static cobre_status no_room(void) {
+    return cb_fail(COBRE_FILE_FAILED, "make room, raise ulimit -f, or ask for fewer tables or trajectories",
+                   "there is no room left for the tables (in " P_tmpdir ", within ulimit -f, or of memory)");
+}
+
+/* "kind,element," and ",unit\n": what comes before the value of an item, and after it. */
 static char *make_text(const cb_item *item, bool tail) {
     char *text = NULL;
     size_t length;
@@ -72,7 +77,7 @@ cobre_status cb_spool_open(struct cb_spool *spool, cobre_comm *comm, const struc
     spool->total = calloc(spool->outputs.figures + 1, sizeof *spool->total);
     spool->cells = calloc(spool->grid.cells + 1, sizeof *spool->cells);
     spool->failed |= !spool->total || !spool->cells;
-    return cb_agree(comm, status);
+    return cb_agree(comm, status ? status : spool->failed ? no_room() : COBRE_OK);
 }
 
 /* Room for `count` trajectories. */
@@ -263,10 +268,7 @@ static cobre_status check_files(struct cb_spool *spool) {
     for (size_t stream = 0; stream < CB_STREAMS; stream++)
         if (spool->file[stream] && (fflush(spool->file[stream]) != 0 || ferror(spool->file[stream])))
             spool->failed = true;
-    if (!spool->failed)
-        return COBRE_OK;
-    return cb_fail(COBRE_FILE_FAILED, NULL,
-                   "there is no room left for the tables (in " P_tmpdir ", within ulimit -f, or of memory)");
+    return spool->failed ? no_room() : COBRE_OK;
 }
 
 /* What the ranks know about the steps becomes what all know. low: node and lowest stage of each step, high: highest stage. */

@@ -15,6 +15,7 @@
 #include "sddp/run/spool.h"
 #include "sddp/run/table.h"
 
+#define ACCURACY 1e-6             /* what an LP solver may leave of a number that should be 0 */
 #define REGION ((size_t)64 << 20) /* most bytes of values at once */
 
 typedef struct {
@@ -47,9 +48,10 @@ static statistics sum_up(double *values, size_t count) {
     if (!equal)
         cb_sort(values, count);
     double squares = 0, sum = 0, positive = 0;
+    double nothing = ACCURACY * fmax(1, fmax(fabs(values[0]), fabs(values[count - 1])));
     for (size_t i = 0; i < count; i++) {
         sum += values[i];
-        positive += values[i] > 0;
+        positive += values[i] > nothing;
     }
     its.mean = equal ? values[0] : sum / (double)count;
     for (size_t i = 0; i < count; i++)

@@ -169,11 +169,12 @@ void cb_judge(const struct cb_evidence *evidence, struct cb_run_verdict *verdict
             "The bound is unproven, because cuts of another case may be wrong here: train without them.");
     else if (!evidence->simulated)
         judge_unsimulated(evidence, verdict);
-    else if (evidence->first_stage > 1)
+    else if (*evidence->start)
         say(verdict, CB_UNKNOWN,
-            "The simulation begins at stage %zu, and the bound is one from the first stage on: simulate from there, "
-            "too.",
-            evidence->first_stage);
+            "The simulation begins elsewhere than the training (%s), which has no bound from there on: simulate from "
+            "its "
+            "beginning, too.",
+            evidence->start);
     else if (!evidence->sampled && !evidence->trained)
         say(verdict, CB_UNKNOWN,
             "This simulation has no gap, and its training, which may say why, is not here: look at the folder of the "
@@ -197,10 +198,6 @@ static bool is_sample(const struct cb_facts *simulation) {
            (cb_fact_number(simulation, "mean") == 0 && strstr(cb_fact(simulation, "sampling"), "-sample"));
 }
 
-static size_t first_stage(const struct cb_results *results) {
-    return results->count > 0 && results->series[0].points > 0 ? results->series[0].point[0].stage : 0;
-}
-
 void cb_results_judge(const struct cb_results *results, struct cb_run_verdict *verdict) {
     const struct cb_facts *summary = &results->summary, *simulation = &results->simulation;
     char unfinished[CB_RECORD_SENTENCE];
@@ -216,7 +213,7 @@ void cb_results_judge(const struct cb_results *results, struct cb_run_verdict *v
         .sampled = is_sample(simulation),
         .other_noise = is_fact(simulation, "sampling", "out-of-sample"),
         .other_case = *cb_fact(simulation, "difference"),
-        .first_stage = first_stage(results),
+        .start = isnan(cb_fact_number(&results->simulation, "bound")) ? cb_fact(&results->simulation, "start") : "",
         .bound = cb_fact_number(simulation, "bound"),
         .mean = cb_fact_number(simulation, "mean"),
         .half = cb_fact_number(simulation, "half"),

@@ -22,7 +22,7 @@ struct cb_evidence {
     bool simulated, sampled; /* sampled: the trajectories are a sample, and go from the start to the end */
     bool other_noise;        /* of the trajectories, than the training had */
     bool other_case;         /* they are of another case than the training */
-    size_t first_stage;      /* where they begin; 0: not known */
+    const char *start;       /* where they begin; "": where the training does */
     double bound, mean, half;
     uint64_t trajectories;
     const struct cb_iteration *trace; /* of the training; the bounds are what counts */
