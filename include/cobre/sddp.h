@@ -261,8 +261,8 @@ COBRE_API cobre_status cobre_sddp_problem_mean_noise(const cobre_sddp_problem *p
  * lower + n / 100 * (upper - lower) of the state's limits there. Columns of a file: state and value, or hydro and storage.
  *
  * Noise of `node`: a name is that of a random variable, or X for inflow[X] and noise[X]. A number is its value, n % is that
- * share of its mean. Where a model makes an inflow of noise and of inflows before, both are about the inflow: the noise
- * that makes it is found, from the state that comes in (NULL: the initial one). Columns of a file: random and value, or
+ * share of its mean. Where a model makes an inflow of noise and of inflows before, both are about the inflow, X or inflow[X]: the
+ * noise that makes it is found, from the state that comes in (NULL: the initial one). A number for noise[X] is the noise. Columns of a file: random and value, or
  * inflow and value, or hydro and inflow. */
 COBRE_API cobre_status cobre_sddp_state_from_text(const cobre_sddp_problem *problem, size_t node, const char *text,
                                                   double *state);

@@ -81,7 +81,7 @@ case_dates() {
     done
     cobre simulate dated --date 2027-12 --trajectories 3
     out_has "from stage 7 (2027-12-01), in the initial state"
-    for date in 2027-05-31 2029-06-02 2035-01; do
+    for date in 2027-05-31 2029-06-01 2029-06 2035-01; do
         cobre decide dated --date $date
         code_is 1
         err_has "no stage is under way at $date"
@@ -90,6 +90,9 @@ case_dates() {
     cobre decide dated --date 2027-13
     code_is 1
     err_has '"2027-13" is no date'
+    cobre decide dated --date 2028-02-30
+    code_is 1
+    err_has '"2028-02-30" is no date'
     cobre decide dated --date 2027-12 --stage 7
     code_is 2
     err_has "give one of them"

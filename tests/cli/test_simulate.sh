@@ -203,6 +203,49 @@ END
     err_has "in NetCDF all of them are in one file"
     cobre simulate dated --trajectories 4 --out one # what is not asked for goes
     gone one/simulation.nc || fail "an old file"
+    # An inflow that is a state of the next stage is an inflow, too.
+    cobre train "$tests/cases/riopar" --iterations 2
+    cobre simulate "$tests/cases/riopar" --trajectories 3 --netcdf --out par
+    cobre simulate "$tests/cases/riopar" --trajectories 3 --tables variables --out par-text
+    /usr/bin/python3 - <<'END' || fail "inflows are not those of the table"
+import csv, xarray
+data = xarray.open_dataset("par/simulation.nc")
+rows = [row for row in csv.DictReader(open("par-text/variables.csv")) if row["kind"] == "inflow"]
+assert len(rows) == 3 * data.sizes["stage"] * 3, len(rows)
+for row in rows:
+    its = data.inflow.sel(hydro=row["element"]).values[int(row["trajectory"]) - 1, int(row["step"]) - 1]
+    assert abs(its - float(row["value"])) <= 1e-5 * abs(float(row["value"])) + 1e-5, (row, its)
+END
+    # No room for it: an error, and nothing is left.
+    (
+        ulimit -f 40
+        cobre simulate dated --policy dated-out/policy.cobre --trajectories 20 --netcdf --out little
+        exit "$code"
+    )
+    code=$?
+    code_is 1
+    gone little/simulation.nc && gone little/simulation.nc.part || fail "$(ls little)"
+}
+
+# Results do not come into a case, and files of others stay.
+case_folders_of_others() {
+    cp -r "$cases/cascade" mine
+    cobre train mine --iterations 2
+    cobre simulate mine --out mine --trajectories 3
+    code_is 1
+    err_has "mine is a case: results would come between its tables"
+    cobre train mine --iterations 2 --out mine --force
+    code_is 1
+    err_has "mine is a case"
+    diff -r "$cases/cascade" mine || fail "the case has changed"
+    mkdir data && echo hello >data/states.csv
+    cobre simulate mine --out data --trajectories 3
+    code_is 0
+    [ "$(cat data/states.csv)" = hello ] || fail "a file of the user's is gone"
+    cobre simulate mine --sampling out-of-sample --trajectories 3
+    err_lacks "replaces"
+    cobre simulate mine --trajectories 3
+    err_has "this replaces another simulation in mine-out: 3 trajectories, out-of-sample; --out DIR keeps both"
 }
 
 case_no_model() {

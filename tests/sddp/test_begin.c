@@ -329,7 +329,7 @@ static void mean_noise(void) {
     options.noise = noise;
     CHECK_OK(cobre_sddp_decide(policy, &options));
     CHECK_NEAR(one[0][0].inflow[1], expected / 2, 1e-9 * expected);
-    CHECK_OK(cobre_sddp_noise_from_text(problem, 3, state, "noise[Pedra Branca]=77,Foz do Sul=120", noise));
+    CHECK_OK(cobre_sddp_noise_from_text(problem, 3, state, "inflow[Pedra Branca]=77,Foz do Sul=120", noise));
     CHECK_OK(cobre_sddp_decide(policy, &options));
     CHECK_NEAR(one[0][0].inflow[1], 77, 1e-9);
     CHECK_NEAR(one[0][0].inflow[2], 120, 1e-9);

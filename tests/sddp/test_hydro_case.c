@@ -324,11 +324,12 @@ static void terminal(void) {
     kit_near(kit_entry(&r, 11, "terminal[1]", "inflow_lag[head,2]"), 2.5);
     kit_near(kit_entry(&r, 11, "terminal[1]", "storage[mouth]"), 0);
     kit_near(kit_entry(&r, 11, "terminal[2]", "storage[mouth]"), 800);
-    CHECK_EQ(r.builder->warnings, 1);
-    CHECK_HOLDS(r.builder->warning[0].message,
+    CHECK_EQ(r.builder->warnings, 2);
+    CHECK_HOLDS(r.builder->warning[0].message, "taken as costs after cost_scale 0.5");
+    CHECK_HOLDS(r.builder->warning[1].message,
                 "cuts.csv says nothing about state inflow[head,1] and 3 more: what is left");
-    CHECK_HOLDS(r.builder->warning[0].file, "cuts.csv");
-    CHECK_EQ(r.builder->warning[0].line, 1);
+    CHECK_HOLDS(r.builder->warning[1].file, "cuts.csv");
+    CHECK_EQ(r.builder->warning[1].line, 1);
     kit_free(&r);
 }
 

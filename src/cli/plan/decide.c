@@ -139,7 +139,7 @@ static void on_stage(void *arg, const cobre_sddp_stage *stage) {
     cb_json_set(answer, "time_unit", cb_json_text(cobre_sddp_problem_time_unit(problem)));
     cb_json_set(answer, "cost_unit", cb_json_text(cobre_sddp_problem_cost_unit(problem)));
     cb_json_set(answer, "cost", cb_json_real(stage->stage_cost));
-    cb_json_set(answer, "future_cost", cb_json_real(stage->future_cost));
+    cb_json_set(answer, "future_cost", cb_json_real(stage->future_cost + 0.0)); /* no "-0" */
     if (cobre_sddp_figures(problem, stage, answer, on_figure) != COBRE_OK)
         cb_json_set(answer, "failed", json_true());
     move_terminal(answer);

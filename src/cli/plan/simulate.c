@@ -72,6 +72,8 @@ static int settle(struct simulate *simulate) {
         simulate->sampling = simulate->base.load.scenarios ? "own scenarios" : "in-sample";
     if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.trajectories)
         return cb_usage_error("simulate", "--trajectories: each scenario is simulated once");
+    if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.max_steps)
+        return cb_usage_error("simulate", "--max-steps: a scenario is as long as it is given");
     if (!cb_begin_is_clear(&simulate->begin))
         return cb_usage_error("simulate", "--stage, --date and --node: give one of them");
     if (cb_folder_policy(simulate->base.case_path, simulate->policy_path, simulate->policy) != COBRE_OK)

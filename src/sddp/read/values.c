@@ -53,10 +53,17 @@ static cobre_status fail(const reader *r, const char *advice, const char *format
     return cb_refuse("text", advice, "%s", message);
 }
 
+/* inflow[X] is X, also where a model makes the inflow of noise[X]. */
 static size_t find(const reader *r, const char *name) {
+    char within[512];
     for (size_t i = 0; i < r->count; i++)
         if (strcmp(name_of(r, i), name) == 0)
             return i;
+    size_t all = strlen(name);
+    if (r->noise && all > 8 && all < sizeof within && strncmp(name, "inflow[", 7) == 0 && name[all - 1] == ']') {
+        snprintf(within, sizeof within, "%.*s", (int)all - 8, name + 7);
+        name = within;
+    }
     for (size_t i = 0, length; i < r->count; i++) {
         const char *its = short_name(r, i, &length);
         if (its && strlen(name) == length && memcmp(its, name, length) == 0)
@@ -140,6 +147,11 @@ static cobre_status read_value(const reader *r, size_t i, const char *text, doub
     return percent ? share_of(r, i, *value / 100, value) : COBRE_OK;
 }
 
+/* "noise[X]=0.3" is the noise itself, as tables have it. */
+static bool is_noise(const char *name, const char *text) {
+    return strncmp(name, "noise[", 6) == 0 && !strchr(text, '%');
+}
+
 static cobre_status set(reader *r, const char *name, const char *text) {
     size_t i = find(r, name);
     char why[CB_LIMITS_ROOM];
@@ -152,7 +164,7 @@ static cobre_status set(reader *r, const char *name, const char *text) {
     if (!r->noise && !cb_state_fits(r->problem, r->node, i, &value))
         return fail(r, "give a number within these limits, or a percentage of them", "%s",
                     cb_limits_text(r->problem, r->node, i, value, why));
-    if (r->noise && !cb_noise_for(r->problem, r->node, i, r->state, value, &value, why))
+    if (r->noise && !is_noise(name, text) && !cb_noise_for(r->problem, r->node, i, r->state, value, &value, why))
         return fail(r, cb_noise_advice(&r->problem->node[r->node]), "%s", why);
     r->values[i] = value;
     r->given[i] = true;

@@ -84,7 +84,7 @@ static void answer_deficit(const struct report *report) {
     cb_answer(report->to, "Is there a deficit?", "", figure, text);
 }
 
-/* Over all subsystems: the lowest and highest mean, and the highest of what 95 % stay below. */
+/* Over all subsystems: the lowest and highest mean over the stages, and the highest mean of a stage. */
 struct prices {
     const struct cb_series *lowest, *highest, *peak;
     const struct cb_point *peak_at;
@@ -100,8 +100,7 @@ static struct prices find_prices(const struct cb_results *results) {
         if (!prices.highest || mean > cb_mean_over_steps(prices.highest))
             prices.highest = series;
         for (size_t i = 0; i < cb_steps_of(series); i++)
-            if (!prices.peak_at ||
-                series->point[i].percentile[CB_PERCENTILES - 1] > prices.peak_at->percentile[CB_PERCENTILES - 1]) {
+            if (!prices.peak_at || series->point[i].mean > prices.peak_at->mean) {
                 prices.peak = series;
                 prices.peak_at = &series->point[i];
             }

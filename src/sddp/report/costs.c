@@ -64,6 +64,8 @@ static void count_costs(const struct cb_results *results, struct histogram *hist
 static void fill_bins(const struct cb_results *results, struct histogram *histogram) {
     double least, most;
     find_range(results, &least, &most);
+    if (!isfinite(most - least)) /* no picture shows that */
+        least = most = 0;
     bool differ = most - least > 1e-9 * fabs(most);
     double width = cb_nice_step(differ ? most - least : fabs(most) + 1, results->costs < 100 ? 10 : 24);
     *histogram = (struct histogram){.width = width, .from = floor(least / width) * width};

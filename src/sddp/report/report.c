@@ -249,7 +249,8 @@ static cobre_status read_run(struct run *run, const char *folder) {
     CB_TRY(cb_record_known(folder, &known));
     CB_TRY(cb_results_read(&run->results, folder));
     run->unchecked = !known;
-    run->maximises = strcmp(cb_fact(&run->results.summary, "sense"), "max") == 0;
+    run->maximises = strcmp(cb_fact(&run->results.summary, "sense"), "max") == 0 ||
+                     strcmp(cb_fact(&run->results.simulation, "sense"), "max") == 0;
     run->averse = strcmp(cb_fact(&run->results.summary, "averse"), "yes") == 0;
     cb_results_judge(&run->results, &run->verdict);
     return COBRE_OK;

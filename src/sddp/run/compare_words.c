@@ -120,17 +120,28 @@ static void say_bound(cobre_sddp_comparison *c, size_t run) {
     c->run[run].words = cb_compare_text(c, "%s", words.text);
 }
 
-/* Sums over horizons of other lengths say nothing about each other. */
+/* Stage follows stage: in a cycle the length of a trajectory is chance. */
+static bool is_straight(const struct cb_series *series) {
+    return series->points > 0 && series->point[0].stage > 0 &&
+           series->point[series->points - 1].stage == series->point[0].stage + series->points - 1;
+}
+
+/* Sums over horizons of other lengths, or other times, say nothing about each other. */
 static bool say_horizons(struct words *words, const struct cb_run *first, const struct cb_run *its) {
     const struct cb_series *a = cb_results_find(&first->results, "cost", "system", NULL),
                            *b = cb_results_find(&its->results, "cost", "system", NULL);
-    if (!a || !b || a->points == b->points)
+    if (!a || !b || !is_straight(a) || !is_straight(b))
         return false;
-    say(words,
-        "%s has %zu stages and %s has %zu: what is summed over the horizon is not of the same time. Compare means over "
-        "the "
-        "stages, and stages (--by stage).",
-        first->name, a->points, its->name, b->points);
+    const struct cb_point *one = &a->point[0], *other = &b->point[0];
+    if (a->points == b->points && one->stage == other->stage && strcmp(one->date, other->date) == 0)
+        return false;
+    if (a->points != b->points)
+        say(words, "%s has %zu stages and %s has %zu", first->name, a->points, its->name, b->points);
+    else
+        say(words, "%s begins at stage %zu%s%s and %s at stage %zu%s%s", first->name, one->stage,
+            *one->date ? ", " : "", one->date, its->name, other->stage, *other->date ? ", " : "", other->date);
+    say(words, ": what is summed over the horizon is not of the same time. Compare means over the stages, and stages "
+               "(--by stage).");
     return true;
 }
 

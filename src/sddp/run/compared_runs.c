@@ -76,6 +76,7 @@ static cobre_status read_folder(cobre_sddp_comparison *c, struct cb_run *run) {
     if (!run->has_policy && simulation->count == 0 && summary->count == 0)
         return no_run(run->path);
     run->simulated = simulation->count > 0;
+    run->maximises |= strcmp(cb_fact(simulation, "sense"), "max") == 0;
     run->sample = strcmp(cb_fact(simulation, "sampling"), "in-sample") == 0 ||
                   strcmp(cb_fact(simulation, "sampling"), "out-of-sample") == 0;
     run->unit = cb_fact(simulation, "unit");

@@ -142,8 +142,18 @@ static cobre_status probe(const char *folder) {
     return status;
 }
 
+/* A table of results may have the name of one of a case. */
+static cobre_status refuse_case(const char *path) {
+    char file[PATH_MAX];
+    if (cb_folder_join(path, "case.json", file) != COBRE_OK || access(file, F_OK) != 0)
+        return COBRE_OK;
+    return cb_fail_at(COBRE_FILE_FAILED, path, 0, "give another folder by --out",
+                      "%s is a case: results would come between its tables", path);
+}
+
 cobre_status cb_folder_open(struct cb_folder *folder, const char *path) {
     *folder = (struct cb_folder){.path = path, .lock = -1};
+    CB_TRY(refuse_case(path));
     if (!make(path, &folder->made) || access(path, W_OK | X_OK) != 0)
         return cb_file_failed(path);
     return probe(path);

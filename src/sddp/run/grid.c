@@ -88,8 +88,13 @@ static const char *kind_of(const cb_item *item) {
     return *item->label.kind ? item->label.kind : words[item->part].kind;
 }
 
+/* A column whose state says the same under the same name. An inflow that is a state later is not. */
+static bool repeats_state(const cb_item *item) {
+    return item->is_state && (item->label.detail || !*item->label.kind);
+}
+
 static bool same_variable(const cb_item *a, const cb_item *b) {
-    return a->part == b->part && a->is_state == b->is_state && strcmp(kind_of(a), kind_of(b)) == 0 &&
+    return a->part == b->part && repeats_state(a) == repeats_state(b) && strcmp(kind_of(a), kind_of(b)) == 0 &&
            strcmp(a->label.type, b->label.type) == 0 && (a->block == CB_NONE) == (b->block == CB_NONE);
 }
 
@@ -150,7 +155,7 @@ static void add_all(struct cb_grid *grid, const cb_outputs *outputs, size_t *var
     for (size_t i = 0; i < outputs->items; i++) /* axes first: no variable has the name of one */
         find_axis(grid, outputs->item[i].label.type);
     for (size_t i = 0; i < outputs->items && !grid->no_memory; i++)
-        if (grid->cell[i] == CB_NO_FIGURE && !outputs->item[i].is_state) {
+        if (grid->cell[i] == CB_NO_FIGURE && !repeats_state(&outputs->item[i])) {
             add_items(grid, outputs, i);
             for (size_t k = i; k < outputs->items; k++)
                 if (same_variable(&outputs->item[k], &outputs->item[i]))

@@ -58,6 +58,11 @@ static void load(void) {
         snprintf(why_not, sizeof why_not, COBRE_NETCDF_LIBRARY " has no " #name);
     FUNCTIONS(FIND)
 #undef FIND
+    /* At the end of the process HDF5 closes what could not be closed for want of room, and crashes. */
+    int (*no_exit_handler)(void);
+    *(void **)&no_exit_handler = dlsym(library, "H5dont_atexit");
+    if (no_exit_handler)
+        no_exit_handler();
 }
 
 cobre_status cb_netcdf_ready(void) {
@@ -71,6 +76,7 @@ cobre_status cb_netcdf_ready(void) {
 /* The file while it is written. */
 typedef struct {
     struct cb_spool *spool;
+    const char *path;
     int file, trajectory, stage, block;
     int *axis, *name, *variable; /* of the grid: axes, their coordinates, variables */
     size_t trajectories, steps;
@@ -276,8 +282,8 @@ static void end_trajectory(writer *w) {
 }
 
 static cobre_status failed(const writer *w) {
-    return cb_fail(COBRE_FILE_FAILED, "check that the folder may be written and has room", CB_FILE_NETCDF ": %s",
-                   nc.nc_strerror(w->error));
+    return cb_fail_at(COBRE_FILE_FAILED, w->path, 0, "check that the folder may be written and has room",
+                      "%s: cannot write: %s", w->path, nc.nc_strerror(w->error));
 }
 
 static cobre_status take(void *arg, const void *bytes, size_t count) {
@@ -336,7 +342,7 @@ static cobre_status close_writer(writer *w, cobre_status status) {
 }
 
 cobre_status cb_netcdf_write(struct cb_spool *spool, const char *path) {
-    writer w = {.spool = spool};
+    writer w = {.spool = spool, .path = path};
     bool writes = cobre_rank(spool->comm) == 0;
     cobre_status status = cb_agree(spool->comm, writes ? open_writer(&w, path) : COBRE_OK);
     if (!status)

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TABLE_NAME(code, name, columns) name,
 #define TABLE_COLUMNS(code, name, columns) columns,
@@ -95,11 +96,12 @@ static cobre_status close_files(const struct cb_tables *tables, const char *fold
     for (size_t file = 0; file < FILES && !status; file++)
         if (to[file].file && (fflush(to[file].file) != 0 || ferror(to[file].file)))
             status = cb_write_failed(to[file].path);
+    bool is_run = cb_folder_join(folder, CB_FILE_RUN, path) == COBRE_OK && access(path, F_OK) == 0;
     for (size_t file = FILES; file-- > 0;) {
         if (to[file].file)
             status = cb_draft_close(&to[file], status);
-        if (!status && !is_wanted(tables, file) && !path_of(folder, file, path))
-            remove(path); /* of an older simulation */
+        if (!status && is_run && !is_wanted(tables, file) && !path_of(folder, file, path))
+            remove(path); /* of an older simulation; elsewhere such a file is somebody's own */
     }
     return status;
 }
@@ -170,6 +172,7 @@ cobre_status cb_simulation_summary(const char *folder, const char *sampling, con
             cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
             cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
             isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
+    write_fact(draft.file, "sense", cobre_sddp_policy_maximises(policy) ? "max" : "min");
     write_fact(draft.file, "name", cobre_sddp_problem_name(policy->problem));
     write_fact(draft.file, "unit", cobre_sddp_problem_cost_unit(policy->problem));
     if (*start)

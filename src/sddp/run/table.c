@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void cb_field_write(FILE *file, const char *text) {
     if (!strpbrk(text, ",\"\n\r")) {
@@ -62,7 +63,9 @@ bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name, co
     char path[PATH_MAX], *all[CB_SHEET_FIELDS];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return false;
-    *sheet = (struct sheet){.file = fopen(path, "r")};
+    struct stat status; /* a pipe would wait for somebody */
+    bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    *sheet = (struct sheet){.file = regular ? fopen(path, "r") : NULL};
     bool good = sheet->file && read_line(sheet, all);
     for (; good && columns[sheet->count]; sheet->count++) {
         size_t *column = &sheet->column[sheet->count];

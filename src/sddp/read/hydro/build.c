@@ -143,6 +143,10 @@ void cb_hydro_build(cb_hydro_case *c) {
                     c->stage[c->cycle_to - 1].discount);
     if (c->source == CB_HYDRO_HISTORY && !c->builder->no_memory)
         cb_hydro_build_scenarios(c);
+    if (c->terminal.file && c->cost_scale != 1)
+        cb_warn_at(c->builder, &(cb_place){.file = c->json_path, .text = "/terminal"},
+                   "take cuts of a case with the same cost_scale, or scale their table",
+                   "its cuts are taken as costs after cost_scale %g: a policy does not say its own", c->cost_scale);
     if (c->terminal.file && !c->builder->no_memory)
         cb_read_terminal(c->builder, &(cb_place){.file = c->json_path, .text = "/terminal"}, c->stages - 1,
                          &c->terminal);

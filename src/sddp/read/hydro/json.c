@@ -145,7 +145,7 @@ static void read_labels(const section *s) {
     json_t *currency = member(s, "currency", is_text, "a text", false);
     c->start = cb_hydro_text(c, "%s", start ? json_string_value(start) : "");
     c->currency = cb_hydro_text(c, "%s", currency ? json_string_value(currency) : "$");
-    if (*c->start && !cb_hydro_is_date(c->start)) {
+    if (start && !cb_hydro_is_date(c->start)) {
         cb_error_at(c->builder, CB_MEMBER(s->at, "start"), "write it like \"2027-03\" or \"2027-03-15\"",
                     "\"%s\" is no date", c->start);
     }
