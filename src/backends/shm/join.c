@@ -271,17 +271,11 @@ static cobre_status await_ranks(struct cb_job *job, struct patience *patience) {
     return patience->interrupted ? give_up(job, patience, "others are missing") : refuse_job(job, missing, state);
 }
 
-/* Rank 0 is dead, and its name must go. The kernel drops its lock a little later than it marks its mutex. */
+/* Rank 0 is dead, and its name must go. */
 static void remove_dead_name(const struct cb_job *job, const struct patience *patience) {
     char path[256];
-    struct stat file;
-    double end = cb_now() + 5;
     cb_shm_path(cb_shm_own(patience->options)->name, path);
-    while (fstat(job->fd, &file) == 0 && file.st_nlink > 0 && cb_now() < end) {
-        if (!cb_shm_is_alive(job->fd))
-            cb_shm_remove_stale(path, job->fd);
-        cb_nap(1e-3);
-    }
+    cb_shm_remove_dead(path, job->fd);
 }
 
 /* The others, step 4. */

@@ -7,7 +7,8 @@
  * Two locks on the file, each a byte of it, owned by an open file and so dropped by the kernel at death:
  *   ALIVE     held by rank 0 while the job forms. Others only test it, which disturbs nobody: free means stale.
  *   REMOVING  held for a moment by who removes a stale name, while it checks that ALIVE is free and that the name still
- *             leads to this file. So a new job's name is never removed by mistake. */
+ *             leads to this file. So a new job's name is never removed by mistake. Who knows rank 0 to be dead need not
+ *             look at ALIVE, which the kernel drops only when it has freed all memory of rank 0. */
 #include "backends/shm/name.h"
 
 #include <errno.h>
@@ -98,16 +99,24 @@ void cb_shm_drop_name(const char *path, int fd) {
         unlink(path);
 }
 
-int cb_shm_remove_stale(const char *path, int fd) {
+static int remove_name(const char *path, int fd, bool is_dead) {
     int removed = 0;
     if (!begin_removing(fd))
         return 0;
-    if (!cb_shm_is_alive(fd) && leads_to(path, fd))
+    if ((is_dead || !cb_shm_is_alive(fd)) && leads_to(path, fd))
         removed = unlink(path) == 0 ? 1 : -1;
     int error = errno;
     lock_byte(fd, REMOVING, F_UNLCK);
     errno = error;
     return removed;
+}
+
+int cb_shm_remove_stale(const char *path, int fd) {
+    return remove_name(path, fd, false);
+}
+
+void cb_shm_remove_dead(const char *path, int fd) {
+    remove_name(path, fd, true);
 }
 
 /* A name of ours can be removed by whoever may write the directory. */

@@ -23,6 +23,9 @@ bool cb_shm_is_alive(int fd);
 void cb_shm_drop_name(const char *path, int fd);
 int cb_shm_remove_stale(const char *path, int fd);
 
+/* Removes the name of a job whose rank 0 is known to be dead. */
+void cb_shm_remove_dead(const char *path, int fd);
+
 /* A new file, locked: without a name where the system can do that. Then, when it is complete: its name. */
 cobre_status cb_shm_create_file(const char *name, int *fd);
 cobre_status cb_shm_name_file(const char *name, int fd);
