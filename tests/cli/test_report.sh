@@ -111,10 +111,8 @@ case_whole() {
     lacks -E '(d|x|y|width|height)=""' dom.html
     grep -q '>marginal cost, \$/MWmonth</text>' dom.html || fail "no unit of the marginal cost"
     grep -q '>stage</text>' dom.html || fail "no name of the axis of stages"
-    for width in 360 1280; do
-        look brazil3-out/report.html $width light
-        look brazil3-out/report.html $width dark
-    done
+    look brazil3-out/report.html 360 light
+    look brazil3-out/report.html 1280 dark
     look brazil3-out/report.html 700 light paper
     grep -q "^shown 0$" looked || fail "numbers are printed: $(cat looked)"
 }
@@ -192,9 +190,7 @@ case_several() {
     local lines
     lines=$(grep -oF 'data-series="run"' dom.html | wc -l)
     [ "$lines" -ge 21 ] && [ $((lines % 3)) = 0 ] || fail "$lines lines"
-    for width in 360 1280; do
-        look compare.html $width light
-    done
+    look compare.html 360 light
     look compare.html 1280 dark
     cobre report neutral averse --out both.html
     out_is both.html
