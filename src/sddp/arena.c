@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cb_arena_block {
     struct cb_arena_block *before;
@@ -33,6 +34,12 @@ char *cb_arena_text(cb_arena *arena, const char *format, va_list arguments) {
     if (text)
         vsnprintf(text, (size_t)length + 1, format, arguments);
     return text;
+}
+
+const char *cb_arena_keep(cb_arena *arena, const char *text) {
+    size_t bytes = strlen(text) + 1;
+    char *copy = *text ? cb_arena_alloc(arena, bytes, 1) : NULL;
+    return copy ? memcpy(copy, text, bytes) : "";
 }
 
 void cb_arena_free(cb_arena *arena) {

@@ -15,6 +15,7 @@ typedef struct {
 
 void *cb_arena_alloc(cb_arena *arena, size_t count, size_t size); /* zeroed, also when count is 0; NULL: no memory */
 char *cb_arena_text(cb_arena *arena, const char *format, va_list arguments); /* NULL: no memory */
+const char *cb_arena_keep(cb_arena *arena, const char *text);                /* a copy; "": no memory */
 void cb_arena_free(cb_arena *arena);                                         /* it is as new then */
 
 #endif

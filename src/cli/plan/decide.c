@@ -26,6 +26,7 @@ struct decide {
     char policy[PATH_MAX], folder[PATH_MAX];
     double *noise;
     json_t *answer;
+    bool failed; /* to make it */
 };
 
 static const struct cb_option own_rows[] = {
@@ -141,7 +142,7 @@ static void on_stage(void *arg, const cobre_sddp_stage *stage) {
     cb_json_set(answer, "cost", cb_json_real(stage->stage_cost));
     cb_json_set(answer, "future_cost", cb_json_real(stage->future_cost + 0.0)); /* no "-0" */
     if (cobre_sddp_figures(problem, stage, answer, on_figure) != COBRE_OK)
-        cb_json_set(answer, "failed", json_true());
+        decide->failed = true;
     move_terminal(answer);
 }
 
@@ -328,8 +329,7 @@ static int answer(struct decide *decide, cobre_sddp_policy *policy) {
     if (difference)
         fprintf(stderr, "cobre decide: %s was trained for another case: %s\n", decide->policy, difference);
     decide->answer = json_object();
-    if (!decide->answer || cobre_sddp_decide(policy, &decide->options) != COBRE_OK ||
-        json_object_get(decide->answer, "failed"))
+    if (!decide->answer || cobre_sddp_decide(policy, &decide->options) != COBRE_OK || decide->failed)
         return cb_session_failed(base);
     cb_json_set(decide->answer, "difference", difference ? cb_json_text(difference) : json_null());
     if (base->json)

@@ -17,9 +17,9 @@ void *cb_builder_alloc(cobre_sddp_builder *builder, size_t count, size_t size) {
 }
 
 const char *cb_builder_keep(cobre_sddp_builder *builder, const char *text) {
-    size_t bytes = strlen(text) + 1;
-    char *copy = cb_builder_alloc(builder, bytes, 1);
-    return copy ? memcpy(copy, text, bytes) : "";
+    const char *copy = cb_arena_keep(&builder->arena, text);
+    builder->no_memory |= builder->arena.failed;
+    return copy;
 }
 
 static const cb_place nowhere = {.file = "", .text = ""};

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sddp/date.h"
 #include "sddp/grow.h"
 #include "sddp/problem/builder.h"
 
 static const char *keep_or_empty(cobre_sddp_builder *builder, const char *text) {
-    return text && *text ? cb_builder_keep(builder, text) : "";
+    return cb_builder_keep(builder, text ? text : "");
 }
 
 void cobre_sddp_add_label(cobre_sddp_builder *builder, cobre_sddp_part part, const char *name,
@@ -153,66 +154,38 @@ const char *cobre_sddp_problem_cost_unit(const cobre_sddp_problem *problem) {
     return problem ? problem->money : NULL;
 }
 
-static int days_in(int year, int month) {
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return month == 2 ? 28 + leap : month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
-}
-
-/* Days since 1970-01-01. Years are counted from March on, so that a leap day is their last one. */
-static double days_of(int year, int month, int day) {
-    long y = year - (month <= 2), era = y / 400, of_era = y - era * 400;
-    long of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return (double)(era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468);
-}
-
-bool cb_date_days(const char *text, double *days) {
-    int year = 0, month = 0, day = 1, hour = 0, minute = 0, used = 0;
-    size_t length = strlen(text);
-    if (sscanf(text, "%4d-%2d%n", &year, &month, &used) != 2 || used != 7 || month < 1 || month > 12)
-        return false;
-    if (length > 7 && (sscanf(text + 7, "-%2d%n", &day, &used) != 1 || used != 3))
-        return false;
-    if (length > 10 && (sscanf(text + 10, "T%2d:%2d%n", &hour, &minute, &used) != 2 || length != 16))
-        return false;
-    *days = days_of(year, month, day) + hour / 24.0 + minute / 1440.0;
-    return day >= 1 && day <= days_in(year, month);
-}
-
-static double months_later(const char *date, int months) {
-    int year = 1970, month = 1, day = 1;
-    sscanf(date, "%d-%d-%d", &year, &month, &day);
-    month += months - 1;
-    year += month / 12;
-    month = month % 12 + 1;
-    return days_of(year, month, day < days_in(year, month) ? day : days_in(year, month));
+static double months_later(cb_date date, long months) {
+    date = cb_date_add_months(date, months);
+    return cb_date_days(&date);
 }
 
 /* When a node ends: when the next one begins. Of the last one, a stage of about 730 hours that begins on the same day of the
  * month as the first one is a month. */
-static double end_of(const cobre_sddp_problem *problem, const cb_node *node, double begin) {
-    double next;
-    if (node + 1 < problem->node + problem->nodes && cb_date_days(node[1].date, &next) && next > begin)
-        return next;
-    bool months = strcmp(problem->time, "month") == 0,
-         same_day = strcmp(node->date + 8, problem->node[0].date + 8) == 0;
-    if (months)
-        return months_later(node->date, (int)node->duration) + (node->duration - floor(node->duration)) * 730 / 24;
+static double end_of(const cobre_sddp_problem *problem, const cb_node *node, const cb_date *begin) {
+    cb_date next, first;
+    if (node + 1 < problem->node + problem->nodes && cb_date_parse(node[1].date, &next) &&
+        cb_date_days(&next) > cb_date_days(begin))
+        return cb_date_days(&next);
+    if (strcmp(problem->time, "month") == 0)
+        return months_later(*begin, (long)node->duration) + (node->duration - floor(node->duration)) * 730 / 24;
+    bool same_day = cb_date_parse(problem->node[0].date, &first) && first.day == begin->day;
     if (node->duration >= 640 && node->duration <= 760 && same_day)
-        return months_later(node->date, 1);
-    return begin + node->duration / 24;
+        return months_later(*begin, 1);
+    return cb_date_days(begin) + node->duration / 24;
 }
 
 /* The node that is under way at the date, or at the beginning of a month; else the first one that begins in that month. */
 size_t cobre_sddp_problem_node_at(const cobre_sddp_problem *problem, const char *date) {
-    double wanted, begin;
+    cb_date wanted, begin;
     size_t later = CB_NONE;
-    if (!date || !cb_date_days(date, &wanted))
+    if (!date || !cb_date_parse(date, &wanted))
         return CB_NONE;
+    double day = cb_date_days(&wanted);
     for (size_t n = 0; n < cobre_sddp_problem_nodes(problem); n++) {
         const cb_node *node = &problem->node[n];
-        if (strlen(node->date) < 10 || !cb_date_days(node->date, &begin))
+        if (!cb_date_parse(node->date, &begin))
             continue;
-        if (begin <= wanted && wanted < end_of(problem, node, begin))
+        if (cb_date_days(&begin) <= day && day < end_of(problem, node, &begin))
             return n;
         if (later == CB_NONE && strncmp(node->date, date, strlen(date)) == 0)
             later = n;

@@ -236,9 +236,6 @@ double cb_mean_noise(const cb_node *node, size_t random);
 /* sums.c: of all that belongs to the node, its edges included. */
 uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node);
 
-/* label.c: days since 1970-01-01 of "2027-03", "2027-03-15" or "2027-03-15T06:30". False: it is no date. */
-bool cb_date_days(const char *text, double *days);
-
 /* info.c */
 void cb_find_cost_rows(const cb_node *node, bool *cost); /* for each row: has it such a column (cb_is_cost)? */
 size_t cb_most_rows(const cobre_sddp_problem *problem);  /* of its nodes */

@@ -80,20 +80,12 @@ static const char *called(const reader *r, size_t i, char name[128]) {
     return name;
 }
 
-/* From a word to the beginning of a name, as much of it as cb_distance takes. */
-static size_t distance_to(const char *word, const char *name) {
-    char lower[CB_DISTANCE_ROOM] = "";
-    for (size_t c = 0; c + 1 < sizeof lower && name[c]; c++)
-        lower[c] = (char)tolower((unsigned char)name[c]);
-    return cb_distance(word, lower);
-}
-
 /* The name that was meant, if about two thirds of the word are right; else CB_NONE. */
 static size_t closest(const reader *r, const char *word) {
     size_t best = CB_NONE, least = strlen(word) / 3 + 2;
     for (size_t i = 0; i < r->count; i++) {
         char name[128];
-        size_t brief = distance_to(word, called(r, i, name)), whole = distance_to(word, name_of(r, i));
+        size_t brief = cb_distance(word, called(r, i, name)), whole = cb_distance(word, name_of(r, i));
         size_t distance = brief < whole ? brief : whole;
         best = distance < least ? i : best;
         least = distance < least ? distance : least;

@@ -31,7 +31,7 @@ void cb_answer_verdict(FILE *to, const char *question, const struct cb_run_verdi
 
 static void answer_cost(struct report *report) {
     const struct run *run = report->run;
-    const struct cb_facts *facts = &run->results.simulation;
+    const struct cb_facts *facts = &run->results->simulation;
     double half = cb_fact_number(facts, "half"), mean = cb_fact_number(facts, "mean");
     const char *unit = cb_fact(facts, "unit");
     char figure[CB_WORDS], amount[CB_WORDS], text[SENTENCE] = "";
@@ -62,7 +62,7 @@ static const struct cb_point *most_often(const struct cb_series *series) {
 }
 
 static void answer_deficit(const struct report *report) {
-    const struct cb_series *energy = cb_next_series(&report->run->results, NULL, "unserved_energy", "system");
+    const struct cb_series *energy = cb_next_series(report->run->results, NULL, "unserved_energy", "system");
     char figure[CB_WORDS], a[CB_WORDS], b[CB_WORDS], text[SENTENCE] = "";
     if (!energy)
         return;
@@ -109,7 +109,7 @@ static struct prices find_prices(const struct cb_results *results) {
 }
 
 static void answer_price(const struct report *report) {
-    struct prices prices = find_prices(&report->run->results);
+    struct prices prices = find_prices(report->run->results);
     char figure[CB_WORDS], a[CB_WORDS], b[CB_WORDS], text[SENTENCE] = "";
     if (!prices.lowest)
         return;
@@ -132,8 +132,8 @@ static void answer_price(const struct report *report) {
 }
 
 static void answer_storage(const struct report *report) {
-    const struct cb_series *stored = cb_next_series(&report->run->results, NULL, "stored_energy", "system");
-    const struct cb_series *most = cb_next_series(&report->run->results, NULL, "stored_energy_capacity", "system");
+    const struct cb_series *stored = cb_next_series(report->run->results, NULL, "stored_energy", "system");
+    const struct cb_series *most = cb_next_series(report->run->results, NULL, "stored_energy_capacity", "system");
     char figure[CB_WORDS], a[CB_WORDS], b[CB_WORDS], text[SENTENCE] = "";
     size_t steps = stored ? cb_steps_of(stored) : 0, low = 0;
     if (!most || !steps || most->points < steps || !(most->point[steps - 1].mean > 0))
@@ -169,7 +169,7 @@ static const struct cb_series *find_largest(const struct cb_results *results, co
 
 static void answer_spill(const struct report *report) {
     double sum;
-    const struct cb_series *most = find_largest(&report->run->results, "spill", &sum);
+    const struct cb_series *most = find_largest(report->run->results, "spill", &sum);
     char figure[CB_WORDS], a[CB_WORDS], text[SENTENCE] = "";
     if (!most)
         return;
@@ -182,7 +182,7 @@ static void answer_spill(const struct report *report) {
 
 static void answer_exchange(const struct report *report) {
     double sum, highest = 0;
-    const struct cb_series *most = find_largest(&report->run->results, "exchange", &sum);
+    const struct cb_series *most = find_largest(report->run->results, "exchange", &sum);
     char figure[CB_WORDS], a[CB_WORDS], text[SENTENCE] = "";
     if (!most || sum < 1e-9)
         return;
@@ -255,7 +255,7 @@ static bool has_components(const struct cb_results *results) {
 }
 
 static void table_of_costs(struct report *report) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     const struct cb_series *component[MOST_COMPONENTS], *all = cb_next_series(results, NULL, "cost", "system");
     size_t count = find_components(results, component);
     const char *scale_name;
@@ -293,7 +293,7 @@ static void write_price(struct report *report, const struct cb_series *series) {
 enum { MOST_ROWS = 12 };
 
 static void table_of_prices(struct report *report) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     const struct cb_series *series = cb_next_series(results, NULL, "marginal_cost", "element");
     char text[SENTENCE] = "";
     if (!series)
@@ -323,7 +323,7 @@ static void write_deficit(struct report *report, const struct cb_series *series,
 }
 
 static void table_of_deficits(struct report *report) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     const struct cb_series *all = cb_next_series(results, NULL, "unserved_energy", "system");
     const struct cb_series *series = cb_next_series(results, NULL, "unserved_energy", "subsystem");
     const char *scale_name;
@@ -345,7 +345,7 @@ static void table_of_deficits(struct report *report) {
 }
 
 void cb_report_answers(struct report *report) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     fputs("<section class=\"answers\" aria-label=\"Answers\">\n", report->to);
     cb_answer_verdict(report->to, "Did it converge?", &report->run->verdict, "main");
     answer_cost(report);

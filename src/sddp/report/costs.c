@@ -7,28 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The mean of the worst 5 %; a trajectory at the border counts in part. */
-static double worst_mean(const double *sorted, size_t count) {
-    double share = 0.05 * (double)count, left = share, sum = 0;
-    for (size_t i = count; i-- > 0 && left > 0; left -= 1)
-        sum += fmin(left, 1) * sorted[i];
-    return sum / share;
-}
-
 bool cb_tail_of(struct report *report, const struct run *run, struct tail *tail) {
-    size_t count = run->results.costs;
+    size_t count = run->results->costs;
     double sign = run->maximises ? -1 : 1; /* the worst come last */
-    double *sorted = count ? malloc(count * sizeof *sorted) : NULL;
+    double *sorted = count ? malloc(2 * count * sizeof *sorted) : NULL;
     report->no_memory |= count && !sorted;
     if (!sorted)
         return false;
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = sign * run->results.cost[i];
-    cb_sort(sorted, count);
+    double mean = cb_worst_mean(run->results->cost, count, CB_WORST_SHARE, run->maximises, sorted + count, sorted);
     *tail = (struct tail){.p95 = sign * cb_percentile(sorted, count, 0.95),
                           .p99 = sign * cb_percentile(sorted, count, 0.99),
                           .worst = sign * sorted[count - 1],
-                          .mean = sign * worst_mean(sorted, count)};
+                          .mean = mean};
     free(sorted);
     return true;
 }
@@ -93,13 +83,13 @@ static void draw_bins(const struct chart *chart, const struct histogram *histogr
 
 /* Without a gap, as with a risk measure, it is none of these costs. */
 static double bound_of(const struct run *run) {
-    bool other = strcmp(cb_fact(&run->results.simulation, "gap"), "none") == 0;
-    return other ? NAN : cb_fact_number(&run->results.simulation, "bound");
+    bool other = strcmp(cb_fact(&run->results->simulation, "gap"), "none") == 0;
+    return other ? NAN : cb_fact_number(&run->results->simulation, "bound");
 }
 
 /* Their order, from the top, is the one from the left, so that no line crosses a text. */
 static void draw_marks(const struct chart *chart, const struct run *run, const struct tail *tail) {
-    double mean = cb_fact_number(&run->results.simulation, "mean");
+    double mean = cb_fact_number(&run->results->simulation, "mean");
     cb_chart_mark(chart, bound_of(run), 0, "bound");
     cb_chart_mark(chart, mean, 1, "mean");
     cb_chart_mark(chart, tail->mean, 2, run->maximises ? "lowest 5 %" : "dearest 5 %");
@@ -107,11 +97,11 @@ static void draw_marks(const struct chart *chart, const struct run *run, const s
 
 static void write_tail(struct report *report, const struct tail *tail) {
     const struct run *run = report->run;
-    const char *unit = cb_fact(&run->results.simulation, "unit");
+    const char *unit = cb_fact(&run->results->simulation, "unit");
     const struct {
         const char *name;
         double value;
-    } rows[] = {{"Mean", cb_fact_number(&run->results.simulation, "mean")},
+    } rows[] = {{"Mean", cb_fact_number(&run->results->simulation, "mean")},
                 {run->maximises ? "95 % have more than" : "95 % cost less than", tail->p95},
                 {run->maximises ? "99 % have more than" : "99 % cost less than", tail->p99},
                 {run->maximises ? "Mean of the lowest 5 %" : "Mean of the dearest 5 %", tail->mean},
@@ -136,7 +126,7 @@ static void draw_histogram(struct report *report, const char *title, const struc
     struct chart chart;
     char x_name[CB_WORDS];
     double bound = bound_of(run);
-    fill_bins(&run->results, &histogram);
+    fill_bins(run->results, &histogram);
     cb_chart_begin(&chart, report->to, ++report->pictures, CB_CHART_HEIGHT, title, "Histogram of the totals");
     chart.x.from = histogram.from;
     chart.x.to = histogram.from + (double)histogram.bins * histogram.width;
@@ -150,7 +140,7 @@ static void draw_histogram(struct report *report, const char *title, const struc
     cb_scale_fit(&chart.y, 5);
     cb_chart_axes(
         &chart,
-        cb_axis_name(run->maximises ? "total value" : "total cost", cb_fact(&run->results.simulation, "unit"), x_name),
+        cb_axis_name(run->maximises ? "total value" : "total cost", cb_fact(&run->results->simulation, "unit"), x_name),
         "trajectories", 6);
     draw_bins(&chart, &histogram);
     draw_marks(&chart, run, tail);

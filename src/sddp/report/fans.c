@@ -92,7 +92,7 @@ static void widen(struct scale *scale, const struct cb_series *series) {
 
 static const struct cb_series *capacity_of(const struct run *run, const struct fans *fans,
                                            const struct cb_series *series) {
-    return fans->capacity ? cb_results_find(&run->results, fans->capacity, series->level, series->element) : NULL;
+    return fans->capacity ? cb_results_find(run->results, fans->capacity, series->level, series->element) : NULL;
 }
 
 static void draw_tip(const struct chart *chart, const struct cb_series *series, const double *row, double width) {
@@ -213,7 +213,7 @@ static void begin(struct report *report, const struct fans *fans, bool some) {
 }
 
 bool cb_report_fans(struct report *report, const struct fans *fans) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     const struct cb_series *chosen[CB_MOST_FANS];
     const struct cb_series *system = fans->system ? cb_next_series(results, NULL, fans->kind, "system") : NULL;
     size_t count = choose(results, fans, chosen);

@@ -17,7 +17,7 @@ enum { CB_MOST_RUNS = 6, CB_WORDS = 128 };
 struct run {
     const char *folder;
     const char *name; /* by which several are told apart */
-    struct cb_results results;
+    const struct cb_results *results;
     struct cb_run_verdict verdict;
     bool maximises, averse;
     bool unchecked; /* there is no record of what its files belong to */
@@ -27,7 +27,8 @@ struct report {
     FILE *to;
     struct run run[CB_MOST_RUNS];
     size_t runs;
-    cobre_sddp_comparison *comparison; /* of several runs; else NULL */
+    struct cb_results own;             /* of one run */
+    cobre_sddp_comparison *comparison; /* of several runs, and their results; else NULL */
     unsigned pictures;                 /* so far */
     bool no_memory;
 };

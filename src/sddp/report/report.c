@@ -19,9 +19,9 @@ static const char *bound_name(const struct run *run) {
 static void tile_of_bound(const struct report *report) {
     const struct run *run = report->run;
     char number[32], text[CB_WORDS];
-    bool unproven = strcmp(cb_fact(&run->results.summary, "proven"), "no") == 0;
+    bool unproven = strcmp(cb_fact(&run->results->summary, "proven"), "no") == 0;
     cb_tile(report->to, bound_name(run),
-            cb_grouped_text(cb_short_text(cb_fact_number(&run->results.summary, "bound"), 6, number), text),
+            cb_grouped_text(cb_short_text(cb_fact_number(&run->results->summary, "bound"), 6, number), text),
             run->averse ? unproven ? "of the risk-averse cost, unproven" : "of the risk-averse cost"
             : unproven  ? "of the training, unproven"
                         : "of the training");
@@ -30,7 +30,7 @@ static void tile_of_bound(const struct report *report) {
 static void tile_of_mean(const struct report *report, double mean, double half) {
     const struct run *run = report->run;
     char number[32], text[CB_WORDS], note[2 * CB_WORDS];
-    const struct cb_facts *simulation = &run->results.simulation;
+    const struct cb_facts *simulation = &run->results->simulation;
     const char *by = !simulation->count                   ? "last forward passes"
                      : *cb_fact(simulation, "difference") ? "simulation of another case"
                                                           : "simulation";
@@ -42,22 +42,21 @@ static void tile_of_mean(const struct report *report, double mean, double half) 
 
 static void tile_of_gap(const struct report *report, double mean, double half) {
     const struct run *run = report->run;
-    const struct cb_facts *simulation = &run->results.simulation;
+    const struct cb_facts *simulation = &run->results->simulation;
     char value[CB_WORDS];
-    double bound = cb_fact_number(&run->results.summary, "bound");
+    double bound = cb_fact_number(&run->results->summary, "bound");
     double gap = 100 * (run->maximises ? bound - mean : mean - bound) / fabs(mean);
     if (run->averse || (simulation->count ? strcmp(cb_fact(simulation, "gap"), "none") == 0 : !isfinite(half)))
         gap = NAN; /* a risk measure, scenarios that are no sample, or another case */
     snprintf(value, sizeof value, "%.2f %%", fabs(gap) < 0.005 ? 0 : gap);
-    bool beyond = gap < 0 && strncmp(run->verdict.sentence, "Here the mean", 13) == 0;
     cb_tile(report->to, "Gap", isfinite(gap) ? value : "-",
-            beyond          ? "the mean is beyond the bound, further than its interval"
-            : isfinite(gap) ? "of the simulated value"
-                            : "not known");
+            run->verdict.beyond && gap < 0 ? "the mean is beyond the bound, further than its interval"
+            : isfinite(gap)                ? "of the simulated value"
+                                           : "not known");
 }
 
 static void write_tiles(const struct report *report) {
-    const struct cb_facts *summary = &report->run->results.summary, *simulation = &report->run->results.simulation;
+    const struct cb_facts *summary = &report->run->results->summary, *simulation = &report->run->results->simulation;
     FILE *to = report->to;
     char text[CB_WORDS], note[2 * CB_WORDS], number[32];
     double seconds = cb_fact_number(summary, "seconds");
@@ -84,7 +83,7 @@ static void write_lead(FILE *to, const char *lead) {
 
 /* "Jun 2027 to May 2029, 24 stages." */
 static void write_horizon(const struct report *report) {
-    const struct cb_series *costs = cb_next_series(&report->run->results, NULL, "cost", "system");
+    const struct cb_series *costs = cb_next_series(report->run->results, NULL, "cost", "system");
     char lead[512], from[CB_WORDS], to[CB_WORDS];
     if (!costs)
         return;
@@ -99,7 +98,7 @@ static void write_horizon(const struct report *report) {
 }
 
 static void write_origin(const struct report *report) {
-    const struct cb_facts *summary = &report->run->results.summary, *simulation = &report->run->results.simulation;
+    const struct cb_facts *summary = &report->run->results->summary, *simulation = &report->run->results->simulation;
     char lead[768], day[11];
     int length = 0;
     if (summary->count) {
@@ -120,8 +119,8 @@ static void write_origin(const struct report *report) {
 
 /* A simulation may have a folder of its own. */
 static const char *name_of(const struct run *run) {
-    const char *name = cb_fact(&run->results.summary, "name");
-    return *name ? name : cb_fact(&run->results.simulation, "name");
+    const char *name = cb_fact(&run->results->summary, "name");
+    return *name ? name : cb_fact(&run->results->simulation, "name");
 }
 
 static const char *title_of(const struct report *report) {
@@ -156,7 +155,7 @@ static void write_footer(const struct report *report) {
     fprintf(to, "</main>\n<footer><p>Made by cobre %s from the tables in ", cobre_version());
     for (size_t i = 0; i < report->runs; i++) {
         const struct run *run = &report->run[i];
-        const char *path = cb_fact(&run->results.summary, "case"), *slash = strrchr(path, '/');
+        const char *path = cb_fact(&run->results->summary, "case"), *slash = strrchr(path, '/');
         fputs(i ? "; <code>" : "<code>", to);
         cb_html_write(to, run->folder);
         fputs("</code>", to);
@@ -166,7 +165,7 @@ static void write_footer(const struct report *report) {
               to); /* by its name: a page that is passed on should not tell where its maker's files are */
         cb_html_write(to, slash && slash[1] ? slash + 1 : path);
         fputs("</code>, seed ", to);
-        cb_html_write(to, cb_fact(&run->results.summary, "seed"));
+        cb_html_write(to, cb_fact(&run->results->summary, "seed"));
     }
     fputs(".</p></footer>\n", to);
 }
@@ -180,9 +179,9 @@ static bool has_names(const struct cb_results *results) {
 /* False: there is nothing to show. */
 static bool write_training(struct report *report) {
     const struct run *run = report->run;
-    if (!run->results.iterations && !run->results.costs)
+    if (!run->results->iterations && !run->results->costs)
         return false;
-    cb_section_begin(report->to, run->results.costs ? "Convergence and cost" : "Convergence", NULL, NULL, 0);
+    cb_section_begin(report->to, run->results->costs ? "Convergence and cost" : "Convergence", NULL, NULL, 0);
     cb_report_convergence(report);
     cb_report_costs(report);
     cb_section_end(report->to);
@@ -192,7 +191,7 @@ static bool write_training(struct report *report) {
 static bool write_details(struct report *report) {
     fputs("<section>\n<h2>Training</h2>\n", report->to);
     write_origin(report);
-    if (report->run->results.summary.count)
+    if (report->run->results->summary.count)
         write_tiles(report);
     fputs("<div class=\"cards\">\n", report->to);
     bool any = cb_report_times(report);
@@ -201,7 +200,7 @@ static bool write_details(struct report *report) {
 }
 
 static bool write_run(struct report *report) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     cb_report_answers(report);
     bool any = write_training(report);
     any |= has_names(results) ? cb_report_system(report) : cb_report_unnamed(report);
@@ -241,40 +240,55 @@ static cobre_status look(const char *folder) {
     return cb_fail(COBRE_FILE_FAILED, NULL, "%s: %s", folder, there ? "is not a folder of results" : strerror(errno));
 }
 
-static cobre_status read_run(struct run *run, const char *folder) {
+static cobre_status look_at_run(struct run *run, const char *folder, const struct cb_results *results) {
     bool known = false;
-    run->folder = run->name = folder;
-    CB_TRY(look(folder));
-    CB_TRY(cb_record_check(folder));
     CB_TRY(cb_record_known(folder, &known));
-    CB_TRY(cb_results_read(&run->results, folder));
+    run->folder = run->name = folder;
+    run->results = results;
     run->unchecked = !known;
-    run->maximises = strcmp(cb_fact(&run->results.summary, "sense"), "max") == 0 ||
-                     strcmp(cb_fact(&run->results.simulation, "sense"), "max") == 0;
-    run->averse = strcmp(cb_fact(&run->results.summary, "averse"), "yes") == 0;
-    cb_results_judge(&run->results, &run->verdict);
+    run->maximises = strcmp(cb_fact(&results->summary, "sense"), "max") == 0 ||
+                     strcmp(cb_fact(&results->simulation, "sense"), "max") == 0;
+    run->averse = strcmp(cb_fact(&results->summary, "averse"), "yes") == 0;
+    cb_results_judge(results, &run->verdict);
     return COBRE_OK;
 }
 
 /* A run without a simulation or a training has nothing to compare. */
-static cobre_status check_run(const struct run *run) {
-    if (run->results.summary.count || run->results.simulation.count)
-        return COBRE_OK;
+static cobre_status check_run(const char *folder) {
+    struct cb_results facts;
+    CB_TRY(look(folder));
+    cobre_status status = cb_results_facts(&facts, folder);
+    bool any = facts.summary.count || facts.simulation.count;
+    cb_results_free(&facts);
+    if (status || any)
+        return status;
     return cb_fail(COBRE_FILE_FAILED, NULL, "%s: no " CB_FILE_SUMMARY " and no " CB_FILE_SIMULATION " are there",
-                   run->folder);
+                   folder);
+}
+
+static cobre_status read_one(struct report *report, const char *folder) {
+    CB_TRY(look(folder));
+    CB_TRY(cb_record_check(folder));
+    CB_TRY(cb_results_read(&report->own, folder));
+    return look_at_run(report->run, folder, &report->own);
+}
+
+static cobre_status read_several(struct report *report, const char *const *folders, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        CB_TRY(check_run(folders[i]));
+    CB_TRY(cobre_sddp_compare(folders, count, NULL, &report->comparison));
+    for (size_t i = 0; i < count; i++) {
+        const struct cb_run *its = &report->comparison->run[i];
+        CB_TRY(look_at_run(&report->run[i], folders[i], &its->results));
+        report->run[i].name = its->name;
+    }
+    return COBRE_OK;
 }
 
 static cobre_status make(struct report *report, const char *const *folders, size_t count, const char *path) {
     struct cb_draft draft;
-    for (; report->runs < count; report->runs++) {
-        CB_TRY(read_run(&report->run[report->runs], folders[report->runs]));
-        if (count > 1)
-            CB_TRY(check_run(&report->run[report->runs]));
-    }
-    if (count > 1)
-        CB_TRY(cobre_sddp_compare(folders, count, NULL, &report->comparison));
-    for (size_t i = 0; i < count && count > 1; i++)
-        report->run[i].name = report->comparison->run[i].name;
+    CB_TRY(count > 1 ? read_several(report, folders, count) : read_one(report, folders[0]));
+    report->runs = count;
     CB_TRY(cb_draft_open(&draft, path));
     report->to = draft.file;
     return cb_draft_close(&draft, write_page(report));
@@ -295,8 +309,7 @@ cobre_status cobre_sddp_report(const char *const *folders, size_t count, const c
     if (!report)
         return cb_no_memory("a report", sizeof *report);
     cobre_status status = make(report, folders, count, path);
-    for (size_t i = 0; i < CB_MOST_RUNS; i++)
-        cb_results_free(&report->run[i].results);
+    cb_results_free(&report->own);
     cobre_sddp_comparison_free(&report->comparison);
     free(report);
     return status;

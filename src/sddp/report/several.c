@@ -68,7 +68,7 @@ static void write_table(struct report *report, const cobre_sddp_comparison *comp
 }
 
 static const char *unit_of(const struct run *run) {
-    return cb_fact(&run->results.simulation, "unit");
+    return cb_fact(&run->results->simulation, "unit");
 }
 
 static bool same_unit(const struct report *report, size_t i) {
@@ -94,7 +94,7 @@ struct overlay {
 };
 
 static const struct cb_series *find(const struct report *report, const struct overlay *overlay, size_t run) {
-    return cb_results_find(&report->run[run].results, overlay->kind, overlay->level, overlay->element);
+    return cb_results_find(report->run[run].results, overlay->kind, overlay->level, overlay->element);
 }
 
 /* NULL: the run has none, or measures it in another unit than the first that has one. */
@@ -213,7 +213,7 @@ static void draw_costs(struct report *report) {
     for (size_t i = 0; i < report->runs; i++) {
         grid[i].columns = 2;
         if (same_unit(report, i))
-            fill_curve(report, &grid[i], &report->run[i].results);
+            fill_curve(report, &grid[i], report->run[i].results);
         any |= grid[i].rows > 0;
     }
     if (any)
@@ -226,7 +226,7 @@ static void draw_prices(struct report *report) {
     const struct cb_series *series = NULL;
     for (size_t i = 0; i < CB_MOST_FANS; i++) {
         char title[CB_WORDS], name[CB_WORDS];
-        series = cb_next_series(&report->run->results, series, "marginal_cost", "element");
+        series = cb_next_series(report->run->results, series, "marginal_cost", "element");
         if (!series)
             return;
         snprintf(title, sizeof title, "Marginal cost, %.100s", cb_element_text(series->element, name));

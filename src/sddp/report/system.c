@@ -91,7 +91,7 @@ static const struct cb_series *fill_mix(struct report *report, struct grid *mix,
                                         const struct source *source, size_t count) {
     const struct cb_series *any = NULL;
     for (size_t s = 0; s < count; s++) {
-        const struct cb_series *series = cb_results_find(&report->run->results, source[s].kind, level, element);
+        const struct cb_series *series = cb_results_find(report->run->results, source[s].kind, level, element);
         struct grid means = {.columns = 2};
         double *row;
         if (series && series->points)
@@ -178,7 +178,7 @@ static void draw_mix(struct report *report, const char *title, const char *level
 }
 
 static void draw_mixes(struct report *report) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     struct source source[MOST_SOURCES];
     struct legend legend[MOST_SOURCES];
     char name[MOST_SOURCES][CB_WORDS], title[CB_WORDS];
@@ -235,7 +235,7 @@ static void draw_stairs(struct report *report, const struct cb_series *series, c
 }
 
 static void draw_deficits(struct report *report) {
-    const struct cb_series *energy = cb_next_series(&report->run->results, NULL, "unserved_energy", "system");
+    const struct cb_series *energy = cb_next_series(report->run->results, NULL, "unserved_energy", "system");
     static const struct legend legend[] = {{"mean", 7, "bar"}, {"95 % of the trajectories have less", 8, "line"}};
     char y_name[CB_WORDS];
     if (!energy || energy->total.positive == 0)
@@ -262,7 +262,7 @@ static bool is_shown(const struct cb_results *results) {
 }
 
 bool cb_report_system(struct report *report) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     bool any = cb_report_fans(report, &stored);
     any |= cb_report_fans(report, &prices);
     draw_mixes(report);

@@ -10,7 +10,7 @@
 enum { ITERATION, BOUND, MEAN, LOW, HIGH, TRACE_COLUMNS };
 
 static void fill_trace(struct report *report, struct grid *trace) {
-    const struct cb_results *results = &report->run->results;
+    const struct cb_results *results = report->run->results;
     double *row;
     for (size_t i = 0; i < results->iterations && (row = cb_grid_add(report, trace)); i++) {
         const struct cb_iteration *from = &results->trace[i];
@@ -101,7 +101,7 @@ static void draw_convergence(struct report *report, struct grid *trace) {
     const struct legend legend[] = {{bound_name(run), 1, "line"},
                                     {run->maximises ? "simulated value" : "simulated cost", 2, "line"},
                                     {"its 95 % interval", 2, "band"}};
-    const struct cb_series *costs = cb_next_series(&run->results, NULL, "cost", "system");
+    const struct cb_series *costs = cb_next_series(run->results, NULL, "cost", "system");
     char y_name[CB_WORDS];
     cb_card_begin(to, "Convergence", explain(run));
     cb_legend(to, legend, run->averse ? 1 : 3);

@@ -2,6 +2,7 @@
 /* begin.c: where a simulation begins. */
 #include "sddp/run/begin.h"
 
+#include "sddp/date.h"
 #include "sddp/problem/problem.h"
 
 #include <math.h>
@@ -40,8 +41,8 @@ static cobre_status find_date(const cobre_sddp_problem *problem, const char *dat
     *node = cobre_sddp_problem_node_at(problem, date);
     if (*node != CB_NONE)
         return COBRE_OK;
-    double unused;
-    if (!cb_date_days(date, &unused))
+    cb_date unused;
+    if (!cb_date_parse(date, &unused))
         return cb_refuse("date", "write it like 2027-03 or 2027-03-15", "\"%.40s\" is no date", date);
     const char *first = problem->nodes > 0 ? problem->node[0].date : "";
     if (!*first)

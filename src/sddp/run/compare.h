@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h: runs side by side. compared_runs.c reads them, compare.c makes the rows, compare_words.c says them in words. */
+/* compare.h: runs side by side. compared_runs.c reads them, compare.c makes the rows, compare_words.c says them in words,
+ * comparison.c shows them. */
 #ifndef COBRE_SDDP_RUN_COMPARE_H
 #define COBRE_SDDP_RUN_COMPARE_H
 
@@ -7,7 +8,6 @@
 #include "sddp/stage/stage.h"
 
 enum { CB_COMPARE_MOST = 8 };
-#define CB_WORST_SHARE 0.05
 
 /* A run: what its folder holds. Numbers are NaN where it holds none. */
 struct cb_run {

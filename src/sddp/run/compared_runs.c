@@ -7,6 +7,7 @@
 #include "sddp/policy/policy.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
+#include "sddp/run/gap.h"
 #include "sddp/run/record.h"
 #include "sddp/run/sampling.h"
 
@@ -15,8 +16,6 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { FEW = 30 }; /* trajectories: with fewer of them deviations are guesses */
 
 const char *cb_compare_text(cobre_sddp_comparison *c, const char *format, ...) {
     va_list arguments;
@@ -179,11 +178,11 @@ static void note_simulation(cobre_sddp_comparison *c, const struct cb_run *run) 
                                            "The scenarios of %s were given and are no sample: its differences have no "
                                            "sampling error.",
                                            run->name));
-    else if (count < FEW)
+    else if (count < CB_GAP_ENOUGH)
         cb_compare_note(c, cb_compare_text(c,
                                            "%s has %.0f trajectories: with fewer than %d the errors are guesses "
                                            "themselves. --trajectories of `cobre simulate` makes more.",
-                                           run->name, count, FEW));
+                                           run->name, count, CB_GAP_ENOUGH));
     if (*other)
         cb_compare_note(
             c, cb_compare_text(c, "%s is of a policy that was trained for another case: %s.", run->name, other));

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define ENOUGH 30     /* trajectories whose interval means something */
 #define ACCURACY 1e-6 /* relative: what LPs are solved to, many times over */
 
 /* How far the mean is beyond the bound. */
@@ -15,7 +14,7 @@ static double beyond(const cb_gap *gap) {
 }
 
 bool cb_gap_is_odd(const cb_gap *gap) {
-    return gap->count >= ENOUGH && beyond(gap) > gap->half + ACCURACY * fabs(gap->bound);
+    return gap->count >= CB_GAP_ENOUGH && beyond(gap) > gap->half + ACCURACY * fabs(gap->bound);
 }
 
 const char *cb_gap_note(const cb_gap *gap, char note[CB_GAP_NOTE]) {

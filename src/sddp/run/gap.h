@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { CB_GAP_ENOUGH = 30 }; /* trajectories whose interval means something */
+
 typedef struct {
     bool maximises;
     double bound, mean, half; /* half: of the mean's interval of 95 % */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sddp/date.h"
 #include "sddp/error.h"
 #include "sddp/usual_floats.h"
 
@@ -170,9 +171,8 @@ static void put_stages(writer *w, const int variable[4]) {
         size_t node = w->spool->node_at[k + 1];
         const cb_node *its = node == CB_NONE ? NULL : &problem->node[node];
         number[k] = its ? (double)its->stage : (double)k + 1;
-        date[k] = NAN;
-        if (its)
-            cb_date_days(its->date, &date[k]);
+        cb_date begin;
+        date[k] = its && cb_date_parse(its->date, &begin) ? cb_date_days(&begin) : NAN;
         duration[k] = its ? its->duration : NAN;
         for (size_t b = 0; b < blocks; b++)
             share[k * blocks + b] = its ? its->share[b] : NAN;

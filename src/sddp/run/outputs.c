@@ -178,17 +178,12 @@ static size_t find_block(const cobre_sddp_problem *problem, const char *name) {
     return CB_NONE;
 }
 
-static const char *keep(cb_outputs *outputs, const char *text) {
-    size_t bytes = strlen(text) + 1;
-    char *copy = cb_arena_alloc(&outputs->memory, bytes, 1);
-    return copy ? memcpy(copy, text, bytes) : no_text;
-}
-
 static cb_item new_item(cb_outputs *outputs, cobre_sddp_part part, const char *name) {
     cb_item item = {.name = name, .part = part, .label.struct_size = sizeof item.label};
     cobre_sddp_problem_label(outputs->problem, part, name, &item.label);
-    item.label.kind = keep(outputs, item.label.kind); /* a label that was made of the name does not last */
-    item.label.element = keep(outputs, item.label.element);
+    item.label.kind =
+        cb_arena_keep(&outputs->memory, item.label.kind); /* a label that was made of the name does not last */
+    item.label.element = cb_arena_keep(&outputs->memory, item.label.element);
     if (!*item.label.type) {
         static const char *const types[] = {[COBRE_SDDP_STATE] = "state",
                                             [COBRE_SDDP_COLUMN] = "variable",

@@ -10,20 +10,13 @@
 #include "sddp/run/files.h"
 #include "sddp/run/table.h"
 
-static const char *keep(struct cb_results *results, const char *text) {
-    size_t bytes = strlen(text) + 1;
-    char *copy = *text ? cb_arena_alloc(&results->memory, bytes, 1) : NULL;
-    results->no_memory |= *text && !copy;
-    return copy ? memcpy(copy, text, bytes) : "";
-}
-
 static void read_facts(struct cb_results *results, struct cb_facts *facts, const char *table) {
     struct sheet sheet;
     if (!cb_sheet_open(&sheet, results->folder, table, (const char *[]){"key", "value", NULL}))
         return;
     while (cb_sheet_next(&sheet) && CB_GROW(results, facts->at, facts->count, facts->room))
-        facts->at[facts->count++] =
-            (struct cb_fact){.key = keep(results, sheet.field[0]), .value = keep(results, sheet.field[1])};
+        facts->at[facts->count++] = (struct cb_fact){.key = cb_arena_keep(&results->memory, sheet.field[0]),
+                                                     .value = cb_arena_keep(&results->memory, sheet.field[1])};
     cb_sheet_close(&sheet);
 }
 
@@ -84,7 +77,7 @@ static struct cb_point point_of(struct cb_results *results, char *const *field, 
     for (size_t i = 0; i < CB_PERCENTILES; i++)
         point.percentile[i] = strtod(field[PERCENTILE + i], NULL);
     bool same = before && strcmp(before->date, field[DATE]) == 0;
-    point.date = same ? before->date : keep(results, field[DATE]);
+    point.date = same ? before->date : cb_arena_keep(&results->memory, field[DATE]);
     return point;
 }
 
@@ -100,11 +93,11 @@ static struct cb_series *series_of(struct cb_results *results, char *const *fiel
     if (!CB_GROW(results, results->series, results->count, results->room))
         return NULL;
     struct cb_series *new = &results->series[results->count++];
-    *new = (struct cb_series){.table = keep(results, field[TABLE]),
-                              .kind = keep(results, field[KIND]),
-                              .level = keep(results, field[LEVEL]),
-                              .element = keep(results, field[ELEMENT]),
-                              .unit = keep(results, field[UNIT]),
+    *new = (struct cb_series){.table = cb_arena_keep(&results->memory, field[TABLE]),
+                              .kind = cb_arena_keep(&results->memory, field[KIND]),
+                              .level = cb_arena_keep(&results->memory, field[LEVEL]),
+                              .element = cb_arena_keep(&results->memory, field[ELEMENT]),
+                              .unit = cb_arena_keep(&results->memory, field[UNIT]),
                               .total.date = ""};
     return new;
 }
@@ -119,7 +112,7 @@ static void read_statistics(struct cb_results *results) {
     struct sheet sheet;
     if (!cb_sheet_open(&sheet, results->folder, CB_FILE_STATISTICS, columns))
         return;
-    while (!results->no_memory && cb_sheet_next(&sheet)) {
+    while (!results->no_memory && !results->memory.failed && cb_sheet_next(&sheet)) {
         struct cb_series *series = series_of(results, sheet.field);
         if (series && !*sheet.field[STEP])
             series->total = point_of(results, sheet.field, &series->total);
@@ -132,7 +125,7 @@ static void read_statistics(struct cb_results *results) {
 }
 
 static cobre_status status_of(const struct cb_results *results) {
-    return results->no_memory ? cb_no_memory("the tables of a run", 0) : COBRE_OK;
+    return results->no_memory || results->memory.failed ? cb_no_memory("the tables of a run", 0) : COBRE_OK;
 }
 
 cobre_status cb_results_facts(struct cb_results *results, const char *folder) {

@@ -59,11 +59,6 @@ double cb_error_of_shares(double share1, double count1, double share2, double co
     return QUANTILE * sqrt(one.variance + two.variance) + shift;
 }
 
-static int descending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 /* With the quantile q that begins the worst part, q + (x - q)+ / share has the mean of that part as its mean. */
 double cb_worst_mean(const double *values, size_t count, double share, bool lowest, double *parts, double *room) {
     double sign = lowest ? -1 : 1, sum = 0, length = share * (double)count;
@@ -71,9 +66,9 @@ double cb_worst_mean(const double *values, size_t count, double share, bool lowe
         return NAN;
     for (size_t i = 0; i < count; i++)
         room[i] = sign * values[i];
-    qsort(room, count, sizeof *room, descending);
+    cb_sort(room, count);
     size_t whole = (size_t)(length + 1e-9); /* 0.05 * 1000 may be a little less than 50 */
-    double quantile = room[whole < count ? whole : count - 1];
+    double quantile = room[whole < count ? count - 1 - whole : 0];
     for (size_t i = 0; i < count; i++) {
         double beyond = sign * values[i] - quantile;
         parts[i] = sign * (quantile + (beyond > 0 ? beyond / share : 0));

@@ -23,9 +23,12 @@ double cb_error_of_shares(double share1, double count1, double share2, double co
 void cb_sort(double *values, size_t count);
 double cb_percentile(const double *sorted, size_t count, double share);
 
+#define CB_WORST_SHARE 0.05 /* of the costs: what is called the worst */
+
 /* The mean of the worst part of some numbers (CVaR): of the largest, or of the lowest. `share` of each number's value to it
  * goes to `parts`: their mean is the result, and their deviation that of its estimate, so that errors of means apply to
- * them. `room` is for `count` numbers. */
+ * them. `room` is for `count` numbers: they are there afterwards, sorted, the worst last; the lowest are the worst
+ * with their signs turned. */
 double cb_worst_mean(const double *values, size_t count, double share, bool lowest, double *parts, double *room);
 
 /* The fewest numbers in the worst part of which an error means something. */

@@ -18,7 +18,6 @@
 
 #define SMALL 0.01   /* a gap, or half an interval, that is good enough: a share of the mean */
 #define STILL 0.001  /* a bound that moves by less has settled: a share of itself */
-#define ENOUGH 30    /* trajectories whose interval means something */
 #define FEWEST 10    /* iterations in which a bound that has settled shows it */
 #define LAST_SHARE 5 /* a fifth of the iterations is "the last" of them */
 
@@ -145,10 +144,10 @@ static void judge_sample(const struct cb_evidence *evidence, struct cb_run_verdi
                            .half = evidence->half,
                            .count = evidence->trajectories,
                            .other_noise = evidence->other_noise};
-    if (!isfinite(gap) || !isfinite(half) || evidence->trajectories < ENOUGH)
+    if (!isfinite(gap) || !isfinite(half) || evidence->trajectories < CB_GAP_ENOUGH)
         say(verdict, CB_UNKNOWN, "%" PRIu64 " trajector%s too few for an interval that tells: simulate more.",
             evidence->trajectories, evidence->trajectories == 1 ? "y is" : "ies are");
-    else if (cb_gap_note(&beside, note))
+    else if ((verdict->beyond = cb_gap_note(&beside, note)))
         say(verdict, CB_UNKNOWN, "Here %s.", note);
     else if (gap <= half)
         judge_interval(evidence, gap, half, verdict);
@@ -157,6 +156,7 @@ static void judge_sample(const struct cb_evidence *evidence, struct cb_run_verdi
 }
 
 void cb_judge(const struct cb_evidence *evidence, struct cb_run_verdict *verdict) {
+    verdict->beyond = false;
     if (*evidence->unfinished)
         say(verdict, CB_NOT_YET, "%s Train it again, or go on from its policy by --resume.", evidence->unfinished);
     else if (evidence->averse)

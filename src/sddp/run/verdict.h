@@ -34,6 +34,7 @@ enum { CB_VERDICT_SENTENCE = 4608 };
 struct cb_run_verdict {
     enum cb_convergence word;
     char sentence[CB_VERDICT_SENTENCE];
+    bool beyond; /* the mean lies beyond the bound, further than its interval */
 };
 
 void cb_judge(const struct cb_evidence *evidence, struct cb_run_verdict *verdict);
