@@ -4,6 +4,7 @@
 
 #include "comm/parse.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -229,4 +230,54 @@ bool cb_option_set(const struct cb_option *rows, const char *name, const char *t
     if (row->given.size)
         memcpy((unsigned char *)fields + row->given.offset, &(bool){true}, sizeof(bool));
     return true;
+}
+
+static uint64_t load_count(struct cb_field field, const void *fields) {
+    const unsigned char *place = (const unsigned char *)fields + field.offset;
+    uint64_t count = 0;
+    uint32_t half;
+    bool yes;
+    if (field.size == sizeof count)
+        memcpy(&count, place, sizeof count);
+    else if (field.size == sizeof half)
+        count = (memcpy(&half, place, sizeof half), half);
+    else if (field.size == sizeof yes)
+        count = (memcpy(&yes, place, sizeof yes), yes);
+    return count;
+}
+
+/* False: it is 0. */
+static bool value_text(const struct cb_value *value, const void *fields, char text[32]) {
+    uint64_t count = load_count(value->field, fields);
+    double real;
+    if (value->kind == CB_VALUE_REAL || value->kind == CB_VALUE_SECONDS) {
+        memcpy(&real, (const unsigned char *)fields + value->field.offset, sizeof real);
+        for (int digits = 6; digits <= 17; digits++)
+            if (snprintf(text, 32, "%.*g", digits, real) > 0 && strtod(text, NULL) == real)
+                break;
+        return real != 0;
+    }
+    if (value->kind == CB_VALUE_COUNT)
+        snprintf(text, 32, "%" PRIu64, count);
+    for (const struct cb_choice *choice = value->choices; choice && choice->word; choice++)
+        if (choice->value == count)
+            snprintf(text, 32, "%s", choice->word);
+    return count != 0;
+}
+
+bool cb_option_text(const struct cb_option *row, const void *fields, char text[CB_OPTION_TEXT]) {
+    char first[32] = "", second[32] = "";
+    snprintf(text, CB_OPTION_TEXT, "on");
+    if (!row->value[0].kind)
+        return load_count(row->given, fields) != 0;
+    bool set = value_text(&row->value[0], fields, first);
+    bool both = row->value[1].kind && value_text(&row->value[1], fields, second);
+    snprintf(text, CB_OPTION_TEXT, both ? "%s,%s" : "%s", first, second);
+    return set;
+}
+
+void cb_option_unset(const struct cb_option *row, void *fields) {
+    const struct cb_field field[] = {row->given, row->value[0].field, row->value[1].field};
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+        memset((unsigned char *)fields + field[i].offset, 0, field[i].size);
 }

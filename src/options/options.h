@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CB_OPTION_VALUES = 2, CB_OPTION_ERROR = 512 };
+enum { CB_OPTION_VALUES = 2, CB_OPTION_ERROR = 512, CB_OPTION_TEXT = 80 };
 
 /* Where a value goes in the struct that a table is for. A size of 0: nowhere. */
 struct cb_field {
@@ -62,6 +62,11 @@ const struct cb_option *cb_option_find(const struct cb_option *rows, const char 
  * `error` says what is wrong with the text: "x: not a whole number". */
 bool cb_option_set(const struct cb_option *rows, const char *name, const char *text, void *fields,
                    char error[CB_OPTION_ERROR]);
+
+/* The other way round: the text that sets what the struct holds, "on" for a flag. Not for values of a kind that need more than
+ * a number or a word. False: it is not set, which is zero. */
+bool cb_option_text(const struct cb_option *row, const void *fields, char text[CB_OPTION_TEXT]);
+void cb_option_unset(const struct cb_option *row, void *fields);
 
 /* "N[,TOLERANCE]", as users write the values of an option; empty for a flag. Returns `text`. */
 const char *cb_option_values(const struct cb_option *row, char text[64]);

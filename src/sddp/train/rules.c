@@ -7,7 +7,9 @@
 #include "sddp/train/rules.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sddp/train/trainer.h"
 
@@ -175,11 +177,15 @@ static const struct rule {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-void cb_rules_default(cobre_sddp_train_options *options) {
+static bool any_is_set(const cobre_sddp_train_options *options) {
     bool any = false;
     for (size_t r = 0; r < RULES; r++)
         any |= rules[r].is_set(options);
-    options->iterations = any ? options->iterations : 100;
+    return any;
+}
+
+void cb_rules_default(cobre_sddp_train_options *options) {
+    options->iterations = any_is_set(options) ? options->iterations : 100;
     options->stall_tolerance = options->stall_tolerance > 0 ? options->stall_tolerance : 1e-6;
     options->window = options->window ? options->window : 100;
     options->simulate_passes = options->simulate_passes ? options->simulate_passes : 500;
@@ -204,6 +210,36 @@ bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop
     for (size_t r = 0; r < RULES; r++)
         found |= rules[r].converges && rules[r].stop == stop;
     return found;
+}
+
+bool cb_rules_change(cobre_sddp_train_options *options, bool averse, const char *name, const char *text,
+                     char error[CB_OPTION_ERROR]) {
+    cobre_sddp_train_options changed = *options;
+    const struct cb_option *row = cb_option_find(cb_rule_rows, name);
+    char wrong[CB_OPTION_ERROR];
+    bool flag = row && !row->value[0].kind;
+    *error = 0;
+    if (!row)
+        snprintf(error, CB_OPTION_ERROR,
+                 "there is no rule %.40s: iterations, time, stall, gap, window, simulation, stop", name);
+    else if (strcmp(text, "off") == 0)
+        cb_option_unset(row, &changed);
+    else if (flag && strcmp(text, "on") != 0)
+        snprintf(error, CB_OPTION_ERROR, "%s %.40s: write on or off", name, text);
+    else if (!cb_option_set(cb_rule_rows, name, flag ? NULL : text, &changed, wrong))
+        snprintf(error, CB_OPTION_ERROR, "%s %.400s", name, wrong);
+    if (!*error && !any_is_set(&changed))
+        snprintf(error, CB_OPTION_ERROR, "one rule must remain: set another one first");
+    if (!*error && averse && cb_rules_statistical(&changed))
+        snprintf(error, CB_OPTION_ERROR,
+                 "%s: with a risk measure the mean of simulated costs bounds nothing; stop by iterations, by time or "
+                 "when the bound stalls",
+                 name);
+    if (*error)
+        return false;
+    cb_rules_default(&changed);
+    *options = changed;
+    return true;
 }
 
 cobre_status cb_rules_check(cb_trainer *trainer, cobre_sddp_stop *stop) {

@@ -18,4 +18,9 @@ bool cb_rules_statistical(const cobre_sddp_train_options *options);
 bool cb_rules_can_converge(const cobre_sddp_train_options *options);
 bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop stop);
 
+/* Changes one rule: `text` is its value as on the command line, "on" or "off". False: nothing has changed, and `error` says why.
+ * averse: there is a risk measure. */
+bool cb_rules_change(cobre_sddp_train_options *options, bool averse, const char *name, const char *text,
+                     char error[CB_OPTION_ERROR]);
+
 #endif
