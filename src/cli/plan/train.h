@@ -4,19 +4,13 @@
 #define COBRE_CLI_PLAN_TRAIN_H
 
 #include "cli/plan/session.h"
+#include "cli/plan/time_left.h"
 #include "sddp/run/record.h"
-
-struct train_mark {
-    double iteration, seconds;
-};
 
 /* What the line under the table is made of. */
 struct train_progress {
     double begin, drawn; /* by our clock; since then */
-    uint64_t iterations; /* rules; 0: not set */
-    double seconds;
-    bool all, unpredictable;                      /* --stop all; there are rules about which nothing can be said */
-    struct train_mark first, early, late, newest; /* of this run; all 0 before the first iteration */
+    struct time_left left;
 };
 
 /* What rank 0 prints. */
