@@ -83,6 +83,35 @@ int cb_canvas_print(struct cb_canvas *canvas, int y, int x, enum cb_style style,
     return cb_canvas_text(canvas, y, x, style, text);
 }
 
+static bool continues(const char *at) {
+    return ((unsigned char)*at & 0xc0) == 0x80; /* a byte within a letter */
+}
+
+/* How many bytes of a text go into a line: up to a blank, if there is one. */
+static size_t line_length(const char *text, int width) {
+    size_t at = 0, blank = 0;
+    for (int x = 0; text[at] && x < width; x++) {
+        blank = text[at] == ' ' ? at : blank;
+        for (at++; continues(text + at);)
+            at++;
+    }
+    return !text[at] || text[at] == ' ' || !blank ? at : blank;
+}
+
+void cb_canvas_paragraph(struct cb_canvas *canvas, int y, int lines, enum cb_style style, const char *text) {
+    char line[1024];
+    for (int i = 0; i < lines && *text; i++) {
+        size_t length = line_length(text, canvas->width - 3); /* also where a letter becomes two */
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        int x = cb_canvas_text(canvas, y + i, 0, style, line);
+        text += length;
+        while (*text == ' ')
+            text++;
+        if (*text && i + 1 == lines)
+            cb_canvas_text(canvas, y + i, x, style, "...");
+    }
+}
+
 /* Eighths of a column; without them whole columns. */
 static void draw_end(struct cb_canvas *canvas, int y, int x, double part) {
     int eighths = (int)(part * 8);

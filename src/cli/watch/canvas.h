@@ -48,6 +48,9 @@ int cb_canvas_text(struct cb_canvas *canvas, int y, int x, enum cb_style style, 
 int cb_canvas_print(struct cb_canvas *canvas, int y, int x, enum cb_style style, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* The same from the left edge on, in so many lines, broken at blanks. "..." ends what does not fit. */
+void cb_canvas_paragraph(struct cb_canvas *canvas, int y, int lines, enum cb_style style, const char *text);
+
 /* A bar in `room` columns: the share that is full, and up to which share it goes on in another style. */
 void cb_canvas_bar(struct cb_canvas *canvas, int y, int x, int room, double full, double rest);
 

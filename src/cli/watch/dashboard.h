@@ -9,7 +9,7 @@
 #include "sddp/run/steering.h"
 #include "sddp/run/verdict.h"
 
-enum { CB_LEAST_WIDTH = 80, CB_LEAST_HEIGHT = 24, CB_TOP = 2, CB_BOTTOM = 3 }; /* lines above and below a view */
+enum { CB_LEAST_WIDTH = 80, CB_LEAST_HEIGHT = 24, CB_TOP = 2, CB_BOTTOM = 4 }; /* lines above and below a view */
 
 /* How the training is. */
 enum cb_state { CB_STARTING, CB_RUNNING, CB_PAUSED, CB_LAGGING, CB_ENDED, CB_BROKEN, CB_DIED };

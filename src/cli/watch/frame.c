@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame.c: the whole screen: two lines above the view, three below it. */
+/* frame.c: the whole screen: two lines above the view, four below it. */
 #include "cli/watch/dashboard.h"
 
 #include "sddp/run/numbers.h"
@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+enum { MESSAGE = CB_BOTTOM - 2 }; /* its lines */
 
 const struct cb_view *const cb_views[CB_VIEWS] = {&cb_view_convergence, &cb_view_iteration, &cb_view_cuts,
                                                   &cb_view_resources, &cb_view_communication};
@@ -90,7 +92,7 @@ static void draw_status(struct cb_dashboard *dashboard, int y) {
     snprintf(text, sizeof text, "%.*s", room < 100 ? room : 100, state);
     int x = add_part(&dashboard->canvas, y, 0, style[dashboard->state], text);
     if (history->count && (!dashboard->follows || cb_state_is_over(dashboard))) {
-        snprintf(text, sizeof text, "replay %.0f of %.0f", history->trace[dashboard->cursor].iteration,
+        snprintf(text, sizeof text, "replay %.0f/%.0f", history->trace[dashboard->cursor].iteration,
                  history->trace[history->count - 1].iteration);
         x = add_part(&dashboard->canvas, y, x, CB_CARE, text);
     }
@@ -116,19 +118,19 @@ static void draw_message(struct cb_dashboard *dashboard, int y) {
     static struct cb_run_verdict verdict;
     struct cb_canvas *canvas = &dashboard->canvas;
     if (dashboard->mode == CB_ASKING)
-        cb_canvas_text(canvas, y, 0, CB_CARE, dashboard->message);
+        cb_canvas_paragraph(canvas, y, MESSAGE, CB_CARE, dashboard->message);
     else if (dashboard->mode == CB_TYPING) {
         int x = cb_canvas_text(canvas, y, 0, CB_STRONG, dashboard->wish == CB_WISH_RULE ? "rule: " : "stage: ");
         x = cb_canvas_text(canvas, y, x, CB_PLAIN, dashboard->typed);
         cb_canvas_put(canvas, y, x, CB_CHOSEN, ' ');
-        cb_canvas_text(canvas, y, x + 3, CB_FAINT, dashboard->message);
+        cb_canvas_paragraph(canvas, y + 1, 1, CB_FAINT, dashboard->message);
     } else if (*dashboard->message)
-        cb_canvas_text(canvas, y, 0, CB_STRONG, dashboard->message);
+        cb_canvas_paragraph(canvas, y, MESSAGE, CB_STRONG, dashboard->message);
     else if (*dashboard->history.note)
-        cb_canvas_text(canvas, y, 0, CB_CARE, dashboard->history.note);
+        cb_canvas_paragraph(canvas, y, MESSAGE, CB_CARE, dashboard->history.note);
     else if (cb_view_record(dashboard)) {
         cb_state_judge(dashboard, &verdict);
-        cb_canvas_text(canvas, y, 0, CB_FAINT, verdict.sentence);
+        cb_canvas_paragraph(canvas, y, MESSAGE, CB_FAINT, verdict.sentence);
     }
 }
 
@@ -141,8 +143,8 @@ static const char *key_line(const struct cb_dashboard *dashboard) {
     case CB_BROWSING: break;
     }
     if (dashboard->view == 0)
-        return "1-5 views  l log  x time  +/-/0 zoom  arrows  p pause  s stop  c save  ? help  q quit";
-    return "1-5 views  arrows  p pause  s stop  c save  r rule  i cuts  e export  ? help  q quit";
+        return "1-5 view  l log  x time  + - 0 zoom  p pause  s stop  c save  ? help  q quit";
+    return "1-5 view  p pause  s stop  c save  r rule  i cuts  e export  ? help  q quit";
 }
 
 static void draw_too_small(struct cb_canvas *canvas) {
@@ -167,7 +169,7 @@ void cb_frame_draw(struct cb_dashboard *dashboard) {
         cb_inspect_draw(dashboard);
     else
         cb_views[dashboard->view]->draw(dashboard, CB_TOP, height - CB_TOP - CB_BOTTOM);
-    draw_status(dashboard, height - 3);
-    draw_message(dashboard, height - 2);
+    draw_status(dashboard, height - CB_BOTTOM);
+    draw_message(dashboard, height - 1 - MESSAGE);
     cb_canvas_text(canvas, height - 1, 0, CB_FAINT, key_line(dashboard));
 }

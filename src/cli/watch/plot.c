@@ -13,7 +13,7 @@
 
 enum {
     LABEL = 10,
-    TICKS_APART = 4,
+    TICKS_APART = 2,
     BRAILLE = 0x2800,
     VERTICAL = 0x2502,
     CORNER = 0x2514,

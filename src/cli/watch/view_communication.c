@@ -2,12 +2,11 @@
 /* view_communication.c: what the collective operations move and take, and how long each rank waits. */
 #include "cli/watch/dashboard.h"
 
-#include "sddp/run/numbers.h"
 #include "sddp/run/table.h"
 
 #include <math.h>
 
-enum { BARS = 56 };
+enum { BARS = 57, RANK_BARS = 46 };
 
 static const char *share_text(double part, double whole, char text[32]) {
     double share = 100 * part / whole;
@@ -15,12 +14,16 @@ static const char *share_text(double part, double whole, char text[32]) {
     return text;
 }
 
+static double count_of(double calls) {
+    return calls >= 0 ? fmin(calls, 1e9) : 0;
+}
+
 static void draw_operation(struct cb_dashboard *dashboard, int y, const struct cb_operation *operation, double took,
                            double most) {
     struct cb_canvas *canvas = &dashboard->canvas;
-    char calls[32], bytes[32], seconds[32], share[32];
+    char bytes[32], seconds[32], share[32];
     int x = cb_canvas_print(canvas, y, 0, CB_PLAIN, "%-14.14s", operation->name);
-    cb_canvas_print(canvas, y, x, CB_PLAIN, "%9s %10s %10s %9s", cb_brief_text(operation->calls, 6, calls),
+    cb_canvas_print(canvas, y, x, CB_PLAIN, "%9.0f %10s %10s %9s", count_of(operation->calls),
                     cb_view_bytes(operation->bytes, bytes), cb_view_seconds(operation->seconds, seconds),
                     share_text(operation->seconds, took, share));
     if (most > 0)
@@ -49,7 +52,7 @@ static void draw_rank(struct cb_dashboard *dashboard, int y, size_t rank, double
     cb_canvas_print(canvas, y, 0, CB_PLAIN, "%6zu %16s %10s %9s", rank, cb_view_seconds(moving, moves),
                     cb_view_seconds(waiting, waits), share_text(waiting, took, share));
     if (most > 0)
-        cb_canvas_bar(canvas, y, BARS, canvas->width - BARS, waiting / most, 0);
+        cb_canvas_bar(canvas, y, RANK_BARS, canvas->width - RANK_BARS, waiting / most, 0);
 }
 
 static void draw_ranks(struct cb_dashboard *dashboard, int top, int height, double took) {
@@ -58,7 +61,7 @@ static void draw_ranks(struct cb_dashboard *dashboard, int top, int height, doub
     int lines = height - 1;
     size_t first = cb_view_scroll(dashboard, detail->ranks, lines);
     cb_canvas_print(&dashboard->canvas, top, 0, CB_FAINT, "%6s %16s %10s %9s  %s", "rank", "communication", "waiting",
-                    "share", "bars: waiting");
+                    "share", "waiting");
     for (int i = 0; i < lines && first + (size_t)i < detail->ranks; i++)
         draw_rank(dashboard, top + 1 + i, first + (size_t)i, took, most);
 }

@@ -38,7 +38,7 @@ static void draw_row(struct cb_dashboard *dashboard, int y, size_t at) {
     cb_canvas_print(&dashboard->canvas, y, 0, CB_PLAIN, "%9.0f %12s %12s %10s %10s %9s %10.0f", trace->iteration,
                     cb_short_text(trace->bound, 7, bound), cb_short_text(trace->mean, 7, mean),
                     isfinite(record->gap) ? gap : "-", cb_view_seconds(record->took, took),
-                    cb_brief_text(record->rate, 4, rate), isnan(record->cuts) ? 0 : record->cuts);
+                    cb_brief_text(record->rate, 4, rate), record->cuts >= 0 ? fmin(record->cuts, 1e10) : 0);
 }
 
 /* The newest one first; where iterations are missing, that is said. */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { BARS = 62 };
+enum { BARS = 65 };
 
 /* What the ranks have for themselves; shared memory is in the memory of each of them. */
 static double own_memory(const struct cb_detail *detail, size_t rank) {
@@ -38,7 +38,7 @@ static void draw_rank(struct cb_dashboard *dashboard, int y, size_t rank, double
     double busy = detail->rank[CB_RANK_CPU][rank] / took;
     if (isfinite(busy))
         snprintf(share, sizeof share, "%.0f %%", 100 * fmin(busy, 1e6));
-    cb_canvas_print(canvas, y, 0, CB_PLAIN, "%6zu %11s %11s %11s %9s %9.0f", rank,
+    cb_canvas_print(canvas, y, 0, CB_PLAIN, "%6zu %11s %13s %11s %9s %9.0f", rank,
                     cb_view_bytes(detail->rank[CB_RANK_MEMORY][rank], memory),
                     cb_view_bytes(detail->rank[CB_RANK_SHARED][rank], shared),
                     cb_view_seconds(detail->rank[CB_RANK_CPU][rank], cpu), share,
@@ -53,8 +53,8 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
         return;
     double took = cb_view_record(dashboard)->took;
     draw_totals(dashboard, top, took);
-    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%6s %11s %11s %11s %9s %9s  %s", "rank", "memory", "of it shared",
-                    "CPU", "CPU/time", "LPs", canvas->ascii ? "# CPU of time" : "█ CPU of time");
+    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%6s %11s %13s %11s %9s %9s  %s", "rank", "memory", "of it shared",
+                    "CPU", "CPU/time", "LPs", "CPU of time");
     int lines = height - 2;
     size_t first = cb_view_scroll(dashboard, detail->ranks, lines);
     for (int i = 0; i < lines && first + (size_t)i < detail->ranks; i++)
