@@ -60,7 +60,10 @@ static void draw_tabs(struct cb_dashboard *dashboard) {
     }
 }
 
+/* A part that does not fit is left out, not cut: half a number is a wrong one. */
 static int add_part(struct cb_canvas *canvas, int y, int x, enum cb_style style, const char *text) {
+    if (x > 0 && x + 3 + (int)strlen(text) > canvas->width)
+        return x;
     if (x > 0)
         x = cb_canvas_text(canvas, y, x, CB_FAINT, " | ");
     return cb_canvas_text(canvas, y, x, style, text);
@@ -101,15 +104,16 @@ static void draw_status(struct cb_dashboard *dashboard, int y) {
                  100 * (double)dashboard->source.done / (double)dashboard->source.size);
         x = add_part(&dashboard->canvas, y, x, CB_PLAIN, text);
     }
-    x = draw_verdict(dashboard, y, x);
-    if (!cb_state_is_over(dashboard)) {
-        cb_time_left_text(&history->left, cb_state_elapsed(dashboard), text);
-        x = *text ? add_part(&dashboard->canvas, y, x, CB_PLAIN, text) : x;
-    }
     if (history->garbage) {
         snprintf(text, sizeof text, "%" PRIu64 " line%s unreadable", history->garbage,
                  history->garbage == 1 ? "" : "s");
-        add_part(&dashboard->canvas, y, x, CB_BAD, text);
+        x = add_part(&dashboard->canvas, y, x, CB_BAD, text);
+    }
+    x = draw_verdict(dashboard, y, x);
+    if (!cb_state_is_over(dashboard)) {
+        cb_time_left_text(&history->left, cb_state_elapsed(dashboard), text);
+        if (*text)
+            add_part(&dashboard->canvas, y, x, CB_PLAIN, text);
     }
 }
 
@@ -137,7 +141,7 @@ static void draw_message(struct cb_dashboard *dashboard, int y) {
 static const char *key_line(const struct cb_dashboard *dashboard) {
     switch (dashboard->mode) {
     case CB_ASKING: return "y yes  n no";
-    case CB_TYPING: return "Enter send  Esc cancel  Backspace delete";
+    case CB_TYPING: return "Enter done  Esc cancel  Backspace delete";
     case CB_HELP: return "any key: back";
     case CB_INSPECTING: return "up/down scroll  e export  Esc back  q quit";
     case CB_BROWSING: break;

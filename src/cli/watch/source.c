@@ -193,8 +193,10 @@ enum cb_news cb_source_read(struct cb_source *source, struct cb_history *history
     double begin = cb_source_clock();
     uint64_t done = source->done;
     enum cb_news news = source->path ? look_at_file(source, history) : CB_NEWS_SOME;
-    if (news == CB_NEWS_NONE || source->fd < 0 || source->ended)
-        return news;
+    if (news == CB_NEWS_NONE || source->fd < 0 || source->ended) {
+        source->loading = false;
+        return CB_NEWS_NONE;
+    }
     bool more = true;
     while ((more = read_chunk(source, history)) && cb_source_clock() - begin < LONGEST_READ)
         ;
