@@ -5,6 +5,7 @@
 
 #include "cli/plan/session.h"
 #include "sddp/run/record.h"
+#include "sddp/run/steering.h"
 
 struct train_mark {
     double iteration, seconds;
@@ -21,11 +22,24 @@ struct train_progress {
 
 /* What rank 0 prints. */
 struct train_print {
-    bool quiet, json, terminal, maximises, averse;
+    bool quiet, terminal, maximises, averse, paused;
     unsigned rows; /* since the header */
     double kept;   /* when a row last stayed */
     cobre_sddp_progress newest, last_kept;
     struct train_progress progress;
+};
+
+enum { CB_STEER_MOST = 64 };
+
+/* What has been said by the socket, on rank 0 (train_steer.c). */
+struct train_steer {
+    struct cb_steering socket;
+    int64_t looked_at;                  /* ms */
+    bool pause, checkpoint, stop;       /* wishes */
+    cobre_sddp_train_options rules;     /* as wished; checked */
+    bool averse;                        /* there is a risk measure */
+    const char *command[CB_STEER_MOST]; /* that wait for their effect, in their order */
+    size_t commands;
 };
 
 struct train {
@@ -41,22 +55,34 @@ struct train {
     char folder[PATH_MAX], policy[PATH_MAX];
     struct train_print print;
     struct cb_training files;
+    struct train_steer steer;
     bool no_policy, no_trace; /* the policy, rows of training.csv could not be written when that was last tried */
+    uint64_t iterations;      /* made so far */
     int code;                 /* of what failed while it trained; 0: nothing */
 };
 
 /* train_options.c */
 int cb_train_read_line(int argc, char **argv, struct train *train);
 
-/* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */
+/* train_steer.c: on rank 0. look: as often as one likes; asked: to stop; wish: as cobre_sddp_train_options.steer; tell: events
+ * about what has taken effect after the iteration. */
+void cb_train_steer_open(struct train *train);
+void cb_train_steer_close(struct train *train);
+void cb_train_steer_look(struct train *train);
+void cb_train_steer_wish(struct train *train, cobre_sddp_steering *steering);
+void cb_train_steer_tell(struct train *train);
+
+/* train_print.c: what rank 0 says while it trains, as a table or as lines. */
 void cb_train_print_start(struct train *train);
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
+double cb_train_gap(const struct train_print *print, const cobre_sddp_progress *now); /* a share; NaN: there is none */
 void cb_train_print_tick(struct train_print *print);  /* between rows, as often as one likes */
 void cb_train_print_break(struct train_print *print); /* there will be no more rows */
 void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);
 
 /* train_progress.c: the line under the table. */
 void cb_progress_begin(struct train_progress *progress, const cobre_sddp_train_options *options);
+void cb_progress_rules(struct train_progress *progress, const cobre_sddp_train_options *options); /* have changed */
 void cb_progress_note(struct train_progress *progress, const cobre_sddp_progress *newest);
 void cb_progress_draw(struct train_progress *progress, const char *bound, const char *gap);
 bool cb_progress_is_old(const struct train_progress *progress, double seconds); /* it was drawn so long ago */

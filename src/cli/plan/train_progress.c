@@ -19,14 +19,18 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-void cb_progress_begin(struct train_progress *progress, const cobre_sddp_train_options *options) {
+void cb_progress_rules(struct train_progress *progress, const cobre_sddp_train_options *options) {
     cobre_sddp_train_options rules = *options;
     cb_rules_default(&rules);
-    *progress = (struct train_progress){.begin = now(),
-                                        .iterations = rules.iterations,
-                                        .seconds = rules.seconds,
-                                        .all = rules.stop_when_all,
-                                        .unpredictable = cb_rules_can_converge(&rules)};
+    progress->iterations = rules.iterations;
+    progress->seconds = rules.seconds;
+    progress->all = rules.stop_when_all;
+    progress->unpredictable = cb_rules_can_converge(&rules);
+}
+
+void cb_progress_begin(struct train_progress *progress, const cobre_sddp_train_options *options) {
+    *progress = (struct train_progress){.begin = now()};
+    cb_progress_rules(progress, options);
 }
 
 /* The early mark is a quarter to a half of the way behind: when the late one is, it becomes the early one. */
