@@ -16,6 +16,7 @@ static const struct command {
 } commands[] = {
     {.line = &cb_line_init, .run = cb_command_init, .summary = "make a small case to start from"},
     {.line = &cb_line_train, .run = cb_command_train, .summary = "train a policy for a case"},
+    {.line = &cb_line_watch, .run = cb_command_watch, .summary = "show a training while it runs, and steer it"},
     {.line = &cb_line_decide, .run = cb_command_decide, .summary = "the best decision from a state, by a policy"},
     {.line = &cb_line_simulate,
      .run = cb_command_simulate,

@@ -203,6 +203,8 @@ static int open_log(struct train *train) {
 int cb_command_train(int argc, char **argv) {
     struct train train;
     int code = cb_train_read_line(argc, argv, &train);
+    if (code == CB_GO_ON && train.watch && !train.base.self.started)
+        code = cb_train_watch(&train);
     if (code == CB_GO_ON)
         code = cb_session_open(&train.base, argc, argv);
     if (code != CB_GO_ON)

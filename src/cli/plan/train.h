@@ -4,25 +4,19 @@
 #define COBRE_CLI_PLAN_TRAIN_H
 
 #include "cli/plan/session.h"
+#include "cli/plan/time_left.h"
 #include "sddp/run/record.h"
 #include "sddp/run/steering.h"
-
-struct train_mark {
-    double iteration, seconds;
-};
 
 /* What the line under the table is made of. */
 struct train_progress {
     double begin, drawn; /* by our clock; since then */
-    uint64_t iterations; /* rules; 0: not set */
-    double seconds;
-    bool all, unpredictable;                      /* --stop all; there are rules about which nothing can be said */
-    struct train_mark first, early, late, newest; /* of this run; all 0 before the first iteration */
+    struct time_left left;
 };
 
-/* What rank 0 prints. */
+/* What rank 0 prints. brief: no rows. */
 struct train_print {
-    bool quiet, terminal, maximises, averse, paused;
+    bool quiet, brief, terminal, maximises, averse, paused;
     unsigned rows; /* since the header */
     double kept;   /* when a row last stayed */
     cobre_sddp_progress newest, last_kept;
@@ -49,6 +43,7 @@ struct train {
     const char *log; /* NULL: none */
     bool force;      /* replaces an older run */
     bool converged;  /* is required */
+    bool watch;      /* the dashboard is shown */
     double grace;    /* seconds that an iteration may still take after a signal */
     bool in_place;   /* goes on with the policy that is in the folder */
     bool started;    /* nothing was refused */
@@ -63,6 +58,10 @@ struct train {
 
 /* train_options.c */
 int cb_train_read_line(int argc, char **argv, struct train *train);
+
+/* train_watch.c: for --watch this process becomes two. CB_GO_ON: the one that trains, in the background; else the exit code of the
+ * one that shows the dashboard. */
+int cb_train_watch(struct train *train);
 
 /* train_steer.c: on rank 0. look: as often as one likes; asked: to stop; wish: as cobre_sddp_train_options.steer; tell: events
  * about what has taken effect after the iteration. */
@@ -82,7 +81,6 @@ void cb_train_print_end(struct train *train, const cobre_sddp_training *result, 
 
 /* train_progress.c: the line under the table. */
 void cb_progress_begin(struct train_progress *progress, const cobre_sddp_train_options *options);
-void cb_progress_rules(struct train_progress *progress, const cobre_sddp_train_options *options); /* have changed */
 void cb_progress_note(struct train_progress *progress, const cobre_sddp_progress *newest);
 void cb_progress_draw(struct train_progress *progress, const char *bound, const char *gap);
 bool cb_progress_is_old(const struct train_progress *progress, double seconds); /* it was drawn so long ago */

@@ -95,13 +95,15 @@ static void write_start(FILE *to, const struct train *train) {
     fprintf(to, "%s: ", cobre_sddp_problem_name(base->problem));
     cb_write_problem_size(to, base->problem);
     fprintf(to, "; %zu rank%s (%s)\n\n", ranks, plural(ranks), cobre_backend_name(cobre_comm_backend(base->comm)));
-    write_header(to, &train->print);
+    if (!train->print.brief || to != stdout)
+        write_header(to, &train->print);
 }
 
 void cb_train_print_start(struct train *train) {
     struct train_print *print = &train->print;
     const struct session *base = &train->base;
     print->quiet |= base->json; /* its lines are the events */
+    print->brief = train->watch;
     print->maximises = cobre_sddp_problem_maximises(base->problem);
     print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_problem_averse(base->problem);
     /* A launcher of its own may give each rank a terminal, wherever its output goes to: Open MPI's does. */
@@ -127,7 +129,7 @@ void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *pr
     cb_progress_note(&print->progress, progress);
     log_row(print, &last);
     bool stays = !print->terminal || print->last_kept.iteration == 0 || progress->seconds - print->kept >= 1;
-    if (stays && !print->quiet)
+    if (stays && !print->quiet && !print->brief)
         keep_row(print);
     if (print->terminal && (stays || cb_progress_is_old(&print->progress, 0.1)))
         draw_progress(print);

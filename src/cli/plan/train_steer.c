@@ -126,9 +126,11 @@ void cb_train_steer_tell(struct train *train) {
         if (strcmp(steer->command[i], "rule") == 0) {
             cb_rules_copy(&train->options, &steer->rules);
             train->files.steered = true;
-            cb_progress_rules(&train->print.progress, &train->options);
+            cb_time_left_rules(&train->print.progress.left, &train->options);
         }
         train->print.paused = steer->pause && !steer->stop;
+        if (strcmp(steer->command[i], "resume") == 0)
+            cb_time_left_pause(&train->print.progress.left);
         cb_training_steered(&train->files, train->iterations, steer->command[i]);
     }
     steer->commands = 0;

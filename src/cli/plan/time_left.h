@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* time_left.h: how long until the next rule stops a training. Its own progress line and `cobre watch` say the same. */
+#ifndef COBRE_CLI_PLAN_TIME_LEFT_H
+#define COBRE_CLI_PLAN_TIME_LEFT_H
+
+#include "cobre/sddp.h"
+
+struct time_mark {
+    double iteration, seconds;
+};
+
+struct time_left {
+    uint64_t iterations; /* rules; 0: not set */
+    double seconds;
+    bool all, unpredictable;                     /* --stop all; there are rules about which nothing can be said */
+    struct time_mark first, early, late, newest; /* of this run; all 0 before the first iteration */
+};
+
+/* Takes the rules; the marks stay. */
+void cb_time_left_rules(struct time_left *left, const cobre_sddp_train_options *options);
+
+/* An iteration has ended so many seconds after the start of the training. */
+void cb_time_left_note(struct time_left *left, double iteration, double seconds);
+
+/* There was a pause: what was before says nothing about the time that is left. */
+void cb_time_left_pause(struct time_left *left);
+
+/* "12 s to 100 iterations"; empty: it cannot be said. elapsed: seconds since the start. */
+enum { CB_TIME_LEFT = 96 };
+void cb_time_left_text(const struct time_left *left, double elapsed, char text[CB_TIME_LEFT]);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* detail.h: what an iteration says of each rank, stage and operation. It is read again from its line when it is looked at. */
+#ifndef COBRE_CLI_WATCH_DETAIL_H
+#define COBRE_CLI_WATCH_DETAIL_H
+
+#include "cli/watch/source.h"
+
+/* Quantities per rank: the seconds of cb_spent come first. */
+enum { CB_RANK_CPU = CB_SPENTS, CB_RANK_SOLVES, CB_RANK_MEMORY, CB_RANK_SHARED, CB_RANK_QUANTITIES };
+enum { CB_STAGE_MADE, CB_STAGE_KEPT, CB_STAGE_ACTIVE, CB_STAGE_QUANTITIES };
+enum { CB_MOST_OPERATIONS = 32, CB_MOST_ITEMS = 1 << 20 };
+
+struct cb_operation {
+    char name[CB_SHORT];
+    double calls, bytes, seconds;
+};
+
+struct cb_detail {
+    bool known;
+    struct cb_place place;
+    size_t ranks, stages; /* the longest array counts; what another lacks is NaN */
+    double *rank[CB_RANK_QUANTITIES], *stage[CB_STAGE_QUANTITIES];
+    struct cb_operation operation[CB_MOST_OPERATIONS]; /* the slowest first */
+    size_t operations;
+};
+
+/* Takes that of a record, unless it has it. False: it can no longer be read. */
+bool cb_detail_take(struct cb_detail *detail, const struct cb_source *source, const struct cb_record *record);
+void cb_detail_free(struct cb_detail *detail);
+
+double cb_detail_sum(const double *values, size_t count);  /* of those that are known; NaN: none is */
+double cb_detail_most(const double *values, size_t count); /* at least 0 */
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch.c: the loop of the dashboard. It waits for keys, for new events and for answers; a file is looked at a few times per
+ * second, because a file on another host tells nobody that it grows. The screen is drawn when something has changed, and once
+ * per second for the clocks. */
+#include "cli/watch/dashboard.h"
+#include "cli/watch/screen.h"
+
+#include "sddp/run/files.h"
+#include "sddp/run/folder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FRAME 0.1         /* seconds between two pictures, at least */
+#define DATA_FRAME 0.2    /* ... if only the training is the cause */
+#define CLOCK_FRAME 1.0   /* ... and at most, while it runs */
+#define LOCK_INTERVAL 1.0 /* between looks at the lock */
+
+void cb_say_line(struct cb_dashboard *dashboard, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(dashboard->message, sizeof dashboard->message, format, arguments);
+    va_end(arguments);
+    dashboard->dirty = true;
+}
+
+static void draw(struct cb_dashboard *dashboard) {
+    int width, height;
+    cb_screen_size(&width, &height);
+    cb_state_find(dashboard);
+    if (!cb_canvas_size(&dashboard->canvas, width, height))
+        return;
+    cb_frame_draw(dashboard);
+    cb_screen_show(&dashboard->canvas);
+}
+
+static bool is_alive(const struct cb_watch *how) {
+    bool known, locked;
+    if (how->alive)
+        return how->alive(how->arg);
+    locked = cb_folder_is_locked(how->folder, &known);
+    return locked || !known;
+}
+
+/* A training that has ended may have said so just before: the events are read once more, before that is believed. */
+static void look_at_lock(struct cb_dashboard *dashboard) {
+    if (!dashboard->how->folder || dashboard->history.end || dashboard->source.loading)
+        return;
+    bool dead = !is_alive(dashboard->how);
+    bool silent = cb_source_read(&dashboard->source, &dashboard->history) == CB_NEWS_NONE;
+    if (!silent || dashboard->unlocked != (dead && silent))
+        dashboard->dirty = true;
+    dashboard->unlocked = dead && silent && !dashboard->history.end;
+    if (dashboard->unlocked && dashboard->how->alive && !dashboard->history.events)
+        dashboard->quits = true; /* it has told why, on the terminal that is restored now */
+}
+
+static bool read_events(struct cb_dashboard *dashboard) {
+    enum cb_news news = cb_source_read(&dashboard->source, &dashboard->history);
+    if (news == CB_NEWS_ANEW) {
+        dashboard->cursor = 0;
+        dashboard->follows = true;
+        cb_detail_free(&dashboard->detail);
+    }
+    return news != CB_NEWS_NONE;
+}
+
+/* How long to wait for keys, in milliseconds. */
+static int patience(const struct cb_dashboard *dashboard, double drawn) {
+    double wait = dashboard->history.end ? CLOCK_FRAME : DATA_FRAME;
+    if (dashboard->source.loading)
+        wait = 0;
+    else if (dashboard->dirty)
+        wait = drawn + FRAME - cb_source_clock();
+    return wait > 0 ? (int)(1000 * wait) + 1 : 0;
+}
+
+static void wait_for_more(struct cb_dashboard *dashboard, double drawn) {
+    struct pollfd polled[] = {
+        {.fd = cb_screen_fd(), .events = POLLIN},
+        {.fd = dashboard->answer, .events = POLLIN},
+        {.fd = dashboard->source.path || dashboard->source.ended ? -1 : dashboard->source.fd, .events = POLLIN}};
+    if (poll(polled, 3, patience(dashboard, drawn)) > 0 && polled[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+        dashboard->quits = true; /* the terminal is gone */
+}
+
+static void take_keys(struct cb_dashboard *dashboard) {
+    int key;
+    while (!dashboard->quits && (key = cb_screen_key()) != CB_KEY_NONE)
+        if (key == CB_KEY_RESIZE)
+            dashboard->dirty = true;
+        else
+            cb_keys_take(dashboard, key);
+}
+
+static void follow(struct cb_dashboard *dashboard) {
+    double drawn = 0, looked = 0;
+    bool grown = true;
+    while (!dashboard->quits && !cb_screen_signal()) {
+        grown = read_events(dashboard) || grown;
+        double now = cb_source_clock();
+        if (now - looked >= LOCK_INTERVAL && !dashboard->source.loading) {
+            look_at_lock(dashboard);
+            looked = now;
+        }
+        cb_steer_hear(dashboard);
+        bool clock = !cb_state_is_over(dashboard) && now - drawn >= CLOCK_FRAME;
+        if ((dashboard->dirty && now - drawn >= FRAME) || (grown && now - drawn >= DATA_FRAME) || clock) {
+            dashboard->dirty = grown = false;
+            draw(dashboard);
+            drawn = now;
+        }
+        wait_for_more(dashboard, drawn);
+        take_keys(dashboard);
+    }
+}
+
+/* Events that will never come are better told before the screen is cleared. */
+static bool has_events(const struct cb_watch *how, const char *path) {
+    bool known;
+    if (access(path, R_OK) == 0 || how->alive || (errno == ENOENT && cb_folder_is_locked(how->folder, &known)))
+        return true;
+    if (access(how->folder, F_OK) != 0)
+        fprintf(stderr, "cobre %s: %s: %s; give the folder that a training writes its results to, such as CASE-out\n",
+                how->command, how->folder, strerror(errno));
+    else if (access(path, F_OK) == 0)
+        fprintf(stderr, "cobre %s: %s: it cannot be read: %s\n", how->command, path, strerror(errno));
+    else
+        fprintf(stderr,
+                "cobre %s: %s has no " CB_FILE_EVENTS
+                ": no training runs there, and what is there is of a simulation or of "
+                "an older version; `cobre report` may show it\n",
+                how->command, how->folder);
+    return false;
+}
+
+static bool is_possible(const struct cb_watch *how, const char *path) {
+    if (how->folder ? !has_events(how, path) : false)
+        return false;
+    if (!how->folder && isatty(STDIN_FILENO)) {
+        fprintf(stderr,
+                "cobre %s: standard input is a terminal: events come by a pipe, as in cobre train CASE --json | cobre "
+                "watch -\n",
+                how->command);
+        return false;
+    }
+    if (isatty(STDOUT_FILENO))
+        return true;
+    fprintf(stderr,
+            "cobre %s: standard output is no terminal; programs use --send, read the events in " CB_FILE_EVENTS
+            ", or call `cobre report`\n",
+            how->command);
+    return false;
+}
+
+int cb_watch_run(const struct cb_watch *how) {
+    static struct cb_dashboard dashboard;
+    dashboard = (struct cb_dashboard){.how = how, .follows = true, .answer = -1, .dirty = true, .per_column = 1};
+    if (how->folder && cb_folder_join(how->folder, CB_FILE_EVENTS, dashboard.events) != COBRE_OK) {
+        fprintf(stderr, "cobre %s: %s\n", how->command, cobre_last_error()->message);
+        return 1;
+    }
+    if (!is_possible(how, dashboard.events) || !cb_screen_open(how->command, !how->folder))
+        return 1;
+    cb_source_open(&dashboard.source, how->folder ? dashboard.events : NULL, how->folder ? -1 : STDIN_FILENO);
+    dashboard.source.since = how->begun > 0 ? how->begun - 0.05 : 0; /* clocks of files have ticks */
+    dashboard.canvas.ascii = how->ascii || !cb_screen_is_utf8();
+    follow(&dashboard);
+    cb_screen_close();
+    cb_inspect_close(&dashboard);
+    if (dashboard.answer >= 0)
+        close(dashboard.answer);
+    cb_detail_free(&dashboard.detail);
+    cb_source_close(&dashboard.source);
+    cb_history_free(&dashboard.history);
+    cb_canvas_free(&dashboard.canvas);
+    return cb_screen_signal() ? 128 + cb_screen_signal() : 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch.h: the dashboard of a training, for `cobre watch` and `cobre train --watch`. */
+#ifndef COBRE_CLI_WATCH_WATCH_H
+#define COBRE_CLI_WATCH_WATCH_H
+
+#include <stdbool.h>
+
+struct cb_watch {
+    const char *command; /* whose messages these are: "watch" */
+    const char *folder;  /* of results; NULL: the events come from standard input */
+    bool ascii;          /* only letters of ASCII */
+
+    /* For who has just started the training. The time before it was started, by CLOCK_REALTIME: an older file of events is not
+     * shown. 0: any file is. */
+    double begun;
+    /* Does the training still live? When it ends before its first event, the dashboard returns at once. NULL: the lock of the
+     * folder tells. */
+    bool (*alive)(void *arg);
+    void *arg;
+};
+
+/* Shows it until the user quits. Returns the exit code: 0, 1 after an error that was told, 128 + the signal that ended it. */
+int cb_watch_run(const struct cb_watch *how);
+
+/* Sends a command to the training, waits for the answer and prints it. Returns the exit code. */
+int cb_watch_send(const char *folder, const char *words);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* without.c: the dashboard of a build without ncurses. */
+#include "cli/watch/watch.h"
+
+#include <stdio.h>
+
+int cb_watch_run(const struct cb_watch *how) {
+    fprintf(stderr, "cobre %s: this build has no dashboard: it was built without ncurses (Debian: libncurses-dev)\n",
+            how->command);
+    return 1;
+}
