@@ -307,7 +307,46 @@ typedef enum {
 
 COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop);
 
-/* One iteration, as seen by every rank alike (but for times). */
+/* What a rank has done and what it holds: X(code, name). Seconds, but for LPs and bytes. */
+#define COBRE_SDDP_EFFORT_MAP(X)                                                                                       \
+    X(FORWARD, "forward") /* passes */                                                                                 \
+    X(BACKWARD, "backward")                                                                                            \
+    X(BOUND, "bound")                                                                                                  \
+    X(COMMUNICATION, "communication") /* data on its way, when all ranks have come */                                  \
+    X(WAITING, "waiting")             /* for ranks that have not come yet */                                           \
+    X(SIMULATION, "simulation")       /* of the rule; in an iteration: after the one before */                         \
+    X(OTHER, "other")                 /* checkpoints, callbacks, pauses */                                             \
+    X(CPU, "cpu")                     /* of the process; the others are of the wall clock */                           \
+    X(SOLVES, "solves")               /* LPs */                                                                        \
+    X(MEMORY, "memory")               /* bytes in main memory, now */                                                  \
+    X(SHARED, "shared")               /* those of them that are in shared memory */
+
+typedef enum {
+#define COBRE_SDDP_EFFORT_ENUM(code, name) COBRE_SDDP_EFFORT_##code,
+    COBRE_SDDP_EFFORT_MAP(COBRE_SDDP_EFFORT_ENUM)
+#undef COBRE_SDDP_EFFORT_ENUM
+        COBRE_SDDP_EFFORTS,
+    COBRE_SDDP_EFFORT_ROOM = 16 /* in results: for those that may come */
+} cobre_sddp_effort;
+
+COBRE_API const char *cobre_sddp_effort_name(cobre_sddp_effort effort);
+
+/* The collectives that carry data while it trains: X(code, name). */
+#define COBRE_SDDP_OPERATION_MAP(X)                                                                                    \
+    X(ALLGATHERV, "allgatherv")                                                                                        \
+    X(ALLREDUCE, "allreduce")                                                                                          \
+    X(BROADCAST, "broadcast")
+
+typedef enum {
+#define COBRE_SDDP_OPERATION_ENUM(code, name) COBRE_SDDP_OPERATION_##code,
+    COBRE_SDDP_OPERATION_MAP(COBRE_SDDP_OPERATION_ENUM)
+#undef COBRE_SDDP_OPERATION_ENUM
+        COBRE_SDDP_OPERATIONS
+} cobre_sddp_operation;
+
+COBRE_API const char *cobre_sddp_operation_name(cobre_sddp_operation operation);
+
+/* One iteration, as seen by every rank alike (but for times). Arrays last for the call. */
 typedef struct {
     size_t struct_size;
     uint64_t iteration;     /* from 1 */
@@ -319,10 +358,28 @@ typedef struct {
     uint64_t cuts;          /* in the pool */
     uint64_t solves;        /* LPs so far, of all ranks */
     double seconds;         /* since training started, this rank's clock */
+
+    size_t ranks;              /* effort[e * ranks + r]: of rank r in this iteration; e: a cobre_sddp_effort */
+    const double *effort;      /* NULL: it was not collected, as of iterations before a resume */
+    size_t stages;             /* of each, in the order of the stages: */
+    const uint64_t *cuts_made; /* so far */
+    const uint64_t *cuts_kept; /* of equal ones one */
+    const uint64_t
+        *cuts_active; /* in the LPs when the next iteration starts; the others are added when they are violated */
+    const double *operation; /* of each cobre_sddp_operation three: calls, bytes of results, mean seconds of a rank */
 } cobre_sddp_progress;
 
-/* Options marked * change the bits; all others only say when to end and what to tell. */
+/* What can be changed while it trains. None of it changes the bits of an iteration. */
 typedef struct {
+    size_t struct_size;
+    bool pause;      /* as it is; true: from now on no rank computes, and `steer` is called ten times a second */
+    bool checkpoint; /* true: the policy is saved now; false before */
+    struct cobre_sddp_train_options
+        *options; /* a copy: changes of its stopping rules count from now on, of the rest not */
+} cobre_sddp_steering;
+
+/* Options marked * change the bits; all others only say when to end and what to tell. */
+typedef struct cobre_sddp_train_options {
     size_t struct_size;
     const char *solver; /* * LP solver, "glpk" for instance; NULL: the one that is preferred for the problem's size */
     uint64_t seed;      /* * */
@@ -357,13 +414,17 @@ typedef struct {
      * has come to the end of its LP, or, if it was not asked itself, of its share of the step; the iteration under way is
      * left out, and the policy is that of the last complete one. */
     int (*stop)(void *arg);
-    void (*start)(void *arg); /* once, on every rank, when policies have been read and nothing was refused */
+    /* Once, on every rank, when policies have been read and nothing was refused. iterations: those of a training that is resumed. */
+    void (*start)(void *arg, uint64_t iterations);
     void (*progress)(void *arg, const cobre_sddp_progress *progress); /* once per iteration, on every rank */
 
     double checkpoint_seconds; /* since the last checkpoint, by rank 0's clock; looked at after each iteration */
     /* On rank 0, after each checkpoint but the last. One that cannot be written (then cobre_last_error says why) does not
      * end training: the next one is tried again. */
     void (*saved)(void *arg, cobre_status status);
+    /* On rank 0, after each iteration, before `progress`; and while it is paused. A pause ends also when it is asked to stop, or out of
+     * time. */
+    void (*steer)(void *arg, cobre_sddp_steering *steering);
     bool accept_other_case; /* * warm_start may be of a case with other data; then no bound is proven */
 } cobre_sddp_train_options;
 
@@ -373,11 +434,11 @@ typedef struct {
     uint64_t iterations;             /* done in all */
     double window_mean, window_half; /* as in cobre_sddp_progress, of the last iteration */
     uint64_t window_passes;
-    uint64_t solves; /* LPs, of all ranks */
-    double seconds;  /* this took, by this rank's clock; and of them it spent on */
-    double forward_seconds, backward_seconds, bound_seconds, communication_seconds, simulation_seconds;
+    uint64_t solves;   /* LPs, of all ranks */
+    double seconds;    /* this took, by this rank's clock */
     uint64_t unproven; /* LPs of this training, of all ranks, from which no cut could be proven: none was made */
     bool unfinished;   /* `stop` returned 2 in the middle of an iteration, which is left out */
+    double effort[COBRE_SDDP_EFFORT_ROOM]; /* of this rank in all, by cobre_sddp_effort */
 } cobre_sddp_training;
 
 /* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure

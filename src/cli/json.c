@@ -2,7 +2,7 @@
 /* json.c: the JSON that the command writes. */
 #include "cli/json.h"
 
-#include "comm/backend.h"
+#include "options/json_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,16 +14,9 @@ static _Noreturn void no_memory(void) {
 }
 
 json_t *cb_json_text(const char *text) {
-    char *clean = malloc(3 * strlen(text) + 1), *end = clean;
-    if (!clean)
+    json_t *value = cb_json_of_text(text);
+    if (!value)
         no_memory();
-    while (*text) {
-        size_t length = cb_utf8_length((const unsigned char *)text);
-        end = mempcpy(end, length ? text : "\xef\xbf\xbd", length ? length : 3);
-        text += length ? length : 1;
-    }
-    json_t *value = json_stringn(clean, (size_t)(end - clean));
-    free(clean);
     return value;
 }
 

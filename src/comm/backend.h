@@ -237,10 +237,6 @@ struct cb_details {
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
                       const struct cb_details *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Bytes of the UTF-8 character at text, 0 if it is not one: a name from the environment can hold anything, and JSON must
- * stay JSON. */
-size_t cb_utf8_length(const unsigned char *text);
-
 /* room.c: memory was asked for and could not be had. */
 struct cb_shortage {
     const char *operation;

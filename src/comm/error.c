@@ -11,6 +11,7 @@
 
 #include "comm/same_file.h"
 #include "comm/select.h"
+#include "comm/utf8.h"
 #include "comm/versioned.h"
 
 static _Thread_local cobre_error last = {.struct_size = sizeof last, .rank = COBRE_NO_RANK, .culprit = COBRE_NO_RANK};
@@ -141,18 +142,6 @@ static void put_char(struct json *json, char c) {
 static void put_raw(struct json *json, const char *text) {
     while (*text)
         put_char(json, *text++);
-}
-
-size_t cb_utf8_length(const unsigned char *text) {
-    size_t length = text[0] < 0x80 ? 1 : (text[0] & 0xe0) == 0xc0 ? 2 : (text[0] & 0xf0) == 0xe0 ? 3 : 4;
-    if (text[0] >= 0x80 && (text[0] < 0xc2 || text[0] > 0xf4))
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    bool surrogate_or_overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-                                 (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f);
-    return surrogate_or_overlong ? 0 : length;
 }
 
 static void put_string(struct json *json, const char *text) {

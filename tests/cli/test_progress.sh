@@ -82,7 +82,7 @@ case_messages() {
     # Rows of training.csv cannot be written: this is said while it goes on.
     printf '#!/bin/bash\nulimit -f 8\nexec %q "$@"\n' "$cobre" >limited && chmod +x limited
     with cobre="$PWD/limited" on_terminal 80 "rows are kept" wait " iterations, " "type ^C" -- train "$cases/brazil3" --iterations 1000000 --force
-    grep -q "^cobre train: brazil3-out/training.csv: cannot write" screen || fail "$(cat screen)"
+    grep -q "^cobre train: brazil3-out/events.jsonl: cannot write" screen || fail "$(cat screen)"
     screen_is_clean
 }
 

@@ -117,7 +117,7 @@ case_force_leaves_nothing_of_the_old_run() {
     code_is 0
     cobre train "$cases/toy" --force --iterations 3 --warm-start toy-out/policy.cobre
     code_is 0
-    [ "$(ls toy-out)" = "$(printf '%s\n' notes.txt policy.cobre run.json summary.csv times.csv training.csv)" ] ||
+    [ "$(ls toy-out)" = "$(printf '%s\n' events.jsonl notes.txt policy.cobre run.json summary.csv times.csv training.csv)" ] ||
         fail "$(ls toy-out)"
     json_holds toy-out/run.json '"simulation" not in docs[0] and len(docs[0]["training"]["options"]["warm_start"]) == 64'
 }
@@ -314,7 +314,7 @@ case_simulation_of_another_policy() {
     cobre simulate "$cases/toy" --policy one/policy.cobre --trajectories 5
     cobre simulate "$cases/toy" --policy one/policy.cobre --trajectories 6 --tables states
     code_is 0
-    [ "$(ls one)" = "$(printf '%s\n' costs.csv policy.cobre run.json simulation.csv states.csv statistics.csv summary.csv times.csv training.csv)" ] ||
+    [ "$(ls one)" = "$(printf '%s\n' costs.csv events.jsonl policy.cobre run.json simulation.csv states.csv statistics.csv summary.csv times.csv training.csv)" ] ||
         fail "$(ls one)"
     cobre report one
     code_is 0

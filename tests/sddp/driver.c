@@ -165,10 +165,8 @@ static int run(cobre_comm *comm, int argc, char **argv) {
                (unsigned long long)result.iterations, cobre_sddp_policy_bound(policy), cobre_sddp_policy_bound(policy),
                (unsigned long long)cobre_sddp_policy_cuts(policy));
     if (!failed && option(argc, argv, "times"))
-        fprintf(stderr,
-                "rank %zu: forward %.3f backward %.3f bound %.3f communication %.3f simulation %.3f total %.3f\n",
-                cobre_rank(comm), result.forward_seconds, result.backward_seconds, result.bound_seconds,
-                result.communication_seconds, result.simulation_seconds, result.seconds);
+        for (cobre_sddp_effort e = 0; e < COBRE_SDDP_EFFORTS; e++)
+            fprintf(stderr, "rank %zu: %s %.3f\n", cobre_rank(comm), cobre_sddp_effort_name(e), result.effort[e]);
     if (!failed && save && cobre_sddp_policy_save(policy, save))
         failed = complain(comm, "save");
     if (!failed && (option(argc, argv, "simulate") || option(argc, argv, "given")))

@@ -98,11 +98,26 @@ int cb_session_agree(const struct session *session, int code) {
     return good ? CB_GO_ON : CB_EXIT_FAILED;
 }
 
-static void on_issue(void *errors, const cobre_sddp_issue *issue) {
+struct heard {
+    struct session *session;
+    size_t errors;
+};
+
+static void on_issue(void *arg, const cobre_sddp_issue *issue) {
+    struct heard *heard = arg;
     FILE *to;
     for (size_t i = 0; (to = cb_say_to(i)); i++)
         cb_write_issue(to, issue);
-    *(size_t *)errors += issue->warning ? 0 : 1 + issue->more;
+    heard->errors += issue->warning ? 0 : 1 + issue->more;
+    if (!issue->warning || !heard->session->warnings)
+        return;
+    char message[4096];
+    snprintf(message, sizeof message, "%s%s%s%s%s", issue->file, *issue->file ? ": " : "", issue->place,
+             *issue->place ? ": " : "", issue->message);
+    json_t *pair = json_array();
+    cb_json_append(pair, cb_json_text(message));
+    cb_json_append(pair, cb_json_text(issue->suggestion));
+    cb_json_append(heard->session->warnings, pair);
 }
 
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg) {
@@ -114,12 +129,12 @@ bool cb_session_read(struct session *session, void (*issue)(void *arg, const cob
 }
 
 int cb_session_load(struct session *session) {
-    size_t errors = 0;
-    if (cb_session_read(session, cb_session_speaks(session) ? on_issue : NULL, &errors))
+    struct heard heard = {.session = session};
+    if (cb_session_read(session, cb_session_speaks(session) ? on_issue : NULL, &heard))
         return CB_GO_ON;
-    if (errors == 0 || session->json)
+    if (heard.errors == 0 || session->json)
         return cb_session_failed(session);
-    cb_say("cobre %s: %zu error%s in the case\n", session->self.command, errors, errors == 1 ? "" : "s");
+    cb_say("cobre %s: %zu error%s in the case\n", session->self.command, heard.errors, heard.errors == 1 ? "" : "s");
     return CB_EXIT_FAILED;
 }
 

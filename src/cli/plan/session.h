@@ -21,6 +21,7 @@ struct session {
     cobre_sddp_load_options load;
     cobre_comm *comm;
     cobre_sddp_problem *problem;
+    struct json_t *warnings; /* of the case, as [message, suggestion]; NULL: they are not kept */
     struct cb_folder folder; /* for results, on rank 0; close removes it again if nothing has come into it */
 };
 

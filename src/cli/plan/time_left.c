@@ -34,6 +34,10 @@ void cb_time_left_note(struct time_left *left, double iteration, double seconds)
     left->newest = mark;
 }
 
+void cb_time_left_pause(struct time_left *left) {
+    left->first = (struct time_mark){.iteration = 0};
+}
+
 /* Until the last iteration; NaN: too little is known, or there is no last one. */
 static double time_to_last(const struct time_left *left, double elapsed) {
     enum { FEW = 4 };

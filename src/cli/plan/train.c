@@ -6,27 +6,50 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <string.h>
 
 /* Says that a file cannot be written, and later that it can: training goes on. */
-static void watch(bool *trouble, cobre_status status, const char *path, const char *promise) {
-    if (*trouble != (status != COBRE_OK)) {
-        if (status)
-            cb_say("cobre train: %s: training goes on, and %s\n", cobre_last_error()->message, promise);
-        else
-            cb_say("cobre train: %s: written again\n", path);
-    }
+static void watch(struct train *train, bool *trouble, cobre_status status, const char *path, const char *promise) {
+    bool was = *trouble;
     *trouble = status != COBRE_OK;
+    if (was == *trouble)
+        return;
+    char message[PATH_MAX + sizeof((cobre_error *)0)->message];
+    if (status)
+        snprintf(message, sizeof message, "%s: training goes on, and %s", cobre_last_error()->message, promise);
+    else
+        snprintf(message, sizeof message, "%s: written again", path);
+    cb_say("cobre train: %s\n", message);
+    cb_training_warning(&train->files, message, "");
 }
 
-static void on_start(void *arg) {
+static void watch_files(struct train *train, cobre_status status) {
+    watch(train, &train->no_trace, status, train->folder, "rows are kept until they can be written");
+}
+
+static void tell_start(struct train *train, uint64_t iterations) {
+    cobre_status status = cb_training_started(&train->files, iterations);
+    const json_t *warnings = train->base.warnings, *warning;
+    size_t i;
+    watch_files(train, status);
+    json_array_foreach(warnings, i, warning) {
+        cb_training_warning(&train->files, json_string_value(json_array_get(warning, 0)),
+                            json_string_value(json_array_get(warning, 1)));
+    }
+}
+
+static void on_start(void *arg, uint64_t iterations) {
     struct train *train = arg;
     train->started = true;
+    train->iterations = iterations;
     if (!cb_session_speaks(&train->base))
         return;
     if (cb_record_begin(&train->files, train->in_place) != COBRE_OK)
         cb_say("cobre train: %s\n", cobre_last_error()->message);
     cb_train_print_start(train);
+    tell_start(train, iterations);
+    cb_train_steer_open(train);
 }
 
 static void on_progress(void *arg, const cobre_sddp_progress *progress) {
@@ -34,28 +57,29 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
     cb_stop_keeps();
     if (!cb_session_speaks(&train->base))
         return;
+    train->iterations = progress->iteration;
     cb_train_print_row(&train->print, progress);
-    watch(&train->no_trace, cb_training_row(&train->files, progress), train->files.trace_path,
-          "rows are kept until they can be written");
+    watch_files(train, cb_training_iteration(&train->files, progress, cb_train_gap(&train->print, progress)));
+    cb_train_steer_tell(train);
+}
+
+static void on_steer(void *arg, cobre_sddp_steering *steering) {
+    cb_train_steer_wish(arg, steering);
 }
 
 static void on_saved(void *arg, cobre_status status) {
     struct train *train = arg;
-    watch(&train->no_policy, status, train->policy, "tries again at the next checkpoint");
+    watch(train, &train->no_policy, status, train->policy, "tries again at the next checkpoint");
+    if (!status)
+        cb_training_checkpoint(&train->files, train->iterations);
 }
 
 /* Each file is tried, also after another one failed. */
 static void keep(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
     uint64_t iterations;
-    if (cb_training_times(&train->files, result) != COBRE_OK)
+    if (cb_training_finished(&train->files, result, policy) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
-    if (!cb_session_speaks(&train->base))
-        return;
-    if (cb_training_end(&train->files, result->iterations) != COBRE_OK)
-        train->code = cb_session_failed(&train->base);
-    if (cb_training_summary(&train->files, result, policy) != COBRE_OK)
-        train->code = cb_session_failed(&train->base);
-    if (cb_record_end(&train->files, result, policy, NULL, &iterations) != COBRE_OK)
+    if (cb_session_speaks(&train->base) && cb_record_end(&train->files, result, policy, NULL, &iterations) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
 }
 
@@ -63,11 +87,13 @@ static void keep(struct train *train, const cobre_sddp_training *result, const c
 static int failed(struct train *train) {
     cobre_error error = *cobre_last_error();
     uint64_t iterations;
+    bool tells = train->started && cb_session_speaks(&train->base);
     cb_train_print_break(&train->print);
+    train->base.json &= !tells; /* the event says it */
     int code = cb_session_failed(&train->base);
-    if (!train->started || !cb_session_speaks(&train->base))
+    if (!tells)
         return code;
-    if (train->files.first > 0 && cb_training_end(&train->files, 0) != COBRE_OK)
+    if (cb_training_failed(&train->files, &error) != COBRE_OK)
         cb_session_failed(&train->base);
     if (cb_record_end(&train->files, NULL, NULL, &error, &iterations) != COBRE_OK)
         cb_session_failed(&train->base);
@@ -82,7 +108,10 @@ static int failed(struct train *train) {
 static int asked(void *arg) {
     struct train *train = arg;
     cb_train_print_tick(&train->print);
-    return cb_stop_asked(NULL);
+    if (cb_session_speaks(&train->base))
+        cb_train_steer_look(train);
+    int wish = cb_stop_asked(NULL);
+    return train->steer.stop && wish == 0 ? 1 : wish;
 }
 
 /* What is said to signals is what happens. */
@@ -131,7 +160,9 @@ static int train_case(struct train *train) {
     cobre_sddp_training result = {.struct_size = sizeof result};
     struct session *base = &train->base;
     train->files = (struct cb_training){.folder = train->folder,
+                                        .policy = train->policy,
                                         .case_path = base->case_path,
+                                        .output = base->json ? stdout : NULL,
                                         .comm = base->comm,
                                         .problem = base->problem,
                                         .options = &train->options};
@@ -140,9 +171,12 @@ static int train_case(struct train *train) {
     train->options.start = on_start;
     train->options.progress = on_progress;
     train->options.saved = on_saved;
+    train->options.steer = on_steer;
     train->options.arg = train;
     cb_progress_begin(&train->print.progress, &train->options);
-    if (cobre_sddp_train(base->problem, &train->options, &policy, &result) != COBRE_OK)
+    cobre_status status = cobre_sddp_train(base->problem, &train->options, &policy, &result);
+    cb_train_steer_close(train);
+    if (status)
         return failed(train);
     if (is_empty(&result)) {
         cobre_sddp_policy_free(&policy);
@@ -169,6 +203,8 @@ static int open_log(struct train *train) {
 int cb_command_train(int argc, char **argv) {
     struct train train;
     int code = cb_train_read_line(argc, argv, &train);
+    if (code == CB_GO_ON && train.watch && !train.base.self.started)
+        code = cb_train_watch(&train);
     if (code == CB_GO_ON)
         code = cb_session_open(&train.base, argc, argv);
     if (code != CB_GO_ON)
@@ -176,12 +212,14 @@ int cb_command_train(int argc, char **argv) {
     code = cb_session_folder(&train.base, train.folder, true);
     if (code == CB_GO_ON)
         code = open_log(&train);
+    train.base.warnings = json_array();
     if (code == CB_GO_ON)
         code = cb_session_load(&train.base);
     if (code == CB_GO_ON)
         code = cb_train_claim(&train);
     if (code == CB_GO_ON)
         code = train_case(&train);
+    json_decref(train.base.warnings);
     cb_session_close(&train.base);
     cb_log_close();
     return code;

@@ -6,6 +6,7 @@
 #include "cli/plan/session.h"
 #include "cli/plan/time_left.h"
 #include "sddp/run/record.h"
+#include "sddp/run/steering.h"
 
 /* What the line under the table is made of. */
 struct train_progress {
@@ -13,13 +14,26 @@ struct train_progress {
     struct time_left left;
 };
 
-/* What rank 0 prints. */
+/* What rank 0 prints. brief: no rows. */
 struct train_print {
-    bool quiet, json, terminal, maximises, averse;
+    bool quiet, brief, terminal, maximises, averse, paused;
     unsigned rows; /* since the header */
     double kept;   /* when a row last stayed */
     cobre_sddp_progress newest, last_kept;
     struct train_progress progress;
+};
+
+enum { CB_STEER_MOST = 64 };
+
+/* What has been said by the socket, on rank 0 (train_steer.c). */
+struct train_steer {
+    struct cb_steering socket;
+    int64_t looked_at;                  /* ms */
+    bool pause, checkpoint, stop;       /* wishes */
+    cobre_sddp_train_options rules;     /* as wished; checked */
+    bool averse;                        /* there is a risk measure */
+    const char *command[CB_STEER_MOST]; /* that wait for their effect, in their order */
+    size_t commands;
 };
 
 struct train {
@@ -29,22 +43,38 @@ struct train {
     const char *log; /* NULL: none */
     bool force;      /* replaces an older run */
     bool converged;  /* is required */
+    bool watch;      /* the dashboard is shown */
     double grace;    /* seconds that an iteration may still take after a signal */
     bool in_place;   /* goes on with the policy that is in the folder */
     bool started;    /* nothing was refused */
     char folder[PATH_MAX], policy[PATH_MAX];
     struct train_print print;
     struct cb_training files;
+    struct train_steer steer;
     bool no_policy, no_trace; /* the policy, rows of training.csv could not be written when that was last tried */
+    uint64_t iterations;      /* made so far */
     int code;                 /* of what failed while it trained; 0: nothing */
 };
 
 /* train_options.c */
 int cb_train_read_line(int argc, char **argv, struct train *train);
 
-/* train_print.c: what rank 0 says while it trains, as a table, lines or JSON. */
+/* train_watch.c: for --watch this process becomes two. CB_GO_ON: the one that trains, in the background; else the exit code of the
+ * one that shows the dashboard. */
+int cb_train_watch(struct train *train);
+
+/* train_steer.c: on rank 0. look: as often as one likes; asked: to stop; wish: as cobre_sddp_train_options.steer; tell: events
+ * about what has taken effect after the iteration. */
+void cb_train_steer_open(struct train *train);
+void cb_train_steer_close(struct train *train);
+void cb_train_steer_look(struct train *train);
+void cb_train_steer_wish(struct train *train, cobre_sddp_steering *steering);
+void cb_train_steer_tell(struct train *train);
+
+/* train_print.c: what rank 0 says while it trains, as a table or as lines. */
 void cb_train_print_start(struct train *train);
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
+double cb_train_gap(const struct train_print *print, const cobre_sddp_progress *now); /* a share; NaN: there is none */
 void cb_train_print_tick(struct train_print *print);  /* between rows, as often as one likes */
 void cb_train_print_break(struct train_print *print); /* there will be no more rows */
 void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);

@@ -24,6 +24,10 @@ static const struct cb_option own_rows[] = {
                 .missing = "the name of a directory"}}},
     {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
     {.name = "quiet", .help = "print errors and warnings only", .given = CB_FIELD(struct train, print.quiet)},
+    {.name = "watch",
+     .help = "show the dashboard of `cobre watch` at once; to quit it leaves the training running",
+     .given = CB_FIELD(struct train, watch),
+     .again = true},
     {.name = "log",
      .help = "append what it prints to this file, in plain lines, whatever --quiet and --json say",
      .value = {{.name = "FILE",
@@ -65,6 +69,8 @@ static int settle(struct train *train) {
         return cb_usage_error("train", "--accept-other-case: it says which cuts --warm-start may take");
     if (train->print.quiet && train->base.json)
         return cb_usage_error("train", "--quiet and --json: give one of them");
+    if (train->watch && (train->print.quiet || train->base.json))
+        return cb_usage_error("train", "--watch and --%s: give one of them", train->base.json ? "json" : "quiet");
     if (train->converged && !cb_rules_can_converge(options))
         return cb_usage_error("train", "--require converged: give a rule that finds it, too: --stall, --gap or "
                                        "--simulation");

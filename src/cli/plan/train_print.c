@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_print.c: training as it is seen: a table, lines or JSON; and as it is logged, in lines.
+/* train_print.c: training as it is seen: a table, or lines; and as it is logged, in lines. With --json the events are printed instead
+ * (sddp/run/training.h).
  *
  * On a terminal a row stays when a second has passed since the last one that stayed, and the header comes again once a
  * screen; under it a line of progress is drawn, up to ten times a second. Elsewhere, under MPI, and in the log every iteration
  * is a line. */
 #include "cli/plan/train.h"
 
-#include "cli/json.h"
 #include "cli/live.h"
 #include "comm/select.h"
 #include "sddp/run/files.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* The bound and the simulated mean, as a share of the mean; NaN where that means nothing. */
-static double find_gap(const struct train_print *print, const cobre_sddp_progress *now) {
+double cb_train_gap(const struct train_print *print, const cobre_sddp_progress *now) {
     double distance = print->maximises ? now->bound - now->window_mean : now->window_mean - now->bound;
     bool known = now->window_passes && now->window_mean != 0 && !print->averse;
     return known ? distance / fabs(now->window_mean) : NAN;
@@ -41,7 +41,7 @@ static double solve_rate(const cobre_sddp_progress *from, const cobre_sddp_progr
 }
 
 static void gap_text(const struct train_print *print, char text[32]) {
-    double share = find_gap(print, &print->newest);
+    double share = cb_train_gap(print, &print->newest);
     snprintf(text, 32, "-");
     if (isfinite(share))
         snprintf(text, 32, fabs(share) < 1 ? "%.2f %%" : fabs(share) < 100 ? "%.0f %%" : "%.0e %%", 100 * share);
@@ -78,44 +78,11 @@ static void draw_progress(struct train_print *print) {
     gap_text(print, share);
     if (print->newest.iteration > 0)
         snprintf(bound, sizeof bound, "bound %s", cb_short_text(print->newest.bound, 8, number));
-    if (isfinite(find_gap(print, &print->newest)))
+    if (isfinite(cb_train_gap(print, &print->newest)))
         snprintf(gap, sizeof gap, "gap %s", share);
+    if (print->paused)
+        snprintf(gap, sizeof gap, "paused");
     cb_progress_draw(&print->progress, bound, gap);
-}
-
-static void print_json_row(const struct train_print *print) {
-    const cobre_sddp_progress *now = &print->newest;
-    json_t *row = json_object();
-    cb_json_set(row, "event", cb_json_text("iteration"));
-    cb_json_set(row, "iteration", cb_json_count(now->iteration));
-    cb_json_set(row, "bound", cb_json_real(now->bound));
-    cb_json_set(row, "mean", cb_json_real(now->mean));
-    cb_json_set(row, "deviation", cb_json_real(now->deviation));
-    cb_json_set(row, "window_mean", cb_json_real(now->window_mean));
-    cb_json_set(row, "window_half", cb_json_real(now->window_half));
-    cb_json_set(row, "window_passes", cb_json_count(now->window_passes));
-    cb_json_set(row, "gap", cb_json_real(find_gap(print, now)));
-    cb_json_set(row, "cuts", cb_json_count(now->cuts));
-    cb_json_set(row, "solves", cb_json_count(now->solves));
-    cb_json_set(row, "seconds", cb_json_real(now->seconds));
-    cb_json_print(row, 0);
-}
-
-static void print_json_start(const struct train *train) {
-    const struct session *base = &train->base;
-    json_t *start = json_object();
-    cb_json_set(start, "event", cb_json_text("start"));
-    cb_json_set(start, "version", cb_json_text(cobre_version()));
-    cb_json_set(start, "case", cb_json_text(base->case_path));
-    cb_json_set(start, "name", cb_json_text(cobre_sddp_problem_name(base->problem)));
-    cb_json_set(start, "sense", cb_json_text(train->print.maximises ? "max" : "min"));
-    cb_json_set(start, "nodes", cb_json_count(cobre_sddp_problem_nodes(base->problem)));
-    cb_json_set(start, "stages", cb_json_count(cb_stages(base->problem)));
-    cb_json_set(start, "states", cb_json_count(cobre_sddp_problem_states(base->problem)));
-    cb_json_set(start, "ranks", cb_json_count(cobre_size(base->comm)));
-    cb_json_set(start, "backend", cb_json_text(cobre_backend_name(cobre_comm_backend(base->comm))));
-    cb_json_set(start, "out", cb_json_text(train->folder));
-    cb_json_print(start, 0);
 }
 
 static const char *plural(size_t count) {
@@ -128,24 +95,23 @@ static void write_start(FILE *to, const struct train *train) {
     fprintf(to, "%s: ", cobre_sddp_problem_name(base->problem));
     cb_write_problem_size(to, base->problem);
     fprintf(to, "; %zu rank%s (%s)\n\n", ranks, plural(ranks), cobre_backend_name(cobre_comm_backend(base->comm)));
-    write_header(to, &train->print);
+    if (!train->print.brief || to != stdout)
+        write_header(to, &train->print);
 }
 
 void cb_train_print_start(struct train *train) {
     struct train_print *print = &train->print;
     const struct session *base = &train->base;
-    print->json = base->json;
+    print->quiet |= base->json; /* its lines are the events */
+    print->brief = train->watch;
     print->maximises = cobre_sddp_problem_maximises(base->problem);
     print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_problem_averse(base->problem);
     /* A launcher of its own may give each rank a terminal, wherever its output goes to: Open MPI's does. */
-    print->terminal =
-        !print->json && !print->quiet && cb_live_possible() && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
+    print->terminal = !print->quiet && cb_live_possible() && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
     if (cb_log())
         write_start(cb_log(), train);
     cb_log();
-    if (print->json)
-        print_json_start(train);
-    else if (!print->quiet)
+    if (!print->quiet)
         write_start(stdout, train);
     fflush(stdout);
 }
@@ -163,9 +129,7 @@ void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *pr
     cb_progress_note(&print->progress, progress);
     log_row(print, &last);
     bool stays = !print->terminal || print->last_kept.iteration == 0 || progress->seconds - print->kept >= 1;
-    if (print->json)
-        print_json_row(print);
-    else if (stays && !print->quiet)
+    if (stays && !print->quiet && !print->brief)
         keep_row(print);
     if (print->terminal && (stays || cb_progress_is_old(&print->progress, 0.1)))
         draw_progress(print);
@@ -185,29 +149,9 @@ void cb_train_print_break(struct train_print *print) {
     fflush(stdout);
 }
 
-static void print_json_end(const struct train *train, const cobre_sddp_training *result,
-                           const cobre_sddp_policy *policy) {
-    json_t *end = json_object();
-    cb_json_set(end, "event", cb_json_text("end"));
-    cb_json_set(end, "stop", cb_json_text(cobre_sddp_stop_name(result->stop)));
-    cb_json_set(end, "iterations", cb_json_count(result->iterations));
-    cb_json_set(end, "unfinished", json_boolean(result->unfinished));
-    cb_json_set(end, "converged", json_boolean(cb_rules_converged(&train->options, result->stop)));
-    cb_json_set(end, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
-    cb_json_set(end, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
-    cb_json_set(end, "window_mean", cb_json_real(result->window_mean));
-    cb_json_set(end, "window_half", cb_json_real(result->window_half));
-    cb_json_set(end, "cuts", cb_json_count(cobre_sddp_policy_cuts(policy)));
-    cb_json_set(end, "solves", cb_json_count(result->solves));
-    cb_json_set(end, "lps_without_cut", cb_json_count(result->unproven));
-    cb_json_set(end, "seconds", cb_json_real(result->seconds));
-    cb_json_set(end, "policy", cb_json_text(train->policy));
-    cb_json_print(end, 0);
-}
-
 static void write_bounds(FILE *to, const struct train_print *print, const cobre_sddp_progress *last, bool proven) {
     char bound[32], mean[32], half[32];
-    double gap = find_gap(print, last);
+    double gap = cb_train_gap(print, last);
     fprintf(to, "bound     %s (%s%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower",
             proven ? "" : ", unproven: with cuts of another case");
     if (isfinite(gap))
@@ -274,8 +218,6 @@ void cb_train_print_end(struct train *train, const cobre_sddp_training *result, 
     if (cb_log())
         write_end(cb_log(), train, result, policy);
     cb_log();
-    if (print->json)
-        print_json_end(train, result, policy);
-    else if (!print->quiet)
+    if (!print->quiet)
         write_end(stdout, train, result, policy);
 }

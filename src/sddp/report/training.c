@@ -126,8 +126,8 @@ static void draw_convergence(struct report *report, struct grid *trace) {
 static const char *const phases[CB_PHASES] = {CB_PHASE_MAP(PHASE_NAME)};
 static const char *const columns[] = {"Rank", CB_PHASE_MAP(PHASE_TITLE)}; /* of a row for each rank */
 static const unsigned colours[CB_PHASES] = {
-    [CB_PHASE_FORWARD] = 3,       [CB_PHASE_BACKWARD] = 1,   [CB_PHASE_BOUND] = 4,
-    [CB_PHASE_COMMUNICATION] = 2, [CB_PHASE_SIMULATION] = 6, [CB_PHASE_OTHER] = 8,
+    [CB_PHASE_FORWARD] = 3, [CB_PHASE_BACKWARD] = 1,   [CB_PHASE_BOUND] = 4, [CB_PHASE_COMMUNICATION] = 2,
+    [CB_PHASE_WAITING] = 5, [CB_PHASE_SIMULATION] = 6, [CB_PHASE_OTHER] = 8,
 };
 enum { MOST_RANKS = 4096, MOST_BARS = 32 };
 

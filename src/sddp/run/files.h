@@ -25,12 +25,13 @@
 #define CB_COLUMNS_STATISTICS                                                                                          \
     "table,kind,level,element,unit,step,stage,date,count,mean,deviation,minimum,p5,p25,p50,p75,p95,maximum,positive"
 
-/* X(code, name, title): where the time of a rank goes. */
+/* X(code, name, title): where the time of a rank goes; as COBRE_SDDP_EFFORT_MAP has them. */
 #define CB_PHASE_MAP(X)                                                                                                \
     X(FORWARD, "forward", "Forward")                                                                                   \
     X(BACKWARD, "backward", "Backward")                                                                                \
     X(BOUND, "bound", "Bound")                                                                                         \
     X(COMMUNICATION, "communication", "Communication")                                                                 \
+    X(WAITING, "waiting", "Waiting")                                                                                   \
     X(SIMULATION, "simulation", "Simulation")                                                                          \
     X(OTHER, "other", "Other")
 

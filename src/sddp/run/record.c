@@ -7,11 +7,11 @@
 #include "sddp/policy/policy.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
+#include "sddp/run/json.h"
 #include "sddp/run/numbers.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,11 +114,6 @@ static cobre_status hash_in(const char *folder, const char *name, char hash[CB_S
     return hash_file(path, name, hash);
 }
 
-/* False: no memory. */
-static bool put(json_t *json, const char *key, json_t *value) {
-    return json_object_set_new(json, key, value) == 0;
-}
-
 /* {"training.csv": "5e88...", ...} of those that are there. */
 static cobre_status hash_files(const char *folder, const char *const *names, json_t *files) {
     char hash[CB_SHA256_TEXT];
@@ -126,7 +121,7 @@ static cobre_status hash_files(const char *folder, const char *const *names, jso
         if (!is_there(folder, *names))
             continue;
         CB_TRY(hash_in(folder, *names, hash));
-        if (!put(files, *names, json_string(hash)))
+        if (!cb_put(files, *names, json_string(hash)))
             return no_memory();
     }
     return COBRE_OK;
@@ -176,24 +171,6 @@ static cobre_status write_part(const char *folder, const char *part, json_t *val
     return status;
 }
 
-static json_t *count_json(uint64_t count) {
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu64, count);
-    return count <= INT64_MAX ? json_integer((json_int_t)count) : json_string(text);
-}
-
-/* A path may hold bytes that are no text in JSON. */
-static json_t *text_json(const char *text) {
-    char plain[sizeof((cobre_error *)0)->message];
-    json_t *json = json_string(text);
-    if (json)
-        return json;
-    snprintf(plain, sizeof plain, "%s", text);
-    for (char *at = plain; *at; at++)
-        *at = (*at & 0x80) ? '?' : *at;
-    return json_string(plain);
-}
-
 /* Numbers that are not whole are texts: as they are written on the command line. */
 static json_t *real_json(double value) {
     char text[32];
@@ -211,15 +188,16 @@ static cobre_status options_json(const cobre_sddp_train_options *options, json_t
     char hash[CB_SHA256_TEXT];
     json_t *json = *result = json_object();
     size_t passes = options->forward_passes ? options->forward_passes : 1;
-    bool good = put(json, "seed", count_json(options->seed)) && put(json, "forward_passes", count_json(passes)) &&
-                put(json, "multi_cut", json_boolean(options->multi_cut));
+    bool good = cb_put(json, "seed", cb_json_of_count(options->seed)) &&
+                cb_put(json, "forward_passes", cb_json_of_count(passes)) &&
+                cb_put(json, "multi_cut", json_boolean(options->multi_cut));
     if (options->has_risk)
-        good &= put(json, "cvar", pair_json(options->risk_alpha, options->risk_beta));
+        good &= cb_put(json, "cvar", pair_json(options->risk_alpha, options->risk_beta));
     if (options->has_value_bound)
-        good &= put(json, "value_bound", real_json(options->value_bound));
+        good &= cb_put(json, "value_bound", real_json(options->value_bound));
     if (options->warm_start) {
         CB_TRY(hash_file(options->warm_start, CB_FILE_POLICY, hash));
-        good &= put(json, "warm_start", json_string(hash));
+        good &= cb_put(json, "warm_start", json_string(hash));
     }
     return good ? COBRE_OK : no_memory();
 }
@@ -229,23 +207,23 @@ static cobre_status rules_json(const cobre_sddp_train_options *options, json_t *
     bool good = true;
     json_t *json = *result = json_object();
     if (options->iterations)
-        good &= put(json, "iterations", count_json(options->iterations));
+        good &= cb_put(json, "iterations", cb_json_of_count(options->iterations));
     if (options->seconds > 0)
-        good &= put(json, "seconds", real_json(options->seconds));
+        good &= cb_put(json, "seconds", real_json(options->seconds));
     if (options->stall_window)
-        good &= put(json, "stall", count_json(options->stall_window));
+        good &= cb_put(json, "stall", cb_json_of_count(options->stall_window));
     if (options->stall_tolerance > 0)
-        good &= put(json, "tolerance", real_json(options->stall_tolerance));
+        good &= cb_put(json, "tolerance", real_json(options->stall_tolerance));
     if (options->gap_rule)
-        good &= put(json, "gap", json_true());
+        good &= cb_put(json, "gap", json_true());
     if (options->window)
-        good &= put(json, "window", count_json(options->window));
+        good &= cb_put(json, "window", cb_json_of_count(options->window));
     if (options->simulate_every)
-        good &= put(json, "simulation", count_json(options->simulate_every));
+        good &= cb_put(json, "simulation", cb_json_of_count(options->simulate_every));
     if (options->simulate_passes)
-        good &= put(json, "passes", count_json(options->simulate_passes));
+        good &= cb_put(json, "passes", cb_json_of_count(options->simulate_passes));
     if (options->stop_when_all)
-        good &= put(json, "stop", json_string("all"));
+        good &= cb_put(json, "stop", json_string("all"));
     return good && json ? COBRE_OK : no_memory();
 }
 
@@ -308,7 +286,7 @@ static void remove_files(const char *folder, const char *const *names) {
 
 cobre_status cb_record_begin(struct cb_training *training, bool in_place) {
     static const char *const ends[] = {CB_FILE_SUMMARY, CB_FILE_TIMES, NULL};
-    static const char *const others[] = {CB_FILE_TRAINING, CB_FILE_REPORT, CB_FILE_RUN, NULL};
+    static const char *const others[] = {CB_FILE_EVENTS, CB_FILE_TRAINING, CB_FILE_REPORT, CB_FILE_RUN, NULL};
     static const char *const policy[] = {CB_FILE_POLICY, NULL};
     char fingerprint[32];
     json_t *options = NULL, *rules = NULL;
@@ -318,8 +296,8 @@ cobre_status cb_record_begin(struct cb_training *training, bool in_place) {
         status = rules_json(training->options, &rules);
     if (!status)
         training->record = json_pack("{s:s, s:{s:o, s:s}, s:O, s:O, s:s}", "version", cobre_version(), "case", "name",
-                                     text_json(cobre_sddp_problem_name(training->problem)), "fingerprint", fingerprint,
-                                     "options", options, "rules", rules, "state", "running");
+                                     cb_json_of_text(cobre_sddp_problem_name(training->problem)), "fingerprint",
+                                     fingerprint, "options", options, "rules", rules, "state", "running");
     json_decref(options);
     json_decref(rules);
     CB_TRY(status);
@@ -347,16 +325,16 @@ static const char *what_failed(const cobre_error *error) {
 static cobre_status end_json(json_t *json, const char *folder, const cobre_sddp_training *result,
                              const cobre_sddp_policy *policy, const cobre_error *error) {
     json_t *files = json_object();
-    bool good = put(json, "state", json_string(result ? "finished" : "failed"));
+    bool good = cb_put(json, "state", json_string(result ? "finished" : "failed"));
     if (result)
-        good &= put(json, "stop", json_string(cobre_sddp_stop_name(result->stop)));
+        good &= cb_put(json, "stop", json_string(cobre_sddp_stop_name(result->stop)));
     else
-        good &= put(json, "error", text_json(what_failed(error)));
+        good &= cb_put(json, "error", cb_json_of_text(what_failed(error)));
     if (policy)
-        good &= put(json, "iterations", count_json(cobre_sddp_policy_iterations(policy))) &&
-                put(json, "solvers", solvers_json(&policy->solvers));
+        good &= cb_put(json, "iterations", cb_json_of_count(cobre_sddp_policy_iterations(policy))) &&
+                cb_put(json, "solvers", solvers_json(&policy->solvers));
     cobre_status status = hash_files(folder, trained, files);
-    good &= put(json, "files", files);
+    good &= cb_put(json, "files", files);
     return status || good ? status : no_memory();
 }
 
@@ -367,6 +345,10 @@ cobre_status cb_record_end(struct cb_training *training, const cobre_sddp_traini
     *iterations = 0;
     if (!json)
         return no_memory();
+    json_t *rules = NULL;
+    if (training->steered && rules_json(training->options, &rules) == COBRE_OK)
+        json_object_set(json, "rules", rules);
+    json_decref(rules);
     cobre_sddp_policy *saved = policy ? NULL : read_policy(training->folder);
     policy = policy ? policy : saved;
     *iterations = cobre_sddp_policy_iterations(policy);
@@ -396,7 +378,7 @@ static json_t *state_json(const cobre_sddp_problem *problem, const double *state
     json_t *json = json_object();
     bool good = json;
     for (size_t s = 0; good && s < problem->states; s++)
-        good = put(json, problem->state[s].name, json_real(state[s]));
+        good = cb_put(json, problem->state[s].name, json_real(state[s]));
     if (!good)
         json_decref(json);
     return good ? json : NULL;
@@ -412,16 +394,16 @@ static cobre_status simulation_json(json_t *json, const char *folder, const cobr
         CB_TRY(cb_lp_choose(options->solver, (int)cb_usual_rows(policy->problem), &pair));
         names = cb_lp_names_of(&pair);
     }
-    bool good = put(json, "solvers", solvers_json(&names)) && put(json, "files", json_object());
+    bool good = cb_put(json, "solvers", solvers_json(&names)) && cb_put(json, "files", json_object());
     if (options->max_steps)
-        good &= put(given, "max_steps", count_json(options->max_steps));
+        good &= cb_put(given, "max_steps", cb_json_of_count(options->max_steps));
     if (options->has_node)
-        good &= put(given, "node", text_json(policy->problem->node[options->node].name));
+        good &= cb_put(given, "node", cb_json_of_text(policy->problem->node[options->node].name));
     if (options->state)
-        good &= put(given, "state", state_json(policy->problem, options->state));
+        good &= cb_put(given, "state", state_json(policy->problem, options->state));
     if (scenarios) {
         CB_TRY(hash_file(scenarios, "", hash));
-        good &= put(given, "scenarios", json_string(hash));
+        good &= cb_put(given, "scenarios", json_string(hash));
     }
     CB_TRY(hash_files(folder, simulated, json_object_get(json, "files")));
     return good ? COBRE_OK : no_memory();
@@ -430,9 +412,9 @@ static cobre_status simulation_json(json_t *json, const char *folder, const cobr
 cobre_status cb_record_simulation(const char *folder, const char *hash, const cobre_sddp_simulate_options *options,
                                   const char *sampling, const char *scenarios, const cobre_sddp_policy *policy,
                                   const cobre_sddp_simulation *result) {
-    json_t *json =
-        json_pack("{s:s, s:s, s:{s:s, s:o, s:o}}", "version", cobre_version(), "policy", hash, "options", "sampling",
-                  sampling, "seed", count_json(options->seed), "trajectories", count_json(result->trajectories));
+    json_t *json = json_pack("{s:s, s:s, s:{s:s, s:o, s:o}}", "version", cobre_version(), "policy", hash, "options",
+                             "sampling", sampling, "seed", cb_json_of_count(options->seed), "trajectories",
+                             cb_json_of_count(result->trajectories));
     cobre_status status = json ? simulation_json(json, folder, options, scenarios, policy) : no_memory();
     if (!status)
         status = write_part(folder, "simulation", json);

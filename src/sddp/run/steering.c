@@ -165,6 +165,9 @@ static void hear(struct cb_steering_client *client, void *arg,
         *end = 0;
         command(arg, client->line, answer);
     }
+    char rest[CB_STEERING_LINE]; /* of what is too long: unread it would make the answer an error */
+    for (size_t i = 0; i < 1000 && recv(client->fd, rest, sizeof rest, 0) > 0; i++)
+        ;
     size_t length = strnlen(answer, sizeof answer - 2);
     answer[length] = '\n';
     send(client->fd, answer, length + 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -173,20 +176,15 @@ static void hear(struct cb_steering_client *client, void *arg,
 
 void cb_steering_poll(struct cb_steering *steering, void *arg,
                       void (*command)(void *arg, char *line, char answer[CB_STEERING_LINE])) {
+    struct pollfd polled[1 + CB_STEERING_CLIENTS] = {{.fd = steering->listener, .events = POLLIN}};
     if (steering->listener < 0)
+        return;
+    for (size_t i = 0; i < CB_STEERING_CLIENTS; i++)
+        polled[1 + i] = (struct pollfd){.fd = steering->client[i].fd, .events = POLLIN};
+    if (poll(polled, 1 + CB_STEERING_CLIENTS, 0) <= 0) /* it is much cheaper than to ask each socket */
         return;
     accept_callers(steering);
     for (size_t i = 0; i < CB_STEERING_CLIENTS; i++)
         if (steering->client[i].fd >= 0)
             hear(&steering->client[i], arg, command);
-}
-
-void cb_steering_wait(const struct cb_steering *steering, int milliseconds) {
-    struct pollfd polled[1 + CB_STEERING_CLIENTS];
-    nfds_t count = 0;
-    polled[count++] = (struct pollfd){.fd = steering->listener, .events = POLLIN};
-    for (size_t i = 0; i < CB_STEERING_CLIENTS; i++)
-        if (steering->listener >= 0 && steering->client[i].fd >= 0)
-            polled[count++] = (struct pollfd){.fd = steering->client[i].fd, .events = POLLIN};
-    poll(polled, count, milliseconds);
 }

@@ -32,7 +32,4 @@ void cb_steering_close(struct cb_steering *steering);
 void cb_steering_poll(struct cb_steering *steering, void *arg,
                       void (*command)(void *arg, char *line, char answer[CB_STEERING_LINE]));
 
-/* Waits until something comes, or so many milliseconds, or for a signal. */
-void cb_steering_wait(const struct cb_steering *steering, int milliseconds);
-
 #endif

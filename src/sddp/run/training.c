@@ -1,236 +1,360 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.c: training.csv, times.csv and summary.csv of a run folder. */
+/* training.c: the events of a training, and what is written of each. */
 #include "sddp/run/training.h"
 
-#include "sddp/draft.h"
+#include "sddp/clock.h"
 #include "sddp/error.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
-#include "sddp/run/numbers.h"
-#include "sddp/run/table.h"
+#include "sddp/run/json.h"
+#include "sddp/train/rules.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-static const char header[] = CB_COLUMNS_TRAINING "\n";
+static bool is_row_before(const char *line, uint64_t first) {
+    return strtoull(line, NULL, 10) < first;
+}
 
-/* Copies the rows before iteration `first` of the run that this one goes on from: from the training.csv beside its
- * policy, which may be this very one. Nothing is lost when that is interrupted: the rows are cut off in place. */
-static bool copy_rows(FILE *trace, FILE *old, uint64_t first) {
-    bool in_place = trace == old;
-    char line[1024];
-    long end = 0;
-    while (fgets(line, sizeof line, old)) {
-        bool good = end == 0 ? strcmp(line, header) == 0 : strchr(line, '\n') && strtoull(line, NULL, 10) < first;
-        if (!good)
-            break;
-        if (!in_place && end > 0)
-            fputs(line, trace);
-        end = ftell(old);
+/* Only iterations count: what else was said before the last of them is kept. */
+static bool is_event_before(const char *line, uint64_t first) {
+    uint64_t iteration;
+    return sscanf(line, "{\"event\": \"iteration\", \"iteration\": %" SCNu64, &iteration) != 1 || iteration < first;
+}
+
+static json_t *new_event(const char *name) {
+    json_t *event = json_object();
+    cb_put(event, "event", json_string(name));
+    return event;
+}
+
+static json_t *time_json(double seconds) {
+    return json_real(1e-6 * round(1e6 * seconds));
+}
+
+static void put_seconds(json_t *event, double seconds) {
+    cb_put(event, "seconds", time_json(seconds));
+}
+
+static double seconds_of(const struct cb_training *training) {
+    return cb_clock() - training->start_time;
+}
+
+static void put_date(json_t *event) {
+    char date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    cb_put(event, "date", json_string(date));
+}
+
+/* The line of an event. Bounds and costs have all their digits. Times are rounded to microseconds before, and few digits are enough
+ * for them: so they come apart. */
+static char *line_of(const json_t *event, size_t *length) {
+    static const char *const rounded[] = {"seconds", "ranks", "stages", "operations", "overhead"};
+    json_t *exact = json_copy((json_t *)event), *rest = json_object();
+    for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
+        json_t *member = json_object_get(exact, rounded[i]);
+        if (member && json_object_set(rest, rounded[i], member) == 0)
+            json_object_del(exact, rounded[i]);
     }
-    if (in_place && (ftruncate(fileno(old), end) != 0 || fseek(old, 0, SEEK_END) != 0))
-        return false;
-    if (in_place && end == 0)
-        fputs(header, trace);
-    return true;
+    char *line = NULL, *head = json_dumps(exact, 0), *tail = json_dumps(rest, JSON_REAL_PRECISION(15));
+    size_t first = head ? strlen(head) - 1 : 0;
+    *length = head && tail ? first + strlen(tail) + 2 : 0;
+    if (head && tail && (line = malloc(*length + 1)))
+        sprintf(line, "%.*s, %s\n", (int)first, head, tail + 1);
+    free(head);
+    free(tail);
+    json_decref(exact);
+    json_decref(rest);
+    return line;
 }
 
-static bool is_same_file(FILE *file, const char *path) {
-    struct stat open, named;
-    return fstat(fileno(file), &open) == 0 && stat(path, &named) == 0 && named.st_ino == open.st_ino &&
-           named.st_dev == open.st_dev && open.st_size > 0;
-}
-
-static FILE *open_older(const struct cb_training *training, uint64_t first) {
-    char folder[PATH_MAX], path[PATH_MAX];
-    const char *resume = training->options->resume;
-    if (first <= 1 || !resume)
-        return NULL;
-    cb_folder_of(resume, folder);
-    return cb_folder_join(folder, CB_FILE_TRAINING, path) ? NULL : fopen(path, "r"); /* it may be one to read only */
-}
-
-static cobre_status open_trace(struct cb_training *training) {
-    CB_TRY(cb_folder_join(training->folder, CB_FILE_TRAINING, training->trace_path));
-    FILE *old = open_older(training, training->first);
-    bool in_place = old && is_same_file(old, training->trace_path);
-    training->trace = fopen(training->trace_path, in_place ? "r+" : "w");
-    bool good = training->trace != NULL;
-    if (good && !in_place)
-        fputs(header, training->trace);
-    if (good && old)
-        good = copy_rows(training->trace, in_place ? training->trace : old, training->first);
-    good = good && fflush(training->trace) == 0 && (training->end = ftell(training->trace)) >= 0;
-    int cause = errno;
-    if (old)
-        fclose(old);
-    if (!good && training->trace) {
-        fclose(training->trace);
-        training->trace = NULL;
+/* One line everywhere, and the row that belongs to it. All is tried, also after a failure; the first one is returned. */
+static cobre_status write_event(struct cb_training *training, const json_t *event) {
+    char row[512];
+    size_t length;
+    char *line = line_of(event, &length);
+    if (!line)
+        return cb_no_memory(CB_FILE_EVENTS, 0);
+    if (training->output) {
+        fwrite(line, 1, length, training->output);
+        fflush(training->output);
     }
-    errno = cause;
-    return good ? COBRE_OK : cb_file_failed(training->trace_path);
+    cobre_status status = cb_trail_add(&training->events, line, length), other = COBRE_OK;
+    free(line);
+    cobre_error error = *cobre_last_error();
+    if (strcmp(cb_json_text_in(event, "event"), "iteration") == 0)
+        other = cb_trail_add(&training->trace, row, (size_t)cb_trace_row(event, row, sizeof row));
+    return status ? cobre_set_error(&error) : other;
 }
 
-/* As much as can be written: the next call goes on from there, also in the middle of a row. */
-static cobre_status write_rows(struct cb_training *training) {
-    if (!training->trace)
-        CB_TRY(open_trace(training));
-    while (training->length > 0) {
-        ssize_t written = pwrite(fileno(training->trace), training->rows, training->length, training->end);
-        if (written <= 0)
-            return cb_file_failed(training->trace_path);
-        training->end += written;
-        training->length -= (size_t)written;
-        memmove(training->rows, training->rows + written, training->length);
-    }
-    return COBRE_OK;
-}
-
-cobre_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *now) {
-    enum { ROW = 512 };
-    char bound[32], mean[32], deviation[32], window_mean[32], half[32];
-    if (training->first == 0)
-        training->first = now->iteration;
-    if (training->length + ROW > training->room) {
-        size_t room = 2 * (training->room + ROW);
-        char *more = realloc(training->rows, room);
-        if (!more)
-            return cb_no_memory(CB_FILE_TRAINING, room);
-        training->rows = more;
-        training->room = room;
-    }
-    training->length += (size_t)snprintf(
-        training->rows + training->length, ROW, "%" PRIu64 ",%s,%s,%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6f\n",
-        now->iteration, cb_exact_text(now->bound, bound), cb_exact_text(now->mean, mean),
-        cb_exact_text(now->deviation, deviation), cb_exact_text(now->window_mean, window_mean),
-        cb_exact_text(now->window_half, half), now->window_passes, now->cuts, now->solves, now->seconds);
-    return write_rows(training);
-}
-
-/* Without a row of its own a run that had nothing left to do keeps those of the run before. */
-cobre_status cb_training_end(struct cb_training *training, uint64_t iterations) {
-    if (training->first == 0)
-        training->first = iterations + 1;
-    cobre_status status = write_rows(training);
-    if (training->trace && fclose(training->trace) != 0 && !status)
-        status = cb_file_failed(training->trace_path);
-    free(training->rows);
-    training->trace = NULL;
-    training->rows = NULL;
-    training->length = training->room = 0;
+/* Takes the event. Its cost is counted from `begin`. */
+static cobre_status tell(struct cb_training *training, json_t *event, double begin) {
+    cobre_status status = write_event(training, event);
+    json_decref(event);
+    training->event_seconds += cb_clock() - begin;
     return status;
 }
 
-static cobre_status open_file(const struct cb_training *training, const char *name, struct cb_draft *draft) {
-    char path[PATH_MAX];
-    CB_TRY(cb_folder_join(training->folder, name, path));
-    return cb_draft_open(draft, path);
+static json_t *rules_json(const struct cb_training *training) {
+    cobre_sddp_train_options rules = *training->options;
+    json_t *json = json_object();
+    char text[CB_OPTION_TEXT];
+    cb_rules_default(&rules);
+    rules.window = rules.gap_rule ? rules.window : 0; /* a part of that rule */
+    for (const struct cb_option *row = cb_rule_rows; row->name; row++)
+        if (cb_option_text(row, &rules, text))
+            cb_put(json, row->name, json_string(text));
+    return json;
 }
 
-static cobre_status write_times(const struct cb_training *training, const double *seconds, size_t ranks) {
-#define PHASE_NAME(code, name, title) name,
-    static const char *const phases[CB_PHASES] = {CB_PHASE_MAP(PHASE_NAME)};
-#undef PHASE_NAME
-    struct cb_draft draft;
-    CB_TRY(open_file(training, CB_FILE_TIMES, &draft));
-    fputs(CB_COLUMNS_TIMES "\n", draft.file);
-    for (size_t i = 0; i < ranks * CB_PHASES; i++)
-        fprintf(draft.file, "%zu,%s,%.6f\n", i / CB_PHASES, phases[i % CB_PHASES], seconds[i]);
-    return cb_draft_close(&draft, COBRE_OK);
+static void put_absolute(json_t *event, const char *key, const char *path) {
+    char absolute[PATH_MAX];
+    cb_put(event, key, cb_json_of_text(realpath(path, absolute) ? absolute : path));
 }
 
-cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_training *result) {
-    cobre_comm *comm = training->comm;
+static void put_case(json_t *event, const struct cb_training *training) {
+    const cobre_sddp_problem *problem = training->problem;
+    const cobre_sddp_train_options *options = training->options;
+    size_t stages = 0, passes = options->forward_passes;
+    for (size_t n = 0; n < cobre_sddp_problem_nodes(problem); n++)
+        if (cobre_sddp_problem_node_stage(problem, n) > stages)
+            stages = cobre_sddp_problem_node_stage(problem, n);
+    put_absolute(event, "case", training->case_path);
+    cb_put(event, "name", cb_json_of_text(cobre_sddp_problem_name(problem)));
+    cb_put(event, "sense", json_string(cobre_sddp_problem_maximises(problem) ? "max" : "min"));
+    cb_put(event, "cost_unit", cb_json_of_text(cobre_sddp_problem_cost_unit(problem)));
+    cb_put(event, "nodes", cb_json_of_count(cobre_sddp_problem_nodes(problem)));
+    cb_put(event, "stages", cb_json_of_count(stages));
+    cb_put(event, "states", cb_json_of_count(cobre_sddp_problem_states(problem)));
+    cb_put(event, "forward_passes", cb_json_of_count(passes ? passes : 1));
+    cb_put(event, "seed", cb_json_of_count(options->seed));
+    bool averse = options->has_risk ? options->risk_beta < 1 : cobre_sddp_problem_averse(problem);
+    cb_put(event, "averse", json_boolean(averse));
+    if (options->has_value_bound)
+        cb_put(event, "value_bound", cb_json_of_real(options->value_bound));
+}
+
+static void open_trails(struct cb_training *training, uint64_t first) {
+    const char *resume = first > 1 ? training->options->resume : NULL;
+    if (resume)
+        cb_folder_of(resume, training->older);
+    training->events = (struct cb_trail){.folder = training->folder,
+                                         .name = CB_FILE_EVENTS,
+                                         .older = resume ? training->older : NULL,
+                                         .is_before = is_event_before,
+                                         .first = first};
+    training->trace = training->events;
+    training->trace.name = CB_FILE_TRAINING;
+    training->trace.header = CB_COLUMNS_TRAINING "\n";
+    training->trace.is_before = is_row_before;
+}
+
+cobre_status cb_training_started(struct cb_training *training, uint64_t iterations) {
+    char host[256] = "";
+    double begin = training->start_time = cb_clock();
+    open_trails(training, iterations + 1);
+    json_t *event = new_event("started");
+    gethostname(host, sizeof host - 1);
+    cb_put(event, "format", json_integer(1));
+    put_date(event);
+    cb_put(event, "version", json_string(cobre_version()));
+    put_case(event, training);
+    cb_put(event, "ranks", cb_json_of_count(cobre_size(training->comm)));
+    cb_put(event, "backend", json_string(cobre_backend_name(cobre_comm_backend(training->comm))));
+    cb_put(event, "rules", rules_json(training));
+    cb_put(event, "iterations", cb_json_of_count(iterations));
+    put_absolute(event, "out", training->folder);
+    cb_put(event, "host", cb_json_of_text(host));
+    cb_put(event, "pid", json_integer(getpid()));
+    put_seconds(event, 0);
+    training->started = json_incref(event);
+    cobre_status status = cb_trail_add(&training->trace, NULL, 0); /* its older rows */
+    cobre_status told = tell(training, event, begin);
+    return told ? told : status;
+}
+
+/* {"forward": [one per rank], ...} of `count` ranks. */
+static json_t *ranks_json(const double *effort, size_t ranks) {
+    json_t *json = json_object();
+    for (size_t e = 0; e < COBRE_SDDP_EFFORTS; e++) {
+        bool whole = e >= COBRE_SDDP_EFFORT_SOLVES;
+        json_t *list = json_array();
+        for (size_t r = 0; r < ranks; r++) {
+            double value = effort[e * ranks + r];
+            json_array_append_new(list, whole ? json_integer((json_int_t)value) : time_json(value));
+        }
+        cb_put(json, cobre_sddp_effort_name((cobre_sddp_effort)e), list);
+    }
+    return json;
+}
+
+static void put_counts(json_t *object, const char *key, const uint64_t *count, size_t stages) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < stages; i++)
+        json_array_append_new(list, cb_json_of_count(count[i]));
+    cb_put(object, key, list);
+}
+
+static json_t *operations_json(const double *operation) {
+    json_t *json = json_object();
+    for (size_t o = 0; o < COBRE_SDDP_OPERATIONS; o++) {
+        json_t *one = json_object();
+        cb_put(one, "calls", json_integer((json_int_t)operation[3 * o]));
+        cb_put(one, "bytes", json_integer((json_int_t)operation[3 * o + 1]));
+        cb_put(one, "seconds", time_json(operation[3 * o + 2]));
+        cb_put(json, cobre_sddp_operation_name((cobre_sddp_operation)o), one);
+    }
+    return json;
+}
+
+cobre_status cb_training_iteration(struct cb_training *training, const cobre_sddp_progress *now, double gap) {
+    double begin = cb_clock();
+    json_t *event = new_event("iteration"), *stages = json_object();
+    cb_put(event, "iteration", cb_json_of_count(now->iteration)); /* is_event_before looks for it */
+    cb_put(event, "bound", cb_json_of_real(now->bound));
+    cb_put(event, "mean", cb_json_of_real(now->mean));
+    cb_put(event, "deviation", cb_json_of_real(now->deviation));
+    cb_put(event, "window_mean", cb_json_of_real(now->window_mean));
+    cb_put(event, "window_half", cb_json_of_real(now->window_half));
+    cb_put(event, "window_passes", cb_json_of_count(now->window_passes));
+    cb_put(event, "gap", cb_json_of_real(gap));
+    cb_put(event, "cuts", cb_json_of_count(now->cuts));
+    cb_put(event, "solves", cb_json_of_count(now->solves));
+    put_seconds(event, now->seconds);
+    cb_put(event, "ranks", ranks_json(now->effort, now->ranks));
+    put_counts(stages, "made", now->cuts_made, now->stages);
+    put_counts(stages, "kept", now->cuts_kept, now->stages);
+    put_counts(stages, "active", now->cuts_active, now->stages);
+    cb_put(event, "stages", stages);
+    cb_put(event, "operations", operations_json(now->operation));
+    return tell(training, event, begin);
+}
+
+cobre_status cb_training_checkpoint(struct cb_training *training, uint64_t iteration) {
+    double begin = cb_clock();
+    json_t *event = new_event("checkpoint");
+    cb_put(event, "iteration", cb_json_of_count(iteration));
+    put_absolute(event, "policy", training->policy);
+    put_seconds(event, seconds_of(training));
+    return tell(training, event, begin);
+}
+
+cobre_status cb_training_warning(struct cb_training *training, const char *message, const char *suggestion) {
+    double begin = cb_clock();
+    json_t *event = new_event("warning");
+    cb_put(event, "message", cb_json_of_text(message));
+    cb_put(event, "suggestion", cb_json_of_text(suggestion));
+    put_seconds(event, seconds_of(training));
+    return tell(training, event, begin);
+}
+
+cobre_status cb_training_steered(struct cb_training *training, uint64_t iteration, const char *command) {
+    double begin = cb_clock();
+    json_t *event = new_event("steered");
+    cb_put(event, "iteration", cb_json_of_count(iteration));
+    cb_put(event, "command", cb_json_of_text(command));
+    cb_put(event, "rules", rules_json(training));
+    put_seconds(event, seconds_of(training));
+    return tell(training, event, begin);
+}
+
+/* Keeps the first error. */
+static void keep(cobre_status *first, cobre_error *error, cobre_status status) {
+    if (*first || !status)
+        return;
+    *first = status;
+    *error = *cobre_last_error();
+}
+
+/* Each file is tried, also after another one failed. */
+static cobre_status end(struct cb_training *training, json_t *event) {
+    cobre_status status = COBRE_OK;
+    cobre_error error;
+    bool finished = strcmp(cb_json_text_in(event, "event"), "finished") == 0;
+    keep(&status, &error, write_event(training, event));
+    keep(&status, &error, cb_trail_close(&training->events));
+    keep(&status, &error, cb_trail_close(&training->trace));
+    if (finished) {
+        keep(&status, &error, cb_times_write(training->folder, event));
+        keep(&status, &error, cb_summary_write(training->folder, training->started, event));
+    }
+    json_decref(event);
+    json_decref(training->started);
+    training->started = NULL;
+    return status ? cobre_set_error(&error) : COBRE_OK;
+}
+
+static json_t *finished_json(struct cb_training *training, const cobre_sddp_training *result,
+                             const cobre_sddp_policy *policy, const double *effort) {
+    json_t *event = new_event("finished"), *overhead = json_object();
+    bool averse = cobre_sddp_policy_averse(policy);
+    put_date(event);
+    cb_put(event, "stop", json_string(cobre_sddp_stop_name(result->stop)));
+    cb_put(event, "iterations", cb_json_of_count(result->iterations));
+    cb_put(event, "unfinished", json_boolean(result->unfinished));
+    cb_put(event, "converged", json_boolean(cb_rules_converged(training->options, result->stop)));
+    cb_put(event, "bound", cb_json_of_real(cobre_sddp_policy_bound(policy)));
+    cb_put(event, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
+    cb_put(event, "averse", json_boolean(averse));
+    cb_put(event, "window_mean", cb_json_of_real(result->window_mean));
+    /* With a risk measure the mean bounds nothing: without an interval readers show no gap. */
+    cb_put(event, "window_half", cb_json_of_real(averse ? NAN : result->window_half));
+    cb_put(event, "window_passes", cb_json_of_count(result->window_passes));
+    cb_put(event, "cuts", cb_json_of_count(cobre_sddp_policy_cuts(policy)));
+    cb_put(event, "solves", cb_json_of_count(result->solves));
+    cb_put(event, "lps_without_cut", cb_json_of_count(result->unproven));
+    cb_put(event, "solver", cb_json_of_text(cobre_sddp_policy_solver(policy)));
+    cb_put(event, "seed", cb_json_of_count(cobre_sddp_policy_seed(policy)));
+    put_absolute(event, "policy", training->policy);
+    put_seconds(event, result->seconds);
+    cb_put(event, "ranks", ranks_json(effort, cobre_size(training->comm)));
+    cb_put(overhead, "events", time_json(training->event_seconds));
+    cb_put(overhead, "steering", time_json(training->steer_seconds));
+    cb_put(event, "overhead", overhead);
+    return event;
+}
+
+/* effort[e * ranks + r] of all ranks. */
+static cobre_status gather(cobre_comm *comm, const cobre_sddp_training *result, double *effort) {
     size_t ranks = cobre_size(comm);
-    double mine[CB_PHASES] = {
-        [CB_PHASE_FORWARD] = result->forward_seconds,       [CB_PHASE_BACKWARD] = result->backward_seconds,
-        [CB_PHASE_BOUND] = result->bound_seconds,           [CB_PHASE_COMMUNICATION] = result->communication_seconds,
-        [CB_PHASE_SIMULATION] = result->simulation_seconds, [CB_PHASE_OTHER] = 0};
-    double known = 0;
-    for (size_t i = 0; i < CB_PHASES; i++)
-        known += mine[i];
-    mine[CB_PHASE_OTHER] = result->seconds > known ? result->seconds - known : 0;
-    double *all = calloc(ranks * CB_PHASES, sizeof *all);
+    double *all = calloc(ranks * COBRE_SDDP_EFFORTS, sizeof *all);
     size_t *counts = calloc(2 * ranks, sizeof *counts);
-    cobre_status status = cb_agree(comm, all && counts ? COBRE_OK : cb_no_memory("times", 0));
-    for (size_t i = 0; !status && i < ranks; i++) {
-        counts[i] = CB_PHASES;
-        counts[ranks + i] = i * CB_PHASES;
+    cobre_status status = cb_agree(comm, effort && all && counts ? COBRE_OK : cb_no_memory("times", 0));
+    for (size_t r = 0; !status && r < ranks; r++) {
+        counts[r] = COBRE_SDDP_EFFORTS;
+        counts[ranks + r] = r * COBRE_SDDP_EFFORTS;
     }
     if (!status)
-        status = cobre_allgatherv_t(comm, mine, CB_PHASES, all, ranks * CB_PHASES, counts, counts + ranks);
-    if (!status && cobre_rank(comm) == 0)
-        status = write_times(training, all, ranks);
+        status = cobre_allgatherv_t(comm, result->effort, COBRE_SDDP_EFFORTS, all, ranks * COBRE_SDDP_EFFORTS, counts,
+                                    counts + ranks);
+    for (size_t i = 0; !status && i < ranks * COBRE_SDDP_EFFORTS; i++)
+        effort[i] = all[i % ranks * COBRE_SDDP_EFFORTS + i / ranks];
     free(all);
     free(counts);
     return status;
 }
 
-static void text_row(FILE *file, const char *key, const char *value) {
-    fprintf(file, "%s,", key);
-    cb_field_write(file, value);
-    putc('\n', file);
+cobre_status cb_training_finished(struct cb_training *training, const cobre_sddp_training *result,
+                                  const cobre_sddp_policy *policy) {
+    double *effort = calloc(cobre_size(training->comm) * COBRE_SDDP_EFFORTS, sizeof *effort);
+    cobre_status status = gather(training->comm, result, effort);
+    if (!status && cobre_rank(training->comm) == 0)
+        status = end(training, finished_json(training, result, policy, effort));
+    free(effort);
+    return status;
 }
 
-static void count_row(FILE *file, const char *key, uint64_t value) {
-    fprintf(file, "%s,%" PRIu64 "\n", key, value);
-}
-
-static void real_row(FILE *file, const char *key, double value) {
-    char text[32];
-    fprintf(file, "%s,%s\n", key, cb_exact_text(value, text));
-}
-
-static void write_case_rows(FILE *file, const struct cb_training *training) {
-    const cobre_sddp_problem *problem = training->problem;
-    const cobre_sddp_train_options *options = training->options;
-    size_t passes = options->forward_passes;
-    char absolute[PATH_MAX];
-    text_row(file, "name", cobre_sddp_problem_name(problem));
-    text_row(file, "case", realpath(training->case_path, absolute) ? absolute : training->case_path);
-    text_row(file, "sense", cobre_sddp_problem_maximises(problem) ? "max" : "min");
-    count_row(file, "nodes", cobre_sddp_problem_nodes(problem));
-    count_row(file, "states", cobre_sddp_problem_states(problem));
-    count_row(file, "ranks", cobre_size(training->comm));
-    text_row(file, "backend", cobre_backend_name(cobre_comm_backend(training->comm)));
-    count_row(file, "forward_passes", passes ? passes : 1);
-    if (options->has_value_bound)
-        real_row(file, "value_bound", options->value_bound);
-}
-
-cobre_status cb_training_summary(const struct cb_training *training, const cobre_sddp_training *result,
-                                 const cobre_sddp_policy *policy) {
-    char date[32];
-    struct cb_draft draft;
-    CB_TRY(open_file(training, CB_FILE_SUMMARY, &draft));
-    FILE *file = draft.file;
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    fputs(CB_COLUMNS_FACTS "\n", file);
-    text_row(file, "version", cobre_version());
-    text_row(file, "date", date);
-    write_case_rows(file, training);
-    text_row(file, "solver", cobre_sddp_policy_solver(policy));
-    count_row(file, "seed", cobre_sddp_policy_seed(policy));
-    text_row(file, "stop", cobre_sddp_stop_name(result->stop));
-    count_row(file, "iterations", result->iterations);
-    real_row(file, "bound", cobre_sddp_policy_bound(policy));
-    text_row(file, "proven", cobre_sddp_policy_proven(policy) ? "yes" : "no");
-    text_row(file, "averse", cobre_sddp_policy_averse(policy) ? "yes" : "no");
-    real_row(file, "window_mean", result->window_mean);
-    /* With a risk measure the mean bounds nothing: without an interval readers show no gap. */
-    real_row(file, "window_half", cobre_sddp_policy_averse(policy) ? NAN : result->window_half);
-    count_row(file, "cuts", cobre_sddp_policy_cuts(policy));
-    count_row(file, "solves", result->solves);
-    count_row(file, "lps_without_cut", result->unproven);
-    real_row(file, "seconds", result->seconds);
-    return cb_draft_close(&draft, COBRE_OK);
+cobre_status cb_training_failed(struct cb_training *training, const cobre_error *error) {
+    json_t *event = new_event("error");
+    cb_put(event, "kind", json_string(cobre_status_name(error->status)));
+    cb_put(event, "message", cb_json_of_text(error->message));
+    cb_put(event, "suggestion", cb_json_of_text(error->suggestion));
+    put_seconds(event, seconds_of(training));
+    return end(training, event);
 }

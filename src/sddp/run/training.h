@@ -1,44 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.h: what a training leaves in its folder besides the policy: training.csv, one row per iteration, written as
- * it goes; times.csv, seconds by rank and phase; summary.csv, one key and value per row.
+/* training.h: what a training leaves in its folder besides the policy. It is a stream of events, events.jsonl, which docs/events.md
+ * describes. The tables are made of the same events: training.csv, a row per iteration; times.csv, seconds by rank and phase;
+ * summary.csv, a key and a value per row.
  *
- * Each call returns a status; after a failure cobre_last_error() names the file. */
+ * All calls are for rank 0, but for cb_training_finished. Each returns a status; after a failure cobre_last_error() names the
+ * file. Lines that cannot be written are kept, and tried again by the next call. */
 #ifndef COBRE_SDDP_RUN_TRAINING_H
 #define COBRE_SDDP_RUN_TRAINING_H
 
-#include "cobre/sddp.h"
+#include "sddp/run/trail.h"
 
-#include <limits.h>
-#include <stdio.h>
-
-/* The caller sets what comes before `trace`; the rest starts as zero. */
+/* The caller sets what comes before `events`; the rest starts as zero. */
 struct cb_training {
-    const char *folder, *case_path;
+    const char *folder, *policy, *case_path;
     cobre_comm *comm;
     const cobre_sddp_problem *problem;
-    const cobre_sddp_train_options *options;
-    FILE *trace; /* training.csv; NULL before it could be opened */
-    char trace_path[PATH_MAX];
-    uint64_t first;        /* iteration of this training; 0: there was none yet */
-    int64_t end;           /* where the next bytes go */
-    char *rows;            /* what could not be written yet */
-    size_t length, room;   /* of them */
-    struct json_t *record; /* run.json, as of the start (record.h) */
+    const cobre_sddp_train_options *options; /* whose rules may change */
+    FILE *output;                            /* gets the events, too; NULL: none */
+    struct cb_trail events, trace;           /* trace: training.csv */
+    char older[PATH_MAX];                    /* folder of the run that this one goes on from */
+    struct json_t *started;                  /* the first event, for summary.csv */
+    double start_time;
+    double event_seconds, steer_seconds; /* what events have cost; and steering, by who does it */
+    struct json_t *record;               /* run.json, as of the start (record.h) */
+    bool steered;                        /* rules have changed */
 };
 
-/* For rank 0: a row of training.csv. The first row of a training that was resumed comes after the older rows, which are
- * in the training.csv beside the policy that it was resumed from. Rows that cannot be written are kept, and tried again by
- * the next call. */
-cobre_status cb_training_row(struct cb_training *training, const cobre_sddp_progress *progress);
+/* iterations: those before this training, if it was resumed. */
+cobre_status cb_training_started(struct cb_training *training, uint64_t iterations);
+cobre_status cb_training_iteration(struct cb_training *training, const cobre_sddp_progress *progress, double gap);
+cobre_status cb_training_checkpoint(struct cb_training *training, uint64_t iteration);
+cobre_status cb_training_warning(struct cb_training *training, const char *message, const char *suggestion);
+cobre_status cb_training_steered(struct cb_training *training, uint64_t iteration, const char *command);
 
-/* For rank 0: the end of training.csv, also after a failure. */
-cobre_status cb_training_end(struct cb_training *training, uint64_t iterations);
+/* The last one of these two ends all files. finished is collective. */
+cobre_status cb_training_finished(struct cb_training *training, const cobre_sddp_training *result,
+                                  const cobre_sddp_policy *policy);
+cobre_status cb_training_failed(struct cb_training *training, const cobre_error *error);
 
-/* times.csv. Collective: rank 0 writes the times of all ranks. */
-cobre_status cb_training_times(const struct cb_training *training, const cobre_sddp_training *result);
-
-/* For rank 0: summary.csv. */
-cobre_status cb_training_summary(const struct cb_training *training, const cobre_sddp_training *result,
-                                 const cobre_sddp_policy *policy);
+/* tables.c: a table that is made of an event. */
+int cb_trace_row(const struct json_t *iteration, char *row, size_t room); /* of training.csv; its length */
+cobre_status cb_times_write(const char *folder, const struct json_t *finished);
+cobre_status cb_summary_write(const char *folder, const struct json_t *started, const struct json_t *finished);
 
 #endif

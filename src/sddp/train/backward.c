@@ -189,16 +189,18 @@ static size_t count_cuts(cb_trainer *trainer, size_t k) {
 
 cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration) {
     for (size_t k = trainer->steps; k-- > 0;) {
-        if (count_cuts(trainer, k) == 0)
+        size_t cuts = count_cuts(trainer, k);
+        if (cuts == 0)
             continue;
         double begin = cb_clock();
         if (!trainer->status)
             trainer->status = make_records(trainer, k, iteration);
-        double made = cb_clock();
-        CB_TRY(cb_agree(trainer->comm, trainer->status));
+        cb_tally_add(trainer, COBRE_SDDP_EFFORT_BACKWARD, begin);
+        CB_TRY(cb_trainer_agree(trainer, trainer->status));
+        begin = cb_clock();
         trainer->status = cb_pool_add(&trainer->policy->pool, trainer->record, trainer->count);
-        trainer->times.backward += made - begin;
-        trainer->times.communication += cb_clock() - made;
+        cb_tally_operation(trainer, COBRE_SDDP_OPERATION_ALLGATHERV, 1,
+                           (double)(cuts * trainer->policy->pool.stride * sizeof *trainer->record), begin);
     }
     return COBRE_OK;
 }

@@ -94,7 +94,7 @@ static bool limits_time(const cobre_sddp_train_options *options) {
 }
 
 static cobre_status out_of_time(cb_trainer *trainer, bool *holds) {
-    *holds = trainer->news.late != 0;
+    *holds = trainer->news.seconds >= trainer->options.seconds;
     return COBRE_OK;
 }
 
@@ -154,7 +154,7 @@ static cobre_status simulation_agrees(cb_trainer *trainer, bool *holds) {
     if (!status)
         status = cb_mean_deviation(trainer->comm, cost, last - first, passes, &mean, &deviation);
     free(cost);
-    trainer->times.simulation += cb_clock() - begin;
+    cb_tally_add(trainer, COBRE_SDDP_EFFORT_SIMULATION, begin);
     CB_TRY(status);
     double half = 1.96 * deviation / sqrt((double)passes);
     *holds = fabs(mean - policy->trace[policy->iterations - 1].bound) <= half;
@@ -210,6 +210,25 @@ bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop
     for (size_t r = 0; r < RULES; r++)
         found |= rules[r].converges && rules[r].stop == stop;
     return found;
+}
+
+/* Each field that belongs to a rule. */
+#define FOR_RULE_FIELDS(field)                                                                                         \
+    for (const struct cb_option *row = cb_rule_rows; row->name; row++)                                                 \
+        for (const struct cb_field *field =                                                                            \
+                 (const struct cb_field[]){row->given, row->value[0].field, row->value[1].field, {0, SIZE_MAX}};       \
+             field->size != SIZE_MAX; field++)
+
+bool cb_rules_differ(const cobre_sddp_train_options *one, const cobre_sddp_train_options *other) {
+    FOR_RULE_FIELDS(field)
+    if (memcmp((const char *)one + field->offset, (const char *)other + field->offset, field->size) != 0)
+        return true;
+    return false;
+}
+
+void cb_rules_copy(cobre_sddp_train_options *to, const cobre_sddp_train_options *from) {
+    FOR_RULE_FIELDS(field)
+    memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
 }
 
 bool cb_rules_change(cobre_sddp_train_options *options, bool averse, const char *name, const char *text,

@@ -18,6 +18,10 @@ bool cb_rules_statistical(const cobre_sddp_train_options *options);
 bool cb_rules_can_converge(const cobre_sddp_train_options *options);
 bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop stop);
 
+/* Whether their rules differ; and makes them the same. */
+bool cb_rules_differ(const cobre_sddp_train_options *one, const cobre_sddp_train_options *other);
+void cb_rules_copy(cobre_sddp_train_options *to, const cobre_sddp_train_options *from);
+
 /* Changes one rule: `text` is its value as on the command line, "on" or "off". False: nothing has changed, and `error` says why.
  * averse: there is a risk measure. */
 bool cb_rules_change(cobre_sddp_train_options *options, bool averse, const char *name, const char *text,

@@ -6,7 +6,8 @@
  *   - allreduce, maximum: the news;
  *   - broadcast of the starts of the next iteration: where trajectory 0's last solve at each node ended;
  *   - two exact sums (mean, then squares of the deviations from it);
- *   - allreduce, sum: LPs solved.
+ *   - allreduce, sum: LPs solved;
+ *   - gather: what each rank has done (effort.c).
  * So everything that the next iteration depends on is in the policy, and the same on all ranks: a policy file is a
  * checkpoint. An iteration that fails leaves nothing in the policy but cuts behind those that its trace counts, which a
  * file leaves out: what was complete before can be saved then, by rank 0 alone. One that is stopped ends in the same way, but
@@ -62,25 +63,39 @@ static cobre_status send_starts(cb_trainer *trainer, const unsigned char *packed
     return cobre_broadcast(trainer->comm, trainer->starts, bytes, COBRE_U8, 0);
 }
 
+cobre_status cb_news_exchange(cb_trainer *trainer, double start_bytes) {
+    const cobre_sddp_train_options *options = &trainer->options;
+    trainer->news = (cb_news){.asked = options->stop ? options->stop(options->arg) : 0,
+                              .seconds = cb_clock() - trainer->start_time,
+                              .bound = trainer->rank == 0 ? trainer->bound : -INFINITY,
+                              .start_bytes = start_bytes,
+                              .pause = trainer->pause,
+                              .rules = trainer->rank == 0 && cb_rules_differ(&trainer->wished, options)};
+    size_t words = sizeof trainer->news / sizeof(double);
+    double begin = cb_clock();
+    CB_TRY(cobre_allreduce(trainer->comm, &trainer->news, words, &trainer->news, words, COBRE_F64, COBRE_MAX));
+    cb_tally_operation(trainer, COBRE_SDDP_OPERATION_ALLREDUCE, 1, sizeof trainer->news, begin);
+    return COBRE_OK;
+}
+
 static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, size_t bytes, uint64_t solves,
                              cb_trace *trace) {
-    const cobre_sddp_train_options *options = &trainer->options;
-    bool late = options->seconds > 0 && cb_clock() - trainer->start_time >= options->seconds;
-    trainer->news = (cb_news){.asked = options->stop ? options->stop(options->arg) : 0,
-                              .late = late,
-                              .bound = trainer->rank == 0 ? trainer->bound : -INFINITY,
-                              .start_bytes = (double)bytes};
-    size_t words = sizeof trainer->news / sizeof(double);
-    CB_TRY(cobre_allreduce(trainer->comm, &trainer->news, words, &trainer->news, words, COBRE_F64, COBRE_MAX));
+    cb_steer_ask(trainer);
+    CB_TRY(cb_news_exchange(trainer, (double)bytes));
+    double begin = cb_clock();
     CB_TRY(send_starts(trainer, packed));
+    cb_tally_operation(trainer, COBRE_SDDP_OPERATION_BROADCAST, 1, trainer->news.start_bytes, begin);
     trace->bound = trainer->news.bound;
+    uint64_t own[2] = {solves, trainer->unproven}, all[2];
+    begin = cb_clock();
     CB_TRY(cb_mean_deviation(trainer->comm, trainer->cost, trainer->last - trainer->first, trainer->policy->passes,
                              &trace->mean, &trace->deviation));
-    uint64_t own[2] = {solves, trainer->unproven}, all[2];
     CB_TRY(cobre_allreduce_t(trainer->comm, own, all, 2, COBRE_SUM));
+    cb_tally_operation(trainer, COBRE_SDDP_OPERATION_ALLREDUCE, 3, 2 * sizeof(cobre_exact) + sizeof all, begin);
+    trainer->tally.spent[COBRE_SDDP_EFFORT_SOLVES] += (double)solves;
     trace->solves = all[0];
     trainer->all_unproven = all[1];
-    return COBRE_OK;
+    return cb_steer_take(trainer);
 }
 
 /* What was exchanged becomes part of the policy, all of it or nothing. */
@@ -108,35 +123,35 @@ static cobre_status finish(cb_trainer *trainer, uint64_t solves) {
     unsigned char *packed = NULL;
     if (trainer->rank == 0 && !trainer->status && !(packed = pack_starts(trainer, &bytes)))
         trainer->status = cb_no_memory("starts", 0);
-    cobre_status status = cb_agree(trainer->comm, trainer->status);
+    cobre_status status = cb_trainer_agree(trainer, trainer->status);
     if (!status)
         status = exchange(trainer, packed, bytes, solves, &trace);
     free(packed);
-    return status ? status : cb_agree(trainer->comm, take(trainer, trace));
+    return status ? status : cb_trainer_agree(trainer, take(trainer, trace));
 }
 
 static cobre_status iterate(cb_trainer *trainer) {
     uint64_t iteration = trainer->policy->iterations + 1, solves = cb_stages_solves(&trainer->stages);
     double begin = cb_clock();
     trainer->status = cb_forward(trainer, iteration);
-    trainer->times.forward += cb_clock() - begin;
+    cb_tally_add(trainer, COBRE_SDDP_EFFORT_FORWARD, begin);
     CB_TRY(cb_backward(trainer, iteration));
     begin = cb_clock();
     if (trainer->rank == 0 && !trainer->status)
         trainer->status = cb_lower_bound(trainer);
-    double bounded = cb_clock();
-    trainer->times.bound += bounded - begin;
+    cb_tally_add(trainer, COBRE_SDDP_EFFORT_BOUND, begin);
     CB_TRY(finish(trainer, cb_stages_solves(&trainer->stages) - solves));
-    trainer->times.communication += cb_clock() - bounded;
-    return COBRE_OK;
+    return cb_tally_tell(trainer);
 }
 
 /* Rank 0 alone writes it and knows whether that went well: the others go on. */
-static void checkpoint(cb_trainer *trainer) {
+void cb_checkpoint(cb_trainer *trainer) {
     const cobre_sddp_train_options *options = &trainer->options;
     bool by_count = options->checkpoint_every > 0 && trainer->policy->iterations % options->checkpoint_every == 0;
     bool by_time = options->checkpoint_seconds > 0 && cb_clock() - trainer->saved_time >= options->checkpoint_seconds;
-    if (!options->checkpoint || trainer->rank > 0 || !(by_count || by_time))
+    bool due = by_count || by_time || trainer->save;
+    trainer->save = false;
+    if (!options->checkpoint || trainer->rank > 0 || !due)
         return;
     cobre_status status = cb_policy_write(trainer->policy, options->checkpoint);
     trainer->saved_time = cb_clock();
@@ -176,6 +191,14 @@ static void stop_here(cb_trainer *trainer, ending *result) {
     result->stop = COBRE_SDDP_STOP_ASKED;
 }
 
+/* The rules are looked at again if something has changed that they depend on. */
+static cobre_status pause_training(cb_trainer *trainer, cobre_sddp_stop *stop) {
+    cobre_sddp_train_options before = trainer->options;
+    CB_TRY(cb_steer_pause(trainer));
+    bool over = trainer->news.asked != 0 || trainer->news.pause != 0 || cb_rules_differ(&before, &trainer->options);
+    return over ? cb_rules_check(trainer, stop) : COBRE_OK;
+}
+
 static cobre_status loop(cb_trainer *trainer, ending *result) {
     const cobre_sddp_train_options *options = &trainer->options;
     cobre_sddp_policy *policy = trainer->policy;
@@ -184,18 +207,21 @@ static cobre_status loop(cb_trainer *trainer, ending *result) {
         result->last = cb_policy_progress(policy, policy->iterations);
     CB_TRY(cb_rules_check(trainer, &result->stop)); /* a resumed run may have been done */
     if (options->start)
-        options->start(options->arg);
+        options->start(options->arg, policy->iterations);
     while (!result->stop) {
         result->under_way = true;
         CB_TRY(iterate(trainer));
         result->under_way = false;
         result->last = cb_policy_progress(policy, policy->iterations);
         result->last.seconds = cb_clock() - trainer->start_time;
+        cb_tally_show(trainer, &result->last);
         if (options->progress)
             options->progress(options->arg, &result->last);
         CB_TRY(cb_rules_check(trainer, &result->stop));
         if (!result->stop)
-            checkpoint(trainer);
+            cb_checkpoint(trainer);
+        if (!result->stop && trainer->news.pause != 0)
+            CB_TRY(pause_training(trainer, &result->stop));
     }
     return COBRE_OK;
 }
@@ -338,7 +364,8 @@ static cobre_status begin(cobre_sddp_problem *problem, const cobre_sddp_train_op
                                : COBRE_OK;
 }
 
-static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_training *result) {
+static void tell(cb_trainer *trainer, const ending *end, cobre_sddp_training *result) {
+    cb_tally_close(trainer);
     cobre_sddp_training all = {.stop = end->stop,
                                .iterations = trainer->policy->iterations,
                                .window_mean = end->last.window_mean,
@@ -347,14 +374,10 @@ static void tell(const cb_trainer *trainer, const ending *end, cobre_sddp_traini
                                .solves = end->last.solves,
                                .unproven = trainer->all_unproven,
                                .seconds = cb_clock() - trainer->start_time,
-                               .forward_seconds = trainer->times.forward,
-                               .backward_seconds = trainer->times.backward,
-                               .bound_seconds = trainer->times.bound,
-                               .communication_seconds = trainer->times.communication,
-                               .simulation_seconds = trainer->times.simulation,
                                .unfinished = end->under_way};
+    memcpy(all.effort, trainer->tally.spent, COBRE_SDDP_EFFORTS * sizeof *all.effort);
     if (result)
-        cb_versioned_give(result, CB_THROUGH(cobre_sddp_training, simulation_seconds), &all, sizeof all);
+        cb_versioned_give(result, CB_THROUGH(cobre_sddp_training, seconds), &all, sizeof all);
 }
 
 cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *given,
@@ -367,7 +390,7 @@ cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_trai
         return cb_refuse_null(problem ? "policy" : "problem");
     *policy = NULL;
     CB_TRY(CB_TAKE_OPTIONS(&options, given, cobre_sddp_train_options, progress));
-    CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_training, simulation_seconds));
+    CB_TRY(CB_CHECK_RESULT(result, cobre_sddp_training, seconds));
     set_defaults(&options);
     CB_TRY(check(problem, &options));
     cobre_status status = begin(problem, &options, policy);

@@ -3,13 +3,6 @@
 #include "sddp/train/trainer.h"
 
 #include <stdlib.h>
-#include <time.h>
-
-double cb_clock(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void cb_block(size_t count, size_t rank, size_t ranks, size_t *first, size_t *last) {
     size_t each = count / ranks, longer = count % ranks;
@@ -73,7 +66,7 @@ static bool allocate(cb_trainer *trainer) {
     trainer->weight = cb_arena_alloc(memory, outcomes, sizeof *trainer->weight);
     trainer->slope = cb_arena_alloc(memory, outcomes, states * sizeof *trainer->slope);
     trainer->worst = cb_arena_alloc(memory, outcomes, sizeof *trainer->worst);
-    return !memory->failed;
+    return !memory->failed && cb_tally_init(trainer);
 }
 
 cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_train_options *options) {
@@ -85,6 +78,7 @@ cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, con
                             .options = *options,
                             .start_time = cb_clock()};
     trainer->saved_time = trainer->start_time;
+    trainer->wished = *options;
     policy->window = options->window;
     cb_block(policy->passes, trainer->rank, trainer->ranks, &trainer->first, &trainer->last);
     CB_TRY(cb_stages_init(&trainer->stages, &policy->kind));
@@ -110,6 +104,13 @@ cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, 
     const cb_start *chain = cb_trainer_chain(trainer, trajectory, node);
     CB_TRY(cb_stages_get(&trainer->stages, node, stage));
     return cb_stage_start(*stage, chain->set ? chain : &trainer->policy->start[node]);
+}
+
+cobre_status cb_trainer_agree(cb_trainer *trainer, cobre_status status) {
+    double begin = cb_clock();
+    status = cb_agree(trainer->comm, status);
+    cb_tally_add(trainer, COBRE_SDDP_EFFORT_WAITING, begin);
+    return status;
 }
 
 cobre_status cb_trainer_stopped(const cb_trainer *trainer, int wish) {

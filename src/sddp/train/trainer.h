@@ -3,6 +3,7 @@
 #ifndef COBRE_SDDP_TRAIN_TRAINER_H
 #define COBRE_SDDP_TRAIN_TRAINER_H
 
+#include "sddp/clock.h"
 #include "sddp/policy/policy.h"
 #include "sddp/problem/path.h"
 
@@ -21,13 +22,31 @@ uint64_t cb_stages_solves(const cb_stages *stages);
  * Trajectory 0 is rank 0's. */
 void cb_block(size_t count, size_t rank, size_t ranks, size_t *first, size_t *last);
 
-/* What the ranks tell each other after an iteration, by one maximum of doubles. The last two are rank 0's. */
+/* What the ranks tell each other after an iteration, by one maximum of doubles. */
 typedef struct {
-    double asked; /* to stop: what cobre_sddp_train_options.stop returned */
-    double late;  /* out of time */
-    double bound; /* internal sense */
+    double asked;   /* to stop: what cobre_sddp_train_options.stop returned */
+    double seconds; /* since the start */
+    double bound;   /* internal sense; from here on they are rank 0's */
     double start_bytes;
+    double pause, rules; /* steering: it is paused, rules have changed */
 } cb_news;
+
+/* What ranks have done, and tell each other about each iteration (effort.c). Seconds of the operations come behind the
+ * efforts. */
+enum { CB_TALLIES = COBRE_SDDP_EFFORTS + COBRE_SDDP_OPERATIONS };
+typedef struct {
+    double spent[CB_TALLIES], told[CB_TALLIES];                        /* by this rank, so far; and when it last told */
+    double calls[COBRE_SDDP_OPERATIONS], bytes[COBRE_SDDP_OPERATIONS]; /* since then */
+    double told_time, memory_time;                                     /* when it told, and looked at its memory */
+    double cpu_before;                                                 /* CPU time of the process before it trained */
+    double *all, *effort;                                              /* of all ranks: by rank, by kind */
+    double operation[3 * COBRE_SDDP_OPERATIONS];                       /* as in cobre_sddp_progress */
+    size_t *counts, *displs;
+    size_t stages;
+    size_t *node_place, *function_place; /* which stage, in the order of stages */
+    uint64_t *made, *kept, *active;      /* cuts of each stage */
+    uint64_t counted;                    /* those that are in `made` */
+} cb_tally;
 
 typedef struct {
     cb_arena memory; /* of all arrays here but `starts` */
@@ -59,15 +78,13 @@ typedef struct {
     double start_time;
     double saved_time; /* rank 0: when a checkpoint was last tried */
     uint64_t saved;    /* rank 0: as of which iteration there is one; 0: none */
-    struct {
-        double forward, backward, bound, communication, simulation;
-    } times; /* seconds that this rank has spent */
+    cb_tally tally;
+    cobre_sddp_train_options wished; /* rank 0: options as they are changed from outside, */
+    bool pause, save;                /* and what else is wished */
 } cb_trainer;
 
 cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_train_options *options);
 void cb_trainer_free(cb_trainer *trainer);
-
-double cb_clock(void); /* seconds, monotonic */
 
 static inline cb_start *cb_trainer_chain(cb_trainer *trainer, size_t trajectory, size_t node) {
     return &trainer->chain[(trajectory - trainer->first) * trainer->problem->nodes + node];
@@ -87,6 +104,29 @@ cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, 
 cobre_status cb_forward(cb_trainer *trainer, uint64_t iteration);
 cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration);
 cobre_status cb_lower_bound(cb_trainer *trainer); /* on rank 0 */
+
+/* Where the ranks meet: cb_agree, whose time is that of waiting. */
+cobre_status cb_trainer_agree(cb_trainer *trainer, cobre_status status);
+
+/* effort.c: a collective since `begin` is over, which carried so many bytes; operations in one: so many calls. */
+void cb_tally_operation(cb_trainer *trainer, cobre_sddp_operation operation, double calls, double bytes, double begin);
+void cb_tally_add(cb_trainer *trainer, cobre_sddp_effort effort, double begin); /* the time since then */
+bool cb_tally_init(cb_trainer *trainer);                                        /* false: no memory */
+cobre_status cb_tally_tell(cb_trainer *trainer);                                /* after an iteration. Collective */
+void cb_tally_close(cb_trainer *trainer); /* spent[] is then of all of the training */
+void cb_tally_show(const cb_trainer *trainer, cobre_sddp_progress *progress);
+
+/* steer.c: rank 0 asks what is wished, before the news; then all take changes of rules; and pause. Collective but for
+ * the first. */
+void cb_steer_ask(cb_trainer *trainer);
+cobre_status cb_steer_take(cb_trainer *trainer);
+cobre_status cb_steer_pause(cb_trainer *trainer);
+
+/* The news of this rank, and then of all. Collective. */
+cobre_status cb_news_exchange(cb_trainer *trainer, double start_bytes);
+
+/* train.c: rank 0 writes a checkpoint, if one is due. */
+void cb_checkpoint(cb_trainer *trainer);
 
 /* Mean and deviation of values spread over the ranks, by exact sums. Collective. */
 cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t count, size_t total, double *mean,

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json.h: values of the JSON that a run leaves. Each is NULL when memory is out, which cb_put tells. */
+#ifndef COBRE_SDDP_RUN_JSON_H
+#define COBRE_SDDP_RUN_JSON_H
+
+#include "options/json_text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool cb_put(json_t *object, const char *key, json_t *value); /* false: no memory */
+json_t *cb_json_of_count(uint64_t count);                    /* a text, if it is beyond what JSON readers can take */
+json_t *cb_json_of_real(double value);                       /* null: it is not finite */
+
+double cb_json_real_in(const json_t *object, const char *key);      /* NaN: it is not there, or null */
+uint64_t cb_json_count_in(const json_t *object, const char *key);   /* 0: it is not there */
+const char *cb_json_text_in(const json_t *object, const char *key); /* "": it is not there */
+
+#endif
