@@ -29,23 +29,31 @@ static void draw_path(struct cb_canvas *canvas, int y, int x, int end, const cha
         cb_canvas_print(canvas, y, x, CB_FAINT, "...%s", path + length - (room - 3));
 }
 
+/* In the first third of the line, so that the rest has its place, too. Returns the column behind it. */
+static int draw_name(struct cb_canvas *canvas, const char *name) {
+    int end = canvas->width / 3, x = cb_canvas_text(canvas, 0, 0, CB_STRONG, name);
+    if (x <= end)
+        return x;
+    cb_canvas_fill(canvas, 0, end - 3, x - end + 3, CB_PLAIN, ' ');
+    return cb_canvas_text(canvas, 0, end - 3, CB_STRONG, "...");
+}
+
 static void draw_header(struct cb_dashboard *dashboard) {
     struct cb_canvas *canvas = &dashboard->canvas;
     const struct cb_history *history = &dashboard->history;
     const struct cb_record *record = cb_view_record(dashboard);
-    char right[64] = "", clock[32], name[64];
+    char right[64] = "", clock[32];
     if (record)
         snprintf(right, sizeof right, "iteration %.0f  %s", history->trace[dashboard->cursor].iteration,
                  cb_clock_text(record->seconds, clock));
-    int end = draw_right(canvas, 0, right);
-    snprintf(name, sizeof name, "%.40s", history->started ? history->name : "");
-    int x = cb_canvas_text(canvas, 0, 0, CB_STRONG, *name ? name : "cobre watch") + 2;
+    int x = draw_name(canvas, history->started && *history->name ? history->name : "cobre watch") + 2;
     if (history->ranks >= 1 && history->ranks < 1e9) {
         x = cb_canvas_print(canvas, 0, x, CB_PLAIN, "%.0f rank%s", history->ranks, history->ranks == 1 ? "" : "s");
         if (*history->backend)
             x = cb_canvas_print(canvas, 0, x, CB_PLAIN, " (%.20s)", history->backend);
         x += 2;
     }
+    int end = draw_right(canvas, 0, right);
     draw_path(canvas, 0, x, end, dashboard->how->folder ? dashboard->how->folder : "standard input");
 }
 
@@ -80,7 +88,7 @@ static int draw_verdict(struct cb_dashboard *dashboard, int y, int x) {
     snprintf(text, sizeof text, verdict.word == CB_NOT_YET || verdict.word == CB_UNKNOWN ? "converged: %s" : "%s",
              cb_convergence_name(verdict.word));
     x = add_part(&dashboard->canvas, y, x, style[verdict.word], text);
-    double gap = 100 * record->gap;
+    double gap = fabs(record->gap) < 5e-5 ? 0 : 100 * record->gap; /* no "-0.00" */
     snprintf(text, sizeof text, !isfinite(gap) ? "no gap" : fabs(gap) < 100 ? "gap %.2f %%" : "gap %.3g %%", gap);
     x = add_part(&dashboard->canvas, y, x, CB_PLAIN, text);
     return x;

@@ -66,7 +66,9 @@ bool cb_state_is_over(const struct cb_dashboard *dashboard) {
 }
 
 double cb_state_elapsed(const struct cb_dashboard *dashboard) {
-    return dashboard->history.seconds + (cb_state_is_over(dashboard) ? 0 : silent_for(dashboard));
+    bool stands =
+        cb_state_is_over(dashboard) || (dashboard->state == CB_PAUSED && dashboard->history.left.seconds <= 0);
+    return dashboard->history.seconds + (stands ? 0 : silent_for(dashboard));
 }
 
 void cb_state_text(const struct cb_dashboard *dashboard, char text[CB_LONG]) {
