@@ -9,9 +9,19 @@ unset NO_COLOR TMUX
 export LC_ALL=C.UTF-8
 python=$(type -P /usr/bin/python3 || type -P python3) # whatever wrapper comes first in the PATH
 
-tmux() { command tmux -L "cobre-$$" -f /dev/null "$@"; }
+# Each terminal has a server of its own: one that is ending would take the next terminal with it.
+terminals=0
+export TMUX_TMPDIR=$scratch.tmux # where it leaves its sockets
+mkdir "$TMUX_TMPDIR"
+tmux() { env "$mark" "$(type -P tmux)" -L "cobre-$$-$terminals" -f /dev/null "$@"; }
+close_terminal() { [ $terminals = 0 ] || tmux kill-server 2>/dev/null; }
+open_terminal() { # WIDTH HEIGHT: of `sh command`
+    close_terminal
+    terminals=$((terminals + 1))
+    tmux new-session -d -x "$1" -y "$2" "sh $PWD/command 2>&1"
+}
 clean_up_all() {
-    tmux kill-server 2>/dev/null
+    close_terminal
     clean_up
 }
 trap clean_up_all EXIT
@@ -26,9 +36,8 @@ run() { # run [NAME=VALUE...]: a run folder with these events
 # on_terminal WIDTH HEIGHT WORDS: `cobre watch WORDS`, in words of a shell; its exit code is shown behind it. $before goes before it.
 before=
 on_terminal() {
-    tmux kill-server 2>/dev/null
     printf '%s %q watch %s\necho "the code is $?"\nexec sleep 600\n' "$before" "$cobre" "$3" >command
-    env "$mark" "$(type -P tmux)" -L "cobre-$$" -f /dev/null new-session -d -x "$1" -y "$2" "sh $PWD/command 2>&1"
+    open_terminal "$1" "$2"
 }
 watch() { on_terminal 80 24 "$*"; }
 
@@ -69,7 +78,6 @@ prepare() { # false: the case is skipped
     "$cobre" watch run 2>&1 </dev/null | grep -q "has no dashboard" && { skip "built without ncurses" && return 1; }
     return 0
 }
-finish_case() { tmux kill-server 2>/dev/null; }
 
 case_views() {
     prepare || return
@@ -91,7 +99,7 @@ case_views() {
     shows "[5 communication]"
     keys q
     shows "the code is 0"
-    finish_case
+    close_terminal
 }
 
 case_plot() {
@@ -113,7 +121,7 @@ case_plot() {
     shows "press 1"
     keys 1 0
     hides "zoom 4x"
-    finish_case
+    close_terminal
 }
 
 case_many_stages_and_ranks() {
@@ -132,7 +140,7 @@ case_many_stages_and_ranks() {
     shows "    29      390 MB"
     keys 5 Down
     shows "allgatherv"
-    finish_case
+    close_terminal
 }
 
 case_follows() {
@@ -159,7 +167,7 @@ case_follows() {
     events last=0 end=error >>run/events.jsonl
     shows "failed: stage 2 has no solution" "look at its limits"
     unlock
-    finish_case
+    close_terminal
 }
 
 # The silence counts from when the file was written.
@@ -173,7 +181,7 @@ case_lags() {
     events first=6 last=6 >>run/events.jsonl
     shows "running"
     unlock
-    finish_case
+    close_terminal
 }
 
 case_killed() {
@@ -186,7 +194,7 @@ case_killed() {
     shows "died" "--resume"
     keys p
     shows "it has died: there is nothing to pause"
-    finish_case
+    close_terminal
 }
 
 case_waits_for_the_first_event() {
@@ -204,7 +212,7 @@ case_waits_for_the_first_event() {
     events last=1 >>run/events.jsonl
     shows "iteration 1 "
     unlock
-    finish_case
+    close_terminal
 }
 
 # Another training in the same folder: a new file, an emptied one, one that goes on.
@@ -229,18 +237,19 @@ case_new_training() {
     screen
     lacks "^       2[3-9]" screen
     unlock
-    finish_case
+    close_terminal
 }
 
 case_broken_events() {
     prepare || return
     run started=0 last=3 "name=$(printf 'a\033[31mb\tc')"
+    events first=11 last=11 >last
     {
         printf 'garbage\n\n{"event": 3}\n[1, 2]\n\377\376\n{"event": "comet", "seconds": 1}\n'
         printf '{"event": "iteration", "seconds": 0.9, "iteration": 9, "bound": null, "window_mean": null, "ranks": {"forward": [1, "x", null], "cpu": [1]}, '
         printf '"stages": {"made": [5], "kept": []}, "operations": {"odd": null, "%s": {"seconds": 1e300}}}\n' "$(printf 'x%.0s' {1..300})"
         printf '{"event": "iteration", "seconds": "x", "iteration": -1}\n{"event": "iteration"}\n'
-        events first=11 last=11 | head -c 200
+        head -c 200 last
     } >>run/events.jsonl
     lock
     watch run
@@ -253,10 +262,10 @@ case_broken_events() {
     shows "3 ranks"
     keys 5
     shows "odd" "xxxxxxxxxxxxxx "
-    events first=11 last=11 | tail -c +201 >>run/events.jsonl
+    tail -c +201 last >>run/events.jsonl
     shows "iteration 11 "
     unlock
-    finish_case
+    close_terminal
 }
 
 case_empty_file() {
@@ -266,7 +275,7 @@ case_empty_file() {
     shows "There is no iteration yet." died
     keys l x + e 2 e 3 e 4 e 5 e Left Right Home End Up Down i Enter q
     shows "the code is 0"
-    finish_case
+    close_terminal
 }
 
 case_sizes() {
@@ -285,7 +294,7 @@ case_sizes() {
         keys $key
         wait_for is_wide || fail "not 43 lines: $(cat screen)"
     done
-    finish_case
+    close_terminal
 }
 is_wide() { screen && [ "$(wc -l <screen)" = 43 ] && sed -n 43p screen | grep -qE 'q quit|back'; }
 
@@ -308,7 +317,7 @@ case_ascii() {
     keys 2
     shows "####"
     wait_for is_ascii || fail "$(cat screen)"
-    finish_case
+    close_terminal
 }
 
 # All is there without colours, too.
@@ -328,7 +337,7 @@ case_colours() {
         *) lacks -P '\x1b\[[0-9;]*[34][0-8]' screen ;;
         esac
     done
-    finish_case
+    close_terminal
 }
 
 case_finished() {
@@ -352,7 +361,7 @@ case_finished() {
     hides "Keys"
     keys C-c
     shows "the code is 0"
-    finish_case
+    close_terminal
 }
 
 # A training that answers: `ok, WORDS`, or `no` to a rule. Each command is a line of the file `heard`.
@@ -411,7 +420,7 @@ case_steering() {
     keys s y
     shows "ok, stop"
     [ "$(paste -sd, heard)" = "pause,resume,checkpoint,rule iterations 200,stop" ] || fail "$(cat heard)"
-    finish_case
+    close_terminal
     kill -9 $(marked) 2>/dev/null
 }
 
@@ -475,7 +484,7 @@ case_errors() {
     done
     watch -
     shows "standard input is a terminal" "the code is 1"
-    finish_case
+    close_terminal
 }
 
 # However it ends, the shell has its screen and its echo back.
@@ -485,7 +494,7 @@ case_the_terminal_is_restored() {
     local how
     for how in q C-c TERM INT HUP QUIT; do
         printf '%q watch run\necho "the code is $?"\nPS1="back> " exec sh -i\n' "$cobre" >command
-        env "$mark" "$(type -P tmux)" -L "cobre-$$" -f /dev/null new-session -d -x 80 -y 24 "sh $PWD/command 2>&1"
+        open_terminal 80 24
         shows finished
         [ "$(tmux display -p '#{alternate_on} #{cursor_flag}')" = "1 0" ] || fail "no screen of its own"
         case $how in
@@ -498,7 +507,7 @@ case_the_terminal_is_restored() {
         keys Enter
         shows it42
         [ "$(tmux display -p '#{alternate_on} #{cursor_flag}')" = "0 1" ] || fail "$how: the screen is not restored"
-        finish_case
+        close_terminal
         wait_for all_gone || fail "$how: left over"
     done
 }
@@ -537,7 +546,7 @@ case_pipe() {
     keys q # nothing is asked
     shows "the code is 0"
     before=
-    finish_case
+    close_terminal
     kill -9 $(marked) 2>/dev/null
 }
 
@@ -559,7 +568,7 @@ case_export() {
     [ "$(sed -n 4p watch-resources-1.csv | cut -d, -f1-3)" = 2,120000000,40000000 ] || fail "$(cat watch-resources-1.csv)"
     grep -qx "operation,allgatherv,3,4096,0.004" watch-communication-1.csv || fail "$(cat watch-communication-1.csv)"
     grep -q "^waiting,2,,,0.012" watch-communication-1.csv || fail "$(cat watch-communication-1.csv)"
-    finish_case
+    close_terminal
 }
 
 case_cuts_of_a_stage() {
@@ -582,7 +591,7 @@ case_cuts_of_a_stage() {
     head -1 watch-stage-1.csv | grep -q '^node,iteration,intercept,' || fail "$(cat watch-stage-1.csv)"
     keys Escape
     shows "cost in kR\$"
-    finish_case
+    close_terminal
 }
 
 run_cases "${@:3}"
