@@ -50,8 +50,12 @@ static void release_signals(void) {
 static bool is_known(const char *command) {
     const char *name = getenv("TERM");
     int error = 0;
-    if (name && *name && setupterm(NULL, STDOUT_FILENO, &error) == OK && cursor_address)
-        return true;
+    if (name && *name && setupterm(NULL, STDOUT_FILENO, &error) == OK) {
+        bool moves = cursor_address;
+        del_curterm(cur_term);
+        if (moves)
+            return true;
+    }
     if (name && *name)
         fprintf(stderr,
                 "cobre %s: TERM=%s: this terminal cannot show a dashboard, or is not known here; try TERM=xterm\n",
