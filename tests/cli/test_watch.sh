@@ -594,4 +594,30 @@ case_cuts_of_a_stage() {
     close_terminal
 }
 
+# cobre train --watch: the dashboard at once; to quit leaves the training running; its end, and a refusal, are told behind it.
+case_train_watch() {
+    prepare || return
+    printf '%q train %q -n 2 --iterations 10000000 --out r --watch\necho "the code is $?"\nexec sleep 600\n' "$cobre" "$cases/brazil3" >command
+    open_terminal 80 24
+    shows running "2 ranks (shm)"
+    keys q
+    shows "the training goes on, as process" "cobre watch r" "the code is 0"
+    cobre watch r --send stop
+    code_is 0
+    out_has "ok, it stops after iteration"
+    wait_for grep -q '"event": "finished"' r/events.jsonl || fail "it did not stop"
+    printf '%q train %q --iterations 12 --out r --watch\necho "the code is $?"\nexec sleep 600\n' "$cobre" "$cases/brazil3" >command
+    open_terminal 80 24
+    shows "holds a finished run" "the code is 1"
+    sed -i 's/--watch/--watch --force/' command
+    open_terminal 80 24
+    shows "finished: iteration limit" "iteration 12"
+    keys q
+    shows "stopped: iteration limit, after 12 iterations" "next      cobre simulate" "the code is 0"
+    close_terminal
+    cobre train "$cases/brazil3" --watch </dev/null
+    code_is 2
+    err_has "there is no terminal here"
+}
+
 run_cases "${@:3}"

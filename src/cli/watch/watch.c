@@ -167,7 +167,7 @@ int cb_watch_run(const struct cb_watch *how) {
     if (!is_possible(how, dashboard.events) || !cb_screen_open(how->command))
         return 1;
     cb_source_open(&dashboard.source, how->folder ? dashboard.events : NULL, how->folder ? -1 : STDIN_FILENO);
-    dashboard.source.since = how->begun > 0 ? how->begun - 0.05 : 0; /* clocks of files have ticks */
+    dashboard.source.older = how->older;
     dashboard.canvas.ascii = how->ascii || !cb_screen_is_utf8();
     follow(&dashboard);
     cb_screen_close();
