@@ -246,8 +246,8 @@ case_broken_events() {
     events first=11 last=11 >last
     {
         printf 'garbage\n\n{"event": 3}\n[1, 2]\n\377\376\n{"event": "comet", "seconds": 1}\n'
-        printf '{"event": "iteration", "seconds": 0.9, "iteration": 9, "bound": null, "window_mean": null, "ranks": {"forward": [1, "x", null], "cpu": [1]}, '
-        printf '"stages": {"made": [5], "kept": []}, "operations": {"odd": null, "%s": {"seconds": 1e300}}}\n' "$(printf 'x%.0s' {1..300})"
+        printf '{"event": "iteration", "seconds": 0.9, "iteration": 9, "bound": null, "window_mean": null, "per_rank": {"forward": [1, "x", null], "cpu": [1]}, '
+        printf '"per_stage": {"made": [5], "kept": []}, "operations": {"odd": null, "%s": {"seconds": 1e300}}}\n' "$(printf 'x%.0s' {1..300})"
         printf '{"event": "iteration", "seconds": "x", "iteration": -1}\n{"event": "iteration"}\n'
         head -c 200 last
     } >>run/events.jsonl

@@ -35,8 +35,8 @@ def iteration(k):
     made = [k * ranks] * (stages - 1) + [0]
     kept = [m // 2 for m in made]
     say("iteration", 0.1 * k, iteration=k, bound=bound, mean=mean, deviation=50, window_mean=mean, window_half=300 / math.sqrt(k),
-        window_passes=min(100, ranks * k), gap=(mean - bound) / mean, cuts=sum(made), solves=300 * ranks * k, ranks=per_rank(0.1),
-        stages={"made": made, "kept": kept, "active": [m // 4 for m in made]},
+        window_passes=min(100, ranks * k), gap=(mean - bound) / mean, cuts=sum(made), solves=300 * ranks * k, per_rank=per_rank(0.1),
+        per_stage={"made": made, "kept": kept, "active": [m // 4 for m in made]},
         operations={"allreduce": {"calls": 12, "bytes": 96 * ranks, "seconds": 0.001},
                     "allgatherv": {"calls": stages, "bytes": 4096, "seconds": 0.004}})
 
@@ -51,6 +51,6 @@ for number in range(first, last + 1):
 if given.get("end") == "stop":
     say("finished", 0.1 * last, date="2026-01-01T00:00:00Z", stop="iteration limit", iterations=last, unfinished=False, converged=False,
         bound=1000 - 500 / max(1, last), proven=True, averse=False, window_mean=1000, window_half=1, window_passes=100, cuts=1, solves=1,
-        lps_without_cut=0, solver="clp", seed=0, policy="run/policy.cobre", ranks=per_rank(1), overhead={"events": 0, "steering": 0})
+        lps_without_cut=0, solver="clp", seed=0, policy="run/policy.cobre", per_rank=per_rank(1), overhead={"events": 0, "steering": 0})
 if given.get("end") == "error":
     say("error", 0.1 * last, kind="solver", message="stage 2 has no solution", suggestion="look at its limits")

@@ -22,7 +22,8 @@ void cb_time_left_rules(struct time_left *left, const cobre_sddp_train_options *
 /* An iteration has ended so many seconds after the start of the training. */
 void cb_time_left_note(struct time_left *left, double iteration, double seconds);
 
-/* There was a pause: what was before says nothing about the time that is left. */
+/* A pause begins or ends: what was before says nothing about the time that is left. Until there are new marks, only a limit of time
+ * tells. */
 void cb_time_left_pause(struct time_left *left);
 
 /* "12 s to 100 iterations"; empty: it cannot be said. elapsed: seconds since the start. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <wchar.h>
 
 enum { BAD_LETTER = '?', PLUS_MINUS = 0xb1, FULL_BLOCK = 0x2588, LIGHT_SHADE = 0x2591 };
@@ -87,28 +88,58 @@ static bool continues(const char *at) {
     return ((unsigned char)*at & 0xc0) == 0x80; /* a byte within a letter */
 }
 
+/* May a line end at this blank? "± 5.28 %" stays together. */
+static bool is_break(const char *text, size_t at) {
+    bool after = at >= 2 && memcmp(text + at - 2, "\xc2\xb1", 2) == 0;
+    return text[at] == ' ' && text[at + 1] != '%' && !after;
+}
+
 /* How many bytes of a text go into a line: up to a blank, if there is one. */
 static size_t line_length(const char *text, int width) {
     size_t at = 0, blank = 0;
     for (int x = 0; text[at] && x < width; x++) {
-        blank = text[at] == ' ' ? at : blank;
+        blank = is_break(text, at) ? at : blank;
         for (at++; continues(text + at);)
             at++;
     }
-    return !text[at] || text[at] == ' ' || !blank ? at : blank;
+    return !text[at] || is_break(text, at) || !blank ? at : blank;
+}
+
+/* How many bytes go into so many lines. */
+static size_t lines_length(const char *text, int lines, int width) {
+    size_t at = 0;
+    for (int i = 0; i < lines && text[at]; i++) {
+        at += strspn(text + at, " ");
+        at += line_length(text + at, width);
+    }
+    return at;
+}
+
+/* Where the last sentence ends that is whole; 0: none is. */
+static size_t sentence_length(const char *text, size_t most) {
+    size_t end = 0;
+    for (size_t i = 0; i + 1 < most; i++)
+        if (text[i] == '.' && text[i + 1] == ' ')
+            end = i + 1;
+    return most > 0 && text[most - 1] == '.' ? most : end;
 }
 
 void cb_canvas_paragraph(struct cb_canvas *canvas, int y, int lines, enum cb_style style, const char *text) {
     char line[1024];
-    for (int i = 0; i < lines && *text; i++) {
-        size_t length = line_length(text, canvas->width - 3); /* also where a letter becomes two */
-        snprintf(line, sizeof line, "%.*s", (int)length, text);
-        int x = cb_canvas_text(canvas, y + i, 0, style, line);
-        text += length;
-        while (*text == ' ')
-            text++;
-        if (*text && i + 1 == lines)
-            cb_canvas_text(canvas, y + i, x, style, "...");
+    int width = canvas->width - 3; /* also where a letter becomes two */
+    size_t whole = strlen(text), most = lines_length(text, lines, width);
+    size_t end = most < whole ? sentence_length(text, most) : whole;
+    bool cut = end == 0 && whole > 0;
+    end = cut ? most : end;
+    for (size_t at = 0; at < end;) {
+        size_t length = line_length(text + at, width);
+        length = length < end - at ? length : end - at;
+        snprintf(line, sizeof line, "%.*s", (int)length, text + at);
+        int x = cb_canvas_text(canvas, y++, 0, style, line);
+        at += length;
+        at += strspn(text + at, " ");
+        if (cut && at >= end)
+            cb_canvas_text(canvas, y - 1, x, style, "...");
     }
 }
 

@@ -48,7 +48,8 @@ int cb_canvas_text(struct cb_canvas *canvas, int y, int x, enum cb_style style, 
 int cb_canvas_print(struct cb_canvas *canvas, int y, int x, enum cb_style style, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* The same from the left edge on, in so many lines, broken at blanks. "..." ends what does not fit. */
+/* The same from the left edge on, in so many lines, broken at blanks. What does not fit is
+ * cut at the end of a sentence, or ends with "...". */
 void cb_canvas_paragraph(struct cb_canvas *canvas, int y, int lines, enum cb_style style, const char *text);
 
 /* A bar in `room` columns: the share that is full, and up to which share it goes on in another style. */

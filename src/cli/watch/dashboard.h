@@ -29,7 +29,6 @@ struct cb_dashboard {
     struct cb_canvas canvas;
     enum cb_state state;
     bool unlocked; /* nobody holds the lock of the folder */
-    bool seen;     /* an event has come */
 
     size_t view;
     bool follows;  /* the cursor is at the newest iteration */
@@ -52,6 +51,7 @@ struct cb_dashboard {
     size_t cuts, stage;
 
     bool dirty, quits;
+    double cleaned; /* when all of the screen was drawn */
 };
 
 /* A view. Its area are the lines between the first and the last ones. */
@@ -76,7 +76,7 @@ void cb_view_field(FILE *to, double value, char after);                        /
 /* state.c */
 void cb_state_find(struct cb_dashboard *dashboard);
 bool cb_state_is_over(const struct cb_dashboard *dashboard);   /* there will be no more events */
-double cb_state_elapsed(const struct cb_dashboard *dashboard); /* seconds since the training started, for the rules */
+double cb_state_elapsed(const struct cb_dashboard *dashboard); /* seconds since the training started */
 void cb_state_text(const struct cb_dashboard *dashboard, char text[CB_LONG]);
 void cb_state_judge(const struct cb_dashboard *dashboard, struct cb_run_verdict *verdict);
 

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const rank_quantity[CB_RANK_QUANTITIES] = {
-#define NAME(code, name) name,
-    CB_SPENT_MAP(NAME)
-#undef NAME
-        "cpu",
-    "solves", "memory", "shared"};
 static const char *const stage_quantity[CB_STAGE_QUANTITIES] = {"made", "kept", "active"};
 
 double cb_detail_sum(const double *values, size_t count) {
@@ -67,19 +61,26 @@ static void take_operations(struct cb_detail *detail, const json_t *operations) 
             break;
         struct cb_operation *operation = &detail->operation[detail->operations++];
         snprintf(operation->name, sizeof operation->name, "%s", name);
-        operation->calls = cb_event_number(value, "calls");
-        operation->bytes = cb_event_number(value, "bytes");
-        operation->seconds = cb_event_number(value, "seconds");
+        operation->calls = cb_json_real_in(value, "calls");
+        operation->bytes = cb_json_real_in(value, "bytes");
+        operation->seconds = cb_json_real_in(value, "seconds");
     }
     qsort(detail->operation, detail->operations, sizeof *detail->operation, by_seconds);
 }
 
 void cb_detail_free(struct cb_detail *detail) {
-    for (size_t i = 0; i < CB_RANK_QUANTITIES; i++)
+    for (size_t i = 0; i < COBRE_SDDP_EFFORTS; i++)
         free(detail->rank[i]);
     for (size_t i = 0; i < CB_STAGE_QUANTITIES; i++)
         free(detail->stage[i]);
     memset(detail, 0, sizeof *detail);
+}
+
+static bool take_ranks(struct cb_detail *detail, const json_t *ranks) {
+    const char *quantity[COBRE_SDDP_EFFORTS];
+    for (int i = 0; i < COBRE_SDDP_EFFORTS; i++)
+        quantity[i] = cobre_sddp_effort_name((cobre_sddp_effort)i);
+    return take_arrays(ranks, quantity, COBRE_SDDP_EFFORTS, detail->rank, &detail->ranks);
 }
 
 bool cb_detail_take(struct cb_detail *detail, const struct cb_source *source, const struct cb_record *record) {
@@ -91,10 +92,9 @@ bool cb_detail_take(struct cb_detail *detail, const struct cb_source *source, co
     free(line);
     if (!event)
         return false;
-    detail->known =
-        take_arrays(json_object_get(event, "ranks"), rank_quantity, CB_RANK_QUANTITIES, detail->rank, &detail->ranks) &&
-        take_arrays(json_object_get(event, "stages"), stage_quantity, CB_STAGE_QUANTITIES, detail->stage,
-                    &detail->stages);
+    detail->known = take_ranks(detail, json_object_get(event, "per_rank")) &&
+                    take_arrays(json_object_get(event, "per_stage"), stage_quantity, CB_STAGE_QUANTITIES, detail->stage,
+                                &detail->stages);
     take_operations(detail, json_object_get(event, "operations"));
     detail->place = record->place;
     json_decref(event);

@@ -5,8 +5,6 @@
 
 #include "cli/watch/source.h"
 
-/* Quantities per rank: the seconds of cb_spent come first. */
-enum { CB_RANK_CPU = CB_SPENTS, CB_RANK_SOLVES, CB_RANK_MEMORY, CB_RANK_SHARED, CB_RANK_QUANTITIES };
 enum { CB_STAGE_MADE, CB_STAGE_KEPT, CB_STAGE_ACTIVE, CB_STAGE_QUANTITIES };
 enum { CB_MOST_OPERATIONS = 32, CB_MOST_ITEMS = 1 << 20 };
 
@@ -18,8 +16,9 @@ struct cb_operation {
 struct cb_detail {
     bool known;
     struct cb_place place;
-    size_t ranks, stages; /* the longest array counts; what another lacks is NaN */
-    double *rank[CB_RANK_QUANTITIES], *stage[CB_STAGE_QUANTITIES];
+    size_t ranks, stages;             /* the longest array counts; what another lacks is NaN */
+    double *rank[COBRE_SDDP_EFFORTS]; /* by cobre_sddp_effort */
+    double *stage[CB_STAGE_QUANTITIES];
     struct cb_operation operation[CB_MOST_OPERATIONS]; /* the slowest first */
     size_t operations;
 };

@@ -8,15 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define NAME(code, name) name,
-const char *const cb_spent_name[CB_SPENTS] = {CB_SPENT_MAP(NAME)};
-#undef NAME
-
-double cb_event_number(const json_t *object, const char *key) {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* A text that is too long ends before a letter that does not fit. */
 void cb_event_text(const json_t *object, const char *key, char *text, size_t room) {
     const char *value = json_string_value(json_object_get(object, key));
@@ -60,18 +51,21 @@ static void forget_after(struct cb_history *history, double iteration) {
 
 static void take_started(struct cb_history *history, const json_t *event) {
     char sense[CB_SHORT];
-    double made = cb_event_number(event, "iterations");
+    double made = cb_json_real_in(event, "iterations");
     cb_event_text(event, "name", history->name, sizeof history->name);
     cb_event_text(event, "backend", history->backend, sizeof history->backend);
     cb_event_text(event, "cost_unit", history->unit, sizeof history->unit);
     cb_event_text(event, "version", history->version, sizeof history->version);
     cb_event_text(event, "host", history->host, sizeof history->host);
+    cb_event_text(event, "case", history->problem, sizeof history->problem);
     cb_event_text(event, "out", history->out, sizeof history->out);
     cb_event_text(event, "sense", sense, sizeof sense);
     history->maximises = strcmp(sense, "max") == 0;
     history->averse = json_is_true(json_object_get(event, "averse"));
-    history->ranks = cb_event_number(event, "ranks");
-    history->stages = cb_event_number(event, "stages");
+    history->ranks = cb_json_real_in(event, "ranks");
+    history->stages = cb_json_real_in(event, "stages");
+    history->forward_passes = cb_json_real_in(event, "forward_passes");
+    history->saved = made > 0 ? made : 0;
     forget_after(history, made > 0 ? made : 0);
     history->before = history->count ? history->record[history->count - 1].seconds : 0;
     history->left = (struct time_left){.iterations = 0};
@@ -80,7 +74,7 @@ static void take_started(struct cb_history *history, const json_t *event) {
     history->paused = false;
     history->idle = 0;
     history->end = CB_NO_END;
-    history->note[0] = history->reason[0] = 0;
+    history->note[0] = history->reason[0] = history->advice[0] = history->policy[0] = 0;
 }
 
 static void sum_up(const json_t *list, float *mean, float *slowest) {
@@ -113,23 +107,24 @@ static const struct cb_record *record_before(const struct cb_history *history) {
 
 static void fill_record(struct cb_history *history, struct cb_record *record, const json_t *event) {
     const struct cb_record *last = record_before(history);
-    const json_t *ranks = json_object_get(event, "ranks");
+    const json_t *ranks = json_object_get(event, "per_rank");
     double begin = (last ? last->seconds : history->before) + history->idle;
     record->seconds = history->before + history->seconds;
     bool next =
-        history->count == 0 || history->trace[history->count - 1].iteration + 1 == cb_event_number(event, "iteration");
+        history->count == 0 || history->trace[history->count - 1].iteration + 1 == cb_json_real_in(event, "iteration");
     record->took = next && record->seconds >= begin ? record->seconds - begin : NAN;
-    record->gap = cb_event_number(event, "gap");
-    record->cuts = cb_event_number(event, "cuts");
-    record->solves = cb_event_number(event, "solves");
-    record->passes = cb_event_number(event, "window_passes");
+    record->gap = cb_json_real_in(event, "gap");
+    record->cuts = cb_json_real_in(event, "cuts");
+    record->solves = cb_json_real_in(event, "solves");
+    record->passes = cb_json_real_in(event, "window_passes");
     record->rate = record->took > 0 ? sum_of(json_object_get(ranks, "solves")) / record->took : NAN;
     for (size_t i = 0; i < CB_SPENTS; i++)
-        sum_up(json_object_get(ranks, cb_spent_name[i]), &record->mean[i], &record->slowest[i]);
+        sum_up(json_object_get(ranks, cobre_sddp_effort_name((cobre_sddp_effort)i)), &record->mean[i],
+               &record->slowest[i]);
 }
 
 static void take_iteration(struct cb_history *history, const json_t *event, struct cb_place place) {
-    double iteration = cb_event_number(event, "iteration");
+    double iteration = cb_json_real_in(event, "iteration");
     if (!(iteration >= 1) || iteration > 1e15) {
         history->garbage++;
         return;
@@ -142,28 +137,34 @@ static void take_iteration(struct cb_history *history, const json_t *event, stru
     *record = (struct cb_record){.place = place};
     fill_record(history, record, event);
     history->trace[history->count] = (struct cb_iteration){.iteration = iteration,
-                                                           .bound = cb_event_number(event, "bound"),
-                                                           .mean = cb_event_number(event, "window_mean"),
-                                                           .half = cb_event_number(event, "window_half")};
+                                                           .bound = cb_json_real_in(event, "bound"),
+                                                           .mean = cb_json_real_in(event, "window_mean"),
+                                                           .half = cb_json_real_in(event, "window_half")};
     history->count++;
     history->idle = 0;
     if (iteration > history->left.newest.iteration)
         cb_time_left_note(&history->left, iteration, history->seconds);
 }
 
-static void take_steered(struct cb_history *history, const json_t *event) {
-    char command[CB_SHORT];
-    cb_event_text(event, "command", command, sizeof command);
-    bool ends = strcmp(command, "resume") == 0 || strcmp(command, "stop") == 0;
-    if (strcmp(command, "pause") == 0 && !history->paused)
+static void take_pause(struct cb_history *history, bool begins) {
+    if (begins)
         history->pause = history->seconds;
-    if (ends && history->paused) {
+    else
         history->idle += fmax(0, history->seconds - history->pause);
-        cb_time_left_pause(&history->left);
-    }
-    history->paused = strcmp(command, "pause") == 0 || (history->paused && !ends);
+    history->paused = begins;
+    cb_time_left_pause(&history->left);
+}
+
+static void take_steered(struct cb_history *history, const json_t *event) {
+    char command[CB_SHORT], words[CB_LONG - 64];
+    cb_event_text(event, "command", command, sizeof command);
+    cb_event_text(event, "words", words, sizeof words);
+    bool begins = strcmp(command, "pause") == 0;
+    bool ends = strcmp(command, "resume") == 0 || strcmp(command, "stop") == 0;
+    if (history->paused ? ends : begins)
+        take_pause(history, begins);
     if (strcmp(command, "rule") == 0)
-        snprintf(history->note, sizeof history->note, "a stopping rule has changed");
+        snprintf(history->note, sizeof history->note, "a stopping rule has changed%s%s", *words ? ": " : "", words);
     take_rules(history, json_object_get(event, "rules"));
 }
 
@@ -171,19 +172,22 @@ static void take_finished(struct cb_history *history, const json_t *event) {
     history->end = CB_FINISHED;
     cb_event_text(event, "stop", history->reason, sizeof history->reason);
     history->proven = !json_is_false(json_object_get(event, "proven"));
-    history->without_cut = cb_event_number(event, "lps_without_cut");
+    history->without_cut = cb_json_real_in(event, "lps_without_cut");
     history->paused = false;
 }
 
 static void take_error(struct cb_history *history, const json_t *event) {
     history->end = CB_FAILED;
     cb_event_text(event, "message", history->reason, sizeof history->reason);
-    cb_event_text(event, "suggestion", history->note, sizeof history->note);
+    cb_event_text(event, "suggestion", history->advice, sizeof history->advice);
+    memcpy(history->note, history->advice, sizeof history->note);
     history->paused = false;
 }
 
 static void take_checkpoint(struct cb_history *history, const json_t *event) {
-    double iteration = cb_event_number(event, "iteration");
+    double iteration = cb_json_real_in(event, "iteration");
+    history->saved = iteration > 0 ? iteration : history->saved;
+    cb_event_text(event, "policy", history->policy, sizeof history->policy);
     snprintf(history->note, sizeof history->note, "the policy of iteration %.0f is saved", iteration);
 }
 
@@ -194,7 +198,7 @@ static void take_warning(struct cb_history *history, const json_t *event) {
 }
 
 static void take_event(struct cb_history *history, const json_t *event, const char *kind, struct cb_place place) {
-    double seconds = cb_event_number(event, "seconds");
+    double seconds = cb_json_real_in(event, "seconds");
     history->events++;
     if (seconds >= 0 && seconds < 1e12)
         history->seconds = seconds;
@@ -214,10 +218,10 @@ static void take_event(struct cb_history *history, const json_t *event, const ch
         take_error(history, event);
 }
 
-/* The arrays of the stages are half of a line, and the history needs none of them. `"stages":` is never within a text, where
+/* The arrays of the stages are half of a line, and the history needs none of them. `"per_stage":` is never within a text, where
  * quotes are escaped. Returns where the object begins, and its length; 0: it is not found, or has more than numbers. */
 static size_t find_stages(const char *line, size_t length, size_t *begin) {
-    static const char key[] = "\"stages\"";
+    static const char key[] = "\"per_stage\"";
     const char *end = line + length, *at = memmem(line, length, key, sizeof key - 1);
     if (!at)
         return 0;

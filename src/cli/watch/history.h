@@ -5,29 +5,15 @@
 #define COBRE_CLI_WATCH_HISTORY_H
 
 #include "cli/plan/time_left.h"
+#include "sddp/run/json.h"
 #include "sddp/run/results.h"
 
 #include <jansson.h>
 
 enum { CB_SHORT = 128, CB_LONG = 1024 };
 
-/* X(code, name): where the seconds of a rank go, in an event. */
-#define CB_SPENT_MAP(X)                                                                                                \
-    X(FORWARD, "forward")                                                                                              \
-    X(BACKWARD, "backward")                                                                                            \
-    X(BOUND, "bound")                                                                                                  \
-    X(COMMUNICATION, "communication")                                                                                  \
-    X(WAITING, "waiting")                                                                                              \
-    X(SIMULATION, "simulation")                                                                                        \
-    X(OTHER, "other")
-
-enum cb_spent {
-#define CB_SPENT_ENUM(code, name) CB_SPENT_##code,
-    CB_SPENT_MAP(CB_SPENT_ENUM)
-#undef CB_SPENT_ENUM
-        CB_SPENTS
-};
-extern const char *const cb_spent_name[CB_SPENTS];
+/* Of the quantities of a rank, cobre_sddp_effort, those before this one are seconds of the wall clock. */
+enum { CB_SPENTS = COBRE_SDDP_EFFORT_CPU };
 
 /* Where a line is in what was read. */
 struct cb_place {
@@ -50,9 +36,10 @@ enum cb_end { CB_NO_END, CB_FINISHED, CB_FAILED };
 struct cb_history {
     /* From the newest `started`. */
     bool started;
-    char name[CB_SHORT], backend[CB_SHORT], unit[CB_SHORT], version[CB_SHORT], host[CB_SHORT], out[CB_LONG];
+    char name[CB_SHORT], backend[CB_SHORT], unit[CB_SHORT], version[CB_SHORT], host[CB_SHORT], out[CB_LONG],
+        problem[CB_LONG];
     bool maximises, averse;
-    double ranks, stages;
+    double ranks, stages, forward_passes;
     cobre_sddp_train_options rules;
     char rules_text[CB_LONG];
 
@@ -70,6 +57,9 @@ struct cb_history {
     bool proven;          /* the bound; true until an end says otherwise */
     double without_cut;   /* LPs that gave none */
     char reason[CB_LONG]; /* why it has ended */
+    char advice[CB_LONG]; /* ... and what to do, after an error */
+    double saved;         /* the iteration of the newest policy that was saved; 0: none was */
+    char policy[CB_LONG]; /* its file; "": not known */
     char note[CB_LONG];   /* a warning, or what was done; empty: nothing new */
     uint64_t events, garbage;
     bool no_memory;
@@ -79,8 +69,7 @@ struct cb_history {
 void cb_history_take(struct cb_history *history, const char *line, struct cb_place place);
 void cb_history_free(struct cb_history *history); /* all zero again: it can be used anew */
 
-/* Members of events. */
-double cb_event_number(const json_t *object, const char *key);                      /* NaN: there is none */
-void cb_event_text(const json_t *object, const char *key, char *text, size_t room); /* "": there is none */
+/* A member of an event; "": there is none. */
+void cb_event_text(const json_t *object, const char *key, char *text, size_t room);
 
 #endif

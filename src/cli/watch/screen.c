@@ -106,6 +106,12 @@ static void set_modes(void) {
     curs_set(0);
 }
 
+static void close_keys(void) {
+    if (keys)
+        fclose(keys);
+    keys = NULL;
+}
+
 bool cb_screen_open(const char *command) {
     bool keys_apart = !isatty(STDIN_FILENO);
     setlocale(LC_CTYPE, "");
@@ -116,25 +122,25 @@ bool cb_screen_open(const char *command) {
         fprintf(stderr, "cobre %s: /dev/tty: %s: there is no terminal for the keys\n", command, strerror(errno));
         return false;
     }
+    catch_signals(); /* before ncurses does */
     screen = newterm(NULL, stdout, keys ? keys : stdin);
     if (!screen) {
         fprintf(stderr, "cobre %s: this terminal cannot be opened\n", command);
+        close_keys();
+        release_signals();
         return false;
     }
     set_term(screen);
     choose_looks();
     set_modes();
-    catch_signals();
     return true;
 }
 
 void cb_screen_close(void) {
     endwin();
     delscreen(screen);
-    if (keys)
-        fclose(keys);
     screen = NULL;
-    keys = NULL;
+    close_keys();
     release_signals();
 }
 
@@ -175,7 +181,7 @@ int cb_screen_key(void) {
     }
 }
 
-void cb_screen_show(const struct cb_canvas *canvas) {
+void cb_screen_show(const struct cb_canvas *canvas, bool all) {
     int width, height;
     cb_screen_size(&width, &height);
     for (int y = 0; y < canvas->height && y < height; y++)
@@ -186,5 +192,7 @@ void cb_screen_show(const struct cb_canvas *canvas) {
             setcchar(&letter, text, look[cell->style] & ~A_COLOR, (short)PAIR_NUMBER(look[cell->style]), NULL);
             mvadd_wch(y, x, &letter);
         }
+    if (all)
+        redrawwin(stdscr);
     refresh();
 }

@@ -33,9 +33,9 @@ void cb_screen_close(void);
 
 bool cb_screen_is_utf8(void);
 void cb_screen_size(int *width, int *height);
-int cb_screen_fd(void);  /* on which keys come */
-int cb_screen_key(void); /* the next; CB_KEY_NONE: there is none */
-void cb_screen_show(const struct cb_canvas *canvas);
-int cb_screen_signal(void); /* that has asked to end; 0: none */
+int cb_screen_fd(void);                                        /* on which keys come */
+int cb_screen_key(void);                                       /* the next; CB_KEY_NONE: there is none */
+void cb_screen_show(const struct cb_canvas *canvas, bool all); /* all: also what has not changed */
+int cb_screen_signal(void);                                    /* that has asked to end; 0: none */
 
 #endif

@@ -2,6 +2,8 @@
 /* source.c: where the lines come from. */
 #include "cli/watch/source.h"
 
+#include "sddp/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,21 +12,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 18, LONGEST_LINE = 1 << 26, MOST_KEPT = 1 << 26 };
+enum { CHUNK = 1 << 18, LONGEST_LINE = 1 << 26 };
 #define LONGEST_READ 0.05 /* seconds until the screen gets its turn */
 
-static double clock_of(clockid_t id) {
+/* Of the wall, as files have it. */
+static double wall_clock(void) {
     struct timespec time;
-    clock_gettime(id, &time);
+    clock_gettime(CLOCK_REALTIME, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-double cb_source_clock(void) {
-    return clock_of(CLOCK_MONOTONIC);
-}
-
 void cb_source_open(struct cb_source *source, const char *path, int fd) {
-    *source = (struct cb_source){.path = path, .fd = fd, .changed = cb_source_clock()};
+    *source = (struct cb_source){.path = path, .fd = fd, .changed = cb_clock()};
 }
 
 static void forget_file(struct cb_source *source) {
@@ -55,7 +54,7 @@ static void keep(struct cb_source *source, const char *line, struct cb_place pla
     free(kept->line);
     *kept = (struct cb_kept){.line = strndup(line, place.length), .place = place};
     source->bytes += kept->line ? place.length : 0;
-    for (size_t i = 0; source->bytes > MOST_KEPT && i + 1 < CB_SOURCE_KEPT; i++) {
+    for (size_t i = 0; source->bytes > CB_SOURCE_MOST && i + 1 < CB_SOURCE_KEPT; i++) {
         struct cb_kept *old = &source->kept[(source->next + i) % CB_SOURCE_KEPT];
         source->bytes -= old->line ? old->place.length : 0;
         free(old->line);
@@ -147,11 +146,11 @@ static bool is_older(const struct cb_source *source, const struct stat *now) {
 /* What lies in a file that is opened has come when it was last changed. */
 static void open_file(struct cb_source *source, const struct stat *status) {
     double written = (double)status->st_mtim.tv_sec + 1e-9 * (double)status->st_mtim.tv_nsec;
-    double age = clock_of(CLOCK_REALTIME) - written;
+    double age = wall_clock() - written;
     if (is_older(source, status) || !S_ISREG(status->st_mode))
         return;
     source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
-    source->changed = cb_source_clock() - (age > 0 ? age : 0);
+    source->changed = cb_clock() - (age > 0 ? age : 0);
     source->loading = true;
 }
 
@@ -199,7 +198,7 @@ static bool read_chunk(struct cb_source *source, struct cb_history *history) {
 }
 
 enum cb_news cb_source_read(struct cb_source *source, struct cb_history *history) {
-    double begin = cb_source_clock();
+    double begin = cb_clock();
     uint64_t done = source->done;
     enum cb_news news = source->path ? look_at_file(source, history) : CB_NEWS_SOME;
     if (news == CB_NEWS_NONE || source->fd < 0 || source->ended) {
@@ -207,10 +206,10 @@ enum cb_news cb_source_read(struct cb_source *source, struct cb_history *history
         return CB_NEWS_NONE;
     }
     bool more = true;
-    while ((more = read_chunk(source, history)) && cb_source_clock() - begin < LONGEST_READ)
+    while ((more = read_chunk(source, history)) && cb_clock() - begin < LONGEST_READ)
         ;
     if (source->done != done && !source->loading)
-        source->changed = cb_source_clock();
+        source->changed = cb_clock();
     source->loading = source->loading && more;
     if (news == CB_NEWS_ANEW)
         return news;

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-enum { CB_SOURCE_HEAD = 256, CB_SOURCE_KEPT = 1000 };
+enum { CB_SOURCE_HEAD = 256, CB_SOURCE_KEPT = 1000, CB_SOURCE_MOST = 1 << 26 };
 
 struct cb_source {
     const char *path;          /* NULL: a pipe */
@@ -27,7 +27,7 @@ struct cb_source {
     struct cb_kept {
         char *line;
         struct cb_place place;
-    } * kept; /* of a pipe: the newest lines, as a ring */
+    } * kept; /* of a pipe: the newest lines, as a ring of CB_SOURCE_KEPT, while they take less than CB_SOURCE_MOST bytes */
     size_t next;
     uint64_t bytes; /* in the ring */
 };
@@ -47,7 +47,5 @@ enum cb_news cb_source_read(struct cb_source *source, struct cb_history *history
 
 /* The line at a place, read again; NULL: it is no longer there. To be freed. */
 char *cb_source_line(const struct cb_source *source, struct cb_place place);
-
-double cb_source_clock(void); /* monotonic */
 
 #endif

@@ -2,6 +2,8 @@
 /* steer.c: commands to the training. The answer comes later: the screen does not wait for it. */
 #include "cli/watch/dashboard.h"
 
+#include "sddp/clock.h"
+
 #include <poll.h>
 #include <unistd.h>
 
@@ -25,7 +27,7 @@ void cb_steer_send(struct cb_dashboard *dashboard, const char *words) {
         return;
     }
     dashboard->answer = cb_steering_send(cb_steer_folder(dashboard), words, why);
-    dashboard->sent = cb_source_clock();
+    dashboard->sent = cb_clock();
     if (dashboard->answer < 0)
         cb_say_line(dashboard, "%s", why);
     else
@@ -43,7 +45,7 @@ void cb_steer_hear(struct cb_dashboard *dashboard) {
         else
             cb_say_line(dashboard, "the training has ended without an answer");
         hang_up(dashboard);
-    } else if (cb_source_clock() - dashboard->sent > PATIENCE) {
+    } else if (cb_clock() - dashboard->sent > PATIENCE) {
         cb_say_line(dashboard, "no answer in %.0f s: the training is busy or stuck", PATIENCE);
         hang_up(dashboard);
     }

@@ -23,9 +23,12 @@ bool cb_view_detail(struct cb_dashboard *dashboard, int top) {
     }
     if (cb_detail_take(&dashboard->detail, &dashboard->source, record))
         return true;
-    cb_canvas_text(&dashboard->canvas, top + 1, 2, CB_PLAIN,
-                   dashboard->how->folder ? "The event of this iteration can no longer be read."
-                                          : "Of a pipe only the last 1000 iterations are kept.");
+    if (dashboard->how->folder)
+        cb_canvas_text(&dashboard->canvas, top + 1, 2, CB_PLAIN, "The event of this iteration can no longer be read.");
+    else
+        cb_canvas_print(&dashboard->canvas, top + 1, 2, CB_PLAIN,
+                        "Of a pipe only the last %d iterations are kept, in at most %d MB.", CB_SOURCE_KEPT,
+                        CB_SOURCE_MOST >> 20);
     return false;
 }
 

@@ -46,7 +46,8 @@ static int draw_operations(struct cb_dashboard *dashboard, int top, int lines, d
 
 static void draw_rank(struct cb_dashboard *dashboard, int y, size_t rank, double took, double most) {
     const struct cb_detail *detail = &dashboard->detail;
-    double waiting = detail->rank[CB_SPENT_WAITING][rank], moving = detail->rank[CB_SPENT_COMMUNICATION][rank];
+    double waiting = detail->rank[COBRE_SDDP_EFFORT_WAITING][rank],
+           moving = detail->rank[COBRE_SDDP_EFFORT_COMMUNICATION][rank];
     char waits[32], moves[32], share[32];
     struct cb_canvas *canvas = &dashboard->canvas;
     cb_canvas_print(canvas, y, 0, CB_PLAIN, "%6zu %16s %10s %9s", rank, cb_view_seconds(moving, moves),
@@ -57,7 +58,7 @@ static void draw_rank(struct cb_dashboard *dashboard, int y, size_t rank, double
 
 static void draw_ranks(struct cb_dashboard *dashboard, int top, int height, double took) {
     const struct cb_detail *detail = &dashboard->detail;
-    double most = cb_detail_most(detail->rank[CB_SPENT_WAITING], detail->ranks);
+    double most = cb_detail_most(detail->rank[COBRE_SDDP_EFFORT_WAITING], detail->ranks);
     int lines = height - 1;
     size_t first = cb_view_scroll(dashboard, detail->ranks, lines);
     cb_canvas_print(&dashboard->canvas, top, 0, CB_FAINT, "%6s %16s %10s %9s  %s", "rank", "communication", "waiting",
@@ -78,8 +79,8 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
     char all[32];
     cb_canvas_print(&dashboard->canvas, top, 0, CB_STRONG,
                     "%s for each rank; communication %s, waiting %s of the iteration", cb_view_bytes(bytes, all),
-                    share_text(record->mean[CB_SPENT_COMMUNICATION], record->took, moving),
-                    share_text(record->mean[CB_SPENT_WAITING], record->took, waiting));
+                    share_text(record->mean[COBRE_SDDP_EFFORT_COMMUNICATION], record->took, moving),
+                    share_text(record->mean[COBRE_SDDP_EFFORT_WAITING], record->took, waiting));
     int y = draw_operations(dashboard, top + 1, height / 2, record->took) + 1;
     draw_ranks(dashboard, y, top + height - y, record->took);
 }
@@ -97,9 +98,9 @@ static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
     }
     for (size_t i = 0; detail->known && i < detail->ranks; i++) {
         fprintf(to, "communication,%zu,,,", i);
-        cb_view_field(to, detail->rank[CB_SPENT_COMMUNICATION][i], '\n');
+        cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_COMMUNICATION][i], '\n');
         fprintf(to, "waiting,%zu,,,", i);
-        cb_view_field(to, detail->rank[CB_SPENT_WAITING][i], '\n');
+        cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_WAITING][i], '\n');
     }
 }
 

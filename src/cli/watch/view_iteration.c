@@ -21,9 +21,10 @@ static void draw_phases(struct cb_dashboard *dashboard, const struct cb_record *
     for (size_t i = 0; i < CB_SPENTS; i++) {
         int y = top + 1 + (int)i;
         snprintf(share, sizeof share, "%.1f %%", 100 * record->mean[i] / all);
-        cb_canvas_print(canvas, y, 0, CB_PLAIN, "%-*s%*s%*s%*s", NAME_WIDTH, cb_spent_name[i], NUMBER,
-                        cb_view_seconds(record->mean[i], mean), NUMBER, cb_view_seconds(record->slowest[i], slowest),
-                        NUMBER, isfinite(record->mean[i] / all) ? share : "-");
+        cb_canvas_print(canvas, y, 0, CB_PLAIN, "%-*s%*s%*s%*s", NAME_WIDTH,
+                        cobre_sddp_effort_name((cobre_sddp_effort)i), NUMBER, cb_view_seconds(record->mean[i], mean),
+                        NUMBER, cb_view_seconds(record->slowest[i], slowest), NUMBER,
+                        isfinite(record->mean[i] / all) ? share : "-");
         if (longest > 0)
             cb_canvas_bar(canvas, y, BARS, canvas->width - BARS, record->mean[i] / longest,
                           record->slowest[i] / longest);
@@ -77,7 +78,8 @@ static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
     const struct cb_history *history = &dashboard->history;
     fputs("iteration,seconds,took,bound,window_mean,gap,cuts,solves,lps_per_second", to);
     for (size_t i = 0; i < CB_SPENTS; i++)
-        fprintf(to, ",%s_mean,%s_slowest", cb_spent_name[i], cb_spent_name[i]);
+        fprintf(to, ",%s_mean,%s_slowest", cobre_sddp_effort_name((cobre_sddp_effort)i),
+                cobre_sddp_effort_name((cobre_sddp_effort)i));
     putc('\n', to);
     for (size_t r = 0; history->count && r <= dashboard->cursor; r++) {
         const struct cb_record *record = &history->record[r];

@@ -8,22 +8,23 @@ enum { BARS = 65 };
 
 /* What the ranks have for themselves; shared memory is in the memory of each of them. */
 static double own_memory(const struct cb_detail *detail, size_t rank) {
-    double shared = detail->rank[CB_RANK_SHARED][rank];
-    return fmax(0, detail->rank[CB_RANK_MEMORY][rank] - (isnan(shared) ? 0 : shared));
+    double shared = detail->rank[COBRE_SDDP_EFFORT_SHARED][rank];
+    return fmax(0, detail->rank[COBRE_SDDP_EFFORT_MEMORY][rank] - (isnan(shared) ? 0 : shared));
 }
 
 static double all_own_memory(const struct cb_detail *detail) {
     double sum = 0;
     for (size_t i = 0; i < detail->ranks; i++)
-        sum += isnan(detail->rank[CB_RANK_MEMORY][i]) ? 0 : own_memory(detail, i);
+        sum += isnan(detail->rank[COBRE_SDDP_EFFORT_MEMORY][i]) ? 0 : own_memory(detail, i);
     return sum;
 }
 
 static void draw_totals(struct cb_dashboard *dashboard, int y, double took) {
     const struct cb_detail *detail = &dashboard->detail;
     char all[32], own[32], shared[32], busy[32] = "-";
-    double cpu = cb_detail_sum(detail->rank[CB_RANK_CPU], detail->ranks);
-    double common = cb_detail_most(detail->rank[CB_RANK_SHARED], detail->ranks), private = all_own_memory(detail);
+    double cpu = cb_detail_sum(detail->rank[COBRE_SDDP_EFFORT_CPU], detail->ranks);
+    double common = cb_detail_most(detail->rank[COBRE_SDDP_EFFORT_SHARED], detail->ranks),
+           private = all_own_memory(detail);
     if (took > 0 && !isnan(cpu))
         snprintf(busy, sizeof busy, "%.2f", cpu / took);
     cb_canvas_print(&dashboard->canvas, y, 0, CB_STRONG, "%zu rank%s: %s of memory, %s own and %s shared; %s CPUs busy",
@@ -35,14 +36,16 @@ static void draw_rank(struct cb_dashboard *dashboard, int y, size_t rank, double
     const struct cb_detail *detail = &dashboard->detail;
     struct cb_canvas *canvas = &dashboard->canvas;
     char memory[32], shared[32], cpu[32], share[32] = "-";
-    double busy = detail->rank[CB_RANK_CPU][rank] / took;
+    double busy = detail->rank[COBRE_SDDP_EFFORT_CPU][rank] / took;
     if (isfinite(busy))
         snprintf(share, sizeof share, "%.0f %%", 100 * fmin(busy, 1e6));
     cb_canvas_print(canvas, y, 0, CB_PLAIN, "%6zu %11s %13s %11s %9s %9.0f", rank,
-                    cb_view_bytes(detail->rank[CB_RANK_MEMORY][rank], memory),
-                    cb_view_bytes(detail->rank[CB_RANK_SHARED][rank], shared),
-                    cb_view_seconds(detail->rank[CB_RANK_CPU][rank], cpu), share,
-                    isnan(detail->rank[CB_RANK_SOLVES][rank]) ? 0 : fmin(detail->rank[CB_RANK_SOLVES][rank], 1e12));
+                    cb_view_bytes(detail->rank[COBRE_SDDP_EFFORT_MEMORY][rank], memory),
+                    cb_view_bytes(detail->rank[COBRE_SDDP_EFFORT_SHARED][rank], shared),
+                    cb_view_seconds(detail->rank[COBRE_SDDP_EFFORT_CPU][rank], cpu), share,
+                    isnan(detail->rank[COBRE_SDDP_EFFORT_SOLVES][rank])
+                        ? 0
+                        : fmin(detail->rank[COBRE_SDDP_EFFORT_SOLVES][rank], 1e12));
     cb_canvas_bar(canvas, y, BARS, canvas->width - BARS, busy, isfinite(busy) ? 1 : 0);
 }
 
@@ -67,10 +70,10 @@ static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
     fputs("rank,memory,shared,cpu,solves,took\n", to);
     for (size_t i = 0; detail->known && record && i < detail->ranks; i++) {
         fprintf(to, "%zu,", i);
-        cb_view_field(to, detail->rank[CB_RANK_MEMORY][i], ',');
-        cb_view_field(to, detail->rank[CB_RANK_SHARED][i], ',');
-        cb_view_field(to, detail->rank[CB_RANK_CPU][i], ',');
-        cb_view_field(to, detail->rank[CB_RANK_SOLVES][i], ',');
+        cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_MEMORY][i], ',');
+        cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_SHARED][i], ',');
+        cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_CPU][i], ',');
+        cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_SOLVES][i], ',');
         cb_view_field(to, record->took, '\n');
     }
 }

@@ -5,6 +5,7 @@
 #include "cli/watch/dashboard.h"
 #include "cli/watch/screen.h"
 
+#include "sddp/clock.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
 
@@ -26,14 +27,25 @@ void cb_say_line(struct cb_dashboard *dashboard, const char *format, ...) {
     dashboard->dirty = true;
 }
 
+/* Who writes to the pipe may write to the terminal, too, right across the screen: then all of it is drawn, once per second. */
+static bool is_disturbed(struct cb_dashboard *dashboard) {
+    double now = cb_clock();
+    if (dashboard->how->folder || cb_state_is_over(dashboard) || now - dashboard->cleaned < CLOCK_FRAME)
+        return false;
+    dashboard->cleaned = now;
+    return true;
+}
+
 static void draw(struct cb_dashboard *dashboard) {
     int width, height;
     cb_screen_size(&width, &height);
+    bool was_over = cb_state_is_over(dashboard);
     cb_state_find(dashboard);
+    bool over = !was_over && cb_state_is_over(dashboard) && !dashboard->how->folder;
     if (!cb_canvas_size(&dashboard->canvas, width, height))
         return;
     cb_frame_draw(dashboard);
-    cb_screen_show(&dashboard->canvas);
+    cb_screen_show(&dashboard->canvas, over || is_disturbed(dashboard));
 }
 
 static bool is_alive(const struct cb_watch *how) {
@@ -42,19 +54,6 @@ static bool is_alive(const struct cb_watch *how) {
         return how->alive(how->arg);
     locked = cb_folder_is_locked(how->folder, &known);
     return locked || !known;
-}
-
-/* A training that has ended may have said so just before: the events are read once more, before that is believed. */
-static void look_at_lock(struct cb_dashboard *dashboard) {
-    if (!dashboard->how->folder || dashboard->history.end || dashboard->source.loading)
-        return;
-    bool dead = !is_alive(dashboard->how);
-    bool silent = cb_source_read(&dashboard->source, &dashboard->history) == CB_NEWS_NONE;
-    if (!silent || dashboard->unlocked != (dead && silent))
-        dashboard->dirty = true;
-    dashboard->unlocked = dead && silent && !dashboard->history.end;
-    if (dashboard->unlocked && dashboard->how->alive && !dashboard->history.events)
-        dashboard->quits = true; /* it has told why, on the terminal that is restored now */
 }
 
 static bool read_events(struct cb_dashboard *dashboard) {
@@ -67,13 +66,26 @@ static bool read_events(struct cb_dashboard *dashboard) {
     return news != CB_NEWS_NONE;
 }
 
+/* A training that has ended may have said so just before: the events are read once more, before that is believed. */
+static void look_at_lock(struct cb_dashboard *dashboard) {
+    if (!dashboard->how->folder || dashboard->history.end || dashboard->source.loading)
+        return;
+    bool dead = !is_alive(dashboard->how);
+    bool silent = !read_events(dashboard);
+    if (!silent || dashboard->unlocked != (dead && silent))
+        dashboard->dirty = true;
+    dashboard->unlocked = dead && silent && !dashboard->history.end;
+    if (dashboard->unlocked && dashboard->how->alive && !dashboard->history.events)
+        dashboard->quits = true; /* it has told why, on the terminal that is restored now */
+}
+
 /* How long to wait for keys, in milliseconds. */
 static int patience(const struct cb_dashboard *dashboard, double drawn) {
     double wait = dashboard->history.end ? CLOCK_FRAME : FRAME;
     if (dashboard->source.loading)
         wait = 0;
     else if (dashboard->dirty)
-        wait = drawn + FRAME - cb_source_clock();
+        wait = drawn + FRAME - cb_clock();
     return wait > 0 ? (int)(1000 * wait) + 1 : 0;
 }
 
@@ -100,7 +112,7 @@ static void follow(struct cb_dashboard *dashboard) {
     bool grown = true;
     while (!dashboard->quits && !cb_screen_signal()) {
         grown = read_events(dashboard) || grown;
-        double now = cb_source_clock();
+        double now = cb_clock();
         if (now - looked >= LOCK_INTERVAL && !dashboard->source.loading) {
             look_at_lock(dashboard);
             looked = now;
@@ -117,9 +129,17 @@ static void follow(struct cb_dashboard *dashboard) {
     }
 }
 
+/* Is the folder one of a case? Then its results are elsewhere. */
+static bool is_case(const char *folder, char results[PATH_MAX]) {
+    char path[PATH_MAX];
+    return cb_folder_join(folder, "case.json", path) == COBRE_OK && access(path, F_OK) == 0 &&
+           cb_folder_default(folder, results) == COBRE_OK;
+}
+
 /* Events that will never come are better told before the screen is cleared. */
 static bool has_events(const struct cb_watch *how, const char *path) {
     bool known;
+    char results[PATH_MAX];
     if (access(path, R_OK) == 0 || how->alive || (errno == ENOENT && cb_folder_is_locked(how->folder, &known)))
         return true;
     if (errno == ENOTDIR)
@@ -127,6 +147,9 @@ static bool has_events(const struct cb_watch *how, const char *path) {
     else if (access(how->folder, F_OK) != 0)
         fprintf(stderr, "cobre %s: %s: %s; give the folder that a training writes its results to, such as CASE-out\n",
                 how->command, how->folder, strerror(errno));
+    else if (is_case(how->folder, results))
+        fprintf(stderr, "cobre %s: %s is a case; the results of its training are in another folder, by default in %s\n",
+                how->command, how->folder, results);
     else if (access(path, F_OK) == 0)
         fprintf(stderr, "cobre %s: %s: it cannot be read: %s\n", how->command, path, strerror(errno));
     else
@@ -139,7 +162,7 @@ static bool has_events(const struct cb_watch *how, const char *path) {
 }
 
 static bool is_possible(const struct cb_watch *how, const char *path) {
-    if (how->folder ? !has_events(how, path) : false)
+    if (how->folder && !has_events(how, path))
         return false;
     if (!how->folder && isatty(STDIN_FILENO)) {
         fprintf(stderr,
@@ -157,6 +180,26 @@ static bool is_possible(const struct cb_watch *how, const char *path) {
     return false;
 }
 
+/* Nothing in an event may steer the terminal. */
+static void put_plain(const char *text) {
+    for (; *text; text++)
+        putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stderr);
+}
+
+/* What the training has said is gone with the screen. */
+static void tell_failure(const struct cb_dashboard *dashboard) {
+    const struct cb_history *history = &dashboard->history;
+    if (history->end != CB_FAILED || dashboard->how->alive) /* who has started the training tells it */
+        return;
+    fprintf(stderr, "cobre %s: the training has failed: ", dashboard->how->command);
+    put_plain(history->reason);
+    if (*history->advice) {
+        fputs("; ", stderr);
+        put_plain(history->advice);
+    }
+    putc('\n', stderr);
+}
+
 int cb_watch_run(const struct cb_watch *how) {
     static struct cb_dashboard dashboard;
     dashboard = (struct cb_dashboard){.how = how, .follows = true, .answer = -1, .dirty = true, .per_column = 1};
@@ -171,6 +214,7 @@ int cb_watch_run(const struct cb_watch *how) {
     dashboard.canvas.ascii = how->ascii || !cb_screen_is_utf8();
     follow(&dashboard);
     cb_screen_close();
+    tell_failure(&dashboard);
     cb_inspect_close(&dashboard);
     if (dashboard.answer >= 0)
         close(dashboard.answer);
