@@ -83,18 +83,19 @@ case_views() {
     prepare || return
     run started=0 last=8 end=stop
     watch run
-    shows "[1 convergence]" "here  2 ranks (shm)  run" "iteration 8  0:00:00" "lower bound 937.5" "95 %, 16 passes" "cost in kR\$, linear" \
-        "bound" "mean" "finished: iteration limit" "replay 8/8" "converged: " "gap 15.73 %"
+    shows "[1 convergence]" "here  2 ranks (shm)  run" "iteration 8  0:00:00" "i cuts  e export" "lower bound 937.5" "95 %, 16 passes" "cost in kR\$, linear" \
+        "bound" "mean" "finished: iteration limit" "converged: " "gap 15.73 %"
     keys 2
-    shows "[2 iteration]" "iteration 8 took 100 ms: 6000 LPs per second" "backward           52.5 ms      55 ms     55.6 %"
+    shows "[2 iteration]" "iteration 8 took 100 ms: 6000 LPs per second" "backward          52.5 ms     55 ms    55.6 %" "slowest, full: 55 ms"
     keys 3
-    shows "[3 cuts]" "3 stages: 32 cuts made, 16 kept, 8 active" "    1        16         8         4    50.0 %"
+    shows "[3 cuts]" "3 stages: 32 cuts made, 16 kept, 8 active" "    1        16         8         4    50.0 %" "full: 4"
     keys 4
     shows "[4 resources]" "2 ranks: 170 MB of memory, 130 MB own and 40.0 MB shared; 1.60 CPUs busy" "80 %"
     keys 5
     shows "[5 communication]" "allgatherv            3    4.10 kB       4 ms    4.00 %" "     1           5.5 ms      11 ms   11.00 %"
     keys Tab
     shows "[1 convergence]"
+    hides replay
     keys BTab
     shows "[5 communication]"
     keys q
@@ -106,7 +107,12 @@ case_plot() {
     prepare || return
     run started=0 last=64 end=stop
     watch run
-    shows "over the iterations" " 20 "
+    shows "over the iterations; first ones beyond the top and the bottom" " 20 " "1250"
+    keys 0
+    shows "1500" "500"
+    hides beyond
+    keys 0
+    shows beyond
     keys l x
     shows "logarithmic" "over the time" "0:00:02"
     keys l x + +
@@ -116,7 +122,8 @@ case_plot() {
     keys Right Right 2
     shows "replay 3/64" "iteration 3 took"
     keys End
-    shows "replay 64/64" "iteration 64 took"
+    shows "iteration 64 took"
+    hides replay
     keys + # only the plot has it
     shows "press 1"
     keys 1 0
@@ -160,12 +167,20 @@ case_follows() {
     hides replay
     printf '{"event": "steered", "seconds": 1, "iteration": 10, "command": "pause", "rules": {"iterations": "50"}}\n' >>run/events.jsonl
     shows "paused"
+    hides "to 50 iterations"
     printf '{"event": "steered", "seconds": 1, "iteration": 10, "command": "resume", "rules": {"iterations": "50"}}\n' >>run/events.jsonl
-    shows "running" " to 50 iterations"
+    shows "running"
+    lacks_text "to 50 iterations" || fail "the time that is left is not known"
+    events first=11 last=20 >>run/events.jsonl
+    shows " to 50 iterations"
+    printf '{"event": "steered", "seconds": 2, "iteration": 20, "command": "rule", "words": "rule iterations 60", "rules": {"iterations": "60"}}\n' >>run/events.jsonl
+    shows "a stopping rule has changed: rule iterations 60" " to 60 iterations"
     printf '{"event": "checkpoint", "seconds": 1, "iteration": 10, "policy": "p", "took": 0.1}\n' >>run/events.jsonl
     shows "the policy of iteration 10 is saved"
     events last=0 end=error >>run/events.jsonl
     shows "failed: stage 2 has no solution" "look at its limits"
+    keys q
+    shows "cobre watch: the training has failed: stage 2 has no solution; look at its limits" "the code is 0"
     unlock
     close_terminal
 }
@@ -191,7 +206,7 @@ case_killed() {
     watch run
     shows running
     unlock
-    shows "died" "--resume"
+    shows "died at iteration 5" "It was killed at iteration 5; no policy was saved"
     keys p
     shows "it has died: there is nothing to pause"
     close_terminal
@@ -398,7 +413,7 @@ case_steering() {
     : >go
     shows "the training says: ok, pause"
     printf '{"event": "steered", "seconds": 1, "iteration": 5, "command": "pause"}\n' >>run/events.jsonl
-    shows paused
+    shows paused "p go on"
     keys p
     shows "ok, resume"
     keys s
@@ -414,12 +429,20 @@ case_steering() {
     keys Enter
     shows "no, rule iterations 200"
     keys r
+    keys -l "rule iterations 4"
+    keys Enter y
+    shows "no, rule iterations 4"
+    keys r
+    keys -l "rule iterations 5"
+    keys Enter
+    shows "this rule holds already" "(y/n)"
+    keys n r
     keys -l "time 1"
     keys Escape
     shows cancelled
     keys s y
     shows "ok, stop"
-    [ "$(paste -sd, heard)" = "pause,resume,checkpoint,rule iterations 200,stop" ] || fail "$(cat heard)"
+    [ "$(paste -sd, heard)" = "pause,resume,checkpoint,rule iterations 200,rule iterations 4,stop" ] || fail "$(cat heard)"
     close_terminal
     kill -9 $(marked) 2>/dev/null
 }
@@ -429,7 +452,19 @@ case_send() {
     mkdir run
     cobre watch nowhere --send pause
     code_is 1
-    err_has "cobre watch: nowhere: no training can be reached there"
+    err_has "cobre watch: nowhere: No such file or directory"
+    cobre watch run --send pause
+    code_is 1
+    err_has "cobre watch: run: there is no training: it has no events.jsonl"
+    run started=0 last=2 end=stop
+    cobre watch run --send pause
+    code_is 1
+    err_has "cobre watch: run: the training has finished"
+    run started=0 last=2 end=error
+    cobre watch run --send pause
+    code_is 1
+    err_has "cobre watch: run: the training has failed"
+    run started=0 last=2
     cobre watch run --send pause
     code_is 1
     err_has "cobre watch: run: no training can be reached there: it has ended, or runs on another host"
@@ -461,6 +496,9 @@ case_errors() {
     cobre watch nowhere
     code_is 1
     err_has "cobre watch: nowhere: No such file or directory; give the folder"
+    cobre watch "$cases/toy"
+    code_is 1
+    err_has "/toy is a case; the results of its training are in another folder, by default in toy-out"
     mkdir run
     cobre watch run
     code_is 1
@@ -526,7 +564,7 @@ case_pipe() {
     watch -
     exec 8>pipe
     events started=0 last=5 >&8
-    shows "standard input" running "iteration 5 "
+    shows "run, by a pipe" running "iteration 5 "
     keys 3 Left Left
     shows "3 stages: 12 cuts made" "replay 3/5"
     keys End p
@@ -562,12 +600,12 @@ case_export() {
     shows watch-communication-2.csv
     [ ! -s watch-convergence-1.csv ] || fail "overwritten"
     grep -q "lower bound 937.5" watch-convergence-2.txt || fail "$(cat watch-convergence-2.txt)"
-    [ "$(sed -n 9p watch-convergence-2.csv | cut -d, -f1,3)" = 8,937.5 ] || fail "$(cat watch-convergence-2.csv)"
+    [ "$(sed -n 9p watch-convergence-2.csv | cut -d, -f1,2,4)" = run,8,937.5 ] || fail "$(cat watch-convergence-2.csv)"
     [ "$(wc -l <watch-iteration-1.csv)" = 9 ] || fail "$(cat watch-iteration-1.csv)"
-    [ "$(sed -n 2p watch-cuts-1.csv)" = 1,24,12,6 ] || fail "$(cat watch-cuts-1.csv)"
-    [ "$(sed -n 4p watch-resources-1.csv | cut -d, -f1-3)" = 2,120000000,40000000 ] || fail "$(cat watch-resources-1.csv)"
-    grep -qx "operation,allgatherv,3,4096,0.004" watch-communication-1.csv || fail "$(cat watch-communication-1.csv)"
-    grep -q "^waiting,2,,,0.012" watch-communication-1.csv || fail "$(cat watch-communication-1.csv)"
+    [ "$(sed -n 2p watch-cuts-1.csv)" = run,8,1,24,12,6 ] || fail "$(cat watch-cuts-1.csv)"
+    [ "$(sed -n 4p watch-resources-1.csv | cut -d, -f1-5)" = run,8,2,120000000,40000000 ] || fail "$(cat watch-resources-1.csv)"
+    grep -qx "run,8,operation,allgatherv,3,4096,0.004" watch-communication-1.csv || fail "$(cat watch-communication-1.csv)"
+    grep -q "^run,8,waiting,2,,,0.012" watch-communication-1.csv || fail "$(cat watch-communication-1.csv)"
     close_terminal
 }
 
@@ -585,10 +623,10 @@ case_cuts_of_a_stage() {
     keys i 9 9 Enter
     shows "there is no stage 99: they go from 1 to "
     keys i 1 Enter
-    shows "stage 1: " "cuts, in the policy of iteration 3" "slopes, the largest first" "        3 1"
+    shows "stage 1: " "cuts of the policy of iteration 3; cost in kR\$" "[i stage 1]" "iteration     intercept"
     keys e
-    shows "watch-stage-1.csv"
-    head -1 watch-stage-1.csv | grep -q '^node,iteration,intercept,' || fail "$(cat watch-stage-1.csv)"
+    shows "watch-stage1-1.csv"
+    head -1 watch-stage1-1.csv | grep -q '^run,iteration,node,intercept,' || fail "$(cat watch-stage1-1.csv)"
     keys Escape
     shows "cost in kR\$"
     close_terminal

@@ -36,6 +36,7 @@ struct cb_dashboard {
     size_t scroll, scroll_most, page;
     bool log, clock;   /* of the plot: its axes */
     int zoom;          /* 2^zoom times */
+    bool whole;        /* its values: all of them, also the first ones */
     size_t from, to;   /* the records in the plot */
     size_t per_column; /* records in a column of it */
 
@@ -49,6 +50,8 @@ struct cb_dashboard {
     cobre_sddp_policy *policy; /* whose cuts are inspected */
     uint64_t *cut;
     size_t cuts, stage;
+    size_t *column, aside; /* its states, the largest slopes first; the first one that is shown */
+    bool nodes;            /* the stage has several */
 
     bool dirty, quits;
     double cleaned; /* when all of the screen was drawn */
@@ -68,10 +71,12 @@ extern const struct cb_view *const cb_views[CB_VIEWS];
 /* view.c: what views have alike. */
 const struct cb_record *cb_view_record(struct cb_dashboard *dashboard); /* at the cursor; NULL: there is none */
 bool cb_view_detail(struct cb_dashboard *dashboard, int top);           /* false: it has said why there is none */
-size_t cb_view_scroll(struct cb_dashboard *dashboard, size_t rows, int lines); /* the first row that is shown */
-const char *cb_view_bytes(double bytes, char text[32]);                        /* "12.3 MB" */
-const char *cb_view_seconds(double seconds, char text[32]);                    /* "12.3 ms" */
-void cb_view_field(FILE *to, double value, char after);                        /* of CSV; empty: not known */
+size_t cb_view_scroll(struct cb_dashboard *dashboard, size_t rows, int lines);      /* the first row that is shown */
+const char *cb_view_cost(const struct cb_dashboard *dashboard, char text[64]);      /* "cost in kR$" */
+const char *cb_view_bytes(double bytes, char text[32]);                             /* "12.3 MB" */
+const char *cb_view_seconds(double seconds, char text[32]);                         /* "12.3 ms" */
+void cb_view_key(const struct cb_dashboard *dashboard, FILE *to, double iteration); /* the first columns of CSV */
+void cb_view_field(FILE *to, double value, char after);                             /* of CSV; empty: not known */
 
 /* state.c */
 void cb_state_find(struct cb_dashboard *dashboard);

@@ -29,43 +29,81 @@ static void draw_path(struct cb_canvas *canvas, int y, int x, int end, const cha
         cb_canvas_print(canvas, y, x, CB_FAINT, "...%s", path + length - (room - 3));
 }
 
-/* In the first third of the line, so that the rest has its place, too. Returns the column behind it. */
-static int draw_name(struct cb_canvas *canvas, const char *name) {
-    int end = canvas->width / 3, x = cb_canvas_text(canvas, 0, 0, CB_STRONG, name);
+/* Up to a column. Returns the one behind it. */
+static int draw_name(struct cb_canvas *canvas, const char *name, int end) {
+    int x = cb_canvas_text(canvas, 0, 0, CB_STRONG, name);
     if (x <= end)
         return x;
     cb_canvas_fill(canvas, 0, end - 3, x - end + 3, CB_PLAIN, ' ');
     return cb_canvas_text(canvas, 0, end - 3, CB_STRONG, "...");
 }
 
-static void draw_header(struct cb_dashboard *dashboard) {
-    struct cb_canvas *canvas = &dashboard->canvas;
+/* While it is followed, the clock goes on after the newest iteration. */
+static void iteration_text(struct cb_dashboard *dashboard, char text[64]) {
     const struct cb_history *history = &dashboard->history;
     const struct cb_record *record = cb_view_record(dashboard);
-    char right[64] = "", clock[32];
+    char clock[32];
+    double seconds = dashboard->follows && !cb_state_is_over(dashboard) ? history->before + cb_state_elapsed(dashboard)
+                     : record                                           ? record->seconds
+                                                                        : history->seconds;
+    text[0] = 0;
     if (record)
-        snprintf(right, sizeof right, "iteration %.0f  %s", history->trace[dashboard->cursor].iteration,
-                 cb_clock_text(record->seconds, clock));
-    int x = draw_name(canvas, history->started && *history->name ? history->name : "cobre watch") + 2;
-    if (history->ranks >= 1 && history->ranks < 1e9) {
-        x = cb_canvas_print(canvas, 0, x, CB_PLAIN, "%.0f rank%s", history->ranks, history->ranks == 1 ? "" : "s");
-        if (*history->backend)
-            x = cb_canvas_print(canvas, 0, x, CB_PLAIN, " (%.20s)", history->backend);
-        x += 2;
-    }
-    int end = draw_right(canvas, 0, right);
-    draw_path(canvas, 0, x, end, dashboard->how->folder ? dashboard->how->folder : "standard input");
+        snprintf(text, 64, "iteration %.0f  %s", history->trace[dashboard->cursor].iteration,
+                 cb_clock_text(seconds, clock));
+    else if (history->started)
+        snprintf(text, 64, "%s", cb_clock_text(seconds, clock));
+}
+
+static void ranks_text(const struct cb_history *history, char text[64]) {
+    text[0] = 0;
+    if (!(history->ranks >= 1 && history->ranks < 1e9))
+        return;
+    int length = snprintf(text, 64, "%.0f rank%s", history->ranks, history->ranks == 1 ? "" : "s");
+    if (*history->backend)
+        snprintf(text + length, 64 - (size_t)length, " (%.20s)", history->backend);
+}
+
+/* Where the results are; of a pipe, where its training says that they are. */
+static void path_text(const struct cb_dashboard *dashboard, char text[PATH_MAX]) {
+    if (dashboard->how->folder)
+        snprintf(text, PATH_MAX, "%s", dashboard->how->folder);
+    else if (*dashboard->history.out)
+        snprintf(text, PATH_MAX, "%s, by a pipe", dashboard->history.out);
+    else
+        snprintf(text, PATH_MAX, "standard input");
+}
+
+/* The name has what the others leave; of a path the last letters are enough. */
+static void draw_header(struct cb_dashboard *dashboard) {
+    enum { ENOUGH = 20 };
+    struct cb_canvas *canvas = &dashboard->canvas;
+    const struct cb_history *history = &dashboard->history;
+    static char path[PATH_MAX];
+    char right[64], ranks[64];
+    iteration_text(dashboard, right);
+    ranks_text(history, ranks);
+    path_text(dashboard, path);
+    int end = draw_right(canvas, 0, right), length = (int)strnlen(path, ENOUGH);
+    int room = end - length - 2 - (int)strlen(ranks) - 2;
+    int x = draw_name(canvas, history->started && *history->name ? history->name : "cobre watch", room) + 2;
+    if (*ranks)
+        x = cb_canvas_text(canvas, 0, x, CB_PLAIN, ranks) + 2;
+    cb_canvas_fill(canvas, 0, x, end + 2 - x, CB_PLAIN, ' '); /* the name may have been longer */
+    draw_right(canvas, 0, right);
+    draw_path(canvas, 0, x, end, path);
 }
 
 static void draw_tabs(struct cb_dashboard *dashboard) {
     struct cb_canvas *canvas = &dashboard->canvas;
     int x = 0;
     for (size_t i = 0; i < CB_VIEWS; i++) {
-        bool open = i == dashboard->view;
+        bool open = i == dashboard->view && !dashboard->policy;
         x = cb_canvas_print(canvas, 1, x, open ? CB_CHOSEN : CB_PLAIN, open ? "[%zu %s]" : " %zu %s ", i + 1,
                             cb_views[i]->name) +
             1;
     }
+    if (dashboard->policy)
+        cb_canvas_print(canvas, 1, x, CB_CHOSEN, "[i stage %zu]", dashboard->stage);
 }
 
 /* A part that does not fit is left out, not cut: half a number is a wrong one. */
@@ -102,7 +140,7 @@ static void draw_status(struct cb_dashboard *dashboard, int y) {
     int room = dashboard->canvas.width - 45;
     snprintf(text, sizeof text, "%.*s", room < 100 ? room : 100, state);
     int x = add_part(&dashboard->canvas, y, 0, style[dashboard->state], text);
-    if (history->count && (!dashboard->follows || cb_state_is_over(dashboard))) {
+    if (history->count && !dashboard->follows) {
         snprintf(text, sizeof text, "replay %.0f/%.0f", history->trace[dashboard->cursor].iteration,
                  history->trace[history->count - 1].iteration);
         x = add_part(&dashboard->canvas, y, x, CB_CARE, text);
@@ -146,17 +184,37 @@ static void draw_message(struct cb_dashboard *dashboard, int y) {
     }
 }
 
-static const char *key_line(const struct cb_dashboard *dashboard) {
+/* Only what can be done now. The last ones are left out where there is no room. */
+static const char *browsing_keys(const struct cb_dashboard *dashboard, char text[CB_LONG]) {
+    static const char end[] = "? help  q quit";
+    bool steers = dashboard->state == CB_RUNNING || dashboard->state == CB_LAGGING || dashboard->state == CB_PAUSED;
+    const char *const key[] = {"1-5 view  ",
+                               dashboard->view == 0 ? "l log  x time  + - 0 zoom  " : "",
+                               !steers                         ? ""
+                               : dashboard->state == CB_PAUSED ? "p go on  "
+                                                               : "p pause  ",
+                               steers ? "s stop  c save  " : "",
+                               steers ? "r rule  " : "",
+                               "i cuts  ",
+                               "e export  ",
+                               "left/right step  "};
+    int length = 0;
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++)
+        if (length + (int)strlen(key[i]) + (int)sizeof end - 1 <= dashboard->canvas.width)
+            length += snprintf(text + length, CB_LONG - (size_t)length, "%s", key[i]);
+    snprintf(text + length, CB_LONG - (size_t)length, "%s", end);
+    return text;
+}
+
+static const char *key_line(const struct cb_dashboard *dashboard, char text[CB_LONG]) {
     switch (dashboard->mode) {
     case CB_ASKING: return "y yes  n no";
     case CB_TYPING: return "Enter done  Esc cancel  Backspace delete";
     case CB_HELP: return "any key: back";
-    case CB_INSPECTING: return "up/down scroll  e export  Esc back  q quit";
+    case CB_INSPECTING: return "up/down scroll  left/right states  e export  Esc back  q quit";
     case CB_BROWSING: break;
     }
-    if (dashboard->view == 0)
-        return "1-5 view  l log  x time  + - 0 zoom  p pause  s stop  c save  ? help  q quit";
-    return "1-5 view  p pause  s stop  c save  r rule  i cuts  e export  ? help  q quit";
+    return browsing_keys(dashboard, text);
 }
 
 static void draw_too_small(struct cb_canvas *canvas) {
@@ -183,5 +241,6 @@ void cb_frame_draw(struct cb_dashboard *dashboard) {
         cb_views[dashboard->view]->draw(dashboard, CB_TOP, height - CB_TOP - CB_BOTTOM);
     draw_status(dashboard, height - CB_BOTTOM);
     draw_message(dashboard, height - 1 - MESSAGE);
-    cb_canvas_text(canvas, height - 1, 0, CB_FAINT, key_line(dashboard));
+    char keys[CB_LONG];
+    cb_canvas_text(canvas, height - 1, 0, CB_FAINT, key_line(dashboard, keys));
 }

@@ -3,6 +3,8 @@
 #include "cli/watch/dashboard.h"
 #include "cli/watch/screen.h"
 
+#include "sddp/train/rules.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +39,12 @@ static void prompt(struct cb_dashboard *dashboard, enum cb_wish wish) {
     dashboard->wish = wish;
     dashboard->typed_length = 0;
     dashboard->typed[0] = 0;
+}
+
+/* The answers of a training repeat the word "rule": who types it as well means the same. */
+static const char *rule_typed(const struct cb_dashboard *dashboard) {
+    const char *typed = dashboard->typed + strspn(dashboard->typed, " ");
+    return strncmp(typed, "rule ", 5) == 0 ? typed + 5 + strspn(typed + 5, " ") : typed;
 }
 
 static void prompt_rule(struct cb_dashboard *dashboard) {
@@ -114,6 +122,8 @@ static void zoom(struct cb_dashboard *dashboard, int key) {
         dashboard->zoom += dashboard->zoom < MOST_ZOOM && dashboard->history.count >> dashboard->zoom > 4;
     else
         dashboard->zoom = key == '0' || dashboard->zoom == 0 ? 0 : dashboard->zoom - 1;
+    if (dashboard->view == 0)
+        dashboard->whole = key == '0' && !dashboard->whole;
 }
 
 static void steer(struct cb_dashboard *dashboard, int key) {
@@ -153,6 +163,13 @@ static void browse(struct cb_dashboard *dashboard, int key) {
     }
 }
 
+/* The command that was typed, with or without the word "rule". */
+static void send_rule(struct cb_dashboard *dashboard) {
+    char words[CB_STEERING_LINE + 8];
+    snprintf(words, sizeof words, "rule %s", rule_typed(dashboard));
+    cb_steer_send(dashboard, words);
+}
+
 static void answer(struct cb_dashboard *dashboard, int key) {
     bool yes = key == 'y' || key == 'Y';
     if (!yes && key != 'n' && key != 'N' && key != CB_KEY_ESCAPE && key != 'q')
@@ -163,18 +180,44 @@ static void answer(struct cb_dashboard *dashboard, int key) {
         dashboard->quits = true;
     if (yes && dashboard->wish == CB_WISH_STOP)
         cb_steer_send(dashboard, "stop");
+    if (yes && dashboard->wish == CB_WISH_RULE)
+        send_rule(dashboard);
+}
+
+/* Would the training stop at once by this rule? */
+static bool holds_already(const struct cb_dashboard *dashboard) {
+    const struct cb_history *history = &dashboard->history;
+    cobre_sddp_train_options rules = history->rules;
+    char name[CB_STEERING_LINE], error[CB_OPTION_ERROR];
+    snprintf(name, sizeof name, "%s", rule_typed(dashboard));
+    char *value = strchr(name, ' ');
+    if (!value || rules.stop_when_all || history->count == 0)
+        return false;
+    *value++ = 0;
+    value += strspn(value, " ");
+    if (!cb_rules_change(&rules, history->averse, name, value, error))
+        return false;
+    double made = history->trace[history->count - 1].iteration;
+    return (strcmp(name, "iterations") == 0 && rules.iterations > 0 && (double)rules.iterations <= made) ||
+           (strcmp(name, "time") == 0 && rules.seconds > 0 && rules.seconds <= cb_state_elapsed(dashboard));
+}
+
+static void enter_rule(struct cb_dashboard *dashboard) {
+    if (holds_already(dashboard))
+        ask(dashboard, CB_WISH_RULE, "this rule holds already: the training stops after this iteration. Change it?");
+    else
+        send_rule(dashboard);
 }
 
 /* What was typed is complete. */
 static void enter(struct cb_dashboard *dashboard) {
-    char words[CB_STEERING_LINE + 8], *end;
+    char *end;
     dashboard->mode = dashboard->policy ? CB_INSPECTING : CB_BROWSING;
     dashboard->message[0] = 0;
     if (!*dashboard->typed)
         return;
     if (dashboard->wish == CB_WISH_RULE) {
-        snprintf(words, sizeof words, "rule %s", dashboard->typed);
-        cb_steer_send(dashboard, words);
+        enter_rule(dashboard);
         return;
     }
     unsigned long stage = strtoul(dashboard->typed, &end, 10);
@@ -201,6 +244,10 @@ static void type(struct cb_dashboard *dashboard, int key) {
 static void inspect(struct cb_dashboard *dashboard, int key) {
     if (key == CB_KEY_ESCAPE)
         open_view(dashboard, dashboard->view);
+    else if (key == CB_KEY_LEFT || key == CB_KEY_HOME)
+        dashboard->aside = key == CB_KEY_LEFT && dashboard->aside ? dashboard->aside - 1 : 0;
+    else if (key == CB_KEY_RIGHT || key == CB_KEY_END)
+        dashboard->aside = key == CB_KEY_END ? SIZE_MAX : dashboard->aside + (dashboard->aside < SIZE_MAX);
     else if (key == 'l' || key == 'x' || key == '+' || key == '-' || key == '0')
         cb_say_line(dashboard, "there is no plot here: press Esc first");
     else

@@ -139,20 +139,80 @@ static void label_y(struct cb_plot *plot, double value, double step, double larg
     cb_canvas_put(plot->canvas, line, plot->left - 1, CB_FAINT, plot->canvas->ascii ? '+' : TICK);
 }
 
-/* With a logarithm the ticks are as far apart on the screen, with numbers as they come. */
+/* Round numbers on whole lines, evenly spaced: of all axes on which some lines are a step of 1, 2 or 5 times a power of ten, the
+ * one that leaves least room around the values. Returns the step; 0: the values are too close to each other. */
+static double fit_y(struct cb_plot *plot) {
+    static const double digit[] = {1, 2, 5};
+    double rows = plot->height - 1, range = plot->y.to - plot->y.from, best = INFINITY, best_step = 0;
+    double largest = fmax(fabs(plot->y.from), fabs(plot->y.to));
+    if (!(range > 1e-12 * largest) || !(range < 1e300))
+        return 0;
+    double power = pow(10, floor(log10(range / rows)));
+    for (int i = 0; i < 9; i++)
+        for (int apart = TICKS_APART; apart <= 2 * TICKS_APART; apart++) {
+            double step = digit[i % 3] * power * (i < 3 ? 1 : i < 6 ? 10 : 100), line = step / apart;
+            if (line < best && (floor(plot->y.from / line) + rows) * line >= plot->y.to)
+                best = line, best_step = step;
+        }
+    if (isinf(best))
+        return 0;
+    plot->y.from = floor(plot->y.from / best) * best;
+    plot->y.to = plot->y.from + rows * best;
+    return best_step;
+}
+
+static void label_evenly(struct cb_plot *plot, double step) {
+    double range = plot->y.to - plot->y.from, largest = fmax(fabs(plot->y.from), fabs(plot->y.to));
+    double first = ceil(plot->y.from / step - 1e-6);
+    for (int i = 0; i <= plot->height && (first + i) * step <= plot->y.to + 1e-6 * range; i++)
+        label_y(plot, (first + i) * step, step, largest);
+}
+
+static bool is_taken(const struct cb_plot *plot, int line) {
+    int x = plot->left - 1;
+    uint32_t tick = plot->canvas->ascii ? '+' : TICK;
+    return line > 0 && plot->canvas->cell[line * plot->canvas->width + x].letter == tick;
+}
+
+/* 1, 2 and 5 times the powers of ten, as far as there is room. Returns how many there are. */
+static int label_powers(struct cb_plot *plot) {
+    static const double digit[] = {1, 2, 5};
+    int count = 0;
+    for (size_t d = 0; d < 3; d++)
+        for (double power = floor(log10(plot->y.from)); power <= log10(plot->y.to); power++) {
+            double value = digit[d] * pow(10, power);
+            int line = cb_plot_line_of(plot, value);
+            if (value < plot->y.from || value > plot->y.to || is_taken(plot, line) || is_taken(plot, line - 1) ||
+                is_taken(plot, line + 1))
+                continue;
+            label_y(plot, value, 0, value);
+            count++;
+        }
+    return count;
+}
+
 static void draw_y_axis(struct cb_plot *plot) {
+    enum { FEWEST_POWERS = 3 };
+    if (plot->y.log)
+        plot->y.from /= 1.03, plot->y.to *= 1.03;
+    double range = plot->y.to - plot->y.from, step = plot->y.log ? 0 : fit_y(plot);
     for (int y = 0; y < plot->height; y++)
         cb_canvas_put(plot->canvas, plot->top + y, plot->left - 1, CB_FAINT, plot->canvas->ascii ? '|' : VERTICAL);
-    int ticks = plot->height / TICKS_APART > 1 ? plot->height / TICKS_APART : 2;
-    double range = plot->y.to - plot->y.from, largest = fmax(fabs(plot->y.from), fabs(plot->y.to));
-    if (plot->y.log) {
-        for (int i = 0; i <= ticks; i++)
-            label_y(plot, plot->y.from * pow(plot->y.to / plot->y.from, (double)i / ticks), 0, largest);
+    if (plot->y.log && label_powers(plot) >= FEWEST_POWERS)
         return;
-    }
-    double step = cb_nice_step(range, ticks), first = ceil(plot->y.from / step - 1e-9) * step;
-    for (int i = 0; i <= 2 * ticks && first + i * step <= plot->y.to + 1e-9 * range; i++)
-        label_y(plot, first + i * step, step, largest);
+    int ticks = plot->height / TICKS_APART > 1 ? plot->height / TICKS_APART : 2;
+    label_evenly(plot, step > 0 ? step : cb_nice_step(range, ticks));
+}
+
+/* Seconds are round otherwise than numbers. */
+static double clock_step(double range, int ticks) {
+    static const double round[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200};
+    if (range / ticks <= 0.5)
+        return cb_nice_step(range, ticks);
+    for (size_t i = 0; i < sizeof round / sizeof *round; i++)
+        if (round[i] >= range / ticks)
+            return round[i];
+    return 86400 * ceil(range / ticks / 86400);
 }
 
 static void draw_x_axis(struct cb_plot *plot, bool clock) {
@@ -160,8 +220,9 @@ static void draw_x_axis(struct cb_plot *plot, bool clock) {
     bool ascii = plot->canvas->ascii;
     cb_canvas_put(plot->canvas, line, plot->left - 1, CB_FAINT, ascii ? '+' : CORNER);
     cb_canvas_fill(plot->canvas, line, plot->left, plot->width, CB_FAINT, ascii ? '-' : FLAT);
-    double range = plot->x.to - plot->x.from, step = cb_nice_step(range, plot->width / 12 > 1 ? plot->width / 12 : 1);
-    step = clock ? step : fmax(1, step);
+    double range = plot->x.to - plot->x.from;
+    int ticks = plot->width / 12 > 1 ? plot->width / 12 : 1;
+    double step = clock ? clock_step(range, ticks) : fmax(1, cb_nice_step(range, ticks));
     double first = ceil(plot->x.from / step - 1e-9) * step;
     for (int i = 0; i < plot->width && first + i * step <= plot->x.to + 1e-9 * range; i++) {
         char text[32];

@@ -3,6 +3,7 @@
 #include "cli/watch/dashboard.h"
 
 #include "sddp/run/numbers.h"
+#include "sddp/run/table.h"
 
 #include <math.h>
 
@@ -69,4 +70,18 @@ const char *cb_view_seconds(double seconds, char text[32]) {
 void cb_view_field(FILE *to, double value, char after) {
     char text[32];
     fprintf(to, "%s%c", isnan(value) ? "" : cb_exact_text(value, text), after);
+}
+
+void cb_view_key(const struct cb_dashboard *dashboard, FILE *to, double iteration) {
+    cb_field_write(to, cb_steer_folder(dashboard));
+    putc(',', to);
+    cb_view_field(to, iteration, ',');
+}
+
+/* A unit may be "$" or "1200 $". */
+const char *cb_view_cost(const struct cb_dashboard *dashboard, char text[64]) {
+    const char *unit = dashboard->history.unit, *what = dashboard->history.maximises ? "value" : "cost";
+    const char *words = !*unit ? "" : *unit >= '0' && *unit <= '9' ? " in units of " : " in ";
+    snprintf(text, 64, "%s%s%.20s", what, words, unit);
+    return text;
 }

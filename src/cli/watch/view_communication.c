@@ -36,7 +36,12 @@ static int draw_operations(struct cb_dashboard *dashboard, int top, int lines, d
     struct cb_canvas *canvas = &dashboard->canvas;
     double most = detail->operations ? detail->operation[0].seconds : 0;
     int y = top;
-    cb_canvas_print(canvas, y++, 0, CB_FAINT, "%-14s%9s %10s %10s %9s", "operation", "calls", "data", "time", "share");
+    char full[32];
+    int x = cb_canvas_print(canvas, y, 0, CB_FAINT, "%-14s%9s %10s %10s %9s", "operation", "calls", "data", "time",
+                            "share");
+    if (most > 0)
+        cb_canvas_print(canvas, y, x + 2, CB_FAINT, "full: %s", cb_view_seconds(most, full));
+    y++;
     for (size_t i = 0; i < detail->operations && y < top + lines; i++)
         draw_operation(dashboard, y++, &detail->operation[i], took, most);
     if (detail->operations == 0)
@@ -59,10 +64,11 @@ static void draw_rank(struct cb_dashboard *dashboard, int y, size_t rank, double
 static void draw_ranks(struct cb_dashboard *dashboard, int top, int height, double took) {
     const struct cb_detail *detail = &dashboard->detail;
     double most = cb_detail_most(detail->rank[COBRE_SDDP_EFFORT_WAITING], detail->ranks);
+    char full[32];
     int lines = height - 1;
     size_t first = cb_view_scroll(dashboard, detail->ranks, lines);
-    cb_canvas_print(&dashboard->canvas, top, 0, CB_FAINT, "%6s %16s %10s %9s  %s", "rank", "communication", "waiting",
-                    "share", "waiting");
+    cb_canvas_print(&dashboard->canvas, top, 0, CB_FAINT, "%6s %16s %10s %9s  full: %s", "rank", "communication",
+                    "waiting", "share", cb_view_seconds(most, full));
     for (int i = 0; i < lines && first + (size_t)i < detail->ranks; i++)
         draw_rank(dashboard, top + 1 + i, first + (size_t)i, took, most);
 }
@@ -87,8 +93,10 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
 
 static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
     const struct cb_detail *detail = &dashboard->detail;
-    fputs("what,name,calls,bytes,seconds\n", to);
+    double iteration = dashboard->history.count ? dashboard->history.trace[dashboard->cursor].iteration : NAN;
+    fputs("run,iteration,what,name,calls,bytes,seconds\n", to);
     for (size_t i = 0; detail->known && i < detail->operations; i++) {
+        cb_view_key(dashboard, to, iteration);
         fputs("operation,", to);
         cb_field_write(to, detail->operation[i].name);
         putc(',', to);
@@ -97,8 +105,10 @@ static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
         cb_view_field(to, detail->operation[i].seconds, '\n');
     }
     for (size_t i = 0; detail->known && i < detail->ranks; i++) {
+        cb_view_key(dashboard, to, iteration);
         fprintf(to, "communication,%zu,,,", i);
         cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_COMMUNICATION][i], '\n');
+        cb_view_key(dashboard, to, iteration);
         fprintf(to, "waiting,%zu,,,", i);
         cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_WAITING][i], '\n');
     }

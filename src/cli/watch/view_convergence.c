@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { HEAD = 2, MARGIN = 7, FEWEST = 4 };
+enum { HEAD = 2, MARGIN = 7, FEWEST = 4, FIRST_PART = 10 };
 
 /* Which records are in the plot: the newest ones, or those around the cursor. */
 static void choose_records(struct cb_dashboard *dashboard) {
@@ -43,26 +43,46 @@ static void widen(struct cb_range *range, double value) {
     range->to = fmax(range->to, value);
 }
 
-/* The bound and the mean count; the interval, as far as it does not take half of the picture. */
-static struct cb_range y_range(const struct cb_dashboard *dashboard) {
+/* Bound and mean from a record on. */
+static struct cb_range values_from(const struct cb_dashboard *dashboard, size_t first) {
     struct cb_range range = {.from = INFINITY, .to = -INFINITY, .log = dashboard->log};
     const struct cb_iteration *trace = dashboard->history.trace;
-    for (size_t i = dashboard->from; i < dashboard->to; i++) {
+    for (size_t i = first; i < dashboard->to; i++) {
         widen(&range, trace[i].bound);
         widen(&range, trace[i].mean);
     }
-    struct cb_range inner = range;
+    return range;
+}
+
+/* The interval, as far as it does not take half of the picture. */
+static void widen_by_interval(const struct cb_dashboard *dashboard, struct cb_range *range, size_t first) {
+    const struct cb_iteration *trace = dashboard->history.trace;
+    struct cb_range inner = *range;
     double more = 0.5 * (inner.to - inner.from), last = trace[dashboard->to - 1].half;
     more = isfinite(last) ? fmax(more, 1.5 * last) : more;
-    for (size_t i = dashboard->from; i < dashboard->to; i++) {
-        widen(&range, fmax(trace[i].mean - trace[i].half, inner.from - more));
-        widen(&range, fmin(trace[i].mean + trace[i].half, inner.to + more));
+    for (size_t i = first; i < dashboard->to; i++) {
+        widen(range, fmax(trace[i].mean - trace[i].half, inner.from - more));
+        widen(range, fmin(trace[i].mean + trace[i].half, inner.to + more));
     }
+}
+
+/* The values of the first tenth would leave little room for the others: unless all are wanted, they do not count. *beyond: where
+ * some of them are; NULL: none is outside. */
+static struct cb_range y_range(const struct cb_dashboard *dashboard, const char **beyond) {
+    size_t span = dashboard->to - dashboard->from, first = dashboard->from + (dashboard->whole ? 0 : span / FIRST_PART);
+    struct cb_range range = values_from(dashboard, first), all = values_from(dashboard, dashboard->from);
+    widen_by_interval(dashboard, &range, first);
     if (!(range.to >= range.from))
         range.from = range.log ? 1 : 0, range.to = range.log ? 10 : 1;
-    double margin = range.to > range.from ? 0.03 * (range.to - range.from) : fmax(1, 0.1 * fabs(range.to));
-    range.from = range.log ? range.from * 0.97 : range.from - margin;
-    range.to = range.log ? range.to * 1.03 : range.to + margin;
+    if (!(range.to > range.from)) {
+        double margin = range.log ? 0.03 * range.to : fmax(1, 0.1 * fabs(range.to));
+        range.from -= margin, range.to += margin;
+    }
+    bool above = all.to > range.to, below = all.from < range.from;
+    *beyond = first == dashboard->from || !(above || below) ? NULL
+              : above && below                              ? "top and the bottom"
+              : above                                       ? "top"
+                                                            : "bottom";
     return range;
 }
 
@@ -148,10 +168,12 @@ static void draw_numbers(struct cb_dashboard *dashboard, int y) {
     char bound[32], mean[32], half[32];
     int x = cb_canvas_print(canvas, y, 0, CB_BOUND, "%s bound %s", history->maximises ? "upper" : "lower",
                             cb_short_text(at->bound, 7, bound));
-    x = cb_canvas_print(canvas, y, x + 3, CB_MEAN, "simulated mean %s ± %s", cb_short_text(at->mean, 6, mean),
-                        cb_short_text(at->half, 3, half));
+    x = cb_canvas_print(canvas, y, x + 3, CB_MEAN, "simulated mean %s", cb_short_text(at->mean, 6, mean));
+    if (isfinite(at->half))
+        x = cb_canvas_print(canvas, y, x + 1, CB_MEAN, "± %s", cb_short_text(at->half, 3, half));
     if (record->passes > 0)
-        cb_canvas_print(canvas, y, x + 1, CB_PLAIN, "(95 %%, %.0f passes)", record->passes);
+        cb_canvas_print(canvas, y, x + 1, CB_PLAIN, "(%s%.0f pass%s)", isfinite(at->half) ? "95 %, " : "",
+                        record->passes, record->passes == 1 ? "" : "es");
 }
 
 static size_t not_positive(const struct cb_dashboard *dashboard) {
@@ -161,23 +183,31 @@ static size_t not_positive(const struct cb_dashboard *dashboard) {
     return count;
 }
 
-/* A unit may be "$" or "1200 $". */
-static const char *unit_words(const char *unit) {
-    return !*unit ? "" : *unit >= '0' && *unit <= '9' ? " in units of " : " in ";
+/* With ASCII the lines have letters. */
+static void draw_legend(struct cb_canvas *canvas, int y, int x) {
+    static const char *const legend[] = {"* bound  o mean  . 95 % interval", "* bound  o mean"};
+    for (size_t i = 0; canvas->ascii && i < 2; i++) {
+        int left = canvas->width - (int)strlen(legend[i]) - 1;
+        if (left > x + 1) {
+            cb_canvas_text(canvas, y, left, CB_FAINT, legend[i]);
+            return;
+        }
+    }
 }
 
-static void draw_axes_names(struct cb_dashboard *dashboard, int y) {
+static void draw_axes_names(struct cb_dashboard *dashboard, int y, const char *beyond) {
     struct cb_canvas *canvas = &dashboard->canvas;
-    const char *unit = dashboard->history.unit;
-    int x = cb_canvas_print(canvas, y, 0, CB_FAINT, "cost%s%.20s, %s, over the %s", unit_words(unit), unit,
+    char cost[64];
+    int x = cb_canvas_print(canvas, y, 0, CB_FAINT, "%s, %s, over the %s", cb_view_cost(dashboard, cost),
                             dashboard->log ? "logarithmic" : "linear", dashboard->clock ? "time" : "iterations");
     if (dashboard->zoom)
         x = cb_canvas_print(canvas, y, x, CB_FAINT, ", zoom %dx", 1 << dashboard->zoom);
     size_t hidden = dashboard->log ? not_positive(dashboard) : 0;
     if (hidden)
-        cb_canvas_print(canvas, y, x, CB_CARE, "; %zu not above 0", hidden);
-    if (canvas->ascii)
-        cb_canvas_text(canvas, y, canvas->width - 33, CB_FAINT, "* bound  o mean  . 95 % interval");
+        x = cb_canvas_print(canvas, y, x, CB_CARE, "; %zu not above 0", hidden);
+    else if (beyond)
+        x = cb_canvas_print(canvas, y, x, CB_FAINT, "; first ones beyond the %s", beyond);
+    draw_legend(canvas, y, x);
 }
 
 static void draw(struct cb_dashboard *dashboard, int top, int height) {
@@ -189,9 +219,11 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
     }
     choose_records(dashboard);
     draw_numbers(dashboard, top);
-    draw_axes_names(dashboard, top + 1);
-    if (!cb_plot_open(&plot, canvas, top + HEAD, 0, height - HEAD, canvas->width - MARGIN, x_range(dashboard),
-                      y_range(dashboard), dashboard->clock))
+    const char *beyond;
+    struct cb_range y = y_range(dashboard, &beyond);
+    draw_axes_names(dashboard, top + 1, beyond);
+    if (!cb_plot_open(&plot, canvas, top + HEAD, 0, height - HEAD, canvas->width - MARGIN, x_range(dashboard), y,
+                      dashboard->clock))
         return;
     size_t dots = (size_t)plot.width * 4, step = (dashboard->to - dashboard->from + dots - 1) / dots;
     dashboard->per_column = (dashboard->to - dashboard->from) / (size_t)plot.width + 1;
@@ -204,11 +236,11 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
 }
 
 static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
-    fputs("iteration,seconds,bound,window_mean,window_half,window_passes,gap\n", to);
+    fputs("run,iteration,seconds,bound,window_mean,window_half,window_passes,gap\n", to);
     for (size_t i = dashboard->from; i < dashboard->to && i < dashboard->history.count; i++) {
         const struct cb_iteration *at = &dashboard->history.trace[i];
         const struct cb_record *record = &dashboard->history.record[i];
-        cb_view_field(to, at->iteration, ',');
+        cb_view_key(dashboard, to, at->iteration);
         cb_view_field(to, record->seconds, ',');
         cb_view_field(to, at->bound, ',');
         cb_view_field(to, at->mean, ',');

@@ -42,20 +42,22 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
     const struct cb_detail *detail = &dashboard->detail;
     if (!cb_view_detail(dashboard, top))
         return;
+    char full[32];
+    double most = cb_detail_most(detail->stage[CB_STAGE_ACTIVE], detail->stages);
     draw_totals(dashboard, top);
-    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%5s %9s %9s %9s %9s  %s", "stage", "made", "kept", "active",
-                    "kept/made", "active");
+    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%5s %9s %9s %9s %9s  active, full: %s", "stage", "made", "kept",
+                    "active", "kept/made", count_text(most, full));
     int lines = height - 2;
     size_t first = cb_view_scroll(dashboard, detail->stages, lines);
-    double most = cb_detail_most(detail->stage[CB_STAGE_ACTIVE], detail->stages);
     for (int i = 0; i < lines && first + (size_t)i < detail->stages; i++)
         draw_stage(dashboard, top + 2 + i, first + (size_t)i, most);
 }
 
 static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
     const struct cb_detail *detail = &dashboard->detail;
-    fputs("stage,made,kept,active\n", to);
+    fputs("run,iteration,stage,made,kept,active\n", to);
     for (size_t i = 0; detail->known && i < detail->stages; i++) {
+        cb_view_key(dashboard, to, dashboard->history.trace[dashboard->cursor].iteration);
         fprintf(to, "%zu,", i + 1);
         cb_view_field(to, detail->stage[CB_STAGE_MADE][i], ',');
         cb_view_field(to, detail->stage[CB_STAGE_KEPT][i], ',');

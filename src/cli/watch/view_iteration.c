@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { NAME_WIDTH = 15, NUMBER = 11, BARS = NAME_WIDTH + 3 * NUMBER + 2 };
+enum { NAME_WIDTH = 15, NUMBER = 10, BARS = NAME_WIDTH + 3 * NUMBER + 2 };
 
 static void draw_phases(struct cb_dashboard *dashboard, const struct cb_record *record, int top) {
     struct cb_canvas *canvas = &dashboard->canvas;
@@ -17,7 +17,9 @@ static void draw_phases(struct cb_dashboard *dashboard, const struct cb_record *
         all += isnan(record->mean[i]) ? 0 : record->mean[i];
     }
     cb_canvas_print(canvas, top, 0, CB_FAINT, "%-*s%*s%*s%*s  %s", NAME_WIDTH, "time per rank", NUMBER, "mean", NUMBER,
-                    "slowest", NUMBER, "share", canvas->ascii ? "# mean  - slowest rank" : "█ mean  ░ slowest rank");
+                    "slowest", NUMBER, "share", canvas->ascii ? "# mean - slowest" : "█ mean ░ slowest");
+    if (longest > 0)
+        cb_canvas_print(canvas, top, BARS + 16, CB_FAINT, ", full: %s", cb_view_seconds(longest, mean));
     for (size_t i = 0; i < CB_SPENTS; i++) {
         int y = top + 1 + (int)i;
         snprintf(share, sizeof share, "%.1f %%", 100 * record->mean[i] / all);
@@ -76,15 +78,16 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
 
 static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
     const struct cb_history *history = &dashboard->history;
-    fputs("iteration,seconds,took,bound,window_mean,gap,cuts,solves,lps_per_second", to);
+    fputs("run,iteration,seconds,took,bound,window_mean,gap,cuts,solves,lps_per_second", to);
     for (size_t i = 0; i < CB_SPENTS; i++)
         fprintf(to, ",%s_mean,%s_slowest", cobre_sddp_effort_name((cobre_sddp_effort)i),
                 cobre_sddp_effort_name((cobre_sddp_effort)i));
     putc('\n', to);
-    for (size_t r = 0; history->count && r <= dashboard->cursor; r++) {
+    for (size_t r = 0; history->count && r <= dashboard->cursor && r < history->count; r++) {
         const struct cb_record *record = &history->record[r];
-        const double values[] = {history->trace[r].iteration, record->seconds, record->took, history->trace[r].bound,
-                                 history->trace[r].mean,      record->gap,     record->cuts, record->solves};
+        const double values[] = {record->seconds, record->took, history->trace[r].bound, history->trace[r].mean,
+                                 record->gap,     record->cuts, record->solves};
+        cb_view_key(dashboard, to, history->trace[r].iteration);
         for (size_t i = 0; i < sizeof values / sizeof *values; i++)
             cb_view_field(to, values[i], ',');
         cb_view_field(to, record->rate, ',');

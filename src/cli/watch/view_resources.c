@@ -56,8 +56,8 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
         return;
     double took = cb_view_record(dashboard)->took;
     draw_totals(dashboard, top, took);
-    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%6s %11s %13s %11s %9s %9s  %s", "rank", "memory", "of it shared",
-                    "CPU", "CPU/time", "LPs", "CPU of time");
+    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%6s %11s %13s %11s %9s %9s  %s", "rank", "memory", "shared", "CPU",
+                    "CPU/time", "LPs", "full: 100 %");
     int lines = height - 2;
     size_t first = cb_view_scroll(dashboard, detail->ranks, lines);
     for (int i = 0; i < lines && first + (size_t)i < detail->ranks; i++)
@@ -67,8 +67,9 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
 static void write_rows(struct cb_dashboard *dashboard, FILE *to) {
     const struct cb_detail *detail = &dashboard->detail;
     const struct cb_record *record = cb_view_record(dashboard);
-    fputs("rank,memory,shared,cpu,solves,took\n", to);
+    fputs("run,iteration,rank,memory,shared,cpu,solves,took\n", to);
     for (size_t i = 0; detail->known && record && i < detail->ranks; i++) {
+        cb_view_key(dashboard, to, dashboard->history.trace[dashboard->cursor].iteration);
         fprintf(to, "%zu,", i);
         cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_MEMORY][i], ',');
         cb_view_field(to, detail->rank[COBRE_SDDP_EFFORT_SHARED][i], ',');
