@@ -107,7 +107,7 @@ case_plot() {
     prepare || return
     run started=0 last=64 end=stop
     watch run
-    shows "over the iterations; first ones beyond the top and the bottom" " 20 " "1250"
+    shows "over the iterations" "first iterations beyond the top and bottom; 0 shows all" " 20 " "1250"
     keys 0
     shows "1500" "500"
     hides beyond
@@ -180,7 +180,7 @@ case_follows() {
     events last=0 end=error >>run/events.jsonl
     shows "failed: stage 2 has no solution" "look at its limits"
     keys q
-    shows "cobre watch: the training has failed: stage 2 has no solution; look at its limits" "the code is 0"
+    shows "cobre watch: the training has failed: stage 2 has no solution; look at" "the code is 0"
     unlock
     close_terminal
 }
@@ -209,6 +209,66 @@ case_killed() {
     shows "died at iteration 5" "It was killed at iteration 5; no policy was saved"
     keys p
     shows "it has died: there is nothing to pause"
+    close_terminal
+}
+
+# What is left of it is said.
+case_killed_after_a_checkpoint() {
+    prepare || return
+    run started=0 last=5
+    printf '{"event": "checkpoint", "seconds": 1, "iteration": 4, "policy": "run/policy.cobre"}\n' >>run/events.jsonl
+    watch run
+    shows "died at iteration 5" "the policy of iteration 4 is saved"
+    keys 1
+    shows "the last checkpoint is of iteration 4: cobre train" "--resume run/policy.cobre"
+    close_terminal
+}
+
+# A first iteration that takes long.
+case_hangs() {
+    prepare || return
+    run started=0
+    touch -d '-31 seconds' run/events.jsonl
+    lock
+    watch run
+    shows "running for 0:00:3" "no iteration yet"
+    touch -d '-90 seconds' run/events.jsonl
+    watch run
+    shows "lagging: no event for 9"
+    unlock
+    close_terminal
+}
+
+case_early_verdict() {
+    prepare || return
+    run started=0 last=1 ranks=1
+    sed -i 's/"window_half": 300.0/"window_half": null/; s/"sense": "min"/"sense": "max"/' run/events.jsonl
+    lock
+    watch run
+    shows "running" "simulated mean 1900.00 (1 pass)" "too few passes yet" "value in kR\$"
+    events first=2 last=20 >>run/events.jsonl
+    shows "The mean of the last 40 passes still holds early passes"
+    events first=21 last=70 >>run/events.jsonl
+    hides "still holds early passes"
+    unlock
+    close_terminal
+}
+
+# A disk that is full leaves no halves.
+case_export_fails() {
+    prepare || return
+    run started=0 last=8 end=stop
+    before="trap '' XFSZ; ulimit -f 0;"
+    watch run
+    before=
+    shows finished
+    keys e
+    shows "watch-convergence-1.txt: File too large: nothing is exported"
+    ! exists watch-convergence-1.txt && ! exists watch-convergence-1.csv || fail "files are left"
+    tmux resize-window -x 60 -y 20
+    shows "too small"
+    keys 2 e End e q
+    shows "the code is 0"
     close_terminal
 }
 
@@ -246,9 +306,7 @@ case_new_training() {
     events started=20 first=21 last=22 name=fourth >>run/events.jsonl
     shows "fourth" "iteration 22 "
     keys 2
-    shows "       21"
-    keys NPage
-    shows "       20"
+    shows "       22" "       21" "       20"
     screen
     lacks "^       2[3-9]" screen
     unlock
@@ -270,7 +328,7 @@ case_broken_events() {
     watch run
     shows 'a?[31mb?c' "iteration 9 " "lower bound -" "6 lines unreadable" "no gap"
     keys 2
-    shows "5 missing" "forward                1 s"
+    shows "5 missing" "forward               1 s"
     keys 3
     shows "1 stage: 5 cuts made, - kept, - active"
     keys 4
@@ -573,6 +631,9 @@ case_pipe() {
     : >go
     keys p
     shows "ok, pause"
+    # What others write to the terminal does not stay.
+    printf 'disturbed\ndisturbed\n' >"$(tmux display -p '#{pane_tty}')"
+    hides disturbed
     keys q
     shows "the training stops and saves. Quit? (y/n)"
     keys y
@@ -623,7 +684,7 @@ case_cuts_of_a_stage() {
     keys i 9 9 Enter
     shows "there is no stage 99: they go from 1 to "
     keys i 1 Enter
-    shows "stage 1: " "cuts of the policy of iteration 3; cost in kR\$" "[i stage 1]" "iteration     intercept"
+    shows "stage 1: " "cuts of the policy of iteration 3; cost in kR\$" "[i 1]" "iteration     intercept"
     keys e
     shows "watch-stage1-1.csv"
     head -1 watch-stage1-1.csv | grep -q '^run,iteration,node,intercept,' || fail "$(cat watch-stage1-1.csv)"

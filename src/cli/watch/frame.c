@@ -103,7 +103,7 @@ static void draw_tabs(struct cb_dashboard *dashboard) {
             1;
     }
     if (dashboard->policy)
-        cb_canvas_print(canvas, 1, x, CB_CHOSEN, "[i stage %zu]", dashboard->stage);
+        cb_canvas_print(canvas, 1, x, CB_CHOSEN, "[i %zu]", dashboard->stage);
 }
 
 /* A part that does not fit is left out, not cut: half a number is a wrong one. */

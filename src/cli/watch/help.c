@@ -6,12 +6,12 @@ static const struct {
     const char *key, *text;
 } lines[] = {
     {"1 - 5, Tab, Shift-Tab", "views"},
-    {"left, right", "an iteration back or on; in the plot a column"},
+    {"left, right", "an iteration back or on; in the plot a column; of cuts: states"},
     {"Home, End", "the first iteration; the newest, and follow"},
     {"up, down, PgUp, PgDn", "scroll; PgUp and PgDn move the plot by half of it"},
     {"l", "plot: linear or logarithmic"},
     {"x", "plot: over the iterations or the time"},
-    {"+, -, 0", "plot: zoom in, zoom out, all"},
+    {"+, -, 0", "plot: zoom in, zoom out; all values, with the first ones"},
     {"p", "pause the training, or let it go on"},
     {"s", "stop it, and save the policy (asks)"},
     {"c", "save the policy now: a checkpoint"},

@@ -146,6 +146,10 @@ static void draw_entry(struct cb_canvas *canvas, int y, const struct columns *co
     cb_canvas_fill(canvas, y, left + columns->width, x - left - columns->width, CB_PLAIN, ' ');
 }
 
+static const char *slope_text(double slope, char text[32]) {
+    return slope == 0 ? "0" : cb_short_text(slope, 7, text);
+}
+
 static void draw_cut(struct cb_dashboard *dashboard, int y, uint64_t index, const struct columns *columns,
                      double *slopes) {
     struct cb_canvas *canvas = &dashboard->canvas;
@@ -158,8 +162,7 @@ static void draw_cut(struct cb_dashboard *dashboard, int y, uint64_t index, cons
         cb_canvas_print(canvas, y, 11, CB_PLAIN, "%-8.8s", cobre_sddp_policy_node_name(dashboard->policy, cut.node));
     cb_canvas_print(canvas, y, columns->left - 14, CB_PLAIN, "%14s", cb_short_text(cut.intercept, 7, number));
     for (size_t i = 0; i < columns->count; i++)
-        draw_entry(canvas, y, columns, i, CB_PLAIN,
-                   cb_short_text(slopes[dashboard->column[columns->first + i]], 5, number));
+        draw_entry(canvas, y, columns, i, CB_PLAIN, slope_text(slopes[dashboard->column[columns->first + i]], number));
 }
 
 static void draw_heads(struct cb_dashboard *dashboard, int y, const struct columns *columns) {

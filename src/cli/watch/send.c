@@ -27,6 +27,10 @@ static void read_last(int fd, char *start, size_t room) {
     free(tail);
 }
 
+static bool begins(const char *text, const char *start) {
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
 /* After a command could not be sent: is there a plainer reason than that nobody listens? */
 static void find_reason(const char *folder, char text[CB_STEERING_LINE]) {
     char path[PATH_MAX], last[64] = "";
@@ -45,8 +49,8 @@ static void find_reason(const char *folder, char text[CB_STEERING_LINE]) {
         return;
     read_last(fd, last, sizeof last);
     close(fd);
-    bool finished = strncmp(last, "{\"event\": \"finished\"", 21) == 0;
-    if (finished || strncmp(last, "{\"event\": \"error\"", 18) == 0)
+    bool finished = begins(last, "{\"event\": \"finished\"");
+    if (finished || begins(last, "{\"event\": \"error\""))
         snprintf(text, CB_STEERING_LINE, "%.200s: the training has %s", folder, finished ? "finished" : "failed");
 }
 

@@ -80,7 +80,7 @@ static struct cb_range y_range(const struct cb_dashboard *dashboard, const char 
     }
     bool above = all.to > range.to, below = all.from < range.from;
     *beyond = first == dashboard->from || !(above || below) ? NULL
-              : above && below                              ? "top and the bottom"
+              : above && below                              ? "top and bottom"
               : above                                       ? "top"
                                                             : "bottom";
     return range;
@@ -195,7 +195,7 @@ static void draw_legend(struct cb_canvas *canvas, int y, int x) {
     }
 }
 
-static void draw_axes_names(struct cb_dashboard *dashboard, int y, const char *beyond) {
+static void draw_axes_names(struct cb_dashboard *dashboard, int y) {
     struct cb_canvas *canvas = &dashboard->canvas;
     char cost[64];
     int x = cb_canvas_print(canvas, y, 0, CB_FAINT, "%s, %s, over the %s", cb_view_cost(dashboard, cost),
@@ -205,9 +205,14 @@ static void draw_axes_names(struct cb_dashboard *dashboard, int y, const char *b
     size_t hidden = dashboard->log ? not_positive(dashboard) : 0;
     if (hidden)
         x = cb_canvas_print(canvas, y, x, CB_CARE, "; %zu not above 0", hidden);
-    else if (beyond)
-        x = cb_canvas_print(canvas, y, x, CB_FAINT, "; first ones beyond the %s", beyond);
     draw_legend(canvas, y, x);
+}
+
+/* At the right, where the lines have come together; they are drawn over it. */
+static void note_beyond(const struct cb_plot *plot, const char *beyond) {
+    char text[96];
+    int length = snprintf(text, sizeof text, "first iterations beyond the %s; 0 shows all", beyond);
+    cb_canvas_text(plot->canvas, plot->top, plot->left + plot->width - length, CB_FAINT, text);
 }
 
 static void draw(struct cb_dashboard *dashboard, int top, int height) {
@@ -221,12 +226,14 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
     draw_numbers(dashboard, top);
     const char *beyond;
     struct cb_range y = y_range(dashboard, &beyond);
-    draw_axes_names(dashboard, top + 1, beyond);
+    draw_axes_names(dashboard, top + 1);
     if (!cb_plot_open(&plot, canvas, top + HEAD, 0, height - HEAD, canvas->width - MARGIN, x_range(dashboard), y,
                       dashboard->clock))
         return;
     size_t dots = (size_t)plot.width * 4, step = (dashboard->to - dashboard->from + dots - 1) / dots;
     dashboard->per_column = (dashboard->to - dashboard->from) / (size_t)plot.width + 1;
+    if (beyond)
+        note_beyond(&plot, beyond);
     draw_band(dashboard, &plot, step);
     draw_series(dashboard, &plot, true, step);
     draw_series(dashboard, &plot, false, step);

@@ -45,7 +45,7 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
     char full[32];
     double most = cb_detail_most(detail->stage[CB_STAGE_ACTIVE], detail->stages);
     draw_totals(dashboard, top);
-    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%5s %9s %9s %9s %9s  active, full: %s", "stage", "made", "kept",
+    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%5s %9s %9s %9s %9s active, full: %s", "stage", "made", "kept",
                     "active", "kept/made", count_text(most, full));
     int lines = height - 2;
     size_t first = cb_view_scroll(dashboard, detail->stages, lines);

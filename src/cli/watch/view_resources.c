@@ -56,7 +56,7 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
         return;
     double took = cb_view_record(dashboard)->took;
     draw_totals(dashboard, top, took);
-    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%6s %11s %13s %11s %9s %9s  %s", "rank", "memory", "shared", "CPU",
+    cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%6s %11s %13s %11s %9s %9s %s", "rank", "memory", "shared", "CPU",
                     "CPU/time", "LPs", "full: 100 %");
     int lines = height - 2;
     size_t first = cb_view_scroll(dashboard, detail->ranks, lines);
