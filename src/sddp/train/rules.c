@@ -128,13 +128,25 @@ static bool simulates(const cobre_sddp_train_options *options) {
     return options->simulate_every > 0;
 }
 
-/* One trajectory after another. Whoever asks it to end need not wait for this: the iteration is complete. */
+/* Trajectories [first, last), one after another. */
 static cobre_status simulate(cb_trainer *trainer, size_t first, size_t last, double *cost) {
     cobre_sddp_policy *policy = trainer->policy;
     for (size_t m = first; m < last; m++) {
         CB_TRY(cb_trainer_stopped(trainer, 1));
         CB_TRY(cb_simulate_costs(policy, &trainer->stages, policy->seed, CB_RNG_RULE, (uint32_t)policy->iterations, m,
                                  m + 1, &cost[m - first]));
+    }
+    return COBRE_OK;
+}
+
+/* This rank's share, in rounds. Whoever asks it to end need not wait for this, because the iteration is complete; and all
+ * ranks hear of it after a round, also if one alone was asked. */
+static cobre_status simulate_rounds(cb_trainer *trainer, size_t passes, size_t first, size_t last, double *cost) {
+    enum { ROUND = 16 };
+    size_t longest = (passes + trainer->ranks - 1) / trainer->ranks;
+    for (size_t done = 0; done < longest; done += ROUND) {
+        size_t from = first + done < last ? first + done : last, to = from + ROUND < last ? from + ROUND : last;
+        CB_TRY(cb_agree(trainer->comm, simulate(trainer, from, to, cost + (from - first))));
     }
     return COBRE_OK;
 }
@@ -149,8 +161,10 @@ static cobre_status simulation_agrees(cb_trainer *trainer, bool *holds) {
     double begin = cb_clock(), mean, deviation;
     cb_block(passes, trainer->rank, trainer->ranks, &first, &last);
     double *cost = malloc((last - first + 1) * sizeof *cost);
-    cobre_status status = cost ? simulate(trainer, first, last, cost) : cb_no_memory("simulated costs", passes);
-    status = cb_agree(trainer->comm, status);
+    cobre_status status =
+        cb_agree(trainer->comm, cost ? COBRE_OK : cb_no_memory("simulated costs", passes * sizeof *cost));
+    if (!status)
+        status = simulate_rounds(trainer, passes, first, last, cost);
     if (!status)
         status = cb_mean_deviation(trainer->comm, cost, last - first, passes, &mean, &deviation);
     free(cost);
@@ -191,6 +205,13 @@ void cb_rules_default(cobre_sddp_train_options *options) {
     options->simulate_passes = options->simulate_passes ? options->simulate_passes : 500;
 }
 
+bool cb_rules_late(const cb_trainer *trainer) {
+    cobre_sddp_train_options others = trainer->options;
+    others.seconds = 0;
+    return limits_time(&trainer->options) && trainer->news.seconds >= trainer->options.seconds &&
+           (!others.stop_when_all || !any_is_set(&others));
+}
+
 bool cb_rules_statistical(const cobre_sddp_train_options *options) {
     bool any = false;
     for (size_t r = 0; r < RULES; r++)
@@ -212,35 +233,62 @@ bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop
     return found;
 }
 
-/* Each field that belongs to a rule. */
-#define FOR_RULE_FIELDS(field)                                                                                         \
-    for (const struct cb_option *row = cb_rule_rows; row->name; row++)                                                 \
-        for (const struct cb_field *field =                                                                            \
-                 (const struct cb_field[]){row->given, row->value[0].field, row->value[1].field, {0, SIZE_MAX}};       \
-             field->size != SIZE_MAX; field++)
+bool cb_options_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
+    return options->has_risk ? options->risk_beta < 1 : cobre_sddp_problem_averse(problem);
+}
+
+/* Copies the fields of the rules, to or from where they lie one behind the other. */
+static void copy_rules(cobre_sddp_train_options *options, unsigned char *packed, bool pack) {
+    for (const struct cb_option *row = cb_rule_rows; row->name; row++) {
+        const struct cb_field field[] = {row->given, row->value[0].field, row->value[1].field};
+        for (size_t i = 0; i < sizeof field / sizeof *field; packed += field[i++].size) {
+            unsigned char *own = (unsigned char *)options + field[i].offset;
+            memcpy(pack ? packed : own, pack ? own : packed, field[i].size);
+        }
+    }
+}
+
+void cb_rules_pack(const cobre_sddp_train_options *options, unsigned char packed[CB_RULES_BYTES]) {
+    cobre_sddp_train_options copy = *options;
+    memset(packed, 0, CB_RULES_BYTES);
+    copy_rules(&copy, packed, true);
+}
+
+void cb_rules_unpack(cobre_sddp_train_options *options, const unsigned char packed[CB_RULES_BYTES]) {
+    unsigned char copy[CB_RULES_BYTES];
+    memcpy(copy, packed, sizeof copy);
+    copy_rules(options, copy, false);
+}
 
 bool cb_rules_differ(const cobre_sddp_train_options *one, const cobre_sddp_train_options *other) {
-    FOR_RULE_FIELDS(field)
-    if (memcmp((const char *)one + field->offset, (const char *)other + field->offset, field->size) != 0)
-        return true;
-    return false;
+    unsigned char packed[2][CB_RULES_BYTES];
+    cb_rules_pack(one, packed[0]);
+    cb_rules_pack(other, packed[1]);
+    return memcmp(packed[0], packed[1], CB_RULES_BYTES) != 0;
 }
 
 void cb_rules_copy(cobre_sddp_train_options *to, const cobre_sddp_train_options *from) {
-    FOR_RULE_FIELDS(field)
-    memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
+    unsigned char packed[CB_RULES_BYTES];
+    cb_rules_pack(from, packed);
+    cb_rules_unpack(to, packed);
+}
+
+static void name_rules(char *text, size_t size) {
+    size_t length = 0;
+    for (const struct cb_option *row = cb_rule_rows; row->name && length < size; row++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "", row->name);
 }
 
 bool cb_rules_change(cobre_sddp_train_options *options, bool averse, const char *name, const char *text,
                      char error[CB_OPTION_ERROR]) {
     cobre_sddp_train_options changed = *options;
     const struct cb_option *row = cb_option_find(cb_rule_rows, name);
-    char wrong[CB_OPTION_ERROR];
+    char wrong[CB_OPTION_ERROR], names[128];
     bool flag = row && !row->value[0].kind;
     *error = 0;
+    name_rules(names, sizeof names);
     if (!row)
-        snprintf(error, CB_OPTION_ERROR,
-                 "there is no rule %.40s: iterations, time, stall, gap, window, simulation, stop", name);
+        snprintf(error, CB_OPTION_ERROR, "there is no rule %.40s: they are %s", name, names);
     else if (strcmp(text, "off") == 0)
         cb_option_unset(row, &changed);
     else if (flag && strcmp(text, "on") != 0)
@@ -249,6 +297,8 @@ bool cb_rules_change(cobre_sddp_train_options *options, bool averse, const char 
         snprintf(error, CB_OPTION_ERROR, "%s %.400s", name, wrong);
     if (!*error && !any_is_set(&changed))
         snprintf(error, CB_OPTION_ERROR, "one rule must remain: set another one first");
+    if (!*error && changed.simulate_passes > UINT32_MAX)
+        snprintf(error, CB_OPTION_ERROR, "%s: %zu passes are too many", name, changed.simulate_passes);
     if (!*error && averse && cb_rules_statistical(&changed))
         snprintf(error, CB_OPTION_ERROR,
                  "%s: with a risk measure the mean of simulated costs bounds nothing; stop by iterations, by time or "
