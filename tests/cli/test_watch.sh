@@ -231,7 +231,7 @@ case_hangs() {
     touch -d '-31 seconds' run/events.jsonl
     lock
     watch run
-    shows "running for 0:00:3" "no iteration yet"
+    shows "running for 0:00:3" ", no iteration yet"
     touch -d '-90 seconds' run/events.jsonl
     watch run
     shows "lagging: no event for 9"

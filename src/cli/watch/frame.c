@@ -137,7 +137,7 @@ static void draw_status(struct cb_dashboard *dashboard, int y) {
     const struct cb_history *history = &dashboard->history;
     char state[CB_LONG], text[CB_TIME_LEFT + 32];
     cb_state_text(dashboard, state);
-    int room = dashboard->canvas.width - 45;
+    int room = dashboard->canvas.width - (history->count ? 45 : 25); /* the verdict and the time that is left */
     snprintf(text, sizeof text, "%.*s", room < 100 ? room : 100, state);
     int x = add_part(&dashboard->canvas, y, 0, style[dashboard->state], text);
     if (history->count && !dashboard->follows) {
