@@ -642,6 +642,8 @@ case_pipe() {
     watch -
     events started=0 last=4 >pipe
     shows "died" "iteration 4 "
+    printf 'disturbed\n' >"$(tmux display -p '#{pane_tty}')"
+    hides disturbed
     keys q # nothing is asked
     shows "the code is 0"
     before=

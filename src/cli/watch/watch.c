@@ -27,10 +27,11 @@ void cb_say_line(struct cb_dashboard *dashboard, const char *format, ...) {
     dashboard->dirty = true;
 }
 
-/* Who writes to the pipe may write to the terminal, too, right across the screen: then all of it is drawn, once per second. */
+/* Who writes to the pipe may write to the terminal, too, right across the screen, also after the last event: so all of it is drawn
+ * once per second. */
 static bool is_disturbed(struct cb_dashboard *dashboard) {
     double now = cb_clock();
-    if (dashboard->how->folder || cb_state_is_over(dashboard) || now - dashboard->cleaned < CLOCK_FRAME)
+    if (dashboard->how->folder || now - dashboard->cleaned < CLOCK_FRAME)
         return false;
     dashboard->cleaned = now;
     return true;
@@ -39,13 +40,11 @@ static bool is_disturbed(struct cb_dashboard *dashboard) {
 static void draw(struct cb_dashboard *dashboard) {
     int width, height;
     cb_screen_size(&width, &height);
-    bool was_over = cb_state_is_over(dashboard);
     cb_state_find(dashboard);
-    bool over = !was_over && cb_state_is_over(dashboard) && !dashboard->how->folder;
     if (!cb_canvas_size(&dashboard->canvas, width, height))
         return;
     cb_frame_draw(dashboard);
-    cb_screen_show(&dashboard->canvas, over || is_disturbed(dashboard));
+    cb_screen_show(&dashboard->canvas, is_disturbed(dashboard));
 }
 
 static bool is_alive(const struct cb_watch *how) {
@@ -118,7 +117,7 @@ static void follow(struct cb_dashboard *dashboard) {
             looked = now;
         }
         cb_steer_hear(dashboard);
-        bool clock = !cb_state_is_over(dashboard) && now - drawn >= CLOCK_FRAME;
+        bool clock = (!cb_state_is_over(dashboard) || !dashboard->how->folder) && now - drawn >= CLOCK_FRAME;
         if ((dashboard->dirty && now - drawn >= FRAME) || (grown && now - drawn >= FRAME) || clock) {
             dashboard->dirty = grown = false;
             draw(dashboard);
@@ -147,11 +146,11 @@ static bool has_events(const struct cb_watch *how, const char *path) {
     else if (access(how->folder, F_OK) != 0)
         fprintf(stderr, "cobre %s: %s: %s; give the folder that a training writes its results to, such as CASE-out\n",
                 how->command, how->folder, strerror(errno));
+    else if (access(path, F_OK) == 0)
+        fprintf(stderr, "cobre %s: %s: it cannot be read: %s\n", how->command, path, strerror(errno));
     else if (is_case(how->folder, results))
         fprintf(stderr, "cobre %s: %s is a case; the results of its training are in another folder, by default in %s\n",
                 how->command, how->folder, results);
-    else if (access(path, F_OK) == 0)
-        fprintf(stderr, "cobre %s: %s: it cannot be read: %s\n", how->command, path, strerror(errno));
     else
         fprintf(stderr,
                 "cobre %s: %s has no " CB_FILE_EVENTS
