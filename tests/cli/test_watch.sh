@@ -309,6 +309,11 @@ case_new_training() {
     shows "       22" "       21" "       20"
     screen
     lacks "^       2[3-9]" screen
+    # Cut off and grown again between two looks, as by a training that was resumed: it begins as before, and is longer.
+    { events started=0 last=2 name=third; events started=2 first=3 last=60 name=fifth; } >new
+    cat new >run/events.jsonl
+    shows "fifth" "iteration 60 "
+    lacks_text unreadable || fail "$(tmux capture-pane -p)"
     unlock
     close_terminal
 }

@@ -31,7 +31,7 @@ static void forget_file(struct cb_source *source) {
         close(source->fd);
     if (source->path)
         source->fd = -1;
-    source->size = source->done = source->length = source->head_length = 0;
+    source->size = source->done = source->length = source->tail_length = 0;
     source->skips = false;
 }
 
@@ -122,19 +122,19 @@ static void take_chunk(struct cb_source *source, struct cb_history *history, con
         add_part(source, history, at, (size_t)(end - at), false);
 }
 
-static bool begins_as_before(const struct cb_source *source) {
-    char head[CB_SOURCE_HEAD];
-    ssize_t count = pread(source->fd, head, source->head_length, 0);
-    return count == (ssize_t)source->head_length && memcmp(head, source->head, source->head_length) == 0;
+static bool is_as_before(const struct cb_source *source) {
+    char tail[CB_SOURCE_TAIL];
+    size_t length = source->tail_length;
+    return pread(source->fd, tail, length, (off_t)(source->done - length)) == (ssize_t)length &&
+           memcmp(tail, source->tail, length) == 0;
 }
 
-/* The file is another one, or was emptied, or was emptied and has grown again. */
+/* The file is another one, or was cut off, or was cut off and has grown again. */
 static bool was_replaced(const struct cb_source *source, const struct stat *now) {
     struct stat ours;
     if (fstat(source->fd, &ours) != 0 || ours.st_ino != now->st_ino || ours.st_dev != now->st_dev)
         return true;
-    return (uint64_t)now->st_size < source->done ||
-           ((uint64_t)now->st_size > source->done && !begins_as_before(source));
+    return (uint64_t)now->st_size < source->done || ((uint64_t)now->st_size > source->done && !is_as_before(source));
 }
 
 static bool is_older(const struct cb_source *source, const struct stat *now) {
@@ -171,12 +171,12 @@ static enum cb_news look_at_file(struct cb_source *source, struct cb_history *hi
     return news ? news : source->fd >= 0 && source->size > source->done ? CB_NEWS_SOME : CB_NEWS_NONE;
 }
 
-static void remember_head(struct cb_source *source, const char *chunk, size_t count) {
-    size_t room = sizeof source->head - source->head_length, more = count < room ? count : room;
-    if (source->done != source->head_length) /* it is whole */
-        return;
-    memcpy(source->head + source->head_length, chunk, more);
-    source->head_length += more;
+static void remember_tail(struct cb_source *source, const char *chunk, size_t count) {
+    size_t room = sizeof source->tail, new = count < room ? count : room;
+    size_t old = source->tail_length < room - new ? source->tail_length : room - new;
+    memmove(source->tail, source->tail + source->tail_length - old, old);
+    memcpy(source->tail + old, chunk + count - new, new);
+    source->tail_length = old + new;
 }
 
 /* False: there is no more for now. */
@@ -192,7 +192,7 @@ static bool read_chunk(struct cb_source *source, struct cb_history *history) {
         source->ended = true;
     if (count <= 0)
         return false;
-    remember_head(source, chunk, (size_t)count);
+    remember_tail(source, chunk, (size_t)count);
     take_chunk(source, history, chunk, (size_t)count);
     return true;
 }

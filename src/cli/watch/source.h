@@ -8,17 +8,18 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-enum { CB_SOURCE_HEAD = 256, CB_SOURCE_KEPT = 1000, CB_SOURCE_MOST = 1 << 26 };
+enum { CB_SOURCE_TAIL = 256, CB_SOURCE_KEPT = 1000, CB_SOURCE_MOST = 1 << 26 };
 
 struct cb_source {
-    const char *path;          /* NULL: a pipe */
-    const struct stat *older;  /* a file that is still like this is an older training's; NULL: there was none */
-    int fd;                    /* -1: not open yet */
-    bool ended;                /* the pipe */
-    uint64_t size;             /* of the file, when it was last looked at */
-    uint64_t done;             /* bytes that were read */
-    char head[CB_SOURCE_HEAD]; /* how the file begins: a new one begins otherwise */
-    size_t head_length;
+    const char *path;         /* NULL: a pipe */
+    const struct stat *older; /* a file that is still like this is an older training's; NULL: there was none */
+    int fd;                   /* -1: not open yet */
+    bool ended;               /* the pipe */
+    uint64_t size;            /* of the file, when it was last looked at */
+    uint64_t done;            /* bytes that were read */
+    char tail
+        [CB_SOURCE_TAIL]; /* what was read last: in a file that was cut off and has grown again other bytes are there */
+    size_t tail_length;
     char *line; /* that has no end yet */
     size_t length, room;
     bool skips;     /* the line is too long */
