@@ -4,6 +4,7 @@
 
 #include "sddp/error.h"
 
+#include <jansson.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,12 +29,14 @@ static void write_given(FILE *to, const struct cb_given *given, bool resume, boo
 }
 
 static void write_rules(FILE *to, const cobre_sddp_train_options *options) {
-    char text[CB_OPTION_TEXT];
-    for (const struct cb_option *row = cb_rule_rows; row->name; row++) {
-        bool shown = cb_option_text(row, options, text) && (strcmp(row->name, "window") != 0 || options->gap_rule);
-        if (shown)
-            fprintf(to, " --%s%s%s", row->name, row->value[0].kind ? " " : "", row->value[0].kind ? text : "");
+    json_t *rules = cb_rules_json(options), *text;
+    const char *name;
+    json_object_foreach(rules, name, text) {
+        fprintf(to, " --%s", name);
+        if (cb_option_find(cb_rule_rows, name)->value[0].kind)
+            fprintf(to, " %s", json_string_value(text));
     }
+    json_decref(rules);
 }
 
 void cb_train_write_command(FILE *to, const struct train *train, bool resume, const char *out, bool force) {
