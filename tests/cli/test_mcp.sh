@@ -192,7 +192,7 @@ with Server("--root", "studies") as server:
         server.raw("x" * (1 << 20))
     server.error("\n", -32600)
     server.alive()
-    assert server.memory() < before + (16 << 20), (before, server.memory())
+    assert server.sanitized() or server.memory() < before + (16 << 20), (before, server.memory())
     # Pieces, and many at once.
     for letter in '{"jsonrpc":"2.0","id":"slow","method":"ping"}\n':
         server.raw(letter)
@@ -368,7 +368,8 @@ with Server("--root", "studies", "--max-time", "1s") as server:
     assert state["limit"] == "time" and state["status"] == "finished" and state["stop"] == "asked to stop", state
 with Server("--root", "studies", "--max-memory", "0.002") as server:
     server.initialize()
-    text = server.refused("train", "has failed", case="brazil60", iterations=3)
+    if not server.sanitized():
+        server.refused("train", "has failed", case="brazil60", iterations=3)
 END
 }
 
@@ -507,7 +508,7 @@ with Server("--root", "studies") as server:
     turn(200)
     train(20)
     assert server.descriptors() == files, (files, server.descriptors())
-    assert server.memory() < memory + (1 << 20), (memory, server.memory())
+    assert server.sanitized() or server.memory() < memory + (1 << 20), (memory, server.memory())
     assert server.call("job_status", job_id="job-121")["status"] == "finished"
     server.refused("job_status", "job-22 to job-121", job_id="job-21")
     assert server.children() == []

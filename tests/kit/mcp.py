@@ -212,6 +212,10 @@ class Server:
             if line.startswith("Private_Dirty:"):
                 return 1024 * int(line.split()[1])
 
+    def sanitized(self):
+        """With a sanitizer memory has other laws."""
+        return "libasan" in open(f"/proc/{self.process.pid}/maps").read()
+
 
 class Error(dict):
     @property

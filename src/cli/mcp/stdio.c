@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define LEAVING 1.7 /* seconds that a job has to save, and the client to read, when the server ends */
-enum { CHUNK = 1 << 16, SMALL = 1 << 20, MOST_KEPT = 16 << 20 };
+enum { CHUNK = 1 << 13, SMALL = 1 << 20, MOST_KEPT = 16 << 20 };
 
 struct stdio {
     struct cb_mcp *server;
