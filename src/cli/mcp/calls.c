@@ -60,31 +60,38 @@ bool cb_mcp_yes(const struct cb_mcp_call *call, const char *name) {
     return json_is_true(json_object_get(call->arguments, name));
 }
 
-json_t *cb_mcp_page(const struct cb_mcp_call *call, const json_t *list, size_t usual, size_t room) {
-    size_t first = (size_t)cb_mcp_number(call, "offset", 0), length = 0;
+void cb_mcp_put_page(const struct cb_mcp_call *call, json_t *facts, const char *key, const json_t *list, size_t usual,
+                     size_t room) {
+    size_t first = (size_t)cb_mcp_number(call, "offset", 0), length = 0, i = first;
     size_t count = (size_t)cb_mcp_number(call, "limit", (double)usual);
     json_t *page = json_array();
-    for (size_t i = first; i < json_array_size(list) && i - first < count; i++) {
+    for (; i < json_array_size(list) && i - first < count; i++) {
         json_t *row = json_array_get(list, i);
         length += json_dumpb(row, NULL, 0, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15)) + 1;
         if (length > room && i > first)
             break;
         cb_json_append(page, json_incref(row));
     }
-    return page;
+    cb_json_set(facts, key, page);
+    cb_json_set(facts, "next_offset", i < json_array_size(list) ? cb_json_count(i) : json_null());
+}
+
+bool cb_mcp_place_at(struct cb_mcp_call *call, const char *name, const char *path, enum cb_place_kind wanted,
+                     struct cb_place *place) {
+    char why[CB_PLACE_WHY];
+    if (cb_place_find(&call->server->places, path, wanted, place, why))
+        return true;
+    cb_mcp_mistake(call,
+                   &(struct cb_mcp_mistake){.field = name,
+                                            .received = path,
+                                            .problem = why,
+                                            .next = "list_studies names the cases, runs and policies that are there"});
+    return false;
 }
 
 bool cb_mcp_place(struct cb_mcp_call *call, const char *name, enum cb_place_kind wanted, struct cb_place *place) {
     const char *path = cb_mcp_text(call, name);
-    char why[CB_PLACE_WHY];
-    if (cb_place_find(&call->server->places, path ? path : "", wanted, place, why))
-        return true;
-    cb_mcp_mistake(call,
-                   &(struct cb_mcp_mistake){.field = name,
-                                            .received = path ? path : "nothing",
-                                            .problem = why,
-                                            .next = "list_studies names the cases, runs and policies that are there"});
-    return false;
+    return cb_mcp_place_at(call, name, path ? path : "", wanted, place);
 }
 
 /* Answers. */
