@@ -432,7 +432,7 @@ for _ in range(20000):
     if not select.select([], [server.process.stdin], [], 0.5)[1]:
         break
     server.raw('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
-assert server.close() < 2.5
+assert server.close() < 2
 # The server is killed: the training notices.
 server = Server("--root", "studies")
 pids = train(server)
