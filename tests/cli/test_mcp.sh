@@ -266,7 +266,7 @@ END
 
 case_studies() {
     client <<'END'
-with Server(cwd="studies") as server: # the current folder is the root
+with Server("--max-workers", "2", cwd="studies") as server: # the current folder is the root
     server.initialize()
     facts = server.call("list_studies")
     here = os.path.realpath("studies")
@@ -409,7 +409,7 @@ with Server("--root", "studies") as server:
     assert server.process.returncode == 0
     wait_until(lambda: all(map(gone, pids)), "left over")
     saved(1)
-with Server("--root", "studies") as server:
+with Server("--root", "studies", "--max-workers", "2") as server:
     pids = train(server, num_workers=2)
     begin = time.monotonic()
     server.process.send_signal(signal.SIGTERM)
