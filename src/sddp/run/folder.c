@@ -200,11 +200,6 @@ void cb_folder_remove_drafts(const char *folder) {
         stpcpy(stpcpy(stpcpy(stpcpy(path, folder), "/"), names[i]), CB_DRAFT_ENDING);
         unlink(path);
     }
-    char socket[PATH_MAX];
-    if (strlen(folder) + sizeof "/" CB_FILE_STEER > sizeof socket)
-        return;
-    stpcpy(stpcpy(socket, folder), "/" CB_FILE_STEER);
-    unlink(socket);
 }
 
 void cb_folder_close(struct cb_folder *folder) {
