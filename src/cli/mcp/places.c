@@ -7,6 +7,8 @@
  * is returned is a descriptor (O_PATH); it stays what it is when names are changed. */
 #include "cli/mcp/places.h"
 
+#include "sddp/open.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -42,7 +44,7 @@ static bool open_root(struct cb_root *root, const char *path) {
 
 void cb_places_look(struct cb_places *places) {
     struct cb_root *output = &places->root[places->roots];
-    if (output->fd < 0 && !open_root(output, places->output))
+    if (output->fd < 0 && (!open_root(output, places->output) || !cb_confine(output->path, true)))
         output->fd = -1;
 }
 
@@ -61,7 +63,7 @@ const char *cb_places_open(struct cb_places *places, const char *const *roots, c
     for (roots = roots && *roots ? roots : here; *roots; roots++) {
         if (places->roots == CB_PLACES_MOST)
             return "at most 16 roots can be given";
-        if (!open_root(&places->root[places->roots], *roots))
+        if (!open_root(&places->root[places->roots], *roots) || !cb_confine(places->root[places->roots].path, false))
             return *roots;
         places->roots++;
     }
@@ -227,7 +229,8 @@ static bool make_output(struct cb_places *places) {
             return false;
         *slash = '/';
     }
-    return (mkdir(path, 0777) == 0 || errno == EEXIST) && open_root(&places->root[places->roots], path);
+    return (mkdir(path, 0777) == 0 || errno == EEXIST) && open_root(&places->root[places->roots], path) &&
+           cb_confine(places->root[places->roots].path, true);
 }
 
 /* Makes one folder in another one, and goes into it. */
