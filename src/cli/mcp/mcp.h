@@ -89,7 +89,10 @@ struct cb_mcp_tool {
     X(simulate)                                                                                                        \
     X(job_status)                                                                                                      \
     X(job_cancel)                                                                                                      \
-    X(query_convergence)
+    X(query_convergence)                                                                                               \
+    X(query_results)                                                                                                   \
+    X(compare_runs)                                                                                                    \
+    X(decide)
 
 #define CB_MCP_DECLARE_TOOL(name) extern const struct cb_mcp_tool cb_mcp_##name;
 CB_MCP_TOOL_MAP(CB_MCP_DECLARE_TOOL)
