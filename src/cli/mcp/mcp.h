@@ -84,6 +84,7 @@ struct cb_mcp_tool {
 /* X(name): the tools, in the order in which they are listed. */
 #define CB_MCP_TOOL_MAP(X)                                                                                             \
     X(list_studies)                                                                                                    \
+    X(inspect_case)                                                                                                    \
     X(validate_case)                                                                                                   \
     X(train)                                                                                                           \
     X(simulate)                                                                                                        \

@@ -10,9 +10,7 @@
 
 const struct cb_study cb_study_none = {.case_place.fd = -1, .policy_place.fd = -1};
 
-bool cb_study_case(struct cb_mcp_call *call, struct cb_study *study) {
-    if (!cb_mcp_place(call, "case", CB_PLACE_ANY, &study->case_place))
-        return false;
+bool cb_study_load(struct cb_mcp_call *call, struct cb_study *study) {
     if (cobre_sddp_load(call->server->comm, study->case_place.path, NULL, &study->problem) == COBRE_OK)
         return true;
     cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = "case",
@@ -20,6 +18,10 @@ bool cb_study_case(struct cb_mcp_call *call, struct cb_study *study) {
                                                   .problem = cobre_last_error()->message,
                                                   .next = "validate_case lists every problem of a case"});
     return false;
+}
+
+bool cb_study_case(struct cb_mcp_call *call, struct cb_study *study) {
+    return cb_mcp_place(call, "case", CB_PLACE_ANY, &study->case_place) && cb_study_load(call, study);
 }
 
 bool cb_study_policy_file(struct cb_mcp_call *call, struct cb_place *place) {

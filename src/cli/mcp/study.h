@@ -36,6 +36,7 @@ extern const struct cb_study cb_study_none;
 
 /* The argument "case", loaded. */
 bool cb_study_case(struct cb_mcp_call *call, struct cb_study *study);
+bool cb_study_load(struct cb_mcp_call *call, struct cb_study *study); /* the second half of it: the place is known */
 
 /* The argument "policy": loaded for the problem, or by itself where there is none. */
 bool cb_study_policy(struct cb_mcp_call *call, struct cb_study *study);
