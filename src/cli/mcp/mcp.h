@@ -86,6 +86,7 @@ struct cb_mcp_tool {
     X(list_studies)                                                                                                    \
     X(inspect_case)                                                                                                    \
     X(validate_case)                                                                                                   \
+    X(edit_case)                                                                                                       \
     X(train)                                                                                                           \
     X(simulate)                                                                                                        \
     X(job_status)                                                                                                      \
