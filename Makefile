@@ -26,7 +26,7 @@ help:
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
 	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
-	@echo 'make fuzz           fuzzes what is read from the network, then policy files, each for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make fuzz           fuzzes what is read from the network, policy files, and messages of cobre mcp, each for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench          measures cobre beside Open MPI, MPICH, Gloo and mpi4py, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
@@ -68,7 +68,7 @@ soak: test-builds
 	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|trust|property|mixed|kills'; \
 	done
 
-# What it finds on the way stays in build/fuzz/found and policy_found; an input that breaks a target, in build/fuzz.
+# What it finds on the way stays in build/fuzz/found, policy_found and mcp_found; an input that breaks a target, in build/fuzz.
 fuzz: setup-test
 	@cmake --preset fuzz >/dev/null
 	@cmake --build build/fuzz
@@ -80,6 +80,10 @@ fuzz: setup-test
 	@mkdir -p build/fuzz/policy_found
 	@build/fuzz/tests/fuzz_policy -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -verbosity=0 -print_final_stats=1 \
 	    -rss_limit_mb=4096 -artifact_prefix=build/fuzz/ build/fuzz/policy_found build/fuzz/policy_corpus
+	@build/fuzz/tests/fuzz_mcp_corpus tests/fuzz/found_mcp.txt build/fuzz/mcp_corpus
+	@mkdir -p build/fuzz/mcp_found
+	@build/fuzz/tests/fuzz_mcp -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/ build/fuzz/mcp_found build/fuzz/mcp_corpus
 
 bench: setup-bench
 	@cmake --preset bench >/dev/null

@@ -179,7 +179,7 @@ static char *value_text(const json_t *value) {
 
 static bool names_table(const struct cb_option *row, const char *text) {
     size_t length = strlen(text);
-    return strcmp(row->name, "state") == 0 && length > 4 && strcmp(text + length - 4, ".csv") == 0;
+    return strcmp(row->name, "state") == 0 && length >= 4 && strcasecmp(text + length - 4, ".csv") == 0;
 }
 
 /* A file must be in an allowed folder, too. */

@@ -6,6 +6,7 @@
 #include "sddp/run/json.h"
 #include "sddp/run/numbers.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -116,17 +117,17 @@ json_t *cb_job_facts(const struct cb_job *job) {
     return facts;
 }
 
-static void training_words(const struct cb_job *job, const json_t *facts, char text[256]) {
+static void training_words(const json_t *facts, char text[256]) {
     char bound[32], gap[48] = "";
     double share = cb_json_real_in(facts, "gap");
-    (void)job;
+    uint64_t iterations = cb_json_count_in(facts, "iteration");
     if (!json_object_get(facts, "iteration")) {
         snprintf(text, 256, "no iteration is finished yet");
         return;
     }
     if (isfinite(share))
         snprintf(gap, sizeof gap, ", gap %.3g %%", 100 * share);
-    snprintf(text, 256, "%llu iterations, bound %s%s", (unsigned long long)cb_json_count_in(facts, "iteration"),
+    snprintf(text, 256, "%" PRIu64 " iteration%s, bound %s%s", iterations, iterations == 1 ? "" : "s",
              cb_short_text(cb_json_real_in(facts, "bound"), 8, bound), gap);
 }
 
@@ -135,20 +136,25 @@ static void simulation_words(const json_t *facts, char text[256]) {
     if (!json_object_get(facts, "mean"))
         snprintf(text, 256, "it has no results yet");
     else
-        snprintf(text, 256, "%llu trajectories, mean cost %s +- %s",
-                 (unsigned long long)cb_json_count_in(facts, "trajectories"),
+        snprintf(text, 256, "%" PRIu64 " trajectories, mean cost %s +- %s", cb_json_count_in(facts, "trajectories"),
                  cb_short_text(cb_json_real_in(facts, "mean"), 8, mean),
                  cb_short_text(cb_json_real_in(facts, "half"), 5, half));
+}
+
+void cb_job_brief(const struct cb_job *job, char text[256]) {
+    json_t *facts = cb_job_facts(job);
+    if (strcmp(job->command, "train") == 0)
+        training_words(facts, text);
+    else
+        simulation_words(facts, text);
+    json_decref(facts);
 }
 
 void cb_job_sentence(const struct cb_job *job, char text[1024]) {
     char words[256];
     bool train = strcmp(job->command, "train") == 0;
     json_t *facts = cb_job_facts(job);
-    if (train)
-        training_words(job, facts, words);
-    else
-        simulation_words(facts, words);
+    cb_job_brief(job, words);
     const char *stop = cb_json_text_in(facts, "stop");
     if (job->state == CB_JOB_FAILED)
         snprintf(text, 1024, "%s has failed: %.800s", job->id, cb_json_text_in(facts, "error"));

@@ -24,13 +24,12 @@ static void refuse_failed(struct cb_mcp_call *call, const struct cb_job *job) {
 }
 
 static void tell_progress(struct cb_mcp_call *call, const struct cb_job *job) {
-    char text[1024];
+    char text[256];
     const char *limit = cb_json_text_in(json_object_get(job->started, "rules"), "iterations");
     double iteration = cb_json_real_in(job->iteration, "iteration");
     if (isnan(iteration))
         return;
-    cb_job_sentence(job, text);
-    text[strcspn(text, ".") + (strstr(text, ". job_status") ? 0 : 0)] = 0;
+    cb_job_brief(job, text);
     cb_mcp_progress(call, iteration, *limit ? strtod(limit, NULL) : NAN, text);
 }
 

@@ -71,12 +71,12 @@ struct cb_job *cb_jobs_find(struct cb_jobs *jobs, const char *id) {
 
 /* In the child. The limit is of memory that is its own, for each worker its share. */
 static void limit_memory(uint64_t bytes, size_t workers) {
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ && !defined COBRE_SANITIZED
+#ifndef __SANITIZE_ADDRESS__
     rlim_t share = bytes / (workers ? workers : 1);
     if (bytes)
         setrlimit(RLIMIT_DATA, &(struct rlimit){.rlim_cur = share, .rlim_max = share});
 #else
-    (void)bytes; /* sanitizers reserve more than any limit */
+    (void)bytes; /* the sanitizer reserves more than any limit */
     (void)workers;
 #endif
 }
@@ -85,7 +85,7 @@ static _Noreturn void become(const struct cb_jobs *jobs, char *const *argv, int 
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGUSR1};
     sigset_t none;
     char name[] = "cobre", *words[128] = {name};
-    for (size_t i = 0; argv[i] && i < 126; i++)
+    for (size_t i = 0; i < 126 && argv[i]; i++)
         words[i + 1] = argv[i];
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], SIG_DFL);

@@ -69,6 +69,7 @@ const char *cb_job_state_name(enum cb_job_state state);
 extern const struct cb_mcp_field cb_job_fields[];
 json_t *cb_job_facts(const struct cb_job *job);
 void cb_job_sentence(const struct cb_job *job, char text[1024]);
+void cb_job_brief(const struct cb_job *job, char text[256]); /* "12 iterations, bound 2500, gap 3 %" */
 
 /* job_options.c: the options of a command as arguments of a tool, by the tables that the command line has. */
 json_t *cb_job_train_schema(const struct cb_mcp *server);

@@ -80,13 +80,13 @@ static bool ends_with(const char *name, const char *end) {
     return length > tail && strcmp(name + length - tail, end) == 0;
 }
 
-static void add(struct walk *walk, const char *kind, const char *path, json_t *study) {
+static void add(struct walk *walk, const char *kind, const char *path) {
     bool wanted = (!walk->kind || strcmp(walk->kind, kind) == 0) && (!walk->name || strcasestr(path, walk->name));
     if (!wanted || json_array_size(walk->found) >= MOST_FOUND) {
         walk->cut |= wanted;
-        json_decref(study);
         return;
     }
+    json_t *study = json_object();
     cb_json_set(study, "kind", cb_json_text(kind));
     cb_json_set(study, "path", cb_json_text(path));
     cb_json_append(walk->found, study);
@@ -104,8 +104,9 @@ static json_t *read_record(int folder) {
     return record;
 }
 
-static void add_run(struct walk *walk, int folder, const char *path) {
-    json_t *record = read_record(folder), *run = json_object();
+/* What is known of a run. */
+static void put_run(json_t *run, int folder) {
+    json_t *record = read_record(folder);
     const json_t *training = json_object_get(record, "training");
     const char *name = cb_json_text_in(json_object_get(training, "case"), "name");
     if (*name)
@@ -116,17 +117,16 @@ static void add_run(struct walk *walk, int folder, const char *path) {
         cb_json_set(run, "iterations", json_incref(json_object_get(training, "iterations")));
     cb_json_set(run, "has_policy", json_boolean(is_there(folder, CB_FILE_POLICY)));
     cb_json_set(run, "simulated", json_boolean(is_there(folder, CB_FILE_SIMULATION)));
-    add(walk, "run", path, run);
     json_decref(record);
 }
 
 /* A case and a run have no studies in them. */
 static bool is_study(struct walk *walk, int folder, const char *path) {
     if (is_there(folder, "case.json"))
-        add(walk, "case", path, json_object());
+        add(walk, "case", path);
     else if (is_there(folder, CB_FILE_RUN) || is_there(folder, CB_FILE_TRAINING) ||
              is_there(folder, CB_FILE_SIMULATION))
-        add_run(walk, folder, path);
+        add(walk, "run", path);
     else
         return false;
     return true;
@@ -134,9 +134,9 @@ static bool is_study(struct walk *walk, int folder, const char *path) {
 
 static void look_at_file(struct walk *walk, const char *path, const char *name) {
     if (ends_with(name, ".sof.json") || ends_with(name, ".sof.json.gz"))
-        add(walk, "case", path, json_object());
+        add(walk, "case", path);
     else if (ends_with(name, ".cobre"))
-        add(walk, "policy", path, json_object());
+        add(walk, "policy", path);
 }
 
 static int by_name(const void *one, const void *other) {
@@ -218,6 +218,21 @@ static bool is_covered(const struct cb_places *places, size_t at) {
     return false;
 }
 
+/* Only those that are told are looked at more closely. */
+static void put_details(struct cb_places *places, json_t *page) {
+    struct cb_place place;
+    char why[CB_PLACE_WHY];
+    json_t *study;
+    size_t i;
+    json_array_foreach(page, i, study) {
+        if (strcmp(cb_json_text_in(study, "kind"), "run") != 0 ||
+            !cb_place_find(places, cb_json_text_in(study, "path"), CB_PLACE_FOLDER, &place, why))
+            continue;
+        put_run(study, place.fd);
+        cb_place_close(&place);
+    }
+}
+
 static json_t *root_list(const struct cb_places *places) {
     json_t *roots = json_array();
     for (size_t i = 0; i < places->roots; i++)
@@ -233,8 +248,9 @@ static void call(struct cb_mcp_call *call) {
         if (places->root[i].fd >= 0 && !is_covered(places, i) &&
             !is_study(&walk, places->root[i].fd, places->root[i].path))
             walk_folder(&walk, places->root[i].fd, places->root[i].path, 0);
-    json_t *facts = json_object(), *page = cb_mcp_page(call, walk.found, 50, 12000);
+    json_t *facts = json_object(), *page = cb_mcp_page(call, walk.found, 50, 8000);
     size_t count = json_array_size(walk.found), next = (size_t)cb_mcp_number(call, "offset", 0) + json_array_size(page);
+    put_details(places, page);
     cb_json_set(facts, "roots", root_list(places));
     cb_json_set(facts, "output", cb_json_text(places->output));
     cb_json_set(facts, "count", cb_json_count(count));

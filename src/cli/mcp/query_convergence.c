@@ -28,6 +28,8 @@ static const struct cb_mcp_field input[] = {
 
 #define NUMBER(key, text)                                                                                              \
     { .name = key, .kind = CB_MCP_NUMBER, .nullable = true, .help = text }
+#define COUNT(key, text)                                                                                               \
+    { .name = key, .kind = CB_MCP_WHOLE, .nullable = true, .help = text }
 #define TEXT(key, text)                                                                                                \
     { .name = key, .kind = CB_MCP_TEXT, .nullable = true, .help = text }
 
@@ -40,13 +42,13 @@ static const struct cb_mcp_field point_fields[] = {
 };
 
 static const struct cb_mcp_field training_fields[] = {
-    NUMBER("iterations", "that were made"),
+    COUNT("iterations", "that were made"),
     NUMBER("bound", "of the optimal cost, the last one"),
     NUMBER("bound_moved", "by how much the bound moved in its last iterations, as a share of itself"),
-    NUMBER("moved_over", "in so many iterations"),
+    COUNT("moved_over", "in so many iterations"),
     NUMBER("seconds", "that it took"),
-    NUMBER("cuts", "in the policy"),
-    NUMBER("lps_without_cut", "LPs from which no cut could be proven"),
+    COUNT("cuts", "in the policy"),
+    COUNT("lps_without_cut", "LPs from which no cut could be proven"),
     TEXT("stop", "why it has ended"),
     TEXT("sense", "min or max"),
     TEXT("averse", "yes: with a risk measure, and then there is no gap"),
@@ -57,7 +59,7 @@ static const struct cb_mcp_field training_fields[] = {
 
 static const struct cb_mcp_field simulation_fields[] = {
     TEXT("sampling", "of the trajectories"),
-    NUMBER("trajectories", "how many"),
+    COUNT("trajectories", "how many"),
     NUMBER("mean", "of their costs"),
     NUMBER("half", "half the 95 % interval of the mean"),
     NUMBER("bound", "that it is compared with"),
@@ -97,15 +99,19 @@ static const struct cb_mcp_field output[] = {
     {.name = NULL},
 };
 
-/* Facts that are numbers, and those that are words. */
+static json_t *fact_json(const struct cb_facts *facts, const struct cb_mcp_field *field) {
+    double number = cb_fact_number(facts, field->name);
+    if (field->kind == CB_MCP_TEXT)
+        return cb_json_text(cb_fact(facts, field->name));
+    return field->kind == CB_MCP_WHOLE && number >= 0 && number < 0x1p53 ? cb_json_count((uint64_t)number)
+                                                                         : cb_json_real(number);
+}
+
+/* Those that the fields name, and that are there. */
 static void put_facts(json_t *object, const struct cb_facts *facts, const struct cb_mcp_field *fields) {
-    for (; fields->name; fields++) {
-        const char *text = cb_fact(facts, fields->name);
-        if (*text)
-            cb_json_set(object, fields->name,
-                        fields->kind == CB_MCP_TEXT ? cb_json_text(text)
-                                                    : cb_json_real(cb_fact_number(facts, fields->name)));
-    }
+    for (; fields->name; fields++)
+        if (*cb_fact(facts, fields->name))
+            cb_json_set(object, fields->name, fact_json(facts, fields));
 }
 
 static json_t *training_json(const struct cb_results *results) {
@@ -115,7 +121,7 @@ static json_t *training_json(const struct cb_results *results) {
     put_facts(training, &results->summary, training_fields);
     if (results->iterations > 0 && !json_object_get(training, "bound")) { /* it is still running */
         const struct cb_iteration *last = &results->trace[results->iterations - 1];
-        cb_json_set(training, "iterations", cb_json_real(last->iteration));
+        cb_json_set(training, "iterations", cb_json_count((uint64_t)last->iteration));
         cb_json_set(training, "bound", cb_json_real(last->bound));
     }
     cb_json_set(training, "bound_moved", cb_json_real(moved));

@@ -2,7 +2,7 @@
 /* stdio.c: the transport: a message is a line, on standard input and output.
  *
  * One loop waits for the client, for the child that trains, and for times. Nothing blocks but the wait: what the client does not
- * take at once is kept, and as long as there is some, nothing more is read from it. When the client has gone, a training is
+ * take at once is kept, and when there is a lot of it, nothing more is read from it. When the client has gone, a training is
  * asked to save, and the server ends within 2 s. */
 #include "cli/mcp/stdio.h"
 
@@ -17,10 +17,11 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LEAVING 1.7 /* seconds that a job has to save, and the client to read, when the server ends */
-enum { CHUNK = 1 << 16, SMALL = 1 << 20 };
+enum { CHUNK = 1 << 13, SMALL = 1 << 20, MOST_KEPT = 16 << 20 };
 
 struct stdio {
     struct cb_mcp *server;
@@ -129,7 +130,7 @@ static int wait_ms(double due) {
 /* One turn: waits until something is to be done, and does it. */
 static void turn(struct stdio *io, double until) {
     struct pollfd fds[5] = {{.fd = io->signals, .events = POLLIN},
-                            {.fd = io->ended ? -1 : io->in, .events = io->kept.length ? POLLRDHUP : POLLIN},
+                            {.fd = io->ended ? -1 : io->in, .events = io->kept.length > MOST_KEPT ? POLLRDHUP : POLLIN},
                             {.fd = io->kept.length ? io->out : -1, .events = POLLOUT}};
     size_t count = 3 + cb_jobs_watch(io->server->jobs, fds + 3);
     if (poll(fds, (nfds_t)count, wait_ms(fmin(until, cb_mcp_due(io->server)))) < 0 && errno != EINTR)
@@ -138,8 +139,8 @@ static void turn(struct stdio *io, double until) {
         read_signals(io);
     if (fds[2].revents)
         flush(io);
-    if (fds[1].revents & POLLIN)
-        read_input(io);
+    if (fds[1].revents && fds[1].events == POLLIN)
+        read_input(io); /* also the end of it */
     else if (fds[1].revents)
         io->ended = true;
     cb_jobs_serve(io->server->jobs);
@@ -168,11 +169,14 @@ static bool catch_signals(struct stdio *io) {
     return io->signals >= 0;
 }
 
-/* From now on what libraries print goes to standard error. A pipe is opened again, so that writing does not block. */
+/* From now on what libraries print goes to standard error. A pipe is opened again, so that writing does not block. Files never
+ * block, and have a place where the next bytes go. */
 static bool take_output(struct stdio *io) {
     int kind;
+    struct stat status;
     io->socket = getsockopt(STDOUT_FILENO, SOL_SOCKET, SO_TYPE, &kind, &(socklen_t){sizeof kind}) == 0;
-    io->out = io->socket ? -1 : open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_APPEND);
+    bool again = fstat(STDOUT_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode));
+    io->out = again ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (io->out < 0)
         io->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     return io->out >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
