@@ -93,6 +93,7 @@ struct cb_mcp_tool {
     X(job_cancel)                                                                                                      \
     X(query_convergence)                                                                                               \
     X(query_results)                                                                                                   \
+    X(inspect_policy)                                                                                                  \
     X(compare_runs)                                                                                                    \
     X(decide)
 
