@@ -52,6 +52,7 @@ for revision in LEGACY + ["2031-01-01"]:
             assert all(value in text for value in given.values()) and not re.search(r"\{[a-z]+\}", text), text
             assert server.request("prompts/get", {"name": prompt["name"]}).code == -32602
         assert server.request("prompts/get", {"name": "sing"}).code == -32602
+        assert server.request("tools/list", {"cursor": "2"}).code == -32602
         assert server.request("tools/call", {"name": "validate_cases"}).code == -32602
         for method in ["server/discover", "subscriptions/listen", "logging/setLevel", "resources/subscribe",
                        "completion/complete", "tasks/list", "tools", ""]:
@@ -322,6 +323,8 @@ with Server("--root", "studies") as server:
     assert server.request("tools/call", {"name": "train", "arguments": {}}, id=first).code == -32600 # this id is in use
     state = server.call("job_status", job_id="job-1", wait=0)
     assert state["status"] == "running" and state["bound"] and state["iteration"] >= 1, state
+    facts = server.call("query_convergence", run=state["run"]) # also while it runs
+    assert facts["verdict"] == "not yet" and facts["training"]["iterations"] >= 1 and facts["times"] == {}, facts
     state = server.call("job_cancel", at_once=True)
     # The call that waits for the training has its answer, too. They may come in any order.
     other = server.pending and server.reply()

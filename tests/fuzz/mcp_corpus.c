@@ -43,8 +43,8 @@ static const char *const seeds[] = {
     TOOL("simulate", "\"case\":\"x\",\"policy\":\"y\",\"sampling\":\"given\",\"state\":\"a=1\",\"num_workers\":1.0"),
     TOOL("job_status", "\"job_id\":\"job-1\",\"wait\":0.5") TOOL("job_cancel", "\"at_once\":true"),
     TOOL("query_convergence", "\"run\":\"/etc\",\"points\":1e3,\"pionts\":3"),
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n[]\n{}\n7\n\"\\u0000\"\n{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":"
-    "\"ping\"}\n",
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n[]\n{}\n7\n\"\\u0000\"\n",
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}\n",
 };
 
 static const char *directory; /* NULL: nothing is written */

@@ -74,17 +74,30 @@ json_t *cb_mcp_page(const struct cb_mcp_call *call, const json_t *list, size_t u
     return page;
 }
 
-bool cb_mcp_place(struct cb_mcp_call *call, const char *name, enum cb_place_kind wanted, struct cb_place *place) {
-    const char *path = cb_mcp_text(call, name);
+void cb_mcp_put_page(const struct cb_mcp_call *call, json_t *facts, const char *key, const json_t *list, size_t usual,
+                     size_t room) {
+    json_t *page = cb_mcp_page(call, list, usual, room);
+    size_t next = (size_t)cb_mcp_number(call, "offset", 0) + json_array_size(page);
+    cb_json_set(facts, key, page);
+    cb_json_set(facts, "next_offset", next < json_array_size(list) ? cb_json_count(next) : json_null());
+}
+
+bool cb_mcp_place_at(struct cb_mcp_call *call, const char *name, const char *path, enum cb_place_kind wanted,
+                     struct cb_place *place) {
     char why[CB_PLACE_WHY];
-    if (cb_place_find(&call->server->places, path ? path : "", wanted, place, why))
+    if (cb_place_find(&call->server->places, path, wanted, place, why))
         return true;
     cb_mcp_mistake(call,
                    &(struct cb_mcp_mistake){.field = name,
-                                            .received = path ? path : "nothing",
+                                            .received = path,
                                             .problem = why,
                                             .next = "list_studies names the cases, runs and policies that are there"});
     return false;
+}
+
+bool cb_mcp_place(struct cb_mcp_call *call, const char *name, enum cb_place_kind wanted, struct cb_place *place) {
+    const char *path = cb_mcp_text(call, name);
+    return cb_mcp_place_at(call, name, path ? path : "", wanted, place);
 }
 
 /* Answers. */

@@ -98,16 +98,10 @@ static const struct cb_mcp_field output[] = {
 /* The paths, each of which must be allowed. */
 static bool find_runs(struct cb_mcp_call *call, struct cb_place *place, const char **path, size_t *count) {
     const json_t *runs = json_object_get(call->arguments, "runs");
-    char why[CB_PLACE_WHY];
     for (*count = 0; *count < json_array_size(runs); (*count)++) {
         const char *given = json_string_value(json_array_get(runs, *count));
-        if (!cb_place_find(&call->server->places, given, CB_PLACE_ANY, &place[*count], why)) {
-            cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = "runs",
-                                                          .received = given,
-                                                          .problem = why,
-                                                          .next = "list_studies names the runs that are there"});
+        if (!cb_mcp_place_at(call, "runs", given, CB_PLACE_ANY, &place[*count]))
             return false;
-        }
         path[*count] = place[*count].path;
     }
     if (*count >= 2)
@@ -162,12 +156,12 @@ static void explain(struct cb_mcp_call *call, const char *const *path, size_t co
 static void answer(struct cb_mcp_call *call, const cobre_sddp_comparison *comparison) {
     json_t *facts = cb_compare_json(comparison), *rows = json_object_get(facts, "rows");
     size_t count = json_array_size(rows), others = cb_study_length(facts) - cb_study_length(rows);
-    json_t *page = cb_mcp_page(call, rows, 60, others < 15000 ? 18500 - others : 3500);
     cobre_sddp_compared_run second = {.struct_size = sizeof second};
     cobre_sddp_comparison_run(comparison, 1, &second);
     cb_json_set(facts, "row_count", cb_json_count(count));
-    cb_json_set(facts, "next_offset", cb_study_next(call, json_array_size(page), count));
-    cb_json_set(facts, "rows", page);
+    json_incref(rows);
+    cb_mcp_put_page(call, facts, "rows", rows, 60, others < 15000 ? 18500 - others : 3500);
+    json_decref(rows);
     cb_mcp_answer(call, facts, "%s", *second.words ? second.words : "The runs are side by side below.");
 }
 

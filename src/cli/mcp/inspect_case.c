@@ -199,14 +199,13 @@ static void answer_whole(struct cb_mcp_call *call, const struct cb_study *study,
 }
 
 static void answer_element(struct cb_mcp_call *call, const struct cb_place *place, const char *element, json_t *rows) {
-    json_t *facts = json_object(), *page = cb_mcp_page(call, rows, 100, 18000);
-    size_t count = json_array_size(rows), shown = json_array_size(page);
+    json_t *facts = json_object();
+    size_t count = json_array_size(rows);
     cb_json_set(facts, "case", cb_json_text(place->path));
     cb_json_set(facts, "element", cb_json_text(element));
-    cb_json_set(facts, "rows", page);
+    cb_mcp_put_page(call, facts, "rows", rows, 100, 18000);
     cb_json_set(facts, "row_count", cb_json_count(count));
-    cb_json_set(facts, "next_offset", cb_study_next(call, shown, count));
-    cb_mcp_answer(call, facts, "%s: %zu of %zu rows.", element, shown, count);
+    cb_mcp_answer(call, facts, "%s: %zu of %zu rows.", element, json_array_size(json_object_get(facts, "rows")), count);
     json_decref(rows);
 }
 

@@ -367,9 +367,7 @@ static void look_at_stage(struct cb_mcp_call *call, const struct cb_study *study
 
 static void list_stages(struct cb_mcp_call *call, const struct cb_study *study) {
     json_t *facts = summary_of(study), *stages = stages_of(study->policy);
-    json_t *page = cb_mcp_page(call, stages, 20, 14000);
-    cb_json_set(facts, "next_offset", cb_study_next(call, json_array_size(page), json_array_size(stages)));
-    cb_json_set(facts, "stages", page);
+    cb_mcp_put_page(call, facts, "stages", stages, 20, 14000);
     cb_mcp_answer(call, facts, "The policy has %llu cuts at %zu nodes, after %llu iterations.",
                   (unsigned long long)cobre_sddp_policy_cuts(study->policy), json_array_size(stages),
                   (unsigned long long)cobre_sddp_policy_iterations(study->policy));

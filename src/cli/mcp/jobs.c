@@ -223,6 +223,18 @@ static void take_words(struct cb_job *job, const char *bytes, size_t count) {
     job->said[length - drop + count] = 0;
 }
 
+/* To our own standard error, as far as that takes it now: so much always fits into a pipe that can be written to. */
+static void pass_on(const char *bytes, size_t count) {
+    enum { PIECE = 4096 };
+    while (count > 0 && poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, 0) > 0) {
+        ssize_t written = write(STDERR_FILENO, bytes, count < PIECE ? count : PIECE);
+        if (written <= 0)
+            return;
+        bytes += written;
+        count -= (size_t)written;
+    }
+}
+
 /* Reads what is there; true: there was something. At the end it closes the descriptor. */
 static bool drain(struct cb_jobs *jobs, int *fd) {
     static char bytes[1 << 16];
@@ -236,8 +248,8 @@ static bool drain(struct cb_jobs *jobs, int *fd) {
             take_bytes(jobs, bytes, (size_t)count);
         else
             take_words(jobs->running, bytes, (size_t)count);
-        if (count > 0 && fd == &jobs->err && write(STDERR_FILENO, bytes, (size_t)count) < 0)
-            continue; /* nobody looks at it */
+        if (count > 0 && fd == &jobs->err)
+            pass_on(bytes, (size_t)count);
     }
     return any;
 }

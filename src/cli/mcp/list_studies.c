@@ -55,11 +55,7 @@ static const struct cb_mcp_field output[] = {
      .fields = study_fields,
      .required = true,
      .help = "a page of them"},
-    {.name = "next_offset",
-     .kind = CB_MCP_WHOLE,
-     .nullable = true,
-     .required = true,
-     .help = "offset of the next page; null: there is none"},
+    CB_MCP_NEXT_FIELD,
     {.name = NULL},
 };
 
@@ -248,15 +244,14 @@ static void call(struct cb_mcp_call *call) {
         if (places->root[i].fd >= 0 && !is_covered(places, i) &&
             !is_study(&walk, places->root[i].fd, places->root[i].path))
             walk_folder(&walk, places->root[i].fd, places->root[i].path, 0);
-    json_t *facts = json_object(), *page = cb_mcp_page(call, walk.found, 50, 8000);
-    size_t count = json_array_size(walk.found), next = (size_t)cb_mcp_number(call, "offset", 0) + json_array_size(page);
-    put_details(places, page);
+    json_t *facts = json_object();
+    size_t count = json_array_size(walk.found);
     cb_json_set(facts, "roots", root_list(places));
     cb_json_set(facts, "output", cb_json_text(places->output));
     cb_json_set(facts, "count", cb_json_count(count));
     cb_json_set(facts, "complete", json_boolean(!walk.cut));
-    cb_json_set(facts, "studies", page);
-    cb_json_set(facts, "next_offset", next < count ? cb_json_count(next) : json_null());
+    cb_mcp_put_page(call, facts, "studies", walk.found, 50, 8000);
+    put_details(places, json_object_get(facts, "studies"));
     cb_mcp_answer(call, facts, "%zu %s found below the allowed folders%s.", count,
                   walk.kind ? walk.kind : "cases, runs and policies", walk.cut ? ", and not all was looked at" : "");
     json_decref(walk.found);

@@ -10,14 +10,16 @@
  * The function gets arguments that have been checked against its fields: what is required is there, types and limits are
  * right, names are known. It answers its call exactly once:
  *
- *     cb_mcp_answer(call, facts, "The case is valid.")      the result: facts by the output fields, and a sentence
- *     cb_mcp_refuse(call, "field", value, allowed, nearest, next)    what the caller can correct
- *     cb_mcp_wait(call, 30, look)                           later: see below
+ *     cb_mcp_answer(call, facts, "The case is valid.")            the result: facts by the output fields, and a sentence
+ *     cb_mcp_refuse(call, "validate the case", "it has errors")   what the caller can correct: what to do, and what is wrong
+ *     cb_mcp_mistake(call, &(struct cb_mcp_mistake){...})         the same of one argument
+ *     cb_mcp_failed(call)                                         the same of cobre_last_error()
+ *     cb_mcp_wait(call, 30, look, cancelled)                      later: see below
  *
  * Paths of arguments go through cb_mcp_place, which refuses what is outside of the allowed folders. What computes or reads
  * uses the communicator server->comm, which has one rank. JSON is made with cli/json.h; cb_json_real makes null of
- * NaN and infinities. A result has at most CB_MCP_MOST_TEXT characters: tools with long lists have the
- * arguments `limit` and `offset` (CB_MCP_PAGE_FIELDS, cb_mcp_page). */
+ * NaN and infinities. A result has at most CB_MCP_MOST_TEXT characters, or it is refused: tools with long lists take
+ * CB_MCP_PAGE_FIELDS, give CB_MCP_NEXT_FIELD, and fill both by cb_mcp_put_page. */
 #ifndef COBRE_CLI_MCP_MCP_H
 #define COBRE_CLI_MCP_MCP_H
 
@@ -63,6 +65,12 @@ json_t *cb_mcp_schema(const struct cb_mcp_field *fields, bool strict);
     {                                                                                                                  \
         .name = "offset", .kind = CB_MCP_WHOLE, .help = "rows to leave out at the beginning", .limited = true,         \
         .most = 1e9, .fallback = "0"                                                                                   \
+    }
+
+#define CB_MCP_NEXT_FIELD                                                                                              \
+    {                                                                                                                  \
+        .name = "next_offset", .kind = CB_MCP_WHOLE, .nullable = true, .required = true,                               \
+        .help = "offset of the next page; null: there is none"                                                         \
     }
 
 /* Tools */
@@ -122,13 +130,22 @@ const char *cb_mcp_text(const struct cb_mcp_call *call, const char *name);      
 double cb_mcp_number(const struct cb_mcp_call *call, const char *name, double fallback); /* also of whole ones */
 bool cb_mcp_yes(const struct cb_mcp_call *call, const char *name);                       /* false: not given */
 
-/* The rows of `list` that limit and offset ask for, as a new list, in which more is left out if it would have more than
- * `room` characters. *count: all of them. */
+/* Sets facts[key] to the rows of `list` that limit and offset ask for, and next_offset. usual: limit when it is not given. The page
+ * has fewer rows when they would have more than `room` characters; they are in the answer twice, as text and as data, but only
+ * the text counts. */
+void cb_mcp_put_page(const struct cb_mcp_call *call, json_t *facts, const char *key, const json_t *list, size_t usual,
+                     size_t room);
+
+/* The page alone, for an answer with several lists. */
 json_t *cb_mcp_page(const struct cb_mcp_call *call, const json_t *list, size_t usual, size_t room);
 
 /* The place that a path argument names, or false: the call has been refused, and says why. The caller closes it by
- * cb_place_close. wanted: what it must be. An argument that is not required must be there. */
+ * cb_place_close. wanted: what it must be. place.path is for readers that take a path, place.fd for those that take a descriptor. */
 bool cb_mcp_place(struct cb_mcp_call *call, const char *name, enum cb_place_kind wanted, struct cb_place *place);
+
+/* The same of a path that is only a part of an argument, such as one of a list. */
+bool cb_mcp_place_at(struct cb_mcp_call *call, const char *name, const char *path, enum cb_place_kind wanted,
+                     struct cb_place *place);
 
 /* The answer: takes `facts`, which are as the output fields say. The sentence, then the facts, are the text. */
 void cb_mcp_answer(struct cb_mcp_call *call, json_t *facts, const char *sentence, ...)

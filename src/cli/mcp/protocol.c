@@ -153,7 +153,18 @@ static bool check_meta(struct cb_mcp_request *request, const json_t *meta) {
     return true;
 }
 
+/* All lists have one page, so that no cursor can be one of ours. */
+static bool has_cursor(const struct cb_mcp_request *request, const char *method) {
+    const char *slash = strrchr(method, '/');
+    const json_t *cursor = json_object_get(request->params, "cursor");
+    return slash && strcmp(slash, "/list") == 0 && cursor && !json_is_null(cursor);
+}
+
 static void run_method(struct cb_mcp_request *request, const char *name) {
+    if (has_cursor(request, name)) {
+        cb_mcp_reply_error(request, CB_MCP_INVALID_PARAMS, NULL, "Invalid cursor: the list has one page");
+        return;
+    }
     bool modern = request->revision == CB_MCP_MODERN;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (strcmp(methods[i].name, name) == 0 && (modern ? methods[i].modern : methods[i].legacy)) {

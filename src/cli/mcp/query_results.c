@@ -201,8 +201,8 @@ static bool has_any(const struct cb_results *results, const struct cb_query *que
 
 static void answer(struct cb_mcp_call *call, const struct cb_results *results, const struct cb_query *query,
                    json_t *rows, const char *over) {
-    json_t *facts = json_object(), *page = cb_mcp_page(call, rows, 100, 17000);
-    size_t count = json_array_size(rows), shown = json_array_size(page);
+    json_t *facts = json_object();
+    size_t count = json_array_size(rows);
     const char *note = count                             ? NULL
                        : strcmp(query->by, "total") == 0 ? "these figures do not add up over the stages: ask by element"
                        : strcmp(query->by, "block") == 0 ? "there are no load blocks, or none of these stages"
@@ -212,12 +212,11 @@ static void answer(struct cb_mcp_call *call, const struct cb_results *results, c
     cb_json_set(facts, "sampling", cb_json_text(cb_fact(&results->simulation, "sampling")));
     cb_json_set(facts, "statistic", cb_json_text(query->statistic));
     cb_json_set(facts, "over", cb_json_text(over));
-    cb_json_set(facts, "rows", page);
+    cb_mcp_put_page(call, facts, "rows", rows, 100, 17000);
     cb_json_set(facts, "row_count", cb_json_count(count));
     cb_json_set(facts, "note", note ? cb_json_text(note) : json_null());
-    cb_json_set(facts, "next_offset", cb_study_next(call, shown, count));
-    cb_mcp_answer(call, facts, "%zu of %zu values, %s over %s.%s%s", shown, count, query->statistic, over,
-                  note ? " " : "", note ? note : "");
+    cb_mcp_answer(call, facts, "%zu of %zu values, %s over %s.%s%s", json_array_size(json_object_get(facts, "rows")),
+                  count, query->statistic, over, note ? " " : "", note ? note : "");
     json_decref(rows);
 }
 

@@ -279,7 +279,6 @@ static bool find_runs(struct render *render, struct cb_place *place) {
     struct cb_mcp_call *call = render->call;
     const json_t *runs = json_object_get(call->arguments, "runs");
     const char *run = cb_mcp_text(call, "run");
-    char why[CB_PLACE_WHY];
     size_t count = json_array_size(runs);
     if ((run != NULL) == (count > 0)) {
         cb_mcp_refuse(call, "list_studies names the runs that are there", "give either run or runs");
@@ -287,13 +286,8 @@ static bool find_runs(struct render *render, struct cb_place *place) {
     }
     for (count = run ? 1 : count; render->runs < count; render->runs++) {
         const char *given = run ? run : json_string_value(json_array_get(runs, render->runs));
-        if (!cb_place_find(&call->server->places, given, CB_PLACE_FOLDER, &place[render->runs], why)) {
-            cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = run ? "run" : "runs",
-                                                          .received = given,
-                                                          .problem = why,
-                                                          .next = "list_studies names the runs that are there"});
+        if (!cb_mcp_place_at(call, run ? "run" : "runs", given, CB_PLACE_FOLDER, &place[render->runs]))
             return false;
-        }
         render->path[render->runs] = place[render->runs].path;
     }
     return true;

@@ -21,12 +21,6 @@
         .name = "run", .kind = CB_MCP_TEXT, .required = must,                                                          \
         .help = "the folder of a run, of train or simulate; absolute or below a root"                                  \
     }
-#define CB_MCP_NEXT_FIELD                                                                                              \
-    {                                                                                                                  \
-        .name = "next_offset", .kind = CB_MCP_WHOLE, .nullable = true, .required = true,                               \
-        .help = "offset of the next page; null: there is none"                                                         \
-    }
-
 struct cb_study {
     struct cb_place case_place, policy_place;
     cobre_sddp_problem *problem;

@@ -22,11 +22,7 @@ static const struct cb_mcp_field output[] = {
      .fields = cb_mcp_issue_fields,
      .required = true,
      .help = "errors and warnings, in the order of the files"},
-    {.name = "next_offset",
-     .kind = CB_MCP_WHOLE,
-     .nullable = true,
-     .required = true,
-     .help = "offset of the next page; null: there is none"},
+    CB_MCP_NEXT_FIELD,
     {.name = "name", .kind = CB_MCP_TEXT, .nullable = true, .help = "of a valid case"},
     {.name = "contents", .kind = CB_MCP_TEXT, .nullable = true, .help = "its elements, in words"},
     {.name = "nodes", .kind = CB_MCP_WHOLE, .nullable = true, .help = "stages, or nodes of a graph"},
@@ -48,14 +44,12 @@ static void call(struct cb_mcp_call *call) {
     if (!cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
         return;
     bool valid = cb_mcp_find_issues(call->server->comm, place.path, &found, &problem);
-    json_t *facts = json_object(), *page = cb_mcp_page(call, found.list, 50, 8000);
-    size_t next = (size_t)cb_mcp_number(call, "offset", 0) + json_array_size(page);
+    json_t *facts = json_object();
     cb_json_set(facts, "case", cb_json_text(place.path));
     cb_json_set(facts, "valid", json_boolean(valid));
     cb_json_set(facts, "errors", cb_json_count(found.errors));
     cb_json_set(facts, "warnings", cb_json_count(found.warnings));
-    cb_json_set(facts, "problems", page);
-    cb_json_set(facts, "next_offset", next < json_array_size(found.list) ? cb_json_count(next) : json_null());
+    cb_mcp_put_page(call, facts, "problems", found.list, 50, 8000);
     if (valid)
         put_size(facts, problem);
     cb_mcp_answer(call, facts, "The case is %s: %zu error%s, %zu warning%s.", valid ? "valid" : "not valid",
