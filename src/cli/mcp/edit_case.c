@@ -199,24 +199,6 @@ static void validate(const struct copy *copy, const struct cb_place *original) {
     json_decref(issues.list);
 }
 
-static bool make_folder(struct copy *copy) {
-    const char *name = cb_mcp_text(copy->call, "name");
-    char why[CB_PLACE_WHY];
-    bool good = *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 100;
-    if (good && cb_place_make(&copy->call->server->places, name, true, &copy->place, why))
-        return true;
-    bool there = good && errno == EEXIST;
-    cb_mcp_mistake(copy->call,
-                   &(struct cb_mcp_mistake){.field = "name",
-                                            .received = name,
-                                            .problem = there  ? "there is such a folder already, and it is not replaced"
-                                                       : good ? why
-                                                              : "this is no good name of a folder",
-                                            .allowed = "a name of at most 100 bytes, without '/', that is not used yet",
-                                            .next = "give another name"});
-    return false;
-}
-
 /* The end of the horizon may be a file that lies beside the folder: the copy is elsewhere. */
 static void move_terminal(const struct cb_case_files *files, struct cb_edits *edits) {
     const struct cb_case_file *file = cb_case_file_find(files, "case.json");
@@ -246,7 +228,7 @@ static void edit(struct cb_mcp_call *call, const struct cb_place *original, cons
     }
     if (found)
         move_terminal(files, &edits);
-    if (found && make_folder(&copy)) {
+    if (found && cb_study_folder(call, cb_mcp_text(call, "name"), &copy.place)) {
         if (write_files(&copy))
             validate(&copy, original);
         else

@@ -104,7 +104,8 @@ struct cb_mcp_tool {
     X(inspect_policy)                                                                                                  \
     X(compare_runs)                                                                                                    \
     X(decide)                                                                                                          \
-    X(render_chart)
+    X(render_chart)                                                                                                    \
+    X(export_results)
 
 #define CB_MCP_DECLARE_TOOL(name) extern const struct cb_mcp_tool cb_mcp_##name;
 CB_MCP_TOOL_MAP(CB_MCP_DECLARE_TOOL)

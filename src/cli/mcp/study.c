@@ -6,6 +6,7 @@
 #include "sddp/run/files.h"
 #include "sddp/run/record.h"
 
+#include <errno.h>
 #include <string.h>
 
 const struct cb_study cb_study_none = {.case_place.fd = -1, .policy_place.fd = -1};
@@ -87,6 +88,23 @@ bool cb_study_run(struct cb_mcp_call *call, struct cb_place *place, struct cb_re
         cb_mcp_failed(call);
     cb_results_free(results);
     cb_place_close(place);
+    return false;
+}
+
+bool cb_study_folder(struct cb_mcp_call *call, const char *name, struct cb_place *place) {
+    char why[CB_PLACE_WHY];
+    bool good = *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 100;
+    if (good && cb_place_make(&call->server->places, name, true, place, why))
+        return true;
+    bool there = good && errno == EEXIST;
+    cb_mcp_mistake(call,
+                   &(struct cb_mcp_mistake){.field = "name",
+                                            .received = name,
+                                            .problem = there  ? "there is such a folder already, and it is not replaced"
+                                                       : good ? why
+                                                              : "this is no good name of a folder",
+                                            .allowed = "a name of at most 100 bytes, without '/', that is not used yet",
+                                            .next = "give another name"});
     return false;
 }
 
