@@ -354,7 +354,15 @@ with Server("--root", "studies") as server:
     server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "w"}})
     server.alive()
     assert server.call("job_status", wait=0.2)["status"] == "running"
-    server.call("job_cancel", at_once=True)
+    policy = server.call("job_cancel", at_once=True)["policy"]
+    # A simulation tells that it goes on; cancelled, it keeps what is finished.
+    id = server.ask("tools/call", {"name": "simulate", "arguments": {"case": "brazil60", "policy": policy,
+                                                                   "trajectories": 1000000}}, token="s")
+    message = server.line()
+    assert message["method"] == "notifications/progress" and "simulates" in message["params"]["message"], message
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+    state = server.call("job_status")
+    assert state["status"] == "finished" and state["stopped"] and 0 < state["trajectories"] < 1000000, state
 END
 }
 

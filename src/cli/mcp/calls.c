@@ -240,7 +240,8 @@ void cb_mcp_failed(struct cb_mcp_call *call) {
 
 void cb_mcp_wait(struct cb_mcp_call *call, double seconds, void (*look)(struct cb_mcp_call *call, bool late),
                  void (*cancelled)(struct cb_mcp_call *call)) {
-    call->deadline = cb_clock() + seconds;
+    call->looked_at = cb_clock();
+    call->deadline = call->looked_at + seconds;
     call->look = look;
     call->cancelled = cancelled;
 }
@@ -274,12 +275,19 @@ static void sweep(struct cb_mcp *server) {
         }
 }
 
+/* When a call is looked at next, whatever news there are. */
+static double due_of(const struct cb_mcp_call *call) {
+    bool tells = call->request && call->request->token;
+    return tells ? fmin(call->deadline, call->looked_at + PROGRESS_SECONDS) : call->deadline;
+}
+
 static void look(struct cb_mcp *server, bool news) {
     double now = cb_clock();
     for (struct cb_mcp_call *call = server->waiting; call; call = call->next) {
-        bool late = now >= call->deadline;
-        if (!call->answered && (news || late))
-            call->look(call, late);
+        if (call->answered || !(news || now >= due_of(call)))
+            continue;
+        call->looked_at = now;
+        call->look(call, now >= call->deadline);
     }
     sweep(server);
 }
@@ -325,7 +333,7 @@ void cb_mcp_calls_free(struct cb_mcp *server) {
 double cb_mcp_calls_due(const struct cb_mcp *server) {
     double due = INFINITY;
     for (const struct cb_mcp_call *call = server->waiting; call; call = call->next)
-        due = fmin(due, call->deadline);
+        due = fmin(due, due_of(call));
     return due;
 }
 

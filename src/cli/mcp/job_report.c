@@ -48,6 +48,7 @@ const struct cb_mcp_field cb_job_fields[] = {
     NUMBER("minimum", "of the costs"),
     NUMBER("maximum", "of the costs"),
     TEXT("note", "what is odd about a simulation"),
+    YES_NO("stopped", "it was asked to stop before its own end"),
     TEXT("limit", "of the server that has ended it: time or iterations"),
     {.name = "warnings", .kind = CB_MCP_LIST, .items = CB_MCP_TEXT, .help = "about the case, and about files"},
     TEXT("error", "why it has failed"),
@@ -109,6 +110,8 @@ json_t *cb_job_facts(const struct cb_job *job) {
         copy(facts, job->finished,
              (const char *const[]){"sampling", "trajectories", "mean", "half", "deviation", "minimum", "maximum",
                                    "bound", "gap", "note", NULL});
+    if (job->stopped)
+        cb_json_set(facts, "stopped", json_true());
     if (job->limit)
         cb_json_set(facts, "limit", cb_json_text(job->limit));
     if (json_array_size(job->warnings) > 0)

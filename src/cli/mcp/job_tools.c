@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_tools.c: the tools train, simulate, job_status and job_cancel. */
 #include "cli/mcp/jobs.h"
+#include "sddp/clock.h"
 #include "sddp/run/files.h"
 #include "sddp/run/json.h"
 
@@ -23,14 +24,18 @@ static void refuse_failed(struct cb_mcp_call *call, const struct cb_job *job) {
                   job->said[0] ? "\nit said: " : "", job->said);
 }
 
+/* Of a training: iterations; of a simulation, which says nothing until its end: seconds. */
 static void tell_progress(struct cb_mcp_call *call, const struct cb_job *job) {
     char text[256];
     const char *limit = cb_json_text_in(json_object_get(job->started, "rules"), "iterations");
-    double iteration = cb_json_real_in(job->iteration, "iteration");
-    if (isnan(iteration))
-        return;
-    cb_job_brief(job, text);
-    cb_mcp_progress(call, iteration, *limit ? strtod(limit, NULL) : NAN, text);
+    double iteration = cb_json_real_in(job->iteration, "iteration"), seconds = floor(cb_clock() - job->begin);
+    if (strcmp(job->command, "train") != 0) {
+        snprintf(text, sizeof text, "it simulates for %.0f s", seconds);
+        cb_mcp_progress(call, seconds, NAN, text);
+    } else if (!isnan(iteration)) {
+        cb_job_brief(job, text);
+        cb_mcp_progress(call, iteration, *limit ? strtod(limit, NULL) : NAN, text);
+    }
 }
 
 static bool has_ended(const struct cb_job *job) {
@@ -303,7 +308,7 @@ const struct cb_mcp_tool cb_mcp_job_cancel = {
     .title = "Stop a job",
     .description =
         "Stops a training after the iteration under way and saves its policy, from which another one can go on "
-        "(resume). A simulation is ended without results.",
+        "(resume). A simulation keeps the trajectories that are finished.",
     .input = cancel_input,
     .output = cb_job_fields,
     .writes = true,

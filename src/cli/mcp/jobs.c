@@ -308,6 +308,7 @@ static void send_signal(struct cb_jobs *jobs) {
         kill(jobs->pid, SIGTERM);
     jobs->asked++;
     jobs->running->state = CB_JOB_STOPPING;
+    jobs->running->stopped = true;
     jobs->next_signal = cb_clock() + (jobs->asked >= 2 ? KILL : jobs->urgency);
 }
 

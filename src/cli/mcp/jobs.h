@@ -26,6 +26,7 @@ struct cb_job {
     json_t *warnings;             /* texts */
     char said[CB_JOB_ERROR_TEXT]; /* the end of its standard error */
     int code;                     /* exit code; 128 + n: ended by signal n */
+    bool stopped;                 /* it was asked to stop */
     const char *limit;            /* that has ended it: "time", "iterations"; NULL: none */
 };
 

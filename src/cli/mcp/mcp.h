@@ -119,7 +119,7 @@ struct cb_mcp_call {
     void *data;                     /* of a tool that waits; not freed here */
     struct cb_mcp_request *request; /* the rest is for calls.c */
     json_t *blocks;                 /* of content, after the text; NULL: none */
-    double deadline;                /* by cb_clock */
+    double deadline, looked_at;     /* by cb_clock */
     void (*look)(struct cb_mcp_call *call, bool late);
     void (*cancelled)(struct cb_mcp_call *call);
     struct cb_mcp_call *next;
@@ -169,7 +169,8 @@ void cb_mcp_refuse(struct cb_mcp_call *call, const char *next, const char *probl
     __attribute__((format(printf, 3, 4)));
 void cb_mcp_failed(struct cb_mcp_call *call); /* the same, of cobre_last_error() */
 
-/* Answers later: `look` is called when a job has news, and once when so many seconds have passed (late); it may answer. When the
+/* Answers later: `look` is called when a job has news, each second if progress is wanted, and once when so many seconds have passed
+ * (late); it may answer. When the
  * request is cancelled, `cancelled` is called, if there is one, and the call ends without an answer. */
 void cb_mcp_wait(struct cb_mcp_call *call, double seconds, void (*look)(struct cb_mcp_call *call, bool late),
                  void (*cancelled)(struct cb_mcp_call *call));

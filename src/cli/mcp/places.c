@@ -245,7 +245,7 @@ static bool step_into(int *fd, const char *name, bool fresh) {
 /* Follows `name` from the output on. -1: see errno. */
 static int make_below(const struct cb_root *output, const char *name, bool fresh) {
     char rest[PATH_MAX], *part = rest, *slash;
-    int fd = dup(output->fd);
+    int fd = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
     snprintf(rest, sizeof rest, "%s", name);
     for (; fd >= 0 && part; part = slash) {
         slash = strchr(part, '/');
