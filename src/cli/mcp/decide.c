@@ -127,7 +127,8 @@ static bool question_of(struct cb_mcp_call *call, struct cb_decision *decision) 
                                                .date = cb_mcp_text(call, "date"),
                                                .node = cb_mcp_text(call, "node"),
                                                .state = cb_mcp_text(call, "state")},
-                                     .inflow = cb_mcp_text(call, "inflow")};
+                                     .inflow = cb_mcp_text(call, "inflow"),
+                                     .lp_folder = CB_STUDY_NO_FOLDER};
     if (cb_begin_is_clear(&decision->begin))
         return cb_study_no_file(call, "state") && cb_study_no_file(call, "inflow");
     cb_mcp_refuse(call, "give one of them", "stage, date and node: only one of them can be given");

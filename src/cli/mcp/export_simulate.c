@@ -128,6 +128,7 @@ static bool simulate_policy(struct cb_export *export, struct cb_study *study) {
                                            .trajectories = sampling == COBRE_SDDP_GIVEN ? 0 : trajectories,
                                            .seed = (uint64_t)json_integer_value(option(export, "seed")),
                                            .max_steps = (size_t)json_integer_value(option(export, "max_steps")),
+                                           .lp_folder = CB_STUDY_NO_FOLDER,
                                            .folder = export->folder.path,
                                            .tables = export->tables   ? export->tables
                                                      : export->netcdf ? NULL

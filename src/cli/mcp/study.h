@@ -21,6 +21,9 @@
         .name = "run", .kind = CB_MCP_TEXT, .required = must,                                                          \
         .help = "the folder of a run, of train or simulate; absolute or below a root"                                  \
     }
+/* Where an LP without a solution is written: nowhere. Without a folder it would be the current one. */
+#define CB_STUDY_NO_FOLDER "/dev/null"
+
 struct cb_study {
     struct cb_place case_place, policy_place;
     cobre_sddp_problem *problem;

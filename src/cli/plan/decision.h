@@ -11,7 +11,7 @@ struct cb_decision {
     struct cb_begin begin;
     const char *inflow;    /* as for cobre_sddp_noise_from_text; NULL: the mean */
     const char *solver;    /* as in cobre_sddp_decide_options, both */
-    const char *lp_folder; /* where an LP without a solution is written; NULL: nowhere */
+    const char *lp_folder; /* where an LP without a solution is written; NULL: the current folder */
 
     /* What it means. */
     struct cb_beginning beginning;
