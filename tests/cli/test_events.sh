@@ -297,7 +297,7 @@ case_killed_and_resumed() {
 
 # What the writer and the socket cost, by their own clock: at most 0.5 % of brazil60.
 case_cost() {
-    cobre train "$cases/brazil60" -n 2 --iterations 40 --quiet --out r
+    cobre train "$cases/brazil60" --iterations 25 --quiet --out r
     code_is 0
     json_holds r/events.jsonl 'sum(docs[-1]["overhead"].values()) < 0.005 * docs[-1]["seconds"]'
 }

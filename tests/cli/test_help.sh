@@ -63,6 +63,8 @@ case_mistakes() {
         refused $command "unexpected argument 'b'" a b
     done
     refused report "no folder given"
+    refused watch "no folder given"
+    refused watch "unexpected argument 'b'" a b
     refused report "unexpected argument 'g'" a b c d e f g
     refused policy "no policy file given"
     refused policy "unexpected argument 'b'" a b

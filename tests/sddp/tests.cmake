@@ -169,7 +169,7 @@ endif()
 
 # Two cases on which solvers gave up
 if(COBRE_GLPK AND COBRE_CLP AND COBRE_SHM AND NOT COBRE_SANITIZE)
-    add_case(sddp_rio_averse sddp/rio.sh ${cobre} 0 100 1 2 4)
+    add_case(sddp_rio_averse sddp/rio.sh ${cobre} 0 100 2 4)
     add_case(sddp_rio_par_multi sddp/rio.sh ${cobre} 5 8 2 1)
     add_case(sddp_rio_multi sddp/rio.sh ${cobre} 12 8 2 3)
     add_case(sddp_rio_par_clp sddp/rio.sh ${cobre} 3 30 2)

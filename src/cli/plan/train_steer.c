@@ -17,7 +17,7 @@ void cb_train_steer_open(struct train *train) {
 }
 
 void cb_train_steer_close(struct train *train) {
-    if (train->started)
+    if (train->started && cb_session_speaks(&train->base))
         cb_steering_close(&train->steer.socket);
 }
 

@@ -4,13 +4,13 @@
 #include "cli/live.h"
 #include "cli/plan/train.h"
 #include "cli/watch/watch.h"
+#include "sddp/run/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 struct background {
@@ -67,13 +67,14 @@ static int fail(const char *what) {
 int cb_train_watch(struct train *train) {
     struct background training = {.output = memfd_create("cobre-output", MFD_CLOEXEC),
                                   .errors = memfd_create("cobre-errors", MFD_CLOEXEC)};
-    struct timespec now;
+    char events[PATH_MAX];
+    struct stat older;
     if (!isatty(STDIN_FILENO) || !cb_live_possible())
         return cb_usage_error("train", "--watch: there is no terminal here; train without it, and look from one with "
                                        "cobre watch");
     if (training.output < 0 || training.errors < 0)
         return fail("no memory for what it prints");
-    clock_gettime(CLOCK_REALTIME, &now);
+    bool was_there = cb_folder_join(train->folder, CB_FILE_EVENTS, events) == COBRE_OK && stat(events, &older) == 0;
     training.pid = fork();
     if (training.pid < 0)
         return fail("the training cannot be started");
@@ -83,7 +84,7 @@ int cb_train_watch(struct train *train) {
     }
     struct cb_watch how = {.command = "train",
                            .folder = train->folder,
-                           .begun = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec,
+                           .older = was_there ? &older : NULL,
                            .alive = is_alive,
                            .arg = &training};
     int code = cb_watch_run(&how);

@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-static const char intro[] = "usage: cobre watch RUN [--ascii]\n"
-                            "       cobre watch RUN --send 'WORDS'\n"
-                            "       cobre train CASE --json | cobre watch -\n"
-                            "\n"
-                            "Shows a training on the terminal while it runs, or what it has done: convergence, time, "
-                            "cuts, memory, communication.\n"
-                            "RUN is the folder of its results. Keys pause it, stop it, save its policy and change its "
-                            "stopping rules; ? lists them.\n"
-                            "\n";
+static const char intro[] =
+    "usage: cobre watch RUN [--ascii]\n"
+    "       cobre watch RUN --send 'WORDS'\n"
+    "       cobre train CASE --json | cobre watch -\n"
+    "\n"
+    "Shows a training on the terminal while it runs, or what it has done: convergence, time, cuts, memory,\n"
+    "communication. RUN is the folder of its results. Keys pause it, stop it, save its policy and change its\n"
+    "stopping rules; ? lists them.\n"
+    "\n";
 
 struct options {
     bool ascii;

@@ -75,9 +75,8 @@ void cb_view_field(FILE *to, double value, char after);                        /
 
 /* state.c */
 void cb_state_find(struct cb_dashboard *dashboard);
-bool cb_state_is_over(const struct cb_dashboard *dashboard); /* there will be no more events */
-bool cb_folder_is_locked(const char *folder, bool *known);
-double cb_state_elapsed(const struct cb_dashboard *dashboard); /* seconds since the training started */
+bool cb_state_is_over(const struct cb_dashboard *dashboard);   /* there will be no more events */
+double cb_state_elapsed(const struct cb_dashboard *dashboard); /* seconds since the training started, for the rules */
 void cb_state_text(const struct cb_dashboard *dashboard, char text[CB_LONG]);
 void cb_state_judge(const struct cb_dashboard *dashboard, struct cb_run_verdict *verdict);
 

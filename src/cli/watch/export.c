@@ -35,7 +35,11 @@ static FILE *create_text(const char *view, char text[64], char table[64], FILE *
     return NULL;
 }
 
+/* Draws first: keys can be faster than the screen. */
 void cb_export(struct cb_dashboard *dashboard) {
+    if (!cb_canvas_size(&dashboard->canvas, dashboard->canvas.width, dashboard->canvas.height))
+        return;
+    cb_frame_draw(dashboard);
     const struct cb_view *view = cb_views[dashboard->view];
     char text[64], table[64];
     FILE *rows = NULL, *picture = create_text(dashboard->policy ? "stage" : view->name, text, table, &rows);

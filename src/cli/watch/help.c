@@ -8,18 +8,18 @@ static const struct {
     {"1 - 5, Tab, Shift-Tab", "views"},
     {"left, right", "an iteration back or on; in the plot a column"},
     {"Home, End", "the first iteration; the newest, and follow"},
-    {"up, down, PgUp, PgDn", "scroll; in the plot PgUp and PgDn move by half of it"},
+    {"up, down, PgUp, PgDn", "scroll; PgUp and PgDn move the plot by half of it"},
     {"l", "plot: linear or logarithmic"},
     {"x", "plot: over the iterations or the time"},
     {"+, -, 0", "plot: zoom in, zoom out, all"},
     {"p", "pause the training, or let it go on"},
     {"s", "stop it, and save the policy (asks)"},
     {"c", "save the policy now: a checkpoint"},
-    {"r", "change a stopping rule: iterations 200, time 2h, gap on, stall off"},
-    {"i", "inspect the cuts of a stage, in the policy that was saved last"},
-    {"e", "export what is seen to watch-VIEW-N.txt and .csv, in this directory"},
+    {"r", "change a stopping rule: iterations 200, time 2h, stall off"},
+    {"i", "inspect the cuts of a stage, as they were saved last"},
+    {"e", "export what is seen, here: watch-VIEW-N.txt and .csv"},
     {"?", "this page"},
-    {"q, Ctrl-C", "quit; the training goes on, but not if its events come by a pipe"},
+    {"q, Ctrl-C", "quit; the training goes on, unless it writes to a pipe"},
 };
 
 void cb_help_draw(struct cb_dashboard *dashboard) {

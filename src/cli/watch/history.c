@@ -78,6 +78,7 @@ static void take_started(struct cb_history *history, const json_t *event) {
     take_rules(history, json_object_get(event, "rules"));
     history->started = history->proven = true;
     history->paused = false;
+    history->idle = 0;
     history->end = CB_NO_END;
     history->note[0] = history->reason[0] = 0;
 }
@@ -113,7 +114,7 @@ static const struct cb_record *record_before(const struct cb_history *history) {
 static void fill_record(struct cb_history *history, struct cb_record *record, const json_t *event) {
     const struct cb_record *last = record_before(history);
     const json_t *ranks = json_object_get(event, "ranks");
-    double begin = last ? last->seconds : history->before;
+    double begin = (last ? last->seconds : history->before) + history->idle;
     record->seconds = history->before + history->seconds;
     bool next =
         history->count == 0 || history->trace[history->count - 1].iteration + 1 == cb_event_number(event, "iteration");
@@ -145,6 +146,7 @@ static void take_iteration(struct cb_history *history, const json_t *event, stru
                                                            .mean = cb_event_number(event, "window_mean"),
                                                            .half = cb_event_number(event, "window_half")};
     history->count++;
+    history->idle = 0;
     if (iteration > history->left.newest.iteration)
         cb_time_left_note(&history->left, iteration, history->seconds);
 }
@@ -152,10 +154,14 @@ static void take_iteration(struct cb_history *history, const json_t *event, stru
 static void take_steered(struct cb_history *history, const json_t *event) {
     char command[CB_SHORT];
     cb_event_text(event, "command", command, sizeof command);
-    if (strcmp(command, "pause") == 0)
-        history->paused = true;
-    if (strcmp(command, "resume") == 0 || strcmp(command, "stop") == 0)
-        history->paused = false;
+    bool ends = strcmp(command, "resume") == 0 || strcmp(command, "stop") == 0;
+    if (strcmp(command, "pause") == 0 && !history->paused)
+        history->pause = history->seconds;
+    if (ends && history->paused) {
+        history->idle += fmax(0, history->seconds - history->pause);
+        cb_time_left_pause(&history->left);
+    }
+    history->paused = strcmp(command, "pause") == 0 || (history->paused && !ends);
     if (strcmp(command, "rule") == 0)
         snprintf(history->note, sizeof history->note, "a stopping rule has changed");
     take_rules(history, json_object_get(event, "rules"));

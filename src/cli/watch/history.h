@@ -64,6 +64,8 @@ struct cb_history {
     struct time_left left;
 
     bool paused;
+    double pause; /* when it began */
+    double idle;  /* seconds of pauses since the newest iteration */
     enum cb_end end;
     bool proven;          /* the bound; true until an end says otherwise */
     double without_cut;   /* LPs that gave none */

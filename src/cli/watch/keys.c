@@ -70,6 +70,7 @@ static void move_cursor(struct cb_dashboard *dashboard, bool on, size_t step) {
     size_t count = dashboard->history.count, at = dashboard->cursor;
     if (count == 0)
         return;
+    at = at < count && !dashboard->follows ? at : count - 1;
     if (on)
         at = count - 1 - at > step ? at + step : count - 1;
     else
@@ -209,7 +210,10 @@ static void inspect(struct cb_dashboard *dashboard, int key) {
 void cb_keys_take(struct cb_dashboard *dashboard, int key) {
     dashboard->dirty = true;
     if (key == CB_KEY_INTERRUPT) {
-        quit(dashboard);
+        if (dashboard->mode == CB_ASKING && dashboard->wish == CB_WISH_QUIT)
+            dashboard->quits = true; /* who presses it twice means it */
+        else
+            quit(dashboard);
         return;
     }
     if (dashboard->mode != CB_ASKING && dashboard->mode != CB_TYPING && dashboard->answer < 0)

@@ -27,20 +27,35 @@ int cb_screen_signal(void) {
     return asked;
 }
 
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction before[SIGNALS];
+
+/* Who has opened the screen gets its own handlers back. */
 static void catch_signals(void) {
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     struct sigaction action = {.sa_handler = note_signal};
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaction(signals[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    asked = 0;
+    for (size_t i = 0; i < SIGNALS; i++) {
+        action.sa_handler = signals[i] == SIGPIPE ? SIG_IGN : note_signal;
+        sigaction(signals[i], &action, &before[i]);
+    }
+}
+
+static void release_signals(void) {
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &before[i], NULL);
 }
 
 static bool is_known(const char *command) {
     const char *name = getenv("TERM");
     int error = 0;
-    if (name && *name && setupterm(NULL, STDOUT_FILENO, &error) == OK && cursor_address)
-        return true;
+    if (name && *name && setupterm(NULL, STDOUT_FILENO, &error) == OK) {
+        bool moves = cursor_address;
+        del_curterm(cur_term);
+        if (moves)
+            return true;
+    }
     if (name && *name)
         fprintf(stderr,
                 "cobre %s: TERM=%s: this terminal cannot show a dashboard, or is not known here; try TERM=xterm\n",
@@ -91,7 +106,8 @@ static void set_modes(void) {
     curs_set(0);
 }
 
-bool cb_screen_open(const char *command, bool keys_apart) {
+bool cb_screen_open(const char *command) {
+    bool keys_apart = !isatty(STDIN_FILENO);
     setlocale(LC_CTYPE, "");
     if (!is_known(command))
         return false;
@@ -119,6 +135,7 @@ void cb_screen_close(void) {
         fclose(keys);
     screen = NULL;
     keys = NULL;
+    release_signals();
 }
 
 bool cb_screen_is_utf8(void) {

@@ -26,8 +26,9 @@ enum {
     CB_KEY_GONE /* the terminal */
 };
 
-/* False: there is no such terminal, and `command` has said why. keys_apart: standard input is not for keys. */
-bool cb_screen_open(const char *command, bool keys_apart);
+/* False: there is no such terminal, and `command` has said why. Keys come from standard input, or if that is no terminal from the
+ * one that the process belongs to. */
+bool cb_screen_open(const char *command);
 void cb_screen_close(void);
 
 bool cb_screen_is_utf8(void);

@@ -84,9 +84,12 @@ static void add_part(struct cb_source *source, struct cb_history *history, const
     if (source->length + length > source->room && !source->skips) {
         size_t room = 2 * (source->length + length);
         char *line = realloc(source->line, room);
-        source->skips = !line;
-        source->line = line ? line : source->line;
-        source->room = line ? room : source->room;
+        if (line) {
+            source->line = line;
+            source->room = room;
+        } else {
+            source->skips = true;
+        }
     }
     if (!source->skips)
         memcpy(source->line + source->length, part, length);
@@ -135,11 +138,17 @@ static bool was_replaced(const struct cb_source *source, const struct stat *now)
            ((uint64_t)now->st_size > source->done && !begins_as_before(source));
 }
 
+static bool is_older(const struct cb_source *source, const struct stat *now) {
+    const struct stat *old = source->older;
+    return old && old->st_ino == now->st_ino && old->st_dev == now->st_dev && old->st_size == now->st_size &&
+           old->st_mtim.tv_sec == now->st_mtim.tv_sec && old->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
+}
+
 /* What lies in a file that is opened has come when it was last changed. */
 static void open_file(struct cb_source *source, const struct stat *status) {
     double written = (double)status->st_mtim.tv_sec + 1e-9 * (double)status->st_mtim.tv_nsec;
     double age = clock_of(CLOCK_REALTIME) - written;
-    if (written < source->since || !S_ISREG(status->st_mode))
+    if (is_older(source, status) || !S_ISREG(status->st_mode))
         return;
     source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
     source->changed = cb_source_clock() - (age > 0 ? age : 0);
@@ -193,8 +202,10 @@ enum cb_news cb_source_read(struct cb_source *source, struct cb_history *history
     double begin = cb_source_clock();
     uint64_t done = source->done;
     enum cb_news news = source->path ? look_at_file(source, history) : CB_NEWS_SOME;
-    if (news == CB_NEWS_NONE || source->fd < 0 || source->ended)
-        return news;
+    if (news == CB_NEWS_NONE || source->fd < 0 || source->ended) {
+        source->loading = false;
+        return CB_NEWS_NONE;
+    }
     bool more = true;
     while ((more = read_chunk(source, history)) && cb_source_clock() - begin < LONGEST_READ)
         ;

@@ -11,12 +11,12 @@
 enum { CB_SOURCE_HEAD = 256, CB_SOURCE_KEPT = 1000 };
 
 struct cb_source {
-    const char *path; /* NULL: a pipe */
-    double since;  /* a file that was last changed before that, by the clock, is an older training's; 0: any is read */
-    int fd;        /* -1: not open yet */
-    bool ended;    /* the pipe */
-    uint64_t size; /* of the file, when it was last looked at */
-    uint64_t done; /* bytes that were read */
+    const char *path;          /* NULL: a pipe */
+    const struct stat *older;  /* a file that is still like this is an older training's; NULL: there was none */
+    int fd;                    /* -1: not open yet */
+    bool ended;                /* the pipe */
+    uint64_t size;             /* of the file, when it was last looked at */
+    uint64_t done;             /* bytes that were read */
     char head[CB_SOURCE_HEAD]; /* how the file begins: a new one begins otherwise */
     size_t head_length;
     char *line; /* that has no end yet */

@@ -2,26 +2,13 @@
 /* state.c: how the training is, in words. */
 #include "cli/watch/dashboard.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 enum { LOOKED_AT = 20 }; /* iterations that tell how long one takes */
 #define LATE_FROM 5.0    /* seconds */
 #define LATE_TIMES 3.0   /* so many times the longest of them */
-
-/* The lock is held for a moment only: a training that starts just then tries again (folder.c). */
-bool cb_folder_is_locked(const char *folder, bool *known) {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool free = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
-    *known = free || (fd >= 0 && errno == EWOULDBLOCK);
-    if (fd >= 0)
-        close(fd);
-    return *known && !free;
-}
 
 /* A lock of another host may not be seen here. */
 static bool is_here(const struct cb_history *history) {
@@ -66,7 +53,9 @@ bool cb_state_is_over(const struct cb_dashboard *dashboard) {
 }
 
 double cb_state_elapsed(const struct cb_dashboard *dashboard) {
-    return dashboard->history.seconds + (cb_state_is_over(dashboard) ? 0 : silent_for(dashboard));
+    bool stands =
+        cb_state_is_over(dashboard) || (dashboard->state == CB_PAUSED && dashboard->history.left.seconds <= 0);
+    return dashboard->history.seconds + (stands ? 0 : silent_for(dashboard));
 }
 
 void cb_state_text(const struct cb_dashboard *dashboard, char text[CB_LONG]) {

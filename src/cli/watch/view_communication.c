@@ -76,8 +76,9 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
     for (size_t i = 0; i < detail->operations; i++)
         bytes += isnan(detail->operation[i].bytes) ? 0 : detail->operation[i].bytes;
     char all[32];
-    cb_canvas_print(&dashboard->canvas, top, 0, CB_STRONG, "%s moved; communication %s, waiting %s of the iteration",
-                    cb_view_bytes(bytes, all), share_text(record->mean[CB_SPENT_COMMUNICATION], record->took, moving),
+    cb_canvas_print(&dashboard->canvas, top, 0, CB_STRONG,
+                    "%s for each rank; communication %s, waiting %s of the iteration", cb_view_bytes(bytes, all),
+                    share_text(record->mean[CB_SPENT_COMMUNICATION], record->took, moving),
                     share_text(record->mean[CB_SPENT_WAITING], record->took, waiting));
     int y = draw_operations(dashboard, top + 1, height / 2, record->took) + 1;
     draw_ranks(dashboard, y, top + height - y, record->took);

@@ -161,10 +161,15 @@ static size_t not_positive(const struct cb_dashboard *dashboard) {
     return count;
 }
 
+/* A unit may be "$" or "1200 $". */
+static const char *unit_words(const char *unit) {
+    return !*unit ? "" : *unit >= '0' && *unit <= '9' ? " in units of " : " in ";
+}
+
 static void draw_axes_names(struct cb_dashboard *dashboard, int y) {
     struct cb_canvas *canvas = &dashboard->canvas;
     const char *unit = dashboard->history.unit;
-    int x = cb_canvas_print(canvas, y, 0, CB_FAINT, "cost%s%.20s, %s, over the %s", *unit ? " in " : "", unit,
+    int x = cb_canvas_print(canvas, y, 0, CB_FAINT, "cost%s%.20s, %s, over the %s", unit_words(unit), unit,
                             dashboard->log ? "logarithmic" : "linear", dashboard->clock ? "time" : "iterations");
     if (dashboard->zoom)
         x = cb_canvas_print(canvas, y, x, CB_FAINT, ", zoom %dx", 1 << dashboard->zoom);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_cuts.c: the cuts of each stage: made, kept in its LPs, active. */
+/* view_cuts.c: the cuts of each stage: made, kept, active. */
 #include "cli/watch/dashboard.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void draw_stage(struct cb_dashboard *dashboard, int y, size_t stage, doub
     cb_canvas_print(canvas, y, 0, CB_PLAIN, "%5zu %9s %9s %9s %9s", stage + 1, count_text(made, text[0]),
                     count_text(kept, text[1]), count_text(active, text[2]), share_text(kept, made, text[3]));
     if (most > 0)
-        cb_canvas_bar(canvas, y, BARS, canvas->width - BARS, active / most, kept / most);
+        cb_canvas_bar(canvas, y, BARS, canvas->width - BARS, active / most, 0);
 }
 
 static void draw_totals(struct cb_dashboard *dashboard, int y) {
@@ -44,10 +44,10 @@ static void draw(struct cb_dashboard *dashboard, int top, int height) {
         return;
     draw_totals(dashboard, top);
     cb_canvas_print(canvas, top + 1, 0, CB_FAINT, "%5s %9s %9s %9s %9s  %s", "stage", "made", "kept", "active",
-                    "kept/made", canvas->ascii ? "# active  - kept" : "█ active  ░ kept");
+                    "kept/made", "active");
     int lines = height - 2;
     size_t first = cb_view_scroll(dashboard, detail->stages, lines);
-    double most = cb_detail_most(detail->stage[CB_STAGE_KEPT], detail->stages);
+    double most = cb_detail_most(detail->stage[CB_STAGE_ACTIVE], detail->stages);
     for (int i = 0; i < lines && first + (size_t)i < detail->stages; i++)
         draw_stage(dashboard, top + 2 + i, first + (size_t)i, most);
 }

@@ -33,12 +33,13 @@ static void draw_phases(struct cb_dashboard *dashboard, const struct cb_record *
 static void draw_row(struct cb_dashboard *dashboard, int y, size_t at) {
     const struct cb_record *record = &dashboard->history.record[at];
     const struct cb_iteration *trace = &dashboard->history.trace[at];
-    char bound[32], mean[32], gap[32], took[32], rate[32];
+    char bound[32], mean[32], gap[32], took[32], rate[32], cuts[32];
+    snprintf(cuts, sizeof cuts, "%.0f", fmin(record->cuts, 1e10));
     snprintf(gap, sizeof gap, fabs(record->gap) < 10 ? "%.2f %%" : "%.3g %%", 100 * record->gap);
-    cb_canvas_print(&dashboard->canvas, y, 0, CB_PLAIN, "%9.0f %12s %12s %10s %10s %9s %10.0f", trace->iteration,
+    cb_canvas_print(&dashboard->canvas, y, 0, CB_PLAIN, "%9.0f %12s %12s %10s %10s %9s %10s", trace->iteration,
                     cb_short_text(trace->bound, 7, bound), cb_short_text(trace->mean, 7, mean),
                     isfinite(record->gap) ? gap : "-", cb_view_seconds(record->took, took),
-                    cb_brief_text(record->rate, 4, rate), record->cuts >= 0 ? fmin(record->cuts, 1e10) : 0);
+                    cb_brief_text(record->rate, 4, rate), isnan(record->cuts) ? "-" : cuts);
 }
 
 /* The newest one first; where iterations are missing, that is said. */

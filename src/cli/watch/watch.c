@@ -15,9 +15,8 @@
 #include <unistd.h>
 
 #define FRAME 0.1         /* seconds between two pictures, at least */
-#define DATA_FRAME 0.2    /* ... if only the training is the cause */
 #define CLOCK_FRAME 1.0   /* ... and at most, while it runs */
-#define LOCK_INTERVAL 1.0 /* between looks at the lock */
+#define LOCK_INTERVAL 0.5 /* between looks at the lock */
 
 void cb_say_line(struct cb_dashboard *dashboard, const char *format, ...) {
     va_list arguments;
@@ -70,7 +69,7 @@ static bool read_events(struct cb_dashboard *dashboard) {
 
 /* How long to wait for keys, in milliseconds. */
 static int patience(const struct cb_dashboard *dashboard, double drawn) {
-    double wait = dashboard->history.end ? CLOCK_FRAME : DATA_FRAME;
+    double wait = dashboard->history.end ? CLOCK_FRAME : FRAME;
     if (dashboard->source.loading)
         wait = 0;
     else if (dashboard->dirty)
@@ -108,7 +107,7 @@ static void follow(struct cb_dashboard *dashboard) {
         }
         cb_steer_hear(dashboard);
         bool clock = !cb_state_is_over(dashboard) && now - drawn >= CLOCK_FRAME;
-        if ((dashboard->dirty && now - drawn >= FRAME) || (grown && now - drawn >= DATA_FRAME) || clock) {
+        if ((dashboard->dirty && now - drawn >= FRAME) || (grown && now - drawn >= FRAME) || clock) {
             dashboard->dirty = grown = false;
             draw(dashboard);
             drawn = now;
@@ -123,7 +122,9 @@ static bool has_events(const struct cb_watch *how, const char *path) {
     bool known;
     if (access(path, R_OK) == 0 || how->alive || (errno == ENOENT && cb_folder_is_locked(how->folder, &known)))
         return true;
-    if (access(how->folder, F_OK) != 0)
+    if (errno == ENOTDIR)
+        fprintf(stderr, "cobre %s: %s is a file; give the folder that it is in\n", how->command, how->folder);
+    else if (access(how->folder, F_OK) != 0)
         fprintf(stderr, "cobre %s: %s: %s; give the folder that a training writes its results to, such as CASE-out\n",
                 how->command, how->folder, strerror(errno));
     else if (access(path, F_OK) == 0)
@@ -163,10 +164,10 @@ int cb_watch_run(const struct cb_watch *how) {
         fprintf(stderr, "cobre %s: %s\n", how->command, cobre_last_error()->message);
         return 1;
     }
-    if (!is_possible(how, dashboard.events) || !cb_screen_open(how->command, !how->folder))
+    if (!is_possible(how, dashboard.events) || !cb_screen_open(how->command))
         return 1;
     cb_source_open(&dashboard.source, how->folder ? dashboard.events : NULL, how->folder ? -1 : STDIN_FILENO);
-    dashboard.source.since = how->begun > 0 ? how->begun - 0.05 : 0; /* clocks of files have ticks */
+    dashboard.source.older = how->older;
     dashboard.canvas.ascii = how->ascii || !cb_screen_is_utf8();
     follow(&dashboard);
     cb_screen_close();

@@ -4,15 +4,15 @@
 #define COBRE_CLI_WATCH_WATCH_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 struct cb_watch {
     const char *command; /* whose messages these are: "watch" */
     const char *folder;  /* of results; NULL: the events come from standard input */
     bool ascii;          /* only letters of ASCII */
 
-    /* For who has just started the training. The time before it was started, by CLOCK_REALTIME: an older file of events is not
-     * shown. 0: any file is. */
-    double begun;
+    /* For who has just started the training: the file of events as it was before, which is not shown. NULL: there was none. */
+    const struct stat *older;
     /* Does the training still live? When it ends before its first event, the dashboard returns at once. NULL: the lock of the
      * folder tells. */
     bool (*alive)(void *arg);

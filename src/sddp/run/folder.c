@@ -177,6 +177,16 @@ cobre_status cb_folder_lock(struct cb_folder *folder) {
     return COBRE_OK;
 }
 
+/* The lock is held for a moment only: a training that starts just then tries again (folder.c). */
+bool cb_folder_is_locked(const char *folder, bool *known) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool free = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    *known = free || (fd >= 0 && errno == EWOULDBLOCK);
+    if (fd >= 0)
+        close(fd);
+    return *known && !free;
+}
+
 void cb_folder_remove_drafts(const char *folder) {
 #define TABLE_FILE(code, name, columns) name ".csv",
     static const char *const names[] = {CB_FILE_POLICY,  CB_FILE_TIMES,

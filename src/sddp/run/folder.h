@@ -35,6 +35,9 @@ cobre_status cb_folder_open(struct cb_folder *folder, const char *path);
 /* Two trainings that write the same files at once would mix them up: the second one fails here. */
 cobre_status cb_folder_lock(struct cb_folder *folder);
 
+/* Does a training write to it? *known is false if nobody can tell. */
+bool cb_folder_is_locked(const char *folder, bool *known);
+
 /* Removes files of a run that are not whole, and the socket of a training: a process that was killed may have left some.
  * Also for signal handlers. */
 void cb_folder_remove_drafts(const char *folder);
