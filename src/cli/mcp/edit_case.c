@@ -130,6 +130,7 @@ static bool write_files(const struct copy *copy) {
     for (size_t i = 0; i < copy->files->count; i++)
         if (!write_file(copy, &copy->files->at[i])) {
             const char *reason = strerror(errno);
+            remove_copy(copy);
             cb_mcp_refuse(copy->call, "see to the output folder, and try again", "%s/%s cannot be written: %s",
                           copy->place.path, copy->files->at[i].name, reason);
             return false;
@@ -231,8 +232,6 @@ static void edit(struct cb_mcp_call *call, const struct cb_place *original, cons
     if (found && cb_study_folder(call, cb_mcp_text(call, "name"), &copy.place)) {
         if (write_files(&copy))
             validate(&copy, original);
-        else
-            remove_copy(&copy);
         cb_place_close(&copy.place);
     }
     cb_edits_free(&edits);

@@ -75,59 +75,9 @@ static bool has_all(const struct cb_export *export) {
     return all;
 }
 
-/* Copying. */
-
-static bool copy_bytes(int from, int to) {
-    char part[1 << 16];
-    for (ssize_t count; (count = read(from, part, sizeof part)) != 0;)
-        for (ssize_t done = 0, written; count < 0 || done < count; done += written)
-            if (count < 0 || (written = write(to, part + done, (size_t)(count - done))) < 0)
-                return false;
-    return true;
-}
-
-/* True also if it is not there. */
-static bool copy_file(const struct cb_export *export, const char *name) {
-    char path[PATH_MAX + 64], why[CB_PLACE_WHY];
-    struct cb_place place;
-    if (!is_there(export, name))
-        return true;
-    snprintf(path, sizeof path, "%s/%s", export->run.path, name);
-    if (!cb_place_find(&export->call->server->places, path, CB_PLACE_FILE, &place, why)) {
-        cb_mcp_refuse(export->call, "list_studies names the runs that are there", "%s", why);
-        return false;
-    }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", place.fd); /* what was checked, whatever becomes of the path */
-    int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int to = openat(export->folder.fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    bool good = from >= 0 && to >= 0 && copy_bytes(from, to);
-    const char *reason = strerror(errno);
-    if (from >= 0)
-        close(from);
-    if (to >= 0 && close(to) < 0)
-        good = false;
-    cb_place_close(&place);
-    if (!good)
-        cb_mcp_refuse(export->call, "see to the output folder, and try again", "%s cannot be copied: %s", name, reason);
-    return good;
-}
-
-static bool copy_files(const struct cb_export *export) {
-    static const char *const always[] = {CB_FILE_STATISTICS, CB_FILE_SIMULATION, CB_FILE_TRAINING, CB_FILE_SUMMARY,
-                                         CB_FILE_TIMES};
-    char name[64];
-    bool good = !export->netcdf || copy_file(export, CB_FILE_NETCDF);
-    for (size_t i = 0; good && i < sizeof always / sizeof *always; i++)
-        good = copy_file(export, always[i]);
-    for (size_t table = 0; good && !export->netcdf && table < CB_TABLES; table++)
-        if (!export->tables || export->wanted[table])
-            good = copy_file(export, file_of(table, name));
-    return good;
-}
-
 /* The folder. */
 
-static bool make_folder(struct cb_export *export) {
+bool cb_export_open(struct cb_export *export) {
     const char *name = cb_mcp_text(export->call, "name"), *slash = strrchr(export->run.path, '/');
     char usual[NAME_MAX + 16];
     snprintf(usual, sizeof usual, "%.80s-export", slash ? slash + 1 : "run");
@@ -153,6 +103,67 @@ static void walk(const struct cb_export *export,
 static void remove_file(const struct cb_export *export, const char *name, json_t *list) {
     (void)list;
     unlinkat(export->folder.fd, name, 0);
+}
+
+void cb_export_drop(struct cb_export *export) {
+    if (export->folder.fd < 0)
+        return;
+    walk(export, remove_file, NULL);
+    rmdir(export->folder.path);
+    cb_place_close(&export->folder);
+}
+
+/* Copying. */
+
+static bool copy_bytes(int from, int to) {
+    char part[1 << 16];
+    for (ssize_t count; (count = read(from, part, sizeof part)) != 0;)
+        for (ssize_t done = 0, written; count < 0 || done < count; done += written)
+            if (count < 0 || (written = write(to, part + done, (size_t)(count - done))) < 0)
+                return false;
+    return true;
+}
+
+/* True also if it is not there. */
+static bool copy_file(struct cb_export *export, const char *name) {
+    char path[PATH_MAX + 64], why[CB_PLACE_WHY];
+    struct cb_place place;
+    if (!is_there(export, name))
+        return true;
+    snprintf(path, sizeof path, "%s/%s", export->run.path, name);
+    if (!cb_place_find(&export->call->server->places, path, CB_PLACE_FILE, &place, why)) {
+        cb_export_drop(export);
+        cb_mcp_refuse(export->call, "list_studies names the runs that are there", "%s", why);
+        return false;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", place.fd); /* what was checked, whatever becomes of the path */
+    int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int to = openat(export->folder.fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    bool good = from >= 0 && to >= 0 && copy_bytes(from, to);
+    const char *reason = strerror(errno);
+    if (from >= 0)
+        close(from);
+    if (to >= 0 && close(to) < 0)
+        good = false;
+    cb_place_close(&place);
+    if (!good) {
+        cb_export_drop(export);
+        cb_mcp_refuse(export->call, "see to the output folder, and try again", "%s cannot be copied: %s", name, reason);
+    }
+    return good;
+}
+
+static bool copy_files(struct cb_export *export) {
+    static const char *const always[] = {CB_FILE_STATISTICS, CB_FILE_SIMULATION, CB_FILE_TRAINING, CB_FILE_SUMMARY,
+                                         CB_FILE_TIMES};
+    char name[64];
+    bool good = !export->netcdf || copy_file(export, CB_FILE_NETCDF);
+    for (size_t i = 0; good && i < sizeof always / sizeof *always; i++)
+        good = copy_file(export, always[i]);
+    for (size_t table = 0; good && !export->netcdf && table < CB_TABLES; table++)
+        if (!export->tables || export->wanted[table])
+            good = copy_file(export, file_of(table, name));
+    return good;
 }
 
 /* Lines without the header; -1: it is no table. */
@@ -225,14 +236,8 @@ static bool choose(struct cb_export *export) {
 
 static void make(struct cb_export *export) {
     bool again = !has_all(export);
-    if (!make_folder(export))
-        return;
-    if (again ? cb_export_simulate(export) : copy_files(export)) {
+    if (again ? cb_export_simulate(export) : cb_export_open(export) && copy_files(export))
         answer(export, again);
-    } else {
-        walk(export, remove_file, NULL);
-        rmdir(export->folder.path);
-    }
     cb_place_close(&export->folder);
 }
 

@@ -16,7 +16,14 @@ struct cb_export {
     const char *tables;     /* as they were asked for; NULL: they were not */
 };
 
-/* export_simulate.c: simulates again, with the options of the run, into the folder. False: the call has been refused. */
+/* Makes the folder. False: the call has been refused. */
+bool cb_export_open(struct cb_export *export);
+
+/* Removes it again, before the call is refused: then nothing is left behind. */
+void cb_export_drop(struct cb_export *export);
+
+/* export_simulate.c: simulates again, with the options of the run, into a folder that it makes. False: the call has been
+ * refused. */
 bool cb_export_simulate(struct cb_export *export);
 
 #endif

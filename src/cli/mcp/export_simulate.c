@@ -14,6 +14,7 @@
 #define MOST_SECONDS 45.0 /* others wait so long */
 
 static bool refuse(struct cb_export *export, const char *field, const char *problem, const char *next) {
+    cb_export_drop(export);
     cb_mcp_mistake(export->call,
                    &(struct cb_mcp_mistake){
                        .field = field, .received = cb_mcp_text(export->call, field), .problem = problem, .next = next});
@@ -45,7 +46,7 @@ static bool open_policy(struct cb_export *export, struct cb_study *study) {
 
 static bool check_policy(struct cb_export *export, const struct cb_study *study, char hash[CB_SHA256_TEXT]) {
     const char *its = json_string_value(json_object_get(simulation_of(export), "policy"));
-    if (cb_record_policy(export->folder.path, study->policy_place.path, hash) != COBRE_OK) {
+    if (cb_record_policy(export->run.path, study->policy_place.path, hash) != COBRE_OK) {
         cb_mcp_failed(export->call);
         return false;
     }
@@ -97,6 +98,9 @@ static bool simulate(struct cb_export *export, const struct cb_study *study, cob
     const char *sampling = cb_fact(&export->results.simulation, "sampling");
     cobre_sddp_simulation result = {.struct_size = sizeof result};
     double deadline = cb_clock() + MOST_SECONDS;
+    if (!cb_export_open(export))
+        return false;
+    options->folder = export->folder.path;
     options->arg = &deadline;
     options->stop = is_late;
     cobre_status status = cobre_sddp_simulate(study->policy, options, &result);
@@ -109,13 +113,15 @@ static bool simulate(struct cb_export *export, const struct cb_study *study, cob
                                        options, study->policy, &result);
     if (!status)
         status = cb_record_simulation(export->folder.path, hash, options, sampling, NULL, study->policy, &result);
-    if (status)
+    if (status) {
+        cb_export_drop(export);
         cb_mcp_failed(export->call);
+        return false;
+    }
     double mean = cb_fact_number(&export->results.simulation, "mean");
-    return !status &&
-           (fabs(result.mean - mean) <= 1e-9 * fabs(mean) ||
-            refuse(export, "case", "simulated again, the costs are not those of the run: the case is another one",
-                   "give the case that the run was simulated with"));
+    return fabs(result.mean - mean) <= 1e-9 * fabs(mean) ||
+           refuse(export, "case", "simulated again, the costs are not those of the run: the case is another one",
+                  "give the case that the run was simulated with");
 }
 
 static bool simulate_policy(struct cb_export *export, struct cb_study *study) {
@@ -129,7 +135,6 @@ static bool simulate_policy(struct cb_export *export, struct cb_study *study) {
                                            .seed = (uint64_t)json_integer_value(option(export, "seed")),
                                            .max_steps = (size_t)json_integer_value(option(export, "max_steps")),
                                            .lp_folder = CB_STUDY_NO_FOLDER,
-                                           .folder = export->folder.path,
                                            .tables = export->tables   ? export->tables
                                                      : export->netcdf ? NULL
                                                                       : "all",
