@@ -7,8 +7,6 @@
  * is returned is a descriptor (O_PATH); it stays what it is when names are changed. */
 #include "cli/mcp/places.h"
 
-#include "sddp/open.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -209,27 +207,6 @@ bool cb_place_find(struct cb_places *places, const char *path, enum cb_place_kin
     }
     place->fd = open_any(places, path, resolved);
     return place->fd < 0 ? refuse(places, path, resolved, errno, why) : check_kind(place, path, wanted, why);
-}
-
-static struct cb_places *guarded;
-
-static int open_guarded(const char *path) {
-    struct cb_place place;
-    char why[CB_PLACE_WHY], link[64];
-    if (!cb_place_find(guarded, path, CB_PLACE_FILE, &place, why)) {
-        errno = errno == EXDEV || errno == ELOOP ? EACCES : errno;
-        return -1;
-    }
-    snprintf(link, sizeof link, "/proc/self/fd/%d", place.fd); /* what was checked, whatever becomes of the path */
-    int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error = errno;
-    cb_place_close(&place);
-    errno = error;
-    return fd;
-}
-
-void cb_places_guard(struct cb_places *places) {
-    guarded = places;
-    cb_open_guard = places ? open_guarded : NULL;
 }
 
 bool cb_place_is_output(const struct cb_places *places, const struct cb_place *place) {

@@ -42,10 +42,6 @@ void cb_place_close(struct cb_place *place);
 bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struct cb_place *place,
                    char why[CB_PLACE_WHY]);
 
-/* From now on the readers of cases, policies and runs open what is in these folders only, whatever symbolic links there are; NULL:
- * anything. */
-void cb_places_guard(struct cb_places *places);
-
 /* Is it below the output? */
 bool cb_place_is_output(const struct cb_places *places, const struct cb_place *place);
 

@@ -31,7 +31,6 @@ static bool open_server(struct cb_mcp *server, const struct cb_mcp_options *opti
         cb_fail(COBRE_INVALID_ARGUMENT, "give folders that are there", "%s: %s", wrong, strerror(errno));
         return false;
     }
-    cb_places_guard(&server->places);
     cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
     if (cobre_comm_open(&alone, &server->comm) != COBRE_OK)
         return false;
@@ -69,7 +68,6 @@ void cb_mcp_free(struct cb_mcp *server) {
     free(server->schemas);
     json_decref(server->listening);
     cobre_comm_free(&server->comm);
-    cb_places_guard(NULL);
     cb_places_close(&server->places);
     free(server);
 }

@@ -13,7 +13,6 @@
 
 #include "sddp/draft.h"
 #include "sddp/hash.h"
-#include "sddp/open.h"
 #include "sddp/policy/format.h"
 #include "sddp/usual_floats.h"
 
@@ -189,7 +188,7 @@ typedef struct {
 
 /* Rank 0 opens, checks and reads what is before the cuts. */
 static cobre_status open_here(opened *from) {
-    from->file = cb_open_file(from->path);
+    from->file = fopen(from->path, "rbe");
     if (!from->file)
         return cannot_read(from->path, "check the name");
     if (fread(&from->head, sizeof from->head, 1, from->file) != 1)

@@ -2,8 +2,6 @@
 /* text.c: see text.h. Whether a file is compressed is known by its first bytes, as gzread does. */
 #include "sddp/read/text.h"
 
-#include "sddp/open.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -113,7 +111,7 @@ static bool is_file(cobre_sddp_builder *builder, const cb_place *at, int fd) {
 
 /* -1: reported, or not there and optional. It does not wait for a writer of a pipe. */
 static int open_file(cobre_sddp_builder *builder, const cb_place *at, bool optional) {
-    int fd = cb_open_path(at->file);
+    int fd = open(at->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         blame_missing(builder, at, optional, errno);
     } else if (!is_file(builder, at, fd)) {

@@ -4,7 +4,6 @@
 
 #include "sddp/draft.h"
 #include "sddp/error.h"
-#include "sddp/open.h"
 #include "sddp/policy/policy.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
@@ -93,7 +92,7 @@ static void add_ends(struct cb_sha256 *sha, FILE *file) {
 
 static cobre_status hash_file(const char *path, const char *name, char hash[CB_SHA256_TEXT]) {
     struct cb_sha256 sha;
-    FILE *file = cb_open_file(path);
+    FILE *file = fopen(path, "rbe");
     if (!file)
         return cb_file_failed(path);
     cb_sha256_begin(&sha);
@@ -136,10 +135,7 @@ static cobre_status read_record(const char *folder, json_t **record) {
     CB_TRY(cb_folder_join(folder, CB_FILE_RUN, path));
     if (access(path, F_OK) != 0)
         return COBRE_OK;
-    FILE *file = cb_open_file(path);
-    *record = file ? json_loadf(file, 0, &error) : NULL;
-    if (file)
-        fclose(file);
+    *record = json_load_file(path, 0, &error);
     if (json_integer_value(json_object_get(*record, "format")) == 1)
         return COBRE_OK;
     bool newer = *record != NULL;
