@@ -307,33 +307,35 @@ typedef enum {
 
 COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop);
 
-/* What a rank has done and what it holds: X(code, name). Seconds, but for LPs and bytes. */
+/* What a rank has done and what it holds: X(code, name, unit). A pause counts nowhere. */
 #define COBRE_SDDP_EFFORT_MAP(X)                                                                                       \
-    X(FORWARD, "forward") /* passes */                                                                                 \
-    X(BACKWARD, "backward")                                                                                            \
-    X(BOUND, "bound")                                                                                                  \
-    X(COMMUNICATION, "communication") /* data on its way, when all ranks have come */                                  \
-    X(WAITING, "waiting")             /* for ranks that have not come yet */                                           \
-    X(SIMULATION, "simulation")       /* of the rule; in an iteration: after the one before */                         \
-    X(OTHER, "other")                 /* checkpoints, callbacks, pauses */                                             \
-    X(CPU, "cpu")                     /* of the process; the others are of the wall clock */                           \
-    X(SOLVES, "solves")               /* LPs */                                                                        \
-    X(MEMORY, "memory")               /* bytes in main memory, now */                                                  \
-    X(SHARED, "shared")               /* those of them that are in shared memory */
+    X(FORWARD, "forward", "s") /* passes; by the wall clock, as all up to OTHER */                                     \
+    X(BACKWARD, "backward", "s")                                                                                       \
+    X(BOUND, "bound", "s")                                                                                             \
+    X(COMMUNICATION, "communication", "s") /* data on its way, when all ranks have come */                             \
+    X(WAITING, "waiting", "s")             /* for ranks that have not come yet */                                      \
+    X(SIMULATION, "simulation", "s")       /* of the rule; in an iteration: after the one before */                    \
+    X(OTHER, "other", "s")                 /* checkpoints, callbacks */                                                \
+    X(CPU, "cpu", "s")                     /* CPU time of the process */                                               \
+    X(SOLVES, "solves", "LP")                                                                                          \
+    X(MEMORY, "memory", "byte") /* in main memory, now */                                                              \
+    X(SHARED, "shared", "byte") /* those of them that are in shared memory */
 
 typedef enum {
-#define COBRE_SDDP_EFFORT_ENUM(code, name) COBRE_SDDP_EFFORT_##code,
+#define COBRE_SDDP_EFFORT_ENUM(code, name, unit) COBRE_SDDP_EFFORT_##code,
     COBRE_SDDP_EFFORT_MAP(COBRE_SDDP_EFFORT_ENUM)
 #undef COBRE_SDDP_EFFORT_ENUM
-        COBRE_SDDP_EFFORTS,
-    COBRE_SDDP_EFFORT_ROOM = 16 /* in results: for those that may come */
+        COBRE_SDDP_EFFORTS
 } cobre_sddp_effort;
 
+#define COBRE_SDDP_EFFORT_ROOM 16 /* in results: for those that may come */
+
 COBRE_API const char *cobre_sddp_effort_name(cobre_sddp_effort effort);
+COBRE_API const char *cobre_sddp_effort_unit(cobre_sddp_effort effort);
 
 /* The collectives that carry data while it trains: X(code, name). */
 #define COBRE_SDDP_OPERATION_MAP(X)                                                                                    \
-    X(ALLGATHERV, "allgatherv")                                                                                        \
+    X(ALLGATHERV, "allgatherv") /* of cuts, with taking them into the policy; and of efforts */                        \
     X(ALLREDUCE, "allreduce")                                                                                          \
     X(BROADCAST, "broadcast")
 
@@ -345,6 +347,11 @@ typedef enum {
 } cobre_sddp_operation;
 
 COBRE_API const char *cobre_sddp_operation_name(cobre_sddp_operation operation);
+
+typedef struct {
+    uint64_t calls, bytes; /* bytes: of what a rank has afterwards */
+    double seconds;        /* the mean over the ranks */
+} cobre_sddp_traffic;
 
 /* One iteration, as seen by every rank alike (but for times). Arrays last for the call. */
 typedef struct {
@@ -359,23 +366,25 @@ typedef struct {
     uint64_t solves;        /* LPs so far, of all ranks */
     double seconds;         /* since training started, this rank's clock */
 
-    size_t ranks;              /* effort[e * ranks + r]: of rank r in this iteration; e: a cobre_sddp_effort */
-    const double *effort;      /* NULL: it was not collected, as of iterations before a resume */
-    size_t stages;             /* of each, in the order of the stages: */
-    const uint64_t *cuts_made; /* so far */
-    const uint64_t *cuts_kept; /* of equal ones one */
-    const uint64_t
-        *cuts_active; /* in the LPs when the next iteration starts; the others are added when they are violated */
-    const double *operation; /* of each cobre_sddp_operation three: calls, bytes of results, mean seconds of a rank */
+    size_t ranks;                      /* effort[e * ranks + r]: of rank r in this iteration; e: a cobre_sddp_effort */
+    const double *effort;              /* NULL: it was not collected */
+    const cobre_sddp_traffic *traffic; /* in this iteration, of each cobre_sddp_operation */
+
+    /* On rank 0; elsewhere 0 and NULL. Of each stage that nodes have, in the order of their numbers. */
+    size_t stages;
+    const uint64_t *cuts_made;   /* so far */
+    const uint64_t *cuts_kept;   /* of equal ones one */
+    const uint64_t *cuts_active; /* that the LPs hold when the next iteration starts; the others come when violated */
 } cobre_sddp_progress;
 
 /* What can be changed while it trains. None of it changes the bits of an iteration. */
 typedef struct {
     size_t struct_size;
-    bool pause;      /* as it is; true: from now on no rank computes, and `steer` is called ten times a second */
-    bool checkpoint; /* true: the policy is saved now; false before */
-    struct cobre_sddp_train_options
-        *options; /* a copy: changes of its stopping rules count from now on, of the rest not */
+    bool pause;      /* as it is. True: no rank computes from now on, and `steer` is called ten times a second */
+    bool checkpoint; /* set it to true to save the policy after this iteration, in the file of the checkpoints */
+
+    /* A copy. Its stopping rules may be changed, and count from now on; what a training would refuse is ignored. */
+    struct cobre_sddp_train_options *options;
 } cobre_sddp_steering;
 
 /* Options marked * change the bits; all others only say when to end and what to tell. */

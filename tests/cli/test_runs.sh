@@ -35,7 +35,7 @@ case_record_is_the_same_on_any_number_of_ranks() {
     json_keys 1/run.json 'docs[0]["simulation"]' version policy options solvers files
     json_holds 1/run.json 'docs[0]["training"]["options"] == {"seed": "18446744073709551615", "forward_passes": 4,
         "multi_cut": True, "cvar": "0.1,0.5"}'
-    json_holds 1/run.json 'docs[0]["training"]["rules"] == {"iterations": 4, "stall": 5}'
+    json_holds 1/run.json 'docs[0]["training"]["rules"] == {"iterations": "4", "stall": "5,1e-06"}'
     for file in policy.cobre training.csv summary.csv; do
         json_holds 1/run.json "docs[0]['training']['files']['$file'] == '$(sum_of 1 $file)'"
     done

@@ -207,9 +207,9 @@ class Server:
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def memory(self):
-        """Bytes that are its own."""
+        """Bytes that are its own. Pages of files do not count: who else has them mapped is not ours to say."""
         for line in open(f"/proc/{self.process.pid}/smaps_rollup"):
-            if line.startswith("Private_Dirty:"):
+            if line.startswith("Anonymous:"):
                 return 1024 * int(line.split()[1])
 
     def sanitized(self):

@@ -20,7 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LEAVING 1.7 /* seconds that a job has to save, and the client to read, when the server ends */
+#define SAVING 1.7  /* seconds that a job has to save when the server ends */
+#define READING 0.5 /* that the client has to read what is left, if there is no job */
 enum { CHUNK = 1 << 13, SMALL = 1 << 20, MOST_KEPT = 16 << 20 };
 
 struct stdio {
@@ -148,7 +149,7 @@ static void turn(struct stdio *io, double until) {
 }
 
 static void leave(struct stdio *io) {
-    double until = cb_clock() + LEAVING;
+    double until = cb_clock() + (io->server->jobs->running ? SAVING : READING);
     cb_jobs_stop(io->server->jobs, true);
     while ((io->server->jobs->running || io->kept.length > 0) && cb_clock() < until)
         turn(io, until);

@@ -46,7 +46,12 @@ static void print_json_failure(const cobre_error *error) {
     cb_json_set(failure, "event", cb_json_text("error"));
     cb_json_set(failure, "kind", cb_json_text(cobre_status_name(error->status)));
     cb_json_set(failure, "message", cb_json_text(error->message));
-    cb_json_set(failure, "suggestion", cb_json_text(error->suggestion));
+    char suggestion[sizeof error->suggestion];
+    snprintf(suggestion, sizeof suggestion, "%s", error->suggestion);
+    size_t length = strlen(suggestion);
+    if (length > 0 && suggestion[length - 1] == ':') /* of a list that people get */
+        suggestion[length - 1] = 0;
+    cb_json_set(failure, "suggestion", cb_json_text(suggestion));
     cb_json_print(failure, 0);
 }
 

@@ -45,7 +45,7 @@ static double time_to_last(const struct time_left *left, double elapsed) {
     double k = left->newest.iteration - first->iteration, n = (double)left->iterations - first->iteration;
     double early = left->early.iteration - first->iteration;
     double time = left->newest.seconds - first->seconds, early_time = left->early.seconds - first->seconds;
-    if (left->iterations == 0 || k < FEW || early_time <= 0 || time <= early_time)
+    if (first->iteration == 0 || left->iterations == 0 || k < FEW || early_time <= 0 || time <= early_time)
         return NAN;
     double p = fmin(2, fmax(1, log(time / early_time) / log(k / early)));
     double rest = (time - early_time) * (pow(n, p) - pow(k, p)) / (pow(k, p) - pow(early, p));

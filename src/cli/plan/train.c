@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* Says that a file cannot be written, and later that it can: training goes on. */
-static void watch(struct train *train, bool *trouble, cobre_status status, const char *path, const char *promise) {
+static void note_trouble(struct train *train, bool *trouble, cobre_status status, const char *path,
+                         const char *promise) {
     bool was = *trouble;
     *trouble = status != COBRE_OK;
     if (was == *trouble)
@@ -24,15 +25,15 @@ static void watch(struct train *train, bool *trouble, cobre_status status, const
     cb_training_warning(&train->files, message, "");
 }
 
-static void watch_files(struct train *train, cobre_status status) {
-    watch(train, &train->no_trace, status, train->folder, "rows are kept until they can be written");
+static void note_files(struct train *train, cobre_status status) {
+    note_trouble(train, &train->no_trace, status, train->folder, "rows are kept until they can be written");
 }
 
 static void tell_start(struct train *train, uint64_t iterations) {
     cobre_status status = cb_training_started(&train->files, iterations);
     const json_t *warnings = train->base.warnings, *warning;
     size_t i;
-    watch_files(train, status);
+    note_files(train, status);
     json_array_foreach(warnings, i, warning) {
         cb_training_warning(&train->files, json_string_value(json_array_get(warning, 0)),
                             json_string_value(json_array_get(warning, 1)));
@@ -59,7 +60,7 @@ static void on_progress(void *arg, const cobre_sddp_progress *progress) {
         return;
     train->iterations = progress->iteration;
     cb_train_print_row(&train->print, progress);
-    watch_files(train, cb_training_iteration(&train->files, progress, cb_train_gap(&train->print, progress)));
+    note_files(train, cb_training_iteration(&train->files, progress, cb_train_gap(&train->print, progress)));
     cb_train_steer_tell(train);
 }
 
@@ -69,7 +70,7 @@ static void on_steer(void *arg, cobre_sddp_steering *steering) {
 
 static void on_saved(void *arg, cobre_status status) {
     struct train *train = arg;
-    watch(train, &train->no_policy, status, train->policy, "tries again at the next checkpoint");
+    note_trouble(train, &train->no_policy, status, train->policy, "tries again at the next checkpoint");
     if (!status)
         cb_training_checkpoint(&train->files, train->iterations);
 }

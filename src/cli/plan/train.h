@@ -23,17 +23,17 @@ struct train_print {
     struct train_progress progress;
 };
 
-enum { CB_STEER_MOST = 64 };
+enum { CB_STEER_MOST = 64, CB_STEER_WORDS = 160 };
 
 /* What has been said by the socket, on rank 0 (train_steer.c). */
 struct train_steer {
     struct cb_steering socket;
-    int64_t looked_at;                  /* ms */
-    bool pause, checkpoint, stop;       /* wishes */
-    cobre_sddp_train_options rules;     /* as wished; checked */
-    bool averse;                        /* there is a risk measure */
-    const char *command[CB_STEER_MOST]; /* that wait for their effect, in their order */
-    size_t commands;
+    int64_t looked_at;                         /* ms */
+    bool pause, checkpoint, stop;              /* wishes */
+    cobre_sddp_train_options rules;            /* as wished; checked */
+    bool averse;                               /* there is a risk measure */
+    char words[CB_STEER_MOST][CB_STEER_WORDS]; /* of commands, in their order, that no event has told yet */
+    size_t commands, taken;                    /* those; how many of them have taken effect */
 };
 
 struct train {
@@ -51,7 +51,7 @@ struct train {
     struct train_print print;
     struct cb_training files;
     struct train_steer steer;
-    bool no_policy, no_trace; /* the policy, rows of training.csv could not be written when that was last tried */
+    bool no_policy, no_trace; /* the policy, events or their tables could not be written when that was last tried */
     uint64_t iterations;      /* made so far */
     int code;                 /* of what failed while it trained; 0: nothing */
 };
@@ -63,8 +63,8 @@ int cb_train_read_line(int argc, char **argv, struct train *train);
  * one that shows the dashboard. */
 int cb_train_watch(struct train *train);
 
-/* train_steer.c: on rank 0. look: as often as one likes; asked: to stop; wish: as cobre_sddp_train_options.steer; tell: events
- * about what has taken effect after the iteration. */
+/* train_steer.c: on rank 0. look: as often as one likes; wish: as cobre_sddp_train_options.steer; tell: writes events about what has
+ * taken effect. */
 void cb_train_steer_open(struct train *train);
 void cb_train_steer_close(struct train *train);
 void cb_train_steer_look(struct train *train);

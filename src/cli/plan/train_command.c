@@ -13,10 +13,11 @@ static bool is_repeated(const struct cb_option *row, bool resume) {
     return row->help && strcmp(row->name, "out") != 0 && strcmp(row->name, "force") != 0 && (!resume || row->again);
 }
 
-static void write_given(FILE *to, const struct cb_given *given, bool resume) {
+/* steered: rules are not those that were given. */
+static void write_given(FILE *to, const struct cb_given *given, bool resume, bool steered) {
     for (size_t i = 0; i < given->count; i++) {
         const struct cb_option *row = given->option[i].row;
-        if (!is_repeated(row, resume))
+        if (!is_repeated(row, resume) || (steered && cb_option_find(cb_rule_rows, row->name)))
             continue;
         fprintf(to, " %s%s", row->name[1] ? "--" : "-", row->name);
         if (given->option[i].text) {
@@ -26,10 +27,21 @@ static void write_given(FILE *to, const struct cb_given *given, bool resume) {
     }
 }
 
+static void write_rules(FILE *to, const cobre_sddp_train_options *options) {
+    char text[CB_OPTION_TEXT];
+    for (const struct cb_option *row = cb_rule_rows; row->name; row++) {
+        bool shown = cb_option_text(row, options, text) && (strcmp(row->name, "window") != 0 || options->gap_rule);
+        if (shown)
+            fprintf(to, " --%s%s%s", row->name, row->value[0].kind ? " " : "", row->value[0].kind ? text : "");
+    }
+}
+
 void cb_train_write_command(FILE *to, const struct train *train, bool resume, const char *out, bool force) {
     fputs("cobre train ", to);
     cb_shell_write(to, train->base.case_path);
-    write_given(to, &train->base.given, resume);
+    write_given(to, &train->base.given, resume, train->files.steered);
+    if (train->files.steered)
+        write_rules(to, &train->options);
     if (resume) {
         fputs(" --resume ", to);
         cb_shell_write(to, train->policy);

@@ -88,6 +88,7 @@ static int settle(struct train *train) {
 int cb_train_read_line(int argc, char **argv, struct train *train) {
     *train = (struct train){.base.self.command = "train",
                             .grace = 25,
+                            .steer.socket = CB_STEERING_CLOSED,
                             .options.struct_size = sizeof train->options,
                             .options.checkpoint_seconds = 300};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);

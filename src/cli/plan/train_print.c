@@ -37,7 +37,9 @@ static void write_header(FILE *to, const struct train_print *print) {
 
 static double solve_rate(const cobre_sddp_progress *from, const cobre_sddp_progress *to) {
     double seconds = to->seconds - from->seconds;
-    return seconds > 0 && to->solves >= from->solves ? (double)(to->solves - from->solves) / seconds : NAN;
+    bool known =
+        from->iteration > 0 || to->iteration == 1; /* of a resumed training the first row counts LPs from before */
+    return known && seconds > 0 && to->solves >= from->solves ? (double)(to->solves - from->solves) / seconds : NAN;
 }
 
 static void gap_text(const struct train_print *print, char text[32]) {
@@ -105,7 +107,7 @@ void cb_train_print_start(struct train *train) {
     print->quiet |= base->json; /* its lines are the events */
     print->brief = train->watch;
     print->maximises = cobre_sddp_problem_maximises(base->problem);
-    print->averse = train->options.has_risk ? train->options.risk_beta < 1 : cobre_sddp_problem_averse(base->problem);
+    print->averse = cb_options_averse(base->problem, &train->options);
     /* A launcher of its own may give each rank a terminal, wherever its output goes to: Open MPI's does. */
     print->terminal = !print->quiet && cb_live_possible() && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
     if (cb_log())

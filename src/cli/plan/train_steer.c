@@ -12,18 +12,21 @@ void cb_train_steer_open(struct train *train) {
     struct train_steer *steer = &train->steer;
     *steer = (struct train_steer){.rules = train->options, .averse = train->print.averse};
     cb_rules_default(&steer->rules);
-    if (cb_steering_open(&steer->socket, train->folder) != COBRE_OK)
-        cb_training_warning(&train->files, cobre_last_error()->message, cobre_last_error()->suggestion);
+    if (cb_steering_open(&steer->socket, train->folder) == COBRE_OK)
+        return;
+    cb_say("cobre train: %s\n", cobre_last_error()->message);
+    cb_training_warning(&train->files, cobre_last_error()->message, cobre_last_error()->suggestion);
 }
 
+/* Of what came last only a wish to stop can have had an effect. */
 void cb_train_steer_close(struct train *train) {
-    if (train->started && cb_session_speaks(&train->base))
-        cb_steering_close(&train->steer.socket);
-}
-
-static void wait_for_effect(struct train_steer *steer, const char *command) {
-    if (steer->commands < CB_STEER_MOST)
-        steer->command[steer->commands++] = command;
+    struct train_steer *steer = &train->steer;
+    if (!cb_session_speaks(&train->base) || !train->started)
+        return;
+    for (size_t i = steer->taken; i < steer->commands; i++)
+        if (strcmp(steer->words[i], "stop") == 0)
+            cb_training_steered(&train->files, train->iterations, steer->words[i]);
+    cb_steering_close(&steer->socket);
 }
 
 /* When a command takes effect. */
@@ -64,32 +67,47 @@ static bool change_rule(struct train *train, char *words, char answer[CB_STEERIN
     return true;
 }
 
+enum command { PAUSE, RESUME, STOP, CHECKPOINT, RULE, COMMANDS };
+
+static enum command find_command(const char *line, size_t length) {
+    static const char *const names[COMMANDS] = {"pause", "resume", "stop", "checkpoint", "rule"};
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strlen(names[i]) == length && strncmp(line, names[i], length) == 0)
+            return (enum command)i;
+    return COMMANDS;
+}
+
+/* False: the answer says why not. */
+static bool carry_out(struct train *train, enum command command, char *rest, char answer[CB_STEERING_LINE]) {
+    char when[48];
+    switch (command) {
+    case PAUSE:
+    case RESUME: return pause_or_resume(train, command == PAUSE, answer);
+    case RULE: return change_rule(train, rest, answer);
+    case STOP:
+        train->steer.stop = true;
+        snprintf(answer, CB_STEERING_LINE, "ok, it stops %s and saves", moment(train, when));
+        return true;
+    case CHECKPOINT:
+        train->steer.checkpoint = true;
+        snprintf(answer, CB_STEERING_LINE, "ok, it saves %s", moment(train, when));
+        return true;
+    case COMMANDS: snprintf(answer, CB_STEERING_LINE, "no, write pause, resume, stop, checkpoint or rule NAME VALUE");
+    }
+    return false;
+}
+
 static void obey(void *arg, char *line, char answer[CB_STEERING_LINE]) {
     struct train *train = arg;
     struct train_steer *steer = &train->steer;
-    static const char *const known[] = {"pause", "resume", "stop", "checkpoint", "rule"};
-    size_t length = strcspn(line, " "), which = 0;
-    char when[48];
-    while (which < 5 && (strlen(known[which]) != length || strncmp(line, known[which], length) != 0))
-        which++;
+    char words[CB_STEER_WORDS];
+    snprintf(words, sizeof words, "%s", line);
+    size_t length = strcspn(line, " ");
     char *rest = line + length + strspn(line + length, " ");
-    bool good = which < 5 && steer->commands < CB_STEER_MOST;
-    snprintf(answer, CB_STEERING_LINE,
-             which < 5 ? "no, too many commands wait for the end of the iteration"
-                       : "no, write pause, resume, stop, checkpoint or rule NAME VALUE");
-    if (good && which < 2)
-        good = pause_or_resume(train, which == 0, answer);
-    if (good && which == 2)
-        snprintf(answer, CB_STEERING_LINE, "ok, it stops %s and saves", moment(train, when));
-    if (good && which == 3)
-        snprintf(answer, CB_STEERING_LINE, "ok, it saves %s", moment(train, when));
-    if (good && which == 4)
-        good = change_rule(train, rest, answer);
-    if (!good)
-        return;
-    steer->stop |= which == 2;
-    steer->checkpoint |= which == 3;
-    wait_for_effect(steer, known[which]);
+    if (steer->commands == CB_STEER_MOST)
+        snprintf(answer, CB_STEERING_LINE, "no, too many commands wait for the end of the iteration");
+    else if (carry_out(train, find_command(line, length), rest, answer))
+        memcpy(steer->words[steer->commands++], words, sizeof words);
 }
 
 static void look(struct train *train) {
@@ -108,13 +126,17 @@ void cb_train_steer_look(struct train *train) {
     look(train);
 }
 
+/* What has come by now takes effect; what comes later, after the next iteration. */
 void cb_train_steer_wish(struct train *train, cobre_sddp_steering *steering) {
     struct train_steer *steer = &train->steer;
     bool was_paused = steering->pause;
     look(train);
+    steer->looked_at = cb_now_ms();
+    steer->taken = steer->commands;
     steering->pause = steer->pause;
     steering->checkpoint = steer->checkpoint;
     steer->checkpoint = false;
+    train->files.steered |= cb_rules_differ(steering->options, &steer->rules);
     cb_rules_copy(steering->options, &steer->rules);
     if (was_paused) /* no iteration will tell of it */
         cb_train_steer_tell(train);
@@ -122,16 +144,19 @@ void cb_train_steer_wish(struct train *train, cobre_sddp_steering *steering) {
 
 void cb_train_steer_tell(struct train *train) {
     struct train_steer *steer = &train->steer;
-    for (size_t i = 0; i < steer->commands; i++) {
-        if (strcmp(steer->command[i], "rule") == 0) {
-            cb_rules_copy(&train->options, &steer->rules);
-            train->files.steered = true;
-            cb_time_left_rules(&train->print.progress.left, &train->options);
-        }
-        train->print.paused = steer->pause && !steer->stop;
-        if (strcmp(steer->command[i], "resume") == 0)
-            cb_time_left_pause(&train->print.progress.left);
-        cb_training_steered(&train->files, train->iterations, steer->command[i]);
+    struct time_left *left = &train->print.progress.left;
+    if (steer->taken == 0)
+        return;
+    if (train->print.paused != steer->pause)
+        cb_time_left_pause(left);
+    train->print.paused = steer->pause;
+    if (train->files.steered) {
+        cb_rules_copy(&train->options, &steer->rules);
+        cb_time_left_rules(left, &train->options);
     }
-    steer->commands = 0;
+    for (size_t i = 0; i < steer->taken; i++)
+        cb_training_steered(&train->files, train->iterations, steer->words[i]);
+    steer->commands -= steer->taken;
+    memmove(steer->words[0], steer->words[steer->taken], steer->commands * sizeof steer->words[0]);
+    steer->taken = 0;
 }

@@ -49,9 +49,12 @@ static int show_rest(const struct train *train, const struct background *trainin
     copy(training->output, stdout);
     copy(training->errors, stderr);
     if (!training->ended) {
-        printf("the training goes on, as process %d; to see it again:\n  cobre watch ", (int)training->pid);
+        printf("the training goes on, as process %d; to see it again, and to stop it:\n  cobre watch ",
+               (int)training->pid);
         cb_shell_write(stdout, train->folder);
-        printf("\n");
+        printf("\n  cobre watch ");
+        cb_shell_write(stdout, train->folder);
+        printf(" --send stop\n");
         return 0;
     }
     if (WIFSIGNALED(training->status))

@@ -6,7 +6,7 @@
 
 #define CB_FILE_POLICY "policy.cobre"
 #define CB_FILE_TRAINING "training.csv"
-#define CB_FILE_EVENTS "events.jsonl" /* all that follows of a training is made of it: events.h */
+#define CB_FILE_EVENTS "events.jsonl" /* all that follows of a training is made of it: training.h */
 #define CB_FILE_STEER "steer.sock"    /* while it trains: steering.h */
 #define CB_FILE_TIMES "times.csv"
 #define CB_FILE_SUMMARY "summary.csv"

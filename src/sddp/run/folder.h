@@ -38,8 +38,7 @@ cobre_status cb_folder_lock(struct cb_folder *folder);
 /* Does a training write to it? *known is false if nobody can tell. */
 bool cb_folder_is_locked(const char *folder, bool *known);
 
-/* Removes files of a run that are not whole, and the socket of a training: a process that was killed may have left some.
- * Also for signal handlers. */
+/* Removes files of a run that are not whole: a process that was killed may have left some. Also for signal handlers. */
 void cb_folder_remove_drafts(const char *folder);
 
 /* Ends the lock, and removes folders that were made and into which nothing has come. */

@@ -4,6 +4,7 @@
 
 #include "sddp/draft.h"
 #include "sddp/error.h"
+#include "sddp/open.h"
 #include "sddp/policy/policy.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
@@ -92,7 +93,7 @@ static void add_ends(struct cb_sha256 *sha, FILE *file) {
 
 static cobre_status hash_file(const char *path, const char *name, char hash[CB_SHA256_TEXT]) {
     struct cb_sha256 sha;
-    FILE *file = fopen(path, "rbe");
+    FILE *file = cb_open_stream(path, "rb");
     if (!file)
         return cb_file_failed(path);
     cb_sha256_begin(&sha);
@@ -135,7 +136,10 @@ static cobre_status read_record(const char *folder, json_t **record) {
     CB_TRY(cb_folder_join(folder, CB_FILE_RUN, path));
     if (access(path, F_OK) != 0)
         return COBRE_OK;
-    *record = json_load_file(path, 0, &error);
+    FILE *file = cb_open_stream(path, "r");
+    *record = file ? json_loadf(file, 0, &error) : NULL;
+    if (file)
+        fclose(file);
     if (json_integer_value(json_object_get(*record, "format")) == 1)
         return COBRE_OK;
     bool newer = *record != NULL;
@@ -202,31 +206,6 @@ static cobre_status options_json(const cobre_sddp_train_options *options, json_t
     return good ? COBRE_OK : no_memory();
 }
 
-/* When to stop, as given. */
-static cobre_status rules_json(const cobre_sddp_train_options *options, json_t **result) {
-    bool good = true;
-    json_t *json = *result = json_object();
-    if (options->iterations)
-        good &= cb_put(json, "iterations", cb_json_of_count(options->iterations));
-    if (options->seconds > 0)
-        good &= cb_put(json, "seconds", real_json(options->seconds));
-    if (options->stall_window)
-        good &= cb_put(json, "stall", cb_json_of_count(options->stall_window));
-    if (options->stall_tolerance > 0)
-        good &= cb_put(json, "tolerance", real_json(options->stall_tolerance));
-    if (options->gap_rule)
-        good &= cb_put(json, "gap", json_true());
-    if (options->window)
-        good &= cb_put(json, "window", cb_json_of_count(options->window));
-    if (options->simulate_every)
-        good &= cb_put(json, "simulation", cb_json_of_count(options->simulate_every));
-    if (options->simulate_passes)
-        good &= cb_put(json, "passes", cb_json_of_count(options->simulate_passes));
-    if (options->stop_when_all)
-        good &= cb_put(json, "stop", json_string("all"));
-    return good && json ? COBRE_OK : no_memory();
-}
-
 static json_t *solver_json(const char *name, const char *version) {
     return json_pack("{s:s, s:s}", "name", name, "version", version);
 }
@@ -289,17 +268,15 @@ cobre_status cb_record_begin(struct cb_training *training, bool in_place) {
     static const char *const others[] = {CB_FILE_EVENTS, CB_FILE_TRAINING, CB_FILE_REPORT, CB_FILE_RUN, NULL};
     static const char *const policy[] = {CB_FILE_POLICY, NULL};
     char fingerprint[32];
-    json_t *options = NULL, *rules = NULL;
+    json_t *options = NULL;
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, training->problem->fingerprint);
     cobre_status status = options_json(training->options, &options);
     if (!status)
-        status = rules_json(training->options, &rules);
-    if (!status)
-        training->record = json_pack("{s:s, s:{s:o, s:s}, s:O, s:O, s:s}", "version", cobre_version(), "case", "name",
-                                     cb_json_of_text(cobre_sddp_problem_name(training->problem)), "fingerprint",
-                                     fingerprint, "options", options, "rules", rules, "state", "running");
+        training->record =
+            json_pack("{s:s, s:{s:o, s:s}, s:O, s:o, s:s}", "version", cobre_version(), "case", "name",
+                      cb_json_of_text(cobre_sddp_problem_name(training->problem)), "fingerprint", fingerprint,
+                      "options", options, "rules", cb_rules_json(training->options), "state", "running");
     json_decref(options);
-    json_decref(rules);
     CB_TRY(status);
     if (!training->record)
         return no_memory();
@@ -345,10 +322,8 @@ cobre_status cb_record_end(struct cb_training *training, const cobre_sddp_traini
     *iterations = 0;
     if (!json)
         return no_memory();
-    json_t *rules = NULL;
-    if (training->steered && rules_json(training->options, &rules) == COBRE_OK)
-        json_object_set(json, "rules", rules);
-    json_decref(rules);
+    if (training->steered && !cb_put(json, "rules", cb_rules_json(training->options)))
+        return no_memory();
     cobre_sddp_policy *saved = policy ? NULL : read_policy(training->folder);
     policy = policy ? policy : saved;
     *iterations = cobre_sddp_policy_iterations(policy);

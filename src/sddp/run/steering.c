@@ -88,7 +88,7 @@ bool cb_steering_answer(int fd, char answer[CB_STEERING_LINE]) {
 }
 
 cobre_status cb_steering_open(struct cb_steering *steering, const char *path) {
-    *steering = (struct cb_steering){.listener = -1};
+    *steering = (struct cb_steering)CB_STEERING_CLOSED;
     for (size_t i = 0; i < CB_STEERING_CLIENTS; i++)
         steering->client[i].fd = -1;
     steering->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -129,7 +129,7 @@ void cb_steering_close(struct cb_steering *steering) {
     steering->listener = steering->folder = -1;
 }
 
-/* A place for the next caller; when all are taken, that of the first that has said nothing yet, or of any. */
+/* A place for the next caller. When all are taken, one that has not finished its line loses its place. */
 static struct cb_steering_client *find_place(struct cb_steering *steering) {
     for (size_t i = 0; i < CB_STEERING_CLIENTS; i++)
         if (steering->client[i].fd < 0)

@@ -14,7 +14,9 @@ int cb_steering_send(const char *folder, const char *command, char why[CB_STEERI
 /* Reads the answer, when poll says that something has come. false: there is none, because the training has ended. */
 bool cb_steering_answer(int fd, char answer[CB_STEERING_LINE]);
 
-/* The other end, on rank 0. All zero and folder -1: not open. */
+/* The other end, on rank 0. */
+#define CB_STEERING_CLOSED                                                                                             \
+    { .folder = -1, .listener = -1 }
 struct cb_steering {
     int folder, listener; /* descriptors */
     struct cb_steering_client {

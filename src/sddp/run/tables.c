@@ -35,7 +35,7 @@ cobre_status cb_times_write(const char *folder, const json_t *finished) {
 #define PHASE_NAME(code, name, title) name,
     static const char *const phases[CB_PHASES] = {CB_PHASE_MAP(PHASE_NAME)};
 #undef PHASE_NAME
-    const json_t *ranks = json_object_get(finished, "ranks");
+    const json_t *ranks = json_object_get(finished, "per_rank");
     size_t count = json_array_size(json_object_get(ranks, phases[0]));
     struct cb_draft draft;
     CB_TRY(open_file(folder, CB_FILE_TIMES, &draft));

@@ -55,7 +55,7 @@ static void put_date(json_t *event) {
 /* The line of an event. Bounds and costs have all their digits. Times are rounded to microseconds before, and few digits are enough
  * for them: so they come apart. */
 static char *line_of(const json_t *event, size_t *length) {
-    static const char *const rounded[] = {"seconds", "ranks", "stages", "operations", "overhead"};
+    static const char *const rounded[] = {"seconds", "per_rank", "per_stage", "operations", "overhead"};
     json_t *exact = json_copy((json_t *)event), *rest = json_object();
     for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
         json_t *member = json_object_get(exact, rounded[i]);
@@ -83,7 +83,10 @@ static cobre_status write_event(struct cb_training *training, const json_t *even
         return cb_no_memory(CB_FILE_EVENTS, 0);
     if (training->output) {
         fwrite(line, 1, length, training->output);
-        fflush(training->output);
+        if (fflush(training->output) != 0) { /* its reader has gone: the command asks to stop for it */
+            clearerr(training->output);
+            training->output = NULL;
+        }
     }
     cobre_status status = cb_trail_add(&training->events, line, length), other = COBRE_OK;
     free(line);
@@ -101,8 +104,8 @@ static cobre_status tell(struct cb_training *training, json_t *event, double beg
     return status;
 }
 
-static json_t *rules_json(const struct cb_training *training) {
-    cobre_sddp_train_options rules = *training->options;
+json_t *cb_rules_json(const cobre_sddp_train_options *options) {
+    cobre_sddp_train_options rules = *options;
     json_t *json = json_object();
     char text[CB_OPTION_TEXT];
     cb_rules_default(&rules);
@@ -134,8 +137,7 @@ static void put_case(json_t *event, const struct cb_training *training) {
     cb_put(event, "states", cb_json_of_count(cobre_sddp_problem_states(problem)));
     cb_put(event, "forward_passes", cb_json_of_count(passes ? passes : 1));
     cb_put(event, "seed", cb_json_of_count(options->seed));
-    bool averse = options->has_risk ? options->risk_beta < 1 : cobre_sddp_problem_averse(problem);
-    cb_put(event, "averse", json_boolean(averse));
+    cb_put(event, "averse", json_boolean(cb_options_averse(problem, options)));
     if (options->has_value_bound)
         cb_put(event, "value_bound", cb_json_of_real(options->value_bound));
 }
@@ -167,7 +169,7 @@ cobre_status cb_training_started(struct cb_training *training, uint64_t iteratio
     put_case(event, training);
     cb_put(event, "ranks", cb_json_of_count(cobre_size(training->comm)));
     cb_put(event, "backend", json_string(cobre_backend_name(cobre_comm_backend(training->comm))));
-    cb_put(event, "rules", rules_json(training));
+    cb_put(event, "rules", cb_rules_json(training->options));
     cb_put(event, "iterations", cb_json_of_count(iterations));
     put_absolute(event, "out", training->folder);
     cb_put(event, "host", cb_json_of_text(host));
@@ -183,7 +185,7 @@ cobre_status cb_training_started(struct cb_training *training, uint64_t iteratio
 static json_t *ranks_json(const double *effort, size_t ranks) {
     json_t *json = json_object();
     for (size_t e = 0; e < COBRE_SDDP_EFFORTS; e++) {
-        bool whole = e >= COBRE_SDDP_EFFORT_SOLVES;
+        bool whole = strcmp(cobre_sddp_effort_unit((cobre_sddp_effort)e), "s") != 0;
         json_t *list = json_array();
         for (size_t r = 0; r < ranks; r++) {
             double value = effort[e * ranks + r];
@@ -201,13 +203,13 @@ static void put_counts(json_t *object, const char *key, const uint64_t *count, s
     cb_put(object, key, list);
 }
 
-static json_t *operations_json(const double *operation) {
+static json_t *operations_json(const cobre_sddp_traffic *traffic) {
     json_t *json = json_object();
     for (size_t o = 0; o < COBRE_SDDP_OPERATIONS; o++) {
         json_t *one = json_object();
-        cb_put(one, "calls", json_integer((json_int_t)operation[3 * o]));
-        cb_put(one, "bytes", json_integer((json_int_t)operation[3 * o + 1]));
-        cb_put(one, "seconds", time_json(operation[3 * o + 2]));
+        cb_put(one, "calls", cb_json_of_count(traffic[o].calls));
+        cb_put(one, "bytes", cb_json_of_count(traffic[o].bytes));
+        cb_put(one, "seconds", time_json(traffic[o].seconds));
         cb_put(json, cobre_sddp_operation_name((cobre_sddp_operation)o), one);
     }
     return json;
@@ -216,6 +218,7 @@ static json_t *operations_json(const double *operation) {
 cobre_status cb_training_iteration(struct cb_training *training, const cobre_sddp_progress *now, double gap) {
     double begin = cb_clock();
     json_t *event = new_event("iteration"), *stages = json_object();
+    training->start_time = begin - now->seconds;                  /* one clock for all events */
     cb_put(event, "iteration", cb_json_of_count(now->iteration)); /* is_event_before looks for it */
     cb_put(event, "bound", cb_json_of_real(now->bound));
     cb_put(event, "mean", cb_json_of_real(now->mean));
@@ -227,12 +230,12 @@ cobre_status cb_training_iteration(struct cb_training *training, const cobre_sdd
     cb_put(event, "cuts", cb_json_of_count(now->cuts));
     cb_put(event, "solves", cb_json_of_count(now->solves));
     put_seconds(event, now->seconds);
-    cb_put(event, "ranks", ranks_json(now->effort, now->ranks));
+    cb_put(event, "per_rank", ranks_json(now->effort, now->ranks));
     put_counts(stages, "made", now->cuts_made, now->stages);
     put_counts(stages, "kept", now->cuts_kept, now->stages);
     put_counts(stages, "active", now->cuts_active, now->stages);
-    cb_put(event, "stages", stages);
-    cb_put(event, "operations", operations_json(now->operation));
+    cb_put(event, "per_stage", stages);
+    cb_put(event, "operations", operations_json(now->traffic));
     return tell(training, event, begin);
 }
 
@@ -254,12 +257,15 @@ cobre_status cb_training_warning(struct cb_training *training, const char *messa
     return tell(training, event, begin);
 }
 
-cobre_status cb_training_steered(struct cb_training *training, uint64_t iteration, const char *command) {
+cobre_status cb_training_steered(struct cb_training *training, uint64_t iteration, const char *words) {
     double begin = cb_clock();
+    char command[16];
+    snprintf(command, sizeof command, "%.*s", (int)strcspn(words, " "), words);
     json_t *event = new_event("steered");
     cb_put(event, "iteration", cb_json_of_count(iteration));
     cb_put(event, "command", cb_json_of_text(command));
-    cb_put(event, "rules", rules_json(training));
+    cb_put(event, "words", cb_json_of_text(words));
+    cb_put(event, "rules", cb_rules_json(training->options));
     put_seconds(event, seconds_of(training));
     return tell(training, event, begin);
 }
@@ -313,7 +319,7 @@ static json_t *finished_json(struct cb_training *training, const cobre_sddp_trai
     cb_put(event, "seed", cb_json_of_count(cobre_sddp_policy_seed(policy)));
     put_absolute(event, "policy", training->policy);
     put_seconds(event, result->seconds);
-    cb_put(event, "ranks", ranks_json(effort, cobre_size(training->comm)));
+    cb_put(event, "per_rank", ranks_json(effort, cobre_size(training->comm)));
     cb_put(overhead, "events", time_json(training->event_seconds));
     cb_put(overhead, "steering", time_json(training->steer_seconds));
     cb_put(event, "overhead", overhead);
@@ -344,10 +350,15 @@ cobre_status cb_training_finished(struct cb_training *training, const cobre_sddp
                                   const cobre_sddp_policy *policy) {
     double *effort = calloc(cobre_size(training->comm) * COBRE_SDDP_EFFORTS, sizeof *effort);
     cobre_status status = gather(training->comm, result, effort);
-    if (!status && cobre_rank(training->comm) == 0)
+    cobre_error error = *cobre_last_error();
+    if (!status && cobre_rank(training->comm) == 0) {
         status = end(training, finished_json(training, result, policy, effort));
+        error = *cobre_last_error();
+    } else if (status && cobre_rank(training->comm) == 0) {
+        cb_training_failed(training, &error);
+    }
     free(effort);
-    return status;
+    return status ? cobre_set_error(&error) : COBRE_OK;
 }
 
 cobre_status cb_training_failed(struct cb_training *training, const cobre_error *error) {

@@ -31,12 +31,16 @@ cobre_status cb_training_started(struct cb_training *training, uint64_t iteratio
 cobre_status cb_training_iteration(struct cb_training *training, const cobre_sddp_progress *progress, double gap);
 cobre_status cb_training_checkpoint(struct cb_training *training, uint64_t iteration);
 cobre_status cb_training_warning(struct cb_training *training, const char *message, const char *suggestion);
-cobre_status cb_training_steered(struct cb_training *training, uint64_t iteration, const char *command);
+/* words: "rule iterations 200"; the first of them is the command. */
+cobre_status cb_training_steered(struct cb_training *training, uint64_t iteration, const char *words);
 
 /* The last one of these two ends all files. finished is collective. */
 cobre_status cb_training_finished(struct cb_training *training, const cobre_sddp_training *result,
                                   const cobre_sddp_policy *policy);
 cobre_status cb_training_failed(struct cb_training *training, const cobre_error *error);
+
+/* The rules that are set, as on the command line: {"iterations": "100"}. */
+struct json_t *cb_rules_json(const cobre_sddp_train_options *options);
 
 /* tables.c: a table that is made of an event. */
 int cb_trace_row(const struct json_t *iteration, char *row, size_t room); /* of training.csv; its length */

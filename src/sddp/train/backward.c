@@ -200,7 +200,7 @@ cobre_status cb_backward(cb_trainer *trainer, uint64_t iteration) {
         begin = cb_clock();
         trainer->status = cb_pool_add(&trainer->policy->pool, trainer->record, trainer->count);
         cb_tally_operation(trainer, COBRE_SDDP_OPERATION_ALLGATHERV, 1,
-                           (double)(cuts * trainer->policy->pool.stride * sizeof *trainer->record), begin);
+                           cuts * trainer->policy->pool.stride * sizeof *trainer->record, begin);
     }
     return COBRE_OK;
 }

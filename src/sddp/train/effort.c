@@ -13,10 +13,17 @@
 #include "sddp/train/trainer.h"
 
 const char *cobre_sddp_effort_name(cobre_sddp_effort effort) {
-#define EFFORT_NAME(code, name) name,
+#define EFFORT_NAME(code, name, unit) name,
     static const char *const names[] = {COBRE_SDDP_EFFORT_MAP(EFFORT_NAME)};
 #undef EFFORT_NAME
     return (unsigned)effort < COBRE_SDDP_EFFORTS ? names[effort] : "?";
+}
+
+const char *cobre_sddp_effort_unit(cobre_sddp_effort effort) {
+#define EFFORT_UNIT(code, name, unit) unit,
+    static const char *const units[] = {COBRE_SDDP_EFFORT_MAP(EFFORT_UNIT)};
+#undef EFFORT_UNIT
+    return (unsigned)effort < COBRE_SDDP_EFFORTS ? units[effort] : "?";
 }
 
 const char *cobre_sddp_operation_name(cobre_sddp_operation operation) {
@@ -30,13 +37,13 @@ void cb_tally_add(cb_trainer *trainer, cobre_sddp_effort effort, double begin) {
     trainer->tally.spent[effort] += cb_clock() - begin;
 }
 
-void cb_tally_operation(cb_trainer *trainer, cobre_sddp_operation operation, double calls, double bytes, double begin) {
+void cb_tally_operation(cb_trainer *trainer, cobre_sddp_operation operation, size_t calls, size_t bytes, double begin) {
     cb_tally *tally = &trainer->tally;
     double seconds = cb_clock() - begin;
     tally->spent[COBRE_SDDP_EFFORT_COMMUNICATION] += seconds;
     tally->spent[COBRE_SDDP_EFFORTS + operation] += seconds;
-    tally->calls[operation] += calls;
-    tally->bytes[operation] += bytes;
+    tally->since[operation].calls += calls;
+    tally->since[operation].bytes += bytes;
 }
 
 static int compare_stages(const void *one, const void *other) {
@@ -157,10 +164,9 @@ static void sort_by_kind(cb_trainer *trainer) {
         double seconds = 0;
         for (size_t r = 0; r < ranks; r++)
             seconds += tally->all[r * CB_TALLIES + COBRE_SDDP_EFFORTS + o];
-        tally->operation[3 * o] = tally->calls[o];
-        tally->operation[3 * o + 1] = tally->bytes[o];
-        tally->operation[3 * o + 2] = seconds / (double)ranks;
-        tally->calls[o] = tally->bytes[o] = 0;
+        tally->traffic[o] = tally->since[o];
+        tally->traffic[o].seconds = seconds / (double)ranks;
+        tally->since[o] = (cobre_sddp_traffic){0};
     }
 }
 
@@ -182,20 +188,28 @@ static void count_cuts(cb_trainer *trainer) {
 
 cobre_status cb_tally_tell(cb_trainer *trainer) {
     cb_tally *tally = &trainer->tally;
-    double begin = cb_clock(), own[CB_TALLIES];
-    look(tally, begin);
+    double own[CB_TALLIES];
+    look(tally, cb_clock());
     for (size_t i = 0; i < CB_TALLIES; i++) {
         own[i] = tally->spent[i] - (is_level(i) ? 0 : tally->told[i]);
         tally->told[i] = tally->spent[i];
     }
+    double begin = cb_clock();
     CB_TRY(cobre_allgatherv_t(trainer->comm, own, CB_TALLIES, tally->all, trainer->ranks * CB_TALLIES, tally->counts,
                               tally->displs));
     sort_by_kind(trainer);
+    cb_tally_operation(trainer, COBRE_SDDP_OPERATION_ALLGATHERV, 1, trainer->ranks * CB_TALLIES * sizeof *tally->all,
+                       begin);
     if (trainer->rank == 0)
         count_cuts(trainer);
-    cb_tally_operation(trainer, COBRE_SDDP_OPERATION_ALLGATHERV, 1,
-                       (double)(trainer->ranks * CB_TALLIES * sizeof *tally->all), begin);
     return COBRE_OK;
+}
+
+void cb_tally_leave_out(cb_trainer *trainer, const cb_tally *before, double seconds) {
+    cb_tally *tally = &trainer->tally;
+    memcpy(tally->spent, before->spent, sizeof tally->spent);
+    memcpy(tally->since, before->since, sizeof tally->since);
+    tally->told_time += seconds;
 }
 
 void cb_tally_close(cb_trainer *trainer) {
@@ -206,7 +220,7 @@ void cb_tally_show(const cb_trainer *trainer, cobre_sddp_progress *progress) {
     const cb_tally *tally = &trainer->tally;
     progress->ranks = trainer->ranks;
     progress->effort = tally->effort;
-    progress->operation = tally->operation;
+    progress->traffic = tally->traffic;
     if (trainer->rank > 0)
         return;
     progress->stages = tally->stages;

@@ -191,6 +191,13 @@ void cb_rules_default(cobre_sddp_train_options *options) {
     options->simulate_passes = options->simulate_passes ? options->simulate_passes : 500;
 }
 
+bool cb_rules_late(const cb_trainer *trainer) {
+    cobre_sddp_train_options others = trainer->options;
+    others.seconds = 0;
+    return limits_time(&trainer->options) && trainer->news.seconds >= trainer->options.seconds &&
+           (!others.stop_when_all || !any_is_set(&others));
+}
+
 bool cb_rules_statistical(const cobre_sddp_train_options *options) {
     bool any = false;
     for (size_t r = 0; r < RULES; r++)
@@ -212,35 +219,62 @@ bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop
     return found;
 }
 
-/* Each field that belongs to a rule. */
-#define FOR_RULE_FIELDS(field)                                                                                         \
-    for (const struct cb_option *row = cb_rule_rows; row->name; row++)                                                 \
-        for (const struct cb_field *field =                                                                            \
-                 (const struct cb_field[]){row->given, row->value[0].field, row->value[1].field, {0, SIZE_MAX}};       \
-             field->size != SIZE_MAX; field++)
+bool cb_options_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
+    return options->has_risk ? options->risk_beta < 1 : cobre_sddp_problem_averse(problem);
+}
+
+/* Copies the fields of the rules, to or from where they lie one behind the other. */
+static void copy_rules(cobre_sddp_train_options *options, unsigned char *packed, bool pack) {
+    for (const struct cb_option *row = cb_rule_rows; row->name; row++) {
+        const struct cb_field field[] = {row->given, row->value[0].field, row->value[1].field};
+        for (size_t i = 0; i < sizeof field / sizeof *field; packed += field[i++].size) {
+            unsigned char *own = (unsigned char *)options + field[i].offset;
+            memcpy(pack ? packed : own, pack ? own : packed, field[i].size);
+        }
+    }
+}
+
+void cb_rules_pack(const cobre_sddp_train_options *options, unsigned char packed[CB_RULES_BYTES]) {
+    cobre_sddp_train_options copy = *options;
+    memset(packed, 0, CB_RULES_BYTES);
+    copy_rules(&copy, packed, true);
+}
+
+void cb_rules_unpack(cobre_sddp_train_options *options, const unsigned char packed[CB_RULES_BYTES]) {
+    unsigned char copy[CB_RULES_BYTES];
+    memcpy(copy, packed, sizeof copy);
+    copy_rules(options, copy, false);
+}
 
 bool cb_rules_differ(const cobre_sddp_train_options *one, const cobre_sddp_train_options *other) {
-    FOR_RULE_FIELDS(field)
-    if (memcmp((const char *)one + field->offset, (const char *)other + field->offset, field->size) != 0)
-        return true;
-    return false;
+    unsigned char packed[2][CB_RULES_BYTES];
+    cb_rules_pack(one, packed[0]);
+    cb_rules_pack(other, packed[1]);
+    return memcmp(packed[0], packed[1], CB_RULES_BYTES) != 0;
 }
 
 void cb_rules_copy(cobre_sddp_train_options *to, const cobre_sddp_train_options *from) {
-    FOR_RULE_FIELDS(field)
-    memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
+    unsigned char packed[CB_RULES_BYTES];
+    cb_rules_pack(from, packed);
+    cb_rules_unpack(to, packed);
+}
+
+static void name_rules(char *text, size_t size) {
+    size_t length = 0;
+    for (const struct cb_option *row = cb_rule_rows; row->name && length < size; row++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "", row->name);
 }
 
 bool cb_rules_change(cobre_sddp_train_options *options, bool averse, const char *name, const char *text,
                      char error[CB_OPTION_ERROR]) {
     cobre_sddp_train_options changed = *options;
     const struct cb_option *row = cb_option_find(cb_rule_rows, name);
-    char wrong[CB_OPTION_ERROR];
+    char wrong[CB_OPTION_ERROR], names[128];
     bool flag = row && !row->value[0].kind;
     *error = 0;
+    name_rules(names, sizeof names);
     if (!row)
-        snprintf(error, CB_OPTION_ERROR,
-                 "there is no rule %.40s: iterations, time, stall, gap, window, simulation, stop", name);
+        snprintf(error, CB_OPTION_ERROR, "there is no rule %.40s: they are %s", name, names);
     else if (strcmp(text, "off") == 0)
         cb_option_unset(row, &changed);
     else if (flag && strcmp(text, "on") != 0)

@@ -18,9 +18,17 @@ bool cb_rules_statistical(const cobre_sddp_train_options *options);
 bool cb_rules_can_converge(const cobre_sddp_train_options *options);
 bool cb_rules_converged(const cobre_sddp_train_options *options, cobre_sddp_stop stop);
 
+/* Is there a risk measure, of the problem or instead of it? */
+bool cb_options_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options);
+
 /* Whether their rules differ; and makes them the same. */
 bool cb_rules_differ(const cobre_sddp_train_options *one, const cobre_sddp_train_options *other);
 void cb_rules_copy(cobre_sddp_train_options *to, const cobre_sddp_train_options *from);
+
+/* The same for a message: the bytes of all rules, one behind the other. */
+enum { CB_RULES_BYTES = 128 };
+void cb_rules_pack(const cobre_sddp_train_options *options, unsigned char packed[CB_RULES_BYTES]);
+void cb_rules_unpack(cobre_sddp_train_options *options, const unsigned char packed[CB_RULES_BYTES]);
 
 /* Changes one rule: `text` is its value as on the command line, "on" or "off". False: nothing has changed, and `error` says why.
  * averse: there is a risk measure. */

@@ -8,6 +8,12 @@
 #include "sddp/train/rules.h"
 #include "sddp/train/trainer.h"
 
+/* What a training would refuse at its start. */
+static bool are_refused(const cb_trainer *trainer, const cobre_sddp_train_options *rules) {
+    bool statistical = cb_rules_statistical(rules) && cb_options_averse(trainer->problem, rules);
+    return statistical || !(rules->seconds >= 0 && rules->stall_tolerance >= 0) || rules->simulate_passes > UINT32_MAX;
+}
+
 void cb_steer_ask(cb_trainer *trainer) {
     const cobre_sddp_train_options *options = &trainer->options;
     if (!options->steer || trainer->rank > 0)
@@ -18,27 +24,29 @@ void cb_steer_ask(cb_trainer *trainer) {
     trainer->pause = steering.pause;
     trainer->save |= steering.checkpoint;
     cb_rules_default(&rules);
-    cb_rules_copy(&trainer->wished, &rules);
+    if (!are_refused(trainer, &rules))
+        cb_rules_copy(&trainer->wished, &rules);
 }
 
 /* Rules that rank 0 has, for all. */
 cobre_status cb_steer_take(cb_trainer *trainer) {
+    unsigned char packed[CB_RULES_BYTES];
     if (trainer->news.rules == 0)
         return COBRE_OK;
-    cobre_sddp_train_options rules = trainer->wished; /* whose pointers mean nothing on other ranks */
-    CB_TRY(cobre_broadcast(trainer->comm, &rules, sizeof rules, COBRE_U8, 0));
-    cb_rules_copy(&trainer->options, &rules);
+    double begin = cb_clock();
+    cb_rules_pack(&trainer->wished, packed);
+    CB_TRY(cobre_broadcast(trainer->comm, packed, sizeof packed, COBRE_U8, 0));
+    cb_tally_operation(trainer, COBRE_SDDP_OPERATION_BROADCAST, 1, sizeof packed, begin);
+    cb_rules_unpack(&trainer->options, packed);
     trainer->policy->window = trainer->options.window;
     return COBRE_OK;
 }
 
-static bool is_out_of_time(const cb_trainer *trainer) {
-    return trainer->options.seconds > 0 && trainer->news.seconds >= trainer->options.seconds;
-}
-
 cobre_status cb_steer_pause(cb_trainer *trainer) {
     const struct timespec nap = {.tv_nsec = 100000000};
-    while (trainer->news.pause != 0 && trainer->news.asked == 0 && !is_out_of_time(trainer)) {
+    const cb_tally before = trainer->tally;
+    double begin = cb_clock();
+    while (trainer->news.pause != 0 && trainer->news.asked == 0 && !cb_rules_late(trainer)) {
         nanosleep(&nap, NULL); /* a signal may end it: `stop` is asked then */
         cb_steer_ask(trainer);
         CB_TRY(cb_news_exchange(trainer, 0));
@@ -46,5 +54,6 @@ cobre_status cb_steer_pause(cb_trainer *trainer) {
         if (trainer->save)
             cb_checkpoint(trainer);
     }
+    cb_tally_leave_out(trainer, &before, cb_clock() - begin);
     return COBRE_OK;
 }

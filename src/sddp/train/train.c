@@ -7,7 +7,8 @@
  *   - broadcast of the starts of the next iteration: where trajectory 0's last solve at each node ended;
  *   - two exact sums (mean, then squares of the deviations from it);
  *   - allreduce, sum: LPs solved;
- *   - gather: what each rank has done (effort.c).
+ *   - gather: what each rank has done (effort.c);
+ *   - broadcast of stopping rules, if they were changed from outside (steer.c).
  * So everything that the next iteration depends on is in the policy, and the same on all ranks: a policy file is a
  * checkpoint. An iteration that fails leaves nothing in the policy but cuts behind those that its trace counts, which a
  * file leaves out: what was complete before can be saved then, by rank 0 alone. One that is stopped ends in the same way, but
@@ -84,7 +85,7 @@ static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, s
     CB_TRY(cb_news_exchange(trainer, (double)bytes));
     double begin = cb_clock();
     CB_TRY(send_starts(trainer, packed));
-    cb_tally_operation(trainer, COBRE_SDDP_OPERATION_BROADCAST, 1, trainer->news.start_bytes, begin);
+    cb_tally_operation(trainer, COBRE_SDDP_OPERATION_BROADCAST, 1, (size_t)trainer->news.start_bytes, begin);
     trace->bound = trainer->news.bound;
     uint64_t own[2] = {solves, trainer->unproven}, all[2];
     begin = cb_clock();
@@ -205,9 +206,9 @@ static cobre_status loop(cb_trainer *trainer, ending *result) {
     result->before = policy->pool.cuts;
     if (policy->iterations > 0)
         result->last = cb_policy_progress(policy, policy->iterations);
-    CB_TRY(cb_rules_check(trainer, &result->stop)); /* a resumed run may have been done */
     if (options->start)
         options->start(options->arg, policy->iterations);
+    CB_TRY(cb_rules_check(trainer, &result->stop)); /* a resumed run may have been done */
     while (!result->stop) {
         result->under_way = true;
         CB_TRY(iterate(trainer));
@@ -236,12 +237,8 @@ static cobre_status run(cb_trainer *trainer, ending *result) {
     return status == CB_STOPPED ? COBRE_OK : status;
 }
 
-static bool is_averse(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
-    return options->has_risk ? options->risk_beta < 1 : cobre_sddp_problem_averse(problem);
-}
-
 static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_train_options *options) {
-    if (cb_rules_statistical(options) && is_averse(problem, options))
+    if (cb_rules_statistical(options) && cb_options_averse(problem, options))
         return cb_refuse("options", "stop by iterations, by time or when the bound stalls",
                          "with a risk measure the mean of simulated costs bounds nothing, so that the statistical "
                          "rules cannot hold");
@@ -344,7 +341,7 @@ static cobre_status make(cobre_sddp_problem *problem, const cobre_sddp_train_opt
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
                              .lp_folder = options->lp_folder};
-    cobre_status status = cb_names_of(problem, is_averse(problem, options), &names);
+    cobre_status status = cb_names_of(problem, cb_options_averse(problem, options), &names);
     if (!status)
         return cb_policy_new(problem->comm, problem, &names, &own, policy);
     cb_arena_free(&names.memory);

@@ -35,12 +35,13 @@ typedef struct {
  * efforts. */
 enum { CB_TALLIES = COBRE_SDDP_EFFORTS + COBRE_SDDP_OPERATIONS };
 typedef struct {
-    double spent[CB_TALLIES], told[CB_TALLIES];                        /* by this rank, so far; and when it last told */
-    double calls[COBRE_SDDP_OPERATIONS], bytes[COBRE_SDDP_OPERATIONS]; /* since then */
-    double told_time, memory_time;                                     /* when it told, and looked at its memory */
-    double cpu_before;                                                 /* CPU time of the process before it trained */
-    double *all, *effort;                                              /* of all ranks: by rank, by kind */
-    double operation[3 * COBRE_SDDP_OPERATIONS];                       /* as in cobre_sddp_progress */
+    double spent[CB_TALLIES], told[CB_TALLIES];        /* by this rank, so far; and when it last told */
+    cobre_sddp_traffic since[COBRE_SDDP_OPERATIONS];   /* by this rank, since then */
+    cobre_sddp_traffic traffic[COBRE_SDDP_OPERATIONS]; /* as in cobre_sddp_progress */
+    double told_time, memory_time;                     /* when it told, and looked at its memory */
+    double cpu_before;                                 /* CPU time of the process before it trained */
+    double *all, *effort;                              /* of all ranks: by rank, by kind */
+
     size_t *counts, *displs;
     size_t stages;
     size_t *node_place, *function_place; /* which stage, in the order of stages */
@@ -109,11 +110,12 @@ cobre_status cb_lower_bound(cb_trainer *trainer); /* on rank 0 */
 cobre_status cb_trainer_agree(cb_trainer *trainer, cobre_status status);
 
 /* effort.c: a collective since `begin` is over, which carried so many bytes; operations in one: so many calls. */
-void cb_tally_operation(cb_trainer *trainer, cobre_sddp_operation operation, double calls, double bytes, double begin);
-void cb_tally_add(cb_trainer *trainer, cobre_sddp_effort effort, double begin); /* the time since then */
-bool cb_tally_init(cb_trainer *trainer);                                        /* false: no memory */
-cobre_status cb_tally_tell(cb_trainer *trainer);                                /* after an iteration. Collective */
-void cb_tally_close(cb_trainer *trainer); /* spent[] is then of all of the training */
+void cb_tally_operation(cb_trainer *trainer, cobre_sddp_operation operation, size_t calls, size_t bytes, double begin);
+void cb_tally_leave_out(cb_trainer *trainer, const cb_tally *before, double seconds); /* what came since: a pause */
+void cb_tally_add(cb_trainer *trainer, cobre_sddp_effort effort, double begin);       /* the time since then */
+bool cb_tally_init(cb_trainer *trainer);                                              /* false: no memory */
+cobre_status cb_tally_tell(cb_trainer *trainer); /* after an iteration. Collective */
+void cb_tally_close(cb_trainer *trainer);        /* spent[] is then of all of the training */
 void cb_tally_show(const cb_trainer *trainer, cobre_sddp_progress *progress);
 
 /* steer.c: rank 0 asks what is wished, before the news; then all take changes of rules; and pause. Collective but for
@@ -135,6 +137,9 @@ cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t cou
 /* Costs of trajectories [first, last) of a simulation with the policy as it is. Not collective. */
 cobre_status cb_simulate_costs(cobre_sddp_policy *policy, cb_stages *stages, uint64_t seed, cb_rng_purpose purpose,
                                uint32_t a, size_t first, size_t last, double *cost);
+
+/* rules.c: the limit of time has passed, and is enough to end it. */
+bool cb_rules_late(const cb_trainer *trainer);
 
 /* rules.c: after an iteration. Collective when the simulation rule is due. */
 cobre_status cb_rules_check(cb_trainer *trainer, cobre_sddp_stop *stop);
