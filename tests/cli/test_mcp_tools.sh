@@ -238,11 +238,11 @@ case_edit() {
 before = {name: open(f"start/{name}", "rb").read() for name in os.listdir("start")}
 head = "cobre-output/new"
 change = lambda table, column, value, **row: {"table": table, "column": column, "value": value, **({"row": row} if row else {})}
-changes = [change("hydros.csv", "storage_initial", 2000, hydro="Upper"), {**change("load.csv", "main", 600.5), "row": 2},
+changes = [change("hydros.csv", "storage_initial", 2000, hydro="Upper"), {**change("load.csv", "main", 600.5), "row_number": 2},
            change("case.json", "annual_rate", 0.1), change("case.json", "inflow.years", "x")]
 text = server.refused("edit_case", "case.json, line 10", "would not be valid", case="start", name="new", changes=changes)
 assert not os.path.exists(head)
-changes[-1] = change("case.json", "risk", {"beta": 0.5, "alpha": 0.1})
+changes[-1] = change("case.json", "risk", '{"beta": 0.5, "alpha": 0.1}')
 changes.append(change("case.json", "currency", "R$"))
 facts = server.call("edit_case", case="start", name="new", changes=changes)
 assert [(d["file"], d["line"], d["old"], d["new"]) for d in facts["differences"]][:3] == [
@@ -276,7 +276,7 @@ refused("nearest match: hydro", changes=[change("hydros.csv", "storage_max", 1, 
 refused("nearest match: storage_max", "changes[1].column", changes=[changes[0], change("hydros.csv", "storage_mx", 1, hydro="Upper")])
 refused("this column has numbers", "allowed: a number", changes=[change("hydros.csv", "storage_max", "much", hydro="Upper")])
 refused("which rows", changes=[change("hydros.csv", "storage_max", 1)])
-refused("from 1 to 2", "received: 9", changes=[{**change("hydros.csv", "storage_max", 1), "row": 9}])
+refused("from 1 to 2", "received: 9", changes=[{**change("hydros.csv", "storage_max", 1), "row_number": 9}])
 refused("one line", changes=[change("hydros.csv", "subsystem", "a\nb", hydro="Upper")])
 refused("changed twice", changes=[changes[0], changes[0]])
 refused("storage_initial 99999", "hydros.csv, line 5", changes=[change("hydros.csv", "storage_initial", 99999, hydro="Upper")])
@@ -372,7 +372,7 @@ refused("field: tables", "stages, states", tables="noises", case="start")
 refused("csv, netcdf", format="xls")
 refused("holds no results", run="start")
 refused("belongs to another problem", tables="noise", case="cascade")
-server.call("edit_case", case="start", name="other", changes=[{"table": "load.csv", "row": 1, "column": "main", "value": 700}])
+server.call("edit_case", case="start", name="other", changes=[{"table": "load.csv", "row_number": 1, "column": "main", "value": 700}])
 refused("not those of the run", tables="noise", case="cobre-output/other")  # the same states, and other costs
 assert sorted(os.listdir("cobre-output")) == sorted(left + ["other"])
 END

@@ -17,12 +17,22 @@ static const struct cb_mcp_field change_fields[] = {
      .help = "a file of the case: hydros.csv, thermals.csv, ..., or case.json"},
     {.name = "row",
      .kind = CB_MCP_OBJECT,
-     .help = ""}, /* make_input describes these two: they may be of several types */
+     .help = "which rows of a table: {\"hydro\": \"Furnas\"} selects all rows with these values. Not for case.json"},
+    {.name = "row_number",
+     .kind = CB_MCP_WHOLE,
+     .limited = true,
+     .least = 1,
+     .most = 1e9,
+     .help = "instead of row: the number of the row of data, from 1"},
     {.name = "column",
      .kind = CB_MCP_TEXT,
      .required = true,
      .help = "of the table; of case.json a key, or a path of keys: \"inflow.openings\""},
-    {.name = "value", .kind = CB_MCP_NUMBER, .required = true, .help = ""},
+    {.name = "value",
+     .kind = CB_MCP_TEXT,
+     .required = true,
+     .help = "what stands there then: a number, or a text; an empty text: the default. Of case.json also JSON: "
+             "{\"beta\": 0.5, \"alpha\": 0.1}"},
     {.name = NULL},
 };
 
@@ -73,33 +83,6 @@ static const struct cb_mcp_field output[] = {
      .help = "about the copy, which is valid"},
     {.name = NULL},
 };
-
-/* {"anyOf": [{"type": "number"}, ...]} */
-static json_t *either(const char *const *types, const char *help) {
-    json_t *schema = json_object(), *list = json_array();
-    for (; *types; types++) {
-        json_t *type = json_object();
-        cb_json_set(type, "type", cb_json_text(*types));
-        cb_json_append(list, type);
-    }
-    cb_json_set(schema, "anyOf", list);
-    cb_json_set(schema, "description", cb_json_text(help));
-    return schema;
-}
-
-static json_t *make_input(const struct cb_mcp *server) {
-    (void)server;
-    json_t *schema = cb_mcp_schema(input, true), *at = json_object_get(schema, "properties");
-    at = json_object_get(json_object_get(json_object_get(at, "changes"), "items"), "properties");
-    cb_json_set(at, "row",
-                either((const char *const[]){"object", "integer", NULL},
-                       "which rows of a table: {\"hydro\": \"Furnas\"} selects all rows with these values; a number is "
-                       "that of the row of data, from 1. Not for case.json"));
-    cb_json_set(at, "value",
-                either((const char *const[]){"number", "string", "boolean", "object", NULL},
-                       "what stands there then; an empty text: the default"));
-    return schema;
-}
 
 /* The folder of the copy while it is made. */
 struct copy {
@@ -259,7 +242,6 @@ const struct cb_mcp_tool cb_mcp_edit_case = {
         "value. The copy is validated; if it is not valid, or a change cannot be made, nothing is left behind. "
         "Returns each difference with file and line. The original is never touched.",
     .input = input,
-    .make_input = make_input,
     .output = output,
     .writes = true,
     .call = call,

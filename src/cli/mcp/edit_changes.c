@@ -15,8 +15,9 @@ struct change {
     struct cb_mcp_call *call;
     struct cb_edits *edits;
     size_t index;
-    const json_t *row, *value;
-    const char *table, *column;
+    const json_t *row; /* NULL: by its number */
+    size_t number;
+    const char *table, *column, *value;
     const struct cb_case_file *file;
 };
 
@@ -227,18 +228,18 @@ static bool change_field(const struct change *change, size_t row, size_t column,
            wrong(change, "value", value, NULL, "there is no memory for it");
 }
 
-static bool change_rows(const struct change *change, size_t column, const char *value) {
-    size_t found = 0, number = json_is_integer(change->row) ? (size_t)json_integer_value(change->row) : 0;
+static bool change_rows(const struct change *change, size_t column) {
+    size_t found = 0;
     char allowed[64], given[32];
-    snprintf(given, sizeof given, "%lld", (long long)json_integer_value(change->row));
+    snprintf(given, sizeof given, "%zu", change->number);
     snprintf(allowed, sizeof allowed, "a whole number from 1 to %zu", change->file->rows);
-    if (json_is_integer(change->row) && (number < 1 || number > change->file->rows))
-        return wrong(change, "row", given, allowed, "the table has no such row");
+    if (!change->row && change->number > change->file->rows)
+        return wrong(change, "row_number", given, allowed, "the table has no such row");
     for (size_t r = 0; r < change->file->rows; r++) {
-        if (number ? r + 1 != number : !matches(change->file, r, change->row))
+        if (change->row ? !matches(change->file, r, change->row) : r + 1 != change->number)
             continue;
         found++;
-        if (!change_field(change, r, column, value))
+        if (!change_field(change, r, column, change->value))
             return false;
     }
     return found > 0 || no_row(change);
@@ -253,20 +254,15 @@ static bool has_control(const char *text) {
 
 static bool change_table(const struct change *change) {
     size_t column = cb_case_column(change->file, change->column);
+    bool by_values = json_object_size(change->row) > 0;
     if (column == SIZE_MAX)
         return unknown(change, "column", change->column, "column", columns_of(change->file), "give one of these");
-    if (!json_is_integer(change->row) && (!json_is_object(change->row) || json_object_size(change->row) == 0))
-        return wrong(change, "row", json_is_object(change->row) ? "{}" : "nothing",
-                     "an object such as {\"hydro\": \"Furnas\"}, or the number of the row, from 1",
-                     "it must say which rows are meant");
-    if (json_is_object(change->row) && !check_columns(change))
-        return false;
-    char *value = said(change->value);
-    bool good = value && !json_is_object(change->value) && !has_control(value)
-                    ? change_rows(change, column, value)
-                    : wrong(change, "value", value, "a number or a text of one line", "it cannot stand in a table");
-    free(value);
-    return good;
+    if (by_values == (change->number > 0))
+        return wrong(change, "row", by_values ? "also row_number" : "nothing",
+                     "an object such as {\"hydro\": \"Furnas\"}; or row_number", "it must say which rows are meant");
+    if (has_control(change->value))
+        return wrong(change, "value", change->value, "a number or a text of one line", "it cannot stand in a table");
+    return (!by_values || check_columns(change)) && change_rows(change, column);
 }
 
 /* JSON. */
@@ -288,17 +284,18 @@ static json_t *keys_near(const struct cb_case_file *file, const char *path) {
     return keys;
 }
 
-/* A number that is given as text stays a number. */
+/* A text stays one; what else is there, or new, is the JSON that the value is, if it is any. */
 static char *json_text(const struct change *change, struct cb_span old) {
-    double number;
-    char first = old.length ? change->file->text[old.at] : 0;
-    const char *text = json_string_value(change->value);
-    bool numeric = first == '-' || (first >= '0' && first <= '9');
-    if (text && numeric && cb_csv_number(text, &number))
-        return strdup(text);
-    if (json_is_real(change->value))
-        return said(change->value);
-    return json_dumps(change->value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    bool text = old.length && change->file->text[old.at] == '"';
+    json_t *value = text ? NULL : json_loads(change->value, JSON_DECODE_ANY, NULL);
+    char *written = value ? strdup(change->value) : NULL;
+    json_decref(value);
+    if (written)
+        return written;
+    json_t *plain = cb_json_text(change->value);
+    written = json_dumps(plain, JSON_ENCODE_ANY);
+    json_decref(plain);
+    return written;
 }
 
 /* Another new member at the same place comes behind the first one. */
@@ -392,10 +389,11 @@ bool cb_edits_find(struct cb_mcp_call *call, const struct cb_case_files *files, 
         struct change change = {.call = call,
                                 .edits = edits,
                                 .index = i,
-                                .row = json_object_get(entry, "row"),
-                                .value = json_object_get(entry, "value"),
+                                .number = (size_t)json_integer_value(json_object_get(entry, "row_number")),
+                                .value = json_string_value(json_object_get(entry, "value")),
                                 .table = json_string_value(json_object_get(entry, "table")),
                                 .column = json_string_value(json_object_get(entry, "column"))};
+        change.row = change.number && !json_object_get(entry, "row") ? NULL : json_object_get(entry, "row");
         if (!make_change(&change, files))
             return false;
     }

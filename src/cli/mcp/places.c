@@ -7,6 +7,8 @@
  * is returned is a descriptor (O_PATH); it stays what it is when names are changed. */
 #include "cli/mcp/places.h"
 
+#include "sddp/open.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -42,8 +44,21 @@ static bool open_root(struct cb_root *root, const char *path) {
 
 void cb_places_look(struct cb_places *places) {
     struct cb_root *output = &places->root[places->roots];
-    if (output->fd < 0 && !open_root(output, places->output))
+    if (output->fd >= 0)
+        return;
+    if (!open_root(output, places->output))
         output->fd = -1;
+    else if (places->confines)
+        cb_confine(output->path, output->fd, true);
+}
+
+bool cb_places_confine(struct cb_places *places) {
+    bool good = true;
+    for (size_t i = 0; i <= places->roots; i++)
+        if (places->root[i].fd >= 0)
+            good &= cb_confine(places->root[i].path, places->root[i].fd, i == places->roots);
+    places->confines = true;
+    return good;
 }
 
 static const char *absolute(const char *given, const char *first_root, char path[PATH_MAX]) {
@@ -227,7 +242,10 @@ static bool make_output(struct cb_places *places) {
             return false;
         *slash = '/';
     }
-    return (mkdir(path, 0777) == 0 || errno == EEXIST) && open_root(&places->root[places->roots], path);
+    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        return false;
+    cb_places_look(places);
+    return places->root[places->roots].fd >= 0;
 }
 
 /* Makes one folder in another one, and goes into it. */
