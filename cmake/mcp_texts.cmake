@@ -2,7 +2,7 @@
 # mcp_texts.cmake: documents that `cobre mcp` hands out, as a C source.
 
 set(mcp_texts "")
-foreach(pair case_format:case-format.md events_schema:events.schema.json)
+foreach(pair case_format:case-format.md case_schema:case.schema.json events_schema:events.schema.json)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 name)
     list(GET pair 1 file)

@@ -31,7 +31,7 @@ for revision in LEGACY + ["2031-01-01"]:
         assert server.request("ping", id="a text") == {}
         tools = server.request("tools/list")["tools"]
         names = [tool["name"] for tool in tools]
-        assert names[:4] == ["list_studies", "validate_case", "train", "simulate"], names
+        assert names[:4] == ["list_studies", "inspect_case", "validate_case", "edit_case"], names
         assert all(("annotations" in t) == (server.revision >= "2025-03-26") for t in tools)
         assert all(("title" in t and "outputSchema" in t) == (server.revision >= "2025-06-18") for t in tools)
         assert server.call("validate_case", case="toy")["valid"]

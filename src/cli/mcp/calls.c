@@ -60,20 +60,26 @@ bool cb_mcp_yes(const struct cb_mcp_call *call, const char *name) {
     return json_is_true(json_object_get(call->arguments, name));
 }
 
-void cb_mcp_put_page(const struct cb_mcp_call *call, json_t *facts, const char *key, const json_t *list, size_t usual,
-                     size_t room) {
-    size_t first = (size_t)cb_mcp_number(call, "offset", 0), length = 0, i = first;
+json_t *cb_mcp_page(const struct cb_mcp_call *call, const json_t *list, size_t usual, size_t room) {
+    size_t first = (size_t)cb_mcp_number(call, "offset", 0), length = 0;
     size_t count = (size_t)cb_mcp_number(call, "limit", (double)usual);
     json_t *page = json_array();
-    for (; i < json_array_size(list) && i - first < count; i++) {
+    for (size_t i = first; i < json_array_size(list) && i - first < count; i++) {
         json_t *row = json_array_get(list, i);
         length += json_dumpb(row, NULL, 0, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15)) + 1;
         if (length > room && i > first)
             break;
         cb_json_append(page, json_incref(row));
     }
+    return page;
+}
+
+void cb_mcp_put_page(const struct cb_mcp_call *call, json_t *facts, const char *key, const json_t *list, size_t usual,
+                     size_t room) {
+    json_t *page = cb_mcp_page(call, list, usual, room);
+    size_t next = (size_t)cb_mcp_number(call, "offset", 0) + json_array_size(page);
     cb_json_set(facts, key, page);
-    cb_json_set(facts, "next_offset", i < json_array_size(list) ? cb_json_count(i) : json_null());
+    cb_json_set(facts, "next_offset", next < json_array_size(list) ? cb_json_count(next) : json_null());
 }
 
 bool cb_mcp_place_at(struct cb_mcp_call *call, const char *name, const char *path, enum cb_place_kind wanted,

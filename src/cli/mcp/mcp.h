@@ -92,12 +92,20 @@ struct cb_mcp_tool {
 /* X(name): the tools, in the order in which they are listed. */
 #define CB_MCP_TOOL_MAP(X)                                                                                             \
     X(list_studies)                                                                                                    \
+    X(inspect_case)                                                                                                    \
     X(validate_case)                                                                                                   \
+    X(edit_case)                                                                                                       \
     X(train)                                                                                                           \
     X(simulate)                                                                                                        \
     X(job_status)                                                                                                      \
     X(job_cancel)                                                                                                      \
-    X(query_convergence)
+    X(query_convergence)                                                                                               \
+    X(query_results)                                                                                                   \
+    X(inspect_policy)                                                                                                  \
+    X(compare_runs)                                                                                                    \
+    X(decide)                                                                                                          \
+    X(render_chart)                                                                                                    \
+    X(export_results)
 
 #define CB_MCP_DECLARE_TOOL(name) extern const struct cb_mcp_tool cb_mcp_##name;
 CB_MCP_TOOL_MAP(CB_MCP_DECLARE_TOOL)
@@ -128,6 +136,9 @@ bool cb_mcp_yes(const struct cb_mcp_call *call, const char *name);              
  * the text counts. */
 void cb_mcp_put_page(const struct cb_mcp_call *call, json_t *facts, const char *key, const json_t *list, size_t usual,
                      size_t room);
+
+/* The page alone, for an answer with several lists. */
+json_t *cb_mcp_page(const struct cb_mcp_call *call, const json_t *list, size_t usual, size_t room);
 
 /* The place that a path argument names, or false: the call has been refused, and says why. The caller closes it by
  * cb_place_close. wanted: what it must be. place.path is for readers that take a path, place.fd for those that take a descriptor. */

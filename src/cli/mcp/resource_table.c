@@ -2,6 +2,7 @@
 /* resource_table.c: what can be read: the format of cases, the tables of a case, what a run has left. */
 #include "cli/mcp/mcp.h"
 #include "cli/mcp/texts.h"
+#include "sddp/report/report.h"
 #include "sddp/run/files.h"
 
 #include <errno.h>
@@ -18,6 +19,13 @@ static char *read_format(struct cb_mcp *server, const char *const *value, char w
     (void)value;
     (void)why;
     return strdup(cb_mcp_case_format);
+}
+
+static char *read_case_schema(struct cb_mcp *server, const char *const *value, char why[CB_MCP_WHY]) {
+    (void)server;
+    (void)value;
+    (void)why;
+    return strdup(cb_mcp_case_schema);
 }
 
 static char *read_events_schema(struct cb_mcp *server, const char *const *value, char why[CB_MCP_WHY]) {
@@ -93,21 +101,25 @@ static char *read_convergence(struct cb_mcp *server, const char *const *value, c
     return read_file(server, value[0], CB_FILE_TRAINING, why);
 }
 
-/* Below the output it is made anew each time: the run may have changed. */
+/* The page of a run as it is now; nothing is written. */
 static char *read_report(struct cb_mcp *server, const char *const *value, char why[CB_MCP_WHY]) {
     struct cb_place run;
-    char path[PATH_MAX + 16], reason[CB_PLACE_WHY];
+    char reason[CB_PLACE_WHY], *page = NULL;
+    size_t size;
     if (!cb_place_find(&server->places, value[0], CB_PLACE_FOLDER, &run, reason)) {
         snprintf(why, CB_MCP_WHY, "%.1000s", reason);
         return NULL;
     }
-    snprintf(path, sizeof path, "%s/" CB_FILE_REPORT, run.path);
-    bool made = !cb_place_is_output(&server->places, &run) ||
-                cobre_sddp_report((const char *const[]){run.path}, 1, path) == COBRE_OK;
+    FILE *to = open_memstream(&page, &size);
+    bool made = to && cb_report_write((const char *const[]){run.path}, 1, to) == COBRE_OK;
     if (!made)
-        snprintf(why, CB_MCP_WHY, "%.1000s", cobre_last_error()->message);
+        snprintf(why, CB_MCP_WHY, "%.1000s", to ? cobre_last_error()->message : "no memory");
+    if (to)
+        fclose(to);
     cb_place_close(&run);
-    return made ? read_file(server, value[0], CB_FILE_REPORT, why) : NULL;
+    if (!made)
+        free(page);
+    return made ? page : NULL;
 }
 
 const struct cb_mcp_resource cb_mcp_resources[] = {
@@ -118,6 +130,13 @@ const struct cb_mcp_resource cb_mcp_resources[] = {
          "what a hydrothermal case consists of: case.json and its tables, with all columns, units and limits",
      .mime = "text/markdown",
      .read = read_format,
+     .steady = true},
+    {.uri = "cobre://schema/case",
+     .name = "case-schema",
+     .title = "Schema of case.json",
+     .description = "JSON schema of case.json, the settings of a hydrothermal case",
+     .mime = "application/json",
+     .read = read_case_schema,
      .steady = true},
     {.uri = "cobre://events-schema",
      .name = "events-schema",

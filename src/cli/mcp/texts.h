@@ -4,6 +4,7 @@
 #define COBRE_CLI_MCP_TEXTS_H
 
 extern const char cb_mcp_case_format[];   /* case-format.md */
+extern const char cb_mcp_case_schema[];   /* case.schema.json */
 extern const char cb_mcp_events_schema[]; /* events.schema.json */
 
 #endif

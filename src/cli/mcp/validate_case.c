@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* validate_case.c: the tool validate_case: every problem of a case. */
-#include "cli/mcp/mcp.h"
+#include "cli/mcp/issues.h"
 
 static const struct cb_mcp_field input[] = {
     {.name = "case",
@@ -8,17 +8,6 @@ static const struct cb_mcp_field input[] = {
      .required = true,
      .help = "the case: a folder with case.json, or a *.sof.json file; absolute or below a root"},
     CB_MCP_PAGE_FIELDS("50"),
-    {.name = NULL},
-};
-
-static const struct cb_mcp_field issue_fields[] = {
-    {.name = "warning", .kind = CB_MCP_YES_NO, .required = true, .help = "the case can be solved all the same"},
-    {.name = "file", .kind = CB_MCP_TEXT, .required = true, .help = "where it is"},
-    {.name = "line", .kind = CB_MCP_WHOLE, .required = true, .nullable = true, .help = "in the file, from 1"},
-    {.name = "place", .kind = CB_MCP_TEXT, .required = true, .help = "column of a table, or path in a JSON file"},
-    {.name = "message", .kind = CB_MCP_TEXT, .required = true, .help = "what is wrong"},
-    {.name = "remedy", .kind = CB_MCP_TEXT, .required = true, .help = "what to do about it"},
-    {.name = "more", .kind = CB_MCP_WHOLE, .required = true, .help = "others of this kind that are not listed"},
     {.name = NULL},
 };
 
@@ -30,7 +19,7 @@ static const struct cb_mcp_field output[] = {
     {.name = "problems",
      .kind = CB_MCP_LIST,
      .items = CB_MCP_OBJECT,
-     .fields = issue_fields,
+     .fields = cb_mcp_issue_fields,
      .required = true,
      .help = "errors and warnings, in the order of the files"},
     CB_MCP_NEXT_FIELD,
@@ -41,41 +30,6 @@ static const struct cb_mcp_field output[] = {
     {.name = NULL},
 };
 
-struct found {
-    json_t *list;
-    size_t errors, warnings;
-};
-
-static void on_issue(void *arg, const cobre_sddp_issue *issue) {
-    struct found *found = arg;
-    json_t *row = json_object();
-    cb_json_set(row, "warning", json_boolean(issue->warning));
-    cb_json_set(row, "file", cb_json_text(issue->file));
-    cb_json_set(row, "line", issue->line ? cb_json_count(issue->line) : json_null());
-    cb_json_set(row, "place", cb_json_text(issue->place));
-    cb_json_set(row, "message", cb_json_text(issue->message));
-    cb_json_set(row, "remedy", cb_json_text(issue->suggestion));
-    cb_json_set(row, "more", cb_json_count(issue->more));
-    cb_json_append(found->list, row);
-    *(issue->warning ? &found->warnings : &found->errors) += 1 + issue->more;
-}
-
-/* As a training would: reads the case, and looks for bounds of its nodes. What fails without an issue becomes one. */
-static bool validate(cobre_comm *comm, const char *path, struct found *found, cobre_sddp_problem **problem) {
-    cobre_sddp_load_options load = {.struct_size = sizeof load, .issue = on_issue, .arg = found};
-    cobre_sddp_validate_options options = {.struct_size = sizeof options, .issue = on_issue, .arg = found};
-    if (cobre_sddp_load(comm, path, &load, problem) == COBRE_OK && cobre_sddp_validate(*problem, &options) == COBRE_OK)
-        return true;
-    const cobre_error *error = cobre_last_error();
-    if (found->errors == 0)
-        on_issue(found, &(cobre_sddp_issue){.file = error->file,
-                                            .line = error->line,
-                                            .place = "",
-                                            .message = error->message,
-                                            .suggestion = error->suggestion});
-    return false;
-}
-
 static void put_size(json_t *facts, const cobre_sddp_problem *problem) {
     cb_json_set(facts, "name", cb_json_text(cobre_sddp_problem_name(problem)));
     cb_json_set(facts, "contents", cb_json_text(cobre_sddp_problem_contents(problem)));
@@ -85,12 +39,11 @@ static void put_size(json_t *facts, const cobre_sddp_problem *problem) {
 
 static void call(struct cb_mcp_call *call) {
     struct cb_place place;
-    struct found found = {.errors = 0};
+    struct cb_mcp_issues found = {.errors = 0};
     cobre_sddp_problem *problem = NULL;
     if (!cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
         return;
-    found.list = json_array();
-    bool valid = validate(call->server->comm, place.path, &found, &problem);
+    bool valid = cb_mcp_find_issues(call->server->comm, place.path, &found, &problem);
     json_t *facts = json_object();
     cb_json_set(facts, "case", cb_json_text(place.path));
     cb_json_set(facts, "valid", json_boolean(valid));
