@@ -18,13 +18,14 @@ ARGS ?=
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-builds soak fuzz bench install wheel format clean help setup-build setup-test setup-bench
+.PHONY: build demo test test-builds test-clients soak fuzz bench install wheel format clean help setup-build setup-test setup-bench
 
 help:
 	@echo 'make                builds the libraries, the cobre command and the examples (build/release)'
 	@echo 'make demo           runs the examples, kills a rank, trains the Brazilian case and makes a page of it'
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
+	@echo 'make test-clients   drives cobre mcp by the clients of others; needs Node and npm, and installs into build/clients'
 	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
 	@echo 'make fuzz           fuzzes what is read from the network, policy files, and messages of cobre mcp, each for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench          measures cobre beside Open MPI, MPICH, Gloo and mpi4py, and the trainer: about 14 minutes; QUICK=1: about 3;'
@@ -56,6 +57,11 @@ test-builds: setup-test
 
 test: test-builds
 	@$(ctest) -R '$(TEST)' -LE slow
+
+# The schemas of the protocol are used where they are.
+test-clients: build
+	@tests/clients/install.sh build/clients
+	@node tests/clients/run.mjs build/$(PRESET)/cobre build/clients ../shared/mcp
 
 # What takes long, once, and what is repeated, as often as it can be; what is drawn at random and what is killed at random
 # moments, each round with another seed.
