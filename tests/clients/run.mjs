@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 // run.mjs COBRE MODULES SCHEMAS: `cobre mcp` as others see it. The official clients call every tool, in both eras of the protocol;
 // the inspector lists and calls them; what comes back is checked against the schemas of the specification.
 // MODULES: the folder in which npm has installed package.json. SCHEMAS: a folder of schema-*.json, which may be missing.
