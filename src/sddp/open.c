@@ -14,24 +14,33 @@
 
 enum { MOST = 32 };
 
-/* Set once, before any file is opened. */
 static struct {
-    char *path; /* "." is the working directory, for paths that are not absolute */
+    char *path;
     size_t length;
     int fd;
     bool writes;
 } folder[MOST];
 static size_t folders;
 
-bool cb_confine(const char *path, int fd, bool writes) {
-    char *own = folders < MOST ? strdup(path) : NULL;
-    if (!own)
+static bool is_known(const char *path, bool writes) {
+    bool known = false;
+    for (size_t i = 0; i < folders; i++)
+        known |= strcmp(folder[i].path, path) == 0 && folder[i].writes == writes;
+    return known;
+}
+
+bool cb_confine(const char *path, bool writes) {
+    if (is_known(path, writes))
+        return true;
+    int fd = folders < MOST ? open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    char *own = fd < 0 ? NULL : strdup(path);
+    if (!own) {
+        if (fd >= 0)
+            close(fd);
         return false;
-    size_t length = strlen(own);
-    while (length > 1 && own[length - 1] == '/')
-        own[--length] = 0;
+    }
     folder[folders].path = own;
-    folder[folders].length = length;
+    folder[folders].length = strlen(own);
     folder[folders].fd = fd;
     folder[folders++].writes = writes;
     return true;
@@ -48,21 +57,21 @@ char *cb_confinement_text(void) {
     if (!file)
         return NULL;
     for (size_t i = 0; i < folders; i++)
-        fprintf(file, "%d%c%zu:%s", folder[i].fd, folder[i].writes ? 'w' : 'r', folder[i].length, folder[i].path);
+        fprintf(file, "%c%zu:%s", folder[i].writes ? 'w' : 'r', folder[i].length, folder[i].path);
     return fclose(file) == 0 ? text : NULL;
 }
 
 bool cb_confine_by_text(const char *text) {
     while (*text) {
-        int fd, length = 0;
+        int length = 0;
         char kind, path[PATH_MAX];
         size_t size;
-        if (sscanf(text, "%d%c%zu:%n", &fd, &kind, &size, &length) != 3 || length == 0 || size >= sizeof path ||
+        if (sscanf(text, "%c%zu:%n", &kind, &size, &length) != 2 || length == 0 || size >= sizeof path ||
             strlen(text + length) < size)
             return false;
         memcpy(path, text + length, size);
         path[size] = 0;
-        if (!cb_confine(path, fd, kind == 'w'))
+        if (!cb_confine(path, kind == 'w'))
             return false;
         text += (size_t)length + size;
     }
@@ -71,8 +80,7 @@ bool cb_confine_by_text(const char *text) {
 
 /* What of `path` comes after the folder; NULL: it is not below it. */
 static const char *below(size_t i, const char *path) {
-    if (strcmp(folder[i].path, ".") == 0)
-        return *path == '/' ? NULL : path;
+
     if (folder[i].length == 1) /* the root of all */
         return *path == '/' ? path + 1 : NULL;
     bool inside = strncmp(path, folder[i].path, folder[i].length) == 0;
@@ -86,7 +94,10 @@ static int open_beneath(int at, const char *path, int flags) {
     struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC | O_NONBLOCK),
                            .mode = flags & O_CREAT ? 0666u : 0u,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    long fd = syscall(SYS_openat2, at, *path ? path : ".", &how, sizeof how);
+    long fd;
+    do
+        fd = syscall(SYS_openat2, at, *path ? path : ".", &how, sizeof how);
+    while (fd < 0 && (errno == EAGAIN || errno == EINTR)); /* EAGAIN: something was renamed on the way */
     return (int)fd;
 }
 

@@ -16,13 +16,13 @@ int cb_open_path(const char *path, int flags);
 FILE *cb_open_stream(const char *path, const char *mode);
 const char *cb_open_why(int error); /* strerror, with words for these two */
 
-/* From now on this process is confined to the folders that were given so. path: as files below it are named, absolute, or "." for those
- * in the working directory; fd: of that folder, which stays open, or AT_FDCWD. */
-bool cb_confine(const char *path, int fd, bool writes); /* false: there are too many */
+/* From now on this process is confined to the folders that were given so, which must be there. path: absolute, as files below it are
+ * named. False: it cannot be opened, or there are too many. */
+bool cb_confine(const char *path, bool writes);
 bool cb_is_confined(void);
 
-/* The same for a process that is started, which inherits the descriptors. The caller frees the text; NULL: no memory, or not
- * confined. */
+/* The same for a process that is started. The caller frees the text; NULL: no memory, or not confined. */
+#define CB_ENV_CONFINED "COBRE_CONFINED" /* how a process that is started gets it */
 char *cb_confinement_text(void);
 bool cb_confine_by_text(const char *text);
 

@@ -78,14 +78,14 @@ END
 case_stream() {
     local ranks
     for ranks in 1 3; do
-        cobre train "$cases/brazil3" -n $ranks --iterations 5 --forward-passes 4 --simulation 5,400 --stop all --json --window 2 --out r --force
+        cobre train "$cases/brazil3" -n $ranks --iterations 5 --forward-passes 4 --simulation 5,40 --stop all --json --out r --force
         code_is 0
         cmp out r/events.jsonl || fail "--json and events.jsonl differ"
         valid out
         tables_follow r
         json_holds out "docs[0]['event'] == 'started' and docs[0]['ranks'] == $ranks and docs[-1]['event'] == 'finished'"
-        json_holds out "docs[0]['rules'] == {'iterations': '5', 'simulation': '5,400', 'stop': 'all'}"
-        json_holds out "[d['iteration'] for d in docs[1:-1]] == list(range(1, len(docs) - 1)) and len(docs) > 6"
+        json_holds out "docs[0]['rules'] == {'iterations': '5', 'simulation': '5,40', 'stop': 'all'}"
+        json_holds out "[d['iteration'] for d in docs[1:-1]] == list(range(1, len(docs) - 1)) and len(docs) > 5"
         python3 - out $ranks <<'END' || fail "sums: $(head -c 900 out)"
 import json, sys
 docs, ranks = [json.loads(line) for line in open(sys.argv[1])], int(sys.argv[2])
@@ -161,6 +161,8 @@ case_steer() {
     answers r "rule iterations off" "no, one rule must remain"
     answers r "rule colour red" "no, there is no rule colour"
     answers r "rule" "no, write a rule and its value"
+    answers r "rule simulation 1,99999999999" "no, simulation: 99999999999 passes are too many"
+    answers r "stop all" "no, nothing may follow this command: all"
     answers r "sing" "no, write pause, resume, stop, checkpoint or rule NAME VALUE"
     answers r "$(printf 'x%.0s' {1..600})" "no, a command is one line"
     [ "$(last_iteration r)" = $((until - 30)) ] || fail "it went on while it was paused"
@@ -185,18 +187,27 @@ case_steer_elsewhere() {
         wait_for has r iteration 3 || fail "no iteration"
         answers r pause "ok, it pauses after iteration "
         wait_for steered r pause || fail "$backend: it does not pause"
-        answers r "rule iterations 1" "ok, rule iterations 1 now"
-        answers r resume "ok, it goes on"
+        answers r "rule iterations 1" "ok, rule iterations 1 now" # it holds already
         finish
         code_is 0
         json_holds r/events.jsonl 'docs[-1]["stop"] == "iteration limit" and docs[-1]["iterations"] == docs[-2]["iteration"]'
     done
 }
 
+# Also while the rule about simulations simulates: no rank goes on with that.
+case_stop_while_it_simulates() {
+    start train "$cases/brazil3" -n 2 --iterations 10000000 --simulation 1,2000000 --stop all --out r --quiet
+    wait_for has r iteration 1 || fail "no iteration"
+    answers r stop "ok, it stops and saves"
+    finish
+    code_is 0
+    json_holds r/events.jsonl 'docs[-1]["iterations"] == 1 and docs[-2]["words"] == "stop"'
+}
+
 case_stop_by_steering() {
     start train "$cases/brazil3" -n 2 --iterations 10000000 --out r --quiet
     wait_for has r iteration 2 || fail "no iteration"
-    answers r stop "ok, it stops after iteration "
+    answers r stop "ok, it stops and saves, after iteration "
     finish
     code_is 0
     json_holds r/events.jsonl 'docs[-1]["stop"] == "asked to stop" and docs[-2]["command"] == "stop"'
@@ -205,7 +216,7 @@ case_stop_by_steering() {
     wait_for has p iteration 2 || fail "no iteration"
     answers p pause ok
     wait_for steered p pause || fail "it does not pause"
-    answers p stop "ok, it stops now and saves"
+    answers p stop "ok, it stops and saves, now"
     finish
     code_is 0
     start train "$cases/brazil3" -n 2 --iterations 10000000 --out s --quiet
@@ -233,7 +244,7 @@ case_stop_by_steering() {
     answers u checkpoint "ok, it saves now"
     wait_for has u checkpoint 1 || fail "no checkpoint"
     [ "$(last_iteration u)" = "$made" ] || fail "it went on while it was paused"
-    answers u stop "ok, it stops now and saves"
+    answers u stop "ok, it stops and saves, now"
     finish
     code_is 0
     json_holds u/events.jsonl '[d["words"] for d in docs if d["event"] == "steered"] == ["pause", "checkpoint", "stop"]'
@@ -282,6 +293,9 @@ def dial():
             return talk
         except BlockingIOError:
             time.sleep(0.01)
+talk = dial()
+talk.sendall(b"pause\0\n")
+assert talk.recv(100).startswith(b"no"), "a NUL"
 silent = []
 for i in range(100):
     silent.append(dial())

@@ -401,7 +401,7 @@ def gone(pid):
 def saved(number):
     folder = f"studies/cobre-output/brazil60-{number}"
     record = json.load(open(f"{folder}/run.json"))
-    assert record["training"]["state"] == "finished" and record["training"]["iterations"] >= 1, record
+    assert record["training"]["status"] == "finished" and record["training"]["iterations"] >= 1, record
     assert os.path.exists(f"{folder}/policy.cobre")
 with Server("--root", "studies") as server:
     pids = train(server)
@@ -495,6 +495,42 @@ assert sorted(os.listdir("secret")) == ["toy"] and not os.path.exists("x")
 for bad in [["--root", "none"], ["--root", "studies/toy/case.json"], ["--max-workers", "0"]]:
     done = subprocess.run([os.environ["COBRE"], "mcp", *bad], stdin=subprocess.DEVNULL, capture_output=True)
     assert done.returncode == 2 and done.stdout == b"", done
+END
+}
+
+# Files within a case and a run lead nowhere else, and a pipe there holds up nobody: in the server, and in its jobs.
+case_files_within() {
+    mkdir secret
+    cp -r "$root/cases/toy" secret/toy
+    client <<'END'
+import shutil
+tables = [name for name in os.listdir("studies/toy") if name.endswith(".csv")]
+def bent(name, make):
+    shutil.copytree("studies/toy", f"studies/{name}")
+    os.remove(f"studies/{name}/{tables[0]}")
+    make(f"studies/{name}/{tables[0]}")
+bent("absolute", lambda path: os.symlink(os.path.realpath(f"secret/toy/{tables[0]}"), path))
+bent("relative", lambda path: os.symlink(f"../../secret/toy/{tables[0]}", path))
+bent("inside", lambda path: os.symlink(f"../toy/{tables[0]}", path))
+bent("fifo", os.mkfifo)
+bent("device", lambda path: os.symlink("/dev/zero", path))
+with Server("--root", "studies", "--output", "results") as server:
+    server.initialize()
+    assert server.call("validate_case", case="inside")["valid"]
+    assert server.call("train", case="inside", iterations=1)["status"] == "finished"
+    for name in ["absolute", "relative", "device"]:
+        answer = server.call("validate_case", case=name)
+        assert not answer["valid"] and "outside of the folders that may be used" in str(answer), answer
+        for workers in [1, 2]:
+            server.refused("train", "outside of the folders", case=name, iterations=1, num_workers=workers)
+    answer = server.call("validate_case", case="fifo")
+    assert not answer["valid"] and "no file" in str(answer), answer
+    run = server.call("train", case="toy", iterations=2, out="run")["run"]
+    for name in ["training.csv", "summary.csv", "events.jsonl"]:
+        os.remove(f"{run}/{name}")
+        os.symlink(os.path.realpath("secret/toy/case.json"), f"{run}/{name}")
+    text = str(server.request("tools/call", {"name": "query_convergence", "arguments": {"run": run}}))
+    assert "stages" not in text, text # of that case.json
 END
 }
 

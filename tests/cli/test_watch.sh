@@ -604,7 +604,7 @@ case_train_watch() {
     shows "the training goes on, as process" "cobre watch r" "the code is 0"
     cobre watch r --send stop
     code_is 0
-    out_has "ok, it stops after iteration"
+    out_has "ok, it stops and saves, after iteration"
     wait_for grep -q '"event": "finished"' r/events.jsonl || fail "it did not stop"
     printf '%q train %q --iterations 12 --out r --watch\necho "the code is $?"\nexec sleep 600\n' "$cobre" "$cases/brazil3" >command
     open_terminal 80 24

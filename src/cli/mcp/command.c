@@ -92,7 +92,7 @@ int cb_command_mcp(int argc, char **argv) {
         fprintf(stderr, "cobre mcp: %s\ncobre mcp:   %s\n", error->message, error->suggestion);
         return CB_EXIT_USAGE;
     }
-    bool good = cb_places_confine(&server->places) && cb_mcp_stdio(server);
+    bool good = cb_mcp_stdio(server);
     if (!good)
         fprintf(stderr, "cobre mcp: %s\n", strerror(errno));
     cb_mcp_free(server);

@@ -10,6 +10,7 @@
 #include "cli/mcp/server.h"
 #include "comm/select.h" /* CB_ENV_BACKEND */
 #include "sddp/clock.h"
+#include "sddp/open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,6 +97,9 @@ static _Noreturn void become(const struct cb_jobs *jobs, char *const *argv, int 
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
         _exit(CB_EXIT_CANNOT_RUN);
     close_range(3, ~0U, 0);
+    char *confinement = cb_confinement_text();
+    if (!confinement || setenv(CB_ENV_CONFINED, confinement, 1) != 0)
+        _exit(CB_EXIT_CANNOT_RUN);
     limit_memory(jobs->server->limits.memory, workers);
     if (workers <= 1)
         setenv(CB_ENV_BACKEND, "local", 1); /* whatever job the server itself may be a rank of */
@@ -159,8 +163,8 @@ static void replace(json_t **at, json_t *event) {
 static void take_event(struct cb_jobs *jobs, json_t *event) {
     struct cb_job *job = jobs->running;
     const char *kind = json_string_value(json_object_get(event, "event"));
-    json_object_del(event, "ranks");
-    json_object_del(event, "stages");
+    json_object_del(event, "per_rank");
+    json_object_del(event, "per_stage");
     json_object_del(event, "operations");
     if (!kind)
         replace(&job->finished, event); /* of a simulation */

@@ -44,21 +44,8 @@ static bool open_root(struct cb_root *root, const char *path) {
 
 void cb_places_look(struct cb_places *places) {
     struct cb_root *output = &places->root[places->roots];
-    if (output->fd >= 0)
-        return;
-    if (!open_root(output, places->output))
+    if (output->fd < 0 && (!open_root(output, places->output) || !cb_confine(output->path, true)))
         output->fd = -1;
-    else if (places->confines)
-        cb_confine(output->path, output->fd, true);
-}
-
-bool cb_places_confine(struct cb_places *places) {
-    bool good = true;
-    for (size_t i = 0; i <= places->roots; i++)
-        if (places->root[i].fd >= 0)
-            good &= cb_confine(places->root[i].path, places->root[i].fd, i == places->roots);
-    places->confines = true;
-    return good;
 }
 
 static const char *absolute(const char *given, const char *first_root, char path[PATH_MAX]) {
@@ -76,7 +63,7 @@ const char *cb_places_open(struct cb_places *places, const char *const *roots, c
     for (roots = roots && *roots ? roots : here; *roots; roots++) {
         if (places->roots == CB_PLACES_MOST)
             return "at most 16 roots can be given";
-        if (!open_root(&places->root[places->roots], *roots))
+        if (!open_root(&places->root[places->roots], *roots) || !cb_confine(places->root[places->roots].path, false))
             return *roots;
         places->roots++;
     }
@@ -242,10 +229,8 @@ static bool make_output(struct cb_places *places) {
             return false;
         *slash = '/';
     }
-    if (mkdir(path, 0777) < 0 && errno != EEXIST)
-        return false;
-    cb_places_look(places);
-    return places->root[places->roots].fd >= 0;
+    return (mkdir(path, 0777) == 0 || errno == EEXIST) && open_root(&places->root[places->roots], path) &&
+           cb_confine(places->root[places->roots].path, true);
 }
 
 /* Makes one folder in another one, and goes into it. */

@@ -17,7 +17,6 @@ struct cb_places {
     } root[CB_PLACES_MOST + 1];
     size_t roots;          /* without the output, which is root[roots]; its descriptor is -1 until it is there */
     char output[PATH_MAX]; /* as given */
-    bool confines;         /* the process opens nothing but what is in these folders: cb_places_confine */
 };
 
 /* What a path leads to. */
@@ -42,10 +41,6 @@ void cb_place_close(struct cb_place *place);
  * fresh: it must be new; false with errno EEXIST if it is not. */
 bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struct cb_place *place,
                    char why[CB_PLACE_WHY]);
-
-/* From now on the process opens files of cases, policies and runs in these folders only, whatever symbolic links there are
- * (sddp/open.h). False: there are too many folders. */
-bool cb_places_confine(struct cb_places *places);
 
 /* Is it below the output? */
 bool cb_place_is_output(const struct cb_places *places, const struct cb_place *place);

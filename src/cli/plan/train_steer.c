@@ -80,13 +80,18 @@ static enum command find_command(const char *line, size_t length) {
 /* False: the answer says why not. */
 static bool carry_out(struct train *train, enum command command, char *rest, char answer[CB_STEERING_LINE]) {
     char when[48];
+    if (command < RULE && *rest) {
+        snprintf(answer, CB_STEERING_LINE, "no, nothing may follow this command: %.80s", rest);
+        return false;
+    }
     switch (command) {
     case PAUSE:
     case RESUME: return pause_or_resume(train, command == PAUSE, answer);
     case RULE: return change_rule(train, rest, answer);
     case STOP:
         train->steer.stop = true;
-        snprintf(answer, CB_STEERING_LINE, "ok, it stops %s and saves", moment(train, when));
+        snprintf(answer, CB_STEERING_LINE, "ok, it stops and saves, %s%s", moment(train, when),
+                 train->print.paused ? "" : " at the latest");
         return true;
     case CHECKPOINT:
         train->steer.checkpoint = true;

@@ -72,9 +72,12 @@ int cb_train_watch(struct train *train) {
                                   .errors = memfd_create("cobre-errors", MFD_CLOEXEC)};
     char events[PATH_MAX];
     struct stat older;
+    bool known;
     if (!isatty(STDIN_FILENO) || !cb_live_possible())
         return cb_usage_error("train", "--watch: there is no terminal here; train without it, and look from one with "
                                        "cobre watch");
+    if (cb_folder_is_locked(train->folder, &known) && known)
+        return CB_GO_ON; /* it will say what is wrong */
     if (training.output < 0 || training.errors < 0)
         return fail("no memory for what it prints");
     bool was_there = cb_folder_join(train->folder, CB_FILE_EVENTS, events) == COBRE_OK && stat(events, &older) == 0;

@@ -157,11 +157,11 @@ static void hear(struct cb_steering_client *client, void *arg,
         return;
     client->length += count > 0 ? (size_t)count : 0;
     client->line[client->length] = 0;
-    char *end = strchr(client->line, '\n');
+    char *end = memchr(client->line, '\n', client->length);
     if (count > 0 && !end && client->length < sizeof client->line - 1)
         return;
-    char answer[CB_STEERING_LINE] = "no, a command is one line";
-    if (end) {
+    char answer[CB_STEERING_LINE] = "no, a command is one line of text";
+    if (end && !memchr(client->line, 0, (size_t)(end - client->line))) {
         *end = 0;
         command(arg, client->line, answer);
     }

@@ -108,8 +108,11 @@ json_t *cb_rules_json(const cobre_sddp_train_options *options) {
     cobre_sddp_train_options rules = *options;
     json_t *json = json_object();
     char text[CB_OPTION_TEXT];
+    cobre_sddp_train_options usual = {0};
     cb_rules_default(&rules);
-    rules.window = rules.gap_rule ? rules.window : 0; /* a part of that rule */
+    cb_rules_default(&usual);
+    rules.window =
+        rules.gap_rule || rules.window != usual.window ? rules.window : 0; /* without that rule it is for tables */
     for (const struct cb_option *row = cb_rule_rows; row->name; row++)
         if (cb_option_text(row, &rules, text))
             cb_put(json, row->name, json_string(text));

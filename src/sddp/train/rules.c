@@ -128,13 +128,25 @@ static bool simulates(const cobre_sddp_train_options *options) {
     return options->simulate_every > 0;
 }
 
-/* One trajectory after another. Whoever asks it to end need not wait for this: the iteration is complete. */
+/* Trajectories [first, last), one after another. */
 static cobre_status simulate(cb_trainer *trainer, size_t first, size_t last, double *cost) {
     cobre_sddp_policy *policy = trainer->policy;
     for (size_t m = first; m < last; m++) {
         CB_TRY(cb_trainer_stopped(trainer, 1));
         CB_TRY(cb_simulate_costs(policy, &trainer->stages, policy->seed, CB_RNG_RULE, (uint32_t)policy->iterations, m,
                                  m + 1, &cost[m - first]));
+    }
+    return COBRE_OK;
+}
+
+/* This rank's share, in rounds. Whoever asks it to end need not wait for this, because the iteration is complete; and all
+ * ranks hear of it after a round, also if one alone was asked. */
+static cobre_status simulate_rounds(cb_trainer *trainer, size_t passes, size_t first, size_t last, double *cost) {
+    enum { ROUND = 16 };
+    size_t longest = (passes + trainer->ranks - 1) / trainer->ranks;
+    for (size_t done = 0; done < longest; done += ROUND) {
+        size_t from = first + done < last ? first + done : last, to = from + ROUND < last ? from + ROUND : last;
+        CB_TRY(cb_agree(trainer->comm, simulate(trainer, from, to, cost + (from - first))));
     }
     return COBRE_OK;
 }
@@ -149,8 +161,10 @@ static cobre_status simulation_agrees(cb_trainer *trainer, bool *holds) {
     double begin = cb_clock(), mean, deviation;
     cb_block(passes, trainer->rank, trainer->ranks, &first, &last);
     double *cost = malloc((last - first + 1) * sizeof *cost);
-    cobre_status status = cost ? simulate(trainer, first, last, cost) : cb_no_memory("simulated costs", passes);
-    status = cb_agree(trainer->comm, status);
+    cobre_status status =
+        cb_agree(trainer->comm, cost ? COBRE_OK : cb_no_memory("simulated costs", passes * sizeof *cost));
+    if (!status)
+        status = simulate_rounds(trainer, passes, first, last, cost);
     if (!status)
         status = cb_mean_deviation(trainer->comm, cost, last - first, passes, &mean, &deviation);
     free(cost);
@@ -283,6 +297,8 @@ bool cb_rules_change(cobre_sddp_train_options *options, bool averse, const char 
         snprintf(error, CB_OPTION_ERROR, "%s %.400s", name, wrong);
     if (!*error && !any_is_set(&changed))
         snprintf(error, CB_OPTION_ERROR, "one rule must remain: set another one first");
+    if (!*error && changed.simulate_passes > UINT32_MAX)
+        snprintf(error, CB_OPTION_ERROR, "%s: %zu passes are too many", name, changed.simulate_passes);
     if (!*error && averse && cb_rules_statistical(&changed))
         snprintf(error, CB_OPTION_ERROR,
                  "%s: with a risk measure the mean of simulated costs bounds nothing; stop by iterations, by time or "

@@ -38,22 +38,23 @@ cobre_status cb_steer_take(cb_trainer *trainer) {
     CB_TRY(cobre_broadcast(trainer->comm, packed, sizeof packed, COBRE_U8, 0));
     cb_tally_operation(trainer, COBRE_SDDP_OPERATION_BROADCAST, 1, sizeof packed, begin);
     cb_rules_unpack(&trainer->options, packed);
-    trainer->policy->window = trainer->options.window;
     return COBRE_OK;
 }
 
+/* Until something has changed that the rules depend on, or it goes on. */
 cobre_status cb_steer_pause(cb_trainer *trainer) {
     const struct timespec nap = {.tv_nsec = 100000000};
     const cb_tally before = trainer->tally;
     double begin = cb_clock();
-    while (trainer->news.pause != 0 && trainer->news.asked == 0 && !cb_rules_late(trainer)) {
+    do {
         nanosleep(&nap, NULL); /* a signal may end it: `stop` is asked then */
         cb_steer_ask(trainer);
         CB_TRY(cb_news_exchange(trainer, 0));
         CB_TRY(cb_steer_take(trainer));
         if (trainer->save)
             cb_checkpoint(trainer);
-    }
+    } while (trainer->news.pause != 0 && trainer->news.asked == 0 && trainer->news.rules == 0 &&
+             !cb_rules_late(trainer));
     cb_tally_leave_out(trainer, &before, cb_clock() - begin);
     return COBRE_OK;
 }

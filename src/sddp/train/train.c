@@ -192,12 +192,15 @@ static void stop_here(cb_trainer *trainer, ending *result) {
     result->stop = COBRE_SDDP_STOP_ASKED;
 }
 
-/* The rules are looked at again if something has changed that they depend on. */
+/* The rules are looked at again when something has changed that they depend on. */
 static cobre_status pause_training(cb_trainer *trainer, cobre_sddp_stop *stop) {
-    cobre_sddp_train_options before = trainer->options;
-    CB_TRY(cb_steer_pause(trainer));
-    bool over = trainer->news.asked != 0 || trainer->news.pause != 0 || cb_rules_differ(&before, &trainer->options);
-    return over ? cb_rules_check(trainer, stop) : COBRE_OK;
+    while (!*stop && trainer->news.pause != 0) {
+        CB_TRY(cb_steer_pause(trainer));
+        trainer->policy->window = trainer->options.window;
+        if (trainer->news.asked != 0 || trainer->news.rules != 0 || cb_rules_late(trainer))
+            CB_TRY(cb_rules_check(trainer, stop));
+    }
+    return COBRE_OK;
 }
 
 static cobre_status loop(cb_trainer *trainer, ending *result) {
@@ -218,11 +221,11 @@ static cobre_status loop(cb_trainer *trainer, ending *result) {
         cb_tally_show(trainer, &result->last);
         if (options->progress)
             options->progress(options->arg, &result->last);
+        policy->window = options->window; /* it may have changed */
         CB_TRY(cb_rules_check(trainer, &result->stop));
         if (!result->stop)
             cb_checkpoint(trainer);
-        if (!result->stop && trainer->news.pause != 0)
-            CB_TRY(pause_training(trainer, &result->stop));
+        CB_TRY(pause_training(trainer, &result->stop));
     }
     return COBRE_OK;
 }
