@@ -31,7 +31,7 @@ static json_t *tool_json(struct cb_mcp_request *request, size_t index) {
     cb_json_set(json, "description", cb_json_text(tool->description));
     cb_json_set(json, "inputSchema", json_incref(cb_mcp_input_schema(request->server, index)));
     if (request->revision >= CB_MCP_2025_06_18 && tool->output)
-        cb_json_set(json, "outputSchema", cb_mcp_schema(tool->output, false));
+        cb_json_set(json, "outputSchema", json_incref(cb_mcp_output_schema(request->server, index)));
     if (request->revision >= CB_MCP_2025_03_26)
         cb_json_set(json, "annotations", annotations_of(tool));
     return json;

@@ -13,6 +13,7 @@ struct cb_export {
     json_t *record;              /* its run.json; NULL: it has none */
     bool netcdf;
     bool wanted[CB_TABLES]; /* tables that were asked for */
+    double deadline;        /* of a simulation, by cb_clock */
     const char *tables;     /* as they were asked for; NULL: they were not */
 };
 

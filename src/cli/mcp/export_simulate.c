@@ -88,8 +88,9 @@ static cobre_sddp_sampling sampling_of(const char *word) {
 }
 
 /* Ends it when it takes too long. */
-static int is_late(void *deadline) {
-    return cb_clock() > *(double *)deadline;
+static int is_late(void *arg) {
+    const struct cb_export *export = arg;
+    return cb_clock() > export->deadline;
 }
 
 /* Also the facts and the record, so that the folder is that of a run. */
@@ -97,11 +98,11 @@ static bool simulate(struct cb_export *export, const struct cb_study *study, cob
                      const char *hash) {
     const char *sampling = cb_fact(&export->results.simulation, "sampling");
     cobre_sddp_simulation result = {.struct_size = sizeof result};
-    double deadline = cb_clock() + MOST_SECONDS;
     if (!cb_export_open(export))
         return false;
     options->folder = export->folder.path;
-    options->arg = &deadline;
+    export->deadline = cb_clock() + MOST_SECONDS;
+    options->arg = export;
     options->stop = is_late;
     cobre_status status = cobre_sddp_simulate(study->policy, options, &result);
     size_t wanted = (size_t)cb_fact_number(&export->results.simulation, "trajectories");

@@ -235,7 +235,7 @@ struct cb_mcp {
     int revision;                /* that `initialize` has agreed on; for messages that do not name theirs */
     struct cb_mcp_call *waiting; /* calls.c */
     json_t *listening;           /* ids of subscriptions/listen; protocol.c */
-    json_t **schemas;            /* of the input of each tool; tools.c */
+    json_t **schemas;            /* of the input of each tool, then of the output of each; tools.c */
 };
 
 /* NULL: cobre_last_error() says why. */

@@ -77,6 +77,7 @@ void cb_mcp_calls_tick(struct cb_mcp *server); /* answers those whose time is ov
 /* tools.c */
 extern const struct cb_mcp_tool *const cb_mcp_tools[]; /* NULL after the last */
 json_t *cb_mcp_input_schema(struct cb_mcp *server, size_t tool);
+json_t *cb_mcp_output_schema(struct cb_mcp *server, size_t tool);
 
 /* check.c: checks a value against a schema, and puts it right where that is harmless: a number that is given as text. False:
  * see the mistake, whose texts are in `room`. */

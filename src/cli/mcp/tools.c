@@ -25,6 +25,13 @@ json_t *cb_mcp_input_schema(struct cb_mcp *server, size_t index) {
     return server->schemas[index];
 }
 
+json_t *cb_mcp_output_schema(struct cb_mcp *server, size_t index) {
+    json_t **schema = &server->schemas[TOOLS + index];
+    if (!*schema)
+        *schema = cb_mcp_schema(cb_mcp_tools[index]->output, false);
+    return *schema;
+}
+
 static bool open_server(struct cb_mcp *server, const struct cb_mcp_options *options) {
     const char *wrong = cb_places_open(&server->places, options->roots, options->output);
     if (wrong) {
@@ -34,7 +41,7 @@ static bool open_server(struct cb_mcp *server, const struct cb_mcp_options *opti
     cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
     if (cobre_comm_open(&alone, &server->comm) != COBRE_OK)
         return false;
-    server->schemas = calloc(TOOLS, sizeof *server->schemas);
+    server->schemas = calloc(2 * TOOLS, sizeof *server->schemas);
     server->listening = json_array();
     server->jobs = cb_jobs_new(server, options->program);
     if (server->schemas && server->listening && server->jobs)
@@ -63,7 +70,7 @@ void cb_mcp_free(struct cb_mcp *server) {
     cb_mcp_calls_free(server);
     if (server->jobs)
         cb_jobs_free(server->jobs);
-    for (size_t i = 0; server->schemas && i < TOOLS; i++)
+    for (size_t i = 0; server->schemas && i < 2 * TOOLS; i++)
         json_decref(server->schemas[i]);
     free(server->schemas);
     json_decref(server->listening);
