@@ -3,7 +3,7 @@
 // the inspector lists and calls them; what comes back is checked against the schemas of the specification.
 // MODULES: the folder in which npm has installed package.json. SCHEMAS: a folder of schema-*.json, which may be missing.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import os from "node:os";
@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const [cobre, modules, schemaFolder] = process.argv.slice(2).map(name => path.resolve(name));
-const cases = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../cases");
+const here = path.dirname(fileURLToPath(import.meta.url)), cases = path.resolve(here, "../../cases");
 const need = createRequire(`${modules}/`);
 const two = need("@modelcontextprotocol/client");
 const twoStdio = need("@modelcontextprotocol/client/stdio");
@@ -487,6 +487,10 @@ for (const era of ["legacy", "modern", "auto"])
     await inspectorSteps(era);
 for (const revision of [...LEGACY, MODERN])
     await step(`raw session, ${revision}`, () => rawSession(revision));
+await step("the transcript of docs/mcp.md is what the server says", () => {
+    const { status, stderr } = spawnSync("python3", [path.join(here, "transcript.py"), cobre, "--check"], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+});
 await step("nothing is left running", () => until(() => ours().length === 0, "all servers and jobs end"));
 await step("nobody complains", () => {
     const said = fs.readFileSync(path.join(scratch, "stderr"), "utf8");
