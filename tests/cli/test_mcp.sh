@@ -401,7 +401,7 @@ def gone(pid):
 def saved(number):
     folder = f"studies/cobre-output/brazil60-{number}"
     record = json.load(open(f"{folder}/run.json"))
-    assert record["training"]["status"] == "finished" and record["training"]["iterations"] >= 1, record
+    assert record["training"]["state"] == "finished" and record["training"]["iterations"] >= 1, record
     assert os.path.exists(f"{folder}/policy.cobre")
 with Server("--root", "studies") as server:
     pids = train(server)
