@@ -18,15 +18,16 @@ ARGS ?=
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-builds soak fuzz bench install wheel format clean help setup-build setup-test setup-bench
+.PHONY: build demo test test-builds test-clients soak fuzz bench install wheel format clean help setup-build setup-test setup-bench
 
 help:
 	@echo 'make                builds the libraries, the cobre command and the examples (build/release)'
 	@echo 'make demo           runs the examples, kills a rank, trains the Brazilian case and makes a page of it'
 	@echo 'make test           builds and tests every preset: $(PRESETS)'
 	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
+	@echo 'make test-clients   drives cobre mcp by the clients of others; needs Node and npm, and installs into build/clients'
 	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
-	@echo 'make fuzz           fuzzes what is read from the network, then policy files, each for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make fuzz           fuzzes what is read from the network, policy files, and messages of cobre mcp, each for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench          measures cobre beside Open MPI, MPICH, Gloo and mpi4py, and the trainer: about 14 minutes; QUICK=1: about 3;'
 	@echo '                    ARGS=--help shows what else it can do'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
@@ -57,6 +58,11 @@ test-builds: setup-test
 test: test-builds
 	@$(ctest) -R '$(TEST)' -LE slow
 
+# The schemas of the protocol are used where they are.
+test-clients: build
+	@tests/clients/install.sh build/clients
+	@node tests/clients/run.mjs build/$(PRESET)/cobre build/clients ../shared/mcp
+
 # What takes long, once, and what is repeated, as often as it can be; what is drawn at random and what is killed at random
 # moments, each round with another seed.
 soak: export COBRE_TEST_LONG = 1
@@ -68,7 +74,7 @@ soak: test-builds
 	    echo "== round $$round: COBRE_TEST_SEED=$$COBRE_TEST_SEED"; $(ctest) -R 'random|trust|property|mixed|kills'; \
 	done
 
-# What it finds on the way stays in build/fuzz/found and policy_found; an input that breaks a target, in build/fuzz.
+# What it finds on the way stays in build/fuzz/found, policy_found and mcp_found; an input that breaks a target, in build/fuzz.
 fuzz: setup-test
 	@cmake --preset fuzz >/dev/null
 	@cmake --build build/fuzz
@@ -80,6 +86,10 @@ fuzz: setup-test
 	@mkdir -p build/fuzz/policy_found
 	@build/fuzz/tests/fuzz_policy -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -verbosity=0 -print_final_stats=1 \
 	    -rss_limit_mb=4096 -artifact_prefix=build/fuzz/ build/fuzz/policy_found build/fuzz/policy_corpus
+	@build/fuzz/tests/fuzz_mcp_corpus tests/fuzz/found_mcp.txt build/fuzz/mcp_corpus
+	@mkdir -p build/fuzz/mcp_found
+	@build/fuzz/tests/fuzz_mcp -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/ build/fuzz/mcp_found build/fuzz/mcp_corpus
 
 bench: setup-bench
 	@cmake --preset bench >/dev/null

@@ -36,7 +36,7 @@ if(COBRE_SDDP)
     install(FILES ${PROJECT_BINARY_DIR}/cobre-sddp.pc DESTINATION ${pkgconfig_dir})
     # Beside each other, as here: they link to each other.
     install(DIRECTORY cases DESTINATION ${CMAKE_INSTALL_DATADIR}/cobre PATTERN "__pycache__" EXCLUDE)
-    install(FILES docs/case-format.md docs/case.schema.json docs/events.md docs/events.schema.json docs/results.md docs/tutorial.md docs/watch.md
+    install(FILES docs/case-format.md docs/case.schema.json docs/events.md docs/events.schema.json docs/mcp.md docs/results.md docs/tutorial.md docs/watch.md
         docs/watch-1-convergence.svg docs/watch-2-iteration.svg docs/watch-3-cuts.svg docs/watch-4-resources.svg
         docs/watch-5-communication.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/cobre/docs)
 endif()

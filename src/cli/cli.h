@@ -23,10 +23,12 @@ int cb_command_validate(int argc, char **argv);
 int cb_command_report(int argc, char **argv);
 int cb_command_compare(int argc, char **argv);
 int cb_command_watch(int argc, char **argv);
+int cb_command_mcp(int argc, char **argv);
 int cb_command_agent(int argc, char **argv); /* not listed: `cobre run` starts it on other hosts */
 
 extern const struct command_line cb_line_run, cb_line_info, cb_line_clean, cb_line_bench, cb_line_init, cb_line_train,
-    cb_line_decide, cb_line_simulate, cb_line_policy, cb_line_validate, cb_line_report, cb_line_compare, cb_line_watch;
+    cb_line_decide, cb_line_simulate, cb_line_policy, cb_line_validate, cb_line_report, cb_line_compare, cb_line_watch,
+    cb_line_mcp;
 
 void cb_solvers_print(void); /* `cobre info`: the LP solvers, a line each */
 

@@ -191,7 +191,7 @@ static int refuse_text(const char *command, const struct cb_option *row, const c
 
 /* False: it was there before, and may be there only once. */
 static bool note(struct cb_given *given, const struct cb_option *row, const char *text) {
-    size_t at = 0;
+    size_t at = row->many && given->count < CB_LINE_OPTIONS ? given->count : 0;
     while (at < given->count && given->option[at].row != row)
         at++;
     bool before = at < given->count;

@@ -33,7 +33,8 @@ struct cb_given {
         const struct cb_option *row;
         const char *text; /* NULL: a flag */
     } option[CB_LINE_OPTIONS];
-    size_t count; /* of options; each is there once, with its last text */
+    size_t
+        count; /* of options; each is there once, with its last text, but for those that may be given several times */
 };
 
 /* Sets the fields of the command's struct. CB_GO_ON, or the exit code. */

@@ -53,6 +53,7 @@ struct cb_option {
     struct cb_value value[CB_OPTION_VALUES]; /* "first,second", or with their names; none: a flag */
     bool again;                              /* whoever resumes a training must give it again */
     bool once;                               /* to give it twice is a mistake */
+    bool many;                               /* to give it several times is not: a command line keeps all texts */
 };
 
 /* NULL: there is no such row. */

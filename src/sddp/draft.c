@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sddp/error.h"
+#include "sddp/open.h"
 
 cobre_status cb_write_failed(const char *path) {
     struct rlimit limit;
@@ -20,7 +21,7 @@ cobre_status cb_write_failed(const char *path) {
                           "%s: cannot write: no file may be larger than %ju bytes (ulimit -f)", path,
                           (uintmax_t)limit.rlim_cur);
     return cb_fail_at(COBRE_FILE_FAILED, path, 0, "check that the folder exists, may be written and has room",
-                      "%s: cannot write: %s", path, strerror(errno));
+                      "%s: cannot write: %s", path, cb_open_why(errno));
 }
 
 cobre_status cb_draft_open(struct cb_draft *draft, const char *path) {
@@ -32,7 +33,7 @@ cobre_status cb_draft_open(struct cb_draft *draft, const char *path) {
             sizeof draft->part)
         errno = ENAMETOOLONG;
     else
-        draft->file = fopen(draft->part, "we");
+        draft->file = cb_open_stream(draft->part, "w");
     if (!draft->file)
         return cb_write_failed(path);
     cb_file_limit_hold(&draft->limit);
@@ -43,7 +44,7 @@ cobre_status cb_draft_open(struct cb_draft *draft, const char *path) {
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
-    int fd = open(dirname(folder), O_RDONLY | O_CLOEXEC);
+    int fd = cb_open_path(dirname(folder), O_RDONLY);
     if (fd < 0)
         return;
     fsync(fd);

@@ -11,7 +11,7 @@ export PATH=$scratch/bin:$PATH
 printed() {
     python3 - "$@" <<'PYTHON'
 import re, sys
-verb = r" (?:init|train|decide|simulate|policy|validate|report|info|run|bench|clean)"
+verb = r" (?:init|train|decide|simulate|policy|validate|report|mcp|info|run|bench|clean)"
 quoted = re.compile(r"(?<!\S)(['`])(cobre(?:" + verb + r")?(?: -[^'`]*)?)\1")
 whole = re.compile(r"(?<!\S)cobre" + verb + r" (?!.*(?<!\S)cobre" + verb + r" ).*")
 for path in sys.argv[1:]:

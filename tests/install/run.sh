@@ -36,7 +36,7 @@ for file in bin/cobre include/cobre/comm.h lib/libcobre.a lib/libcobre.so lib/li
     lib/cmake/cobre/cobre-config.cmake share/man/man1/cobre.1 share/man/man1/cobre-run.1 share/man/man1/cobre-info.1 \
     share/man/man7/cobre.7 share/doc/cobre/LICENSE share/doc/cobre/NOTICE lib/libcobre-lp-glpk.so lib/libcobre-lp-clp.so include/cobre/sddp.h lib/libcobre-sddp.so lib/libcobre-sddp.so.0 lib/pkgconfig/cobre-sddp.pc \
     share/man/man1/cobre-train.1 share/man/man1/cobre-simulate.1 share/man/man1/cobre-report.1 share/cobre/cases/toy/case.json \
-    share/cobre/docs/case.schema.json share/cobre/docs/events.schema.json share/cobre/docs/watch.md share/cobre/docs/case-format.md share/cobre/docs/results.md share/cobre/docs/tutorial.md \
+    share/cobre/docs/case.schema.json share/cobre/docs/events.schema.json share/cobre/docs/watch.md share/cobre/docs/mcp.md share/cobre/docs/case-format.md share/cobre/docs/results.md share/cobre/docs/tutorial.md \
     share/cobre/docs/mpi.md share/cobre/docs/slurm.md; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done

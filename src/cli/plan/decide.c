@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decide.c: `cobre decide`: what a policy does now, from this state. The answer is made as JSON; people get the same as
  * tables. */
-#include "cli/json.h"
+#include "cli/plan/decision.h"
 #include "cli/plan/session.h"
-#include "sddp/error.h"
-#include "sddp/run/begin.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char intro[] =
@@ -19,14 +16,10 @@ static const char intro[] =
 
 struct decide {
     struct session base;
-    struct cb_begin begin;
-    struct cb_beginning beginning;
-    cobre_sddp_decide_options options;
-    const char *policy_path, *inflow;
+    struct cb_decision decision;
+    const char *policy_path;
     char policy[PATH_MAX], folder[PATH_MAX];
-    double *noise;
     json_t *answer;
-    bool failed; /* to make it */
 };
 
 static const struct cb_option own_rows[] = {
@@ -41,10 +34,10 @@ static const struct cb_option inflow_rows[] = {
      .help =
          "of the stage: NAME=VALUE,..., where NAME is a hydro plant or any random variable, and VALUE a number or a "
          "percentage of the mean; or a table, FILE.csv (default: the mean)",
-     .value = {{.name = "TEXT", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, inflow)}}},
+     .value = {{.name = "TEXT", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, decision.inflow)}}},
     {.name = "solver",
      .help = "LP solver (default: as in the training)",
-     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, options.solver)}}},
+     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, decision.solver)}}},
     {.name = NULL},
 };
 
@@ -52,98 +45,25 @@ const struct command_line cb_line_decide = {.command = "decide",
                                             .intro = intro,
                                             .end = "\nSee cobre-decide(1).\n",
                                             .table = {{own_rows, 0},
-                                                      {cb_begin_rows, offsetof(struct decide, begin)},
+                                                      {cb_begin_rows, offsetof(struct decide, decision.begin)},
                                                       {inflow_rows, 0},
                                                       {cb_json_rows, offsetof(struct decide, base)}},
                                             .needs = "case",
                                             .words = 1};
 
 static int read_options(int argc, char **argv, struct decide *decide) {
-    *decide = (struct decide){.base.self.command = "decide", .options.struct_size = sizeof decide->options};
+    *decide = (struct decide){.base.self.command = "decide"};
     int code = cb_line_read(&cb_line_decide, argc, argv, decide, &decide->base.given);
     if (code != CB_GO_ON)
         return code;
     decide->base.case_path = decide->base.given.words[0];
-    if (!cb_begin_is_clear(&decide->begin))
+    if (!cb_begin_is_clear(&decide->decision.begin))
         return cb_usage_error("decide", "--stage, --date and --node: give one of them");
     if (cb_folder_policy(decide->base.case_path, decide->policy_path, decide->policy) != COBRE_OK)
         return cb_session_refused(&decide->base);
     cb_folder_of(decide->policy, decide->folder);
-    decide->options.lp_folder = decide->folder;
+    decide->decision.lp_folder = decide->folder;
     return CB_GO_ON;
-}
-
-/* The member of an object that is an object; it is made if it is not there. */
-static json_t *inner(json_t *object, const char *key) {
-    json_t *value = json_object_get(object, key);
-    if (!value) {
-        cb_json_set(object, key, json_object());
-        value = json_object_get(object, key);
-    }
-    return value;
-}
-
-/* {"hydro": {"Furnas": {"subsystem": "SE", "turbined": 310, "turbined_by_block": {"peak": 400}}}} */
-static void add_element(json_t *decision, const cobre_sddp_figure *figure) {
-    json_t *element = inner(inner(decision, figure->type), figure->element);
-    const char *kind = *figure->kind ? figure->kind : "value";
-    char key[160];
-    if (*figure->subsystem && strcmp(figure->subsystem, figure->element) != 0)
-        cb_json_set(element, "subsystem", cb_json_text(figure->subsystem));
-    if (strcmp(figure->level, "block") == 0) {
-        snprintf(key, sizeof key, "%.120s_by_block", kind);
-        cb_json_set(inner(element, key), figure->block, cb_json_real(figure->value));
-        return;
-    }
-    snprintf(key, sizeof key, "%.120s%s", kind, strcmp(figure->level, "before") == 0 ? "_before" : "");
-    cb_json_set(element, key, cb_json_real(figure->value));
-}
-
-static void on_figure(void *arg, const cobre_sddp_figure *figure) {
-    json_t *answer = arg, *decision = inner(answer, "decision");
-    if (*figure->unit)
-        cb_json_set(inner(answer, "units"), *figure->kind ? figure->kind : "value", cb_json_text(figure->unit));
-    if (strcmp(figure->level, "component") == 0)
-        cb_json_set(inner(answer, "cost_by_component"), figure->element, cb_json_real(figure->value));
-    else if (strcmp(figure->level, "subsystem") == 0)
-        cb_json_set(inner(inner(decision, "subsystem"), figure->element), figure->kind, cb_json_real(figure->value));
-    else if (strcmp(figure->level, "system") == 0 && strcmp(figure->kind, "cost") != 0 &&
-             strcmp(figure->kind, "future_cost") != 0)
-        cb_json_set(inner(answer, "system"), figure->kind, cb_json_real(figure->value));
-    else if (strcmp(figure->level, "system") != 0)
-        add_element(decision, figure);
-}
-
-/* What comes after the horizon is a cost of the last stage to the training; to people it is one of the future. */
-static void move_terminal(json_t *answer) {
-    json_t *components = json_object_get(answer, "cost_by_component");
-    double terminal = json_number_value(json_object_get(components, "terminal"));
-    if (!json_object_get(components, "terminal"))
-        return;
-    cb_json_set(answer, "cost", cb_json_real(json_number_value(json_object_get(answer, "cost")) - terminal));
-    cb_json_set(answer, "future_cost",
-                cb_json_real(json_number_value(json_object_get(answer, "future_cost")) + terminal));
-    json_object_del(components, "terminal");
-}
-
-static void on_stage(void *arg, const cobre_sddp_stage *stage) {
-    struct decide *decide = arg;
-    const cobre_sddp_problem *problem = decide->base.problem;
-    json_t *answer = decide->answer;
-    const char *date = cobre_sddp_problem_node_date(problem, stage->node);
-    cb_json_set(answer, "case", cb_json_text(cobre_sddp_problem_name(problem)));
-    cb_json_set(answer, "policy", cb_json_text(decide->policy));
-    cb_json_set(answer, "stage", cb_json_count(cobre_sddp_problem_node_stage(problem, stage->node)));
-    cb_json_set(answer, "node", cb_json_text(cobre_sddp_problem_node_name(problem, stage->node)));
-    cb_json_set(answer, "date", *date ? cb_json_text(date) : json_null());
-    cb_json_set(answer, "duration", cb_json_real(cobre_sddp_problem_node_duration(problem, stage->node)));
-    cb_json_set(answer, "time_unit", cb_json_text(cobre_sddp_problem_time_unit(problem)));
-    cb_json_set(answer, "cost_unit", cb_json_text(cobre_sddp_problem_cost_unit(problem)));
-    cb_json_set(answer, "cost", cb_json_real(stage->stage_cost));
-    cb_json_set(answer, "future_cost", cb_json_real(stage->future_cost + 0.0)); /* no "-0" */
-    if (cobre_sddp_figures(problem, stage, answer, on_figure) != COBRE_OK)
-        decide->failed = true;
-    move_terminal(answer);
 }
 
 /* The columns of a table: the keys of its elements, in the order of their first use. What is by block, and what never
@@ -289,9 +209,10 @@ static void print_answer(const struct decide *decide) {
     if (date)
         printf(" (%s)", date);
     printf(", %s%s, %s\n\n",
-           decide->begin.state ? decide->beginning.text + decide->beginning.said : "from the case's initial state",
-           decide->begin.state ? ", the others as the case begins" : "",
-           decide->inflow ? "with the given inflow" : "with the mean of its outcomes");
+           decide->decision.begin.state ? decide->decision.beginning.text + decide->decision.beginning.said
+                                        : "from the case's initial state",
+           decide->decision.begin.state ? ", the others as the case begins" : "",
+           decide->decision.inflow ? "with the given inflow" : "with the mean of its outcomes");
     print_costs(answer);
     json_t *decision = json_object_get(answer, "decision"), *subsystems = json_object_get(decision, "subsystem");
     if (subsystems)
@@ -302,36 +223,13 @@ static void print_answer(const struct decide *decide) {
     }
 }
 
-/* What comes in, and what is seen: the mean, unless it is given. */
-static cobre_status find_question(struct decide *decide) {
-    const cobre_sddp_problem *problem = decide->base.problem;
-    CB_TRY(cb_begin_find(problem, &decide->begin, &decide->beginning));
-    size_t node;
-    CB_TRY(cb_begin_decision(problem, &decide->beginning, &node));
-    size_t randoms = cobre_sddp_problem_randoms(problem, node);
-    decide->noise = malloc((randoms + 1) * sizeof *decide->noise);
-    if (!decide->noise)
-        return cb_no_memory("inflows", randoms * sizeof *decide->noise);
-    CB_TRY(cobre_sddp_problem_mean_noise(problem, node, decide->noise));
-    if (decide->inflow)
-        CB_TRY(cobre_sddp_noise_from_text(problem, node, decide->beginning.state, decide->inflow, decide->noise));
-    decide->options.node = node;
-    decide->options.state = decide->beginning.state;
-    decide->options.noise = decide->noise;
-    decide->options.arg = decide;
-    decide->options.stage = on_stage;
-    return COBRE_OK;
-}
-
 static int answer(struct decide *decide, cobre_sddp_policy *policy) {
     struct session *base = &decide->base;
     const char *difference = cobre_sddp_policy_difference(policy);
     if (difference)
         fprintf(stderr, "cobre decide: %s was trained for another case: %s\n", decide->policy, difference);
-    decide->answer = json_object();
-    if (!decide->answer || cobre_sddp_decide(policy, &decide->options) != COBRE_OK || decide->failed)
+    if (cb_decision_make(base->problem, policy, &decide->decision, decide->policy, &decide->answer) != COBRE_OK)
         return cb_session_failed(base);
-    cb_json_set(decide->answer, "difference", difference ? cb_json_text(difference) : json_null());
     if (base->json)
         cb_json_print(json_incref(decide->answer), 0);
     else
@@ -348,15 +246,14 @@ int cb_command_decide(int argc, char **argv) {
         return code;
     cobre_sddp_policy *policy = NULL;
     code = cb_session_load(&decide.base);
-    if (code == CB_GO_ON && find_question(&decide) != COBRE_OK)
+    if (code == CB_GO_ON && cb_decision_find(decide.base.problem, &decide.decision) != COBRE_OK)
         code = cb_session_failed(&decide.base);
     if (code == CB_GO_ON)
         code = cb_session_policy(&decide.base, decide.policy, decide.policy_path, &policy);
     if (code == CB_GO_ON)
         code = answer(&decide, policy);
     cobre_sddp_policy_free(&policy);
-    cb_begin_free(&decide.beginning);
-    free(decide.noise);
+    cb_decision_free(&decide.decision);
     json_decref(decide.answer);
     cb_session_close(&decide.base);
     return code;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy.c: `cobre policy`. */
-#include "cli/plan/session.h"
+#include "cli/plan/policy.h"
 
-#include "cli/json.h"
+#include "cli/plan/session.h"
 #include "sddp/error.h"
 
 #include <inttypes.h>
@@ -70,50 +70,14 @@ static void export_csv(FILE *to, const cobre_sddp_policy *policy, double *slopes
         write_cut(to, policy, c, slopes);
 }
 
-static json_t *cut_json(const cobre_sddp_policy *policy, uint64_t index, double *slopes) {
-    cobre_sddp_cut cut = {.struct_size = sizeof cut};
-    cobre_sddp_policy_cut(policy, index, &cut, slopes);
-    json_t *object = json_object(), *list = json_array();
-    cb_json_set(object, "node", cb_json_text(cobre_sddp_policy_node_name(policy, cut.node)));
-    cb_json_set(object, "outcome", cut.outcome == COBRE_SDDP_NONE ? json_null() : cb_json_count(cut.outcome + 1));
-    cb_json_set(object, "iteration", cb_json_count(cut.iteration));
-    cb_json_set(object, "intercept", cb_json_real(cut.intercept));
-    for (size_t s = 0; s < cobre_sddp_policy_states(policy); s++)
-        cb_json_append(list, cb_json_real(slopes[s]));
-    cb_json_set(object, "slopes", list);
-    return object;
-}
-
-static json_t *summary_json(const struct request *request, const cobre_sddp_policy *policy) {
-    json_t *summary = json_object(), *states = json_array();
-    cb_json_set(summary, "policy", cb_json_text(request->file));
-    cb_json_set(summary, "name", cb_json_text(cobre_sddp_policy_name(policy)));
-    cb_json_set(summary, "sense", cb_json_text(cobre_sddp_policy_maximises(policy) ? "max" : "min"));
-    cb_json_set(summary, "solver", cb_json_text(cobre_sddp_policy_solver(policy)));
-    cb_json_set(summary, "solver_version", cb_json_text(cobre_sddp_policy_solver_version(policy)));
-    bool alone = cobre_sddp_policy_fallback(policy)[0] == 0;
-    cb_json_set(summary, "fallback", alone ? json_null() : cb_json_text(cobre_sddp_policy_fallback(policy)));
-    cb_json_set(summary, "fallback_version",
-                alone ? json_null() : cb_json_text(cobre_sddp_policy_fallback_version(policy)));
-    cb_json_set(summary, "seed", cb_json_count(cobre_sddp_policy_seed(policy)));
-    cb_json_set(summary, "iterations", cb_json_count(cobre_sddp_policy_iterations(policy)));
-    cb_json_set(summary, "bound", cb_json_real(cobre_sddp_policy_bound(policy)));
-    cb_json_set(summary, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
-    cb_json_set(summary, "cut_count", cb_json_count(cobre_sddp_policy_cuts(policy)));
-    for (size_t s = 0; s < cobre_sddp_policy_states(policy); s++)
-        cb_json_append(states, cb_json_text(cobre_sddp_policy_state_name(policy, s)));
-    cb_json_set(summary, "states", states);
-    return summary;
-}
-
 /* The summary with the cuts as one more member. There can be millions: each is written before the next is made. */
 static void export_json(FILE *to, const struct request *request, const cobre_sddp_policy *policy, double *slopes) {
     putc('{', to);
-    cb_json_write(to, summary_json(request, policy), JSON_EMBED);
+    cb_json_write(to, cb_policy_json(request->file, policy), JSON_EMBED);
     fputs(", \"cuts\": [", to);
     for (uint64_t c = 0; c < cobre_sddp_policy_cuts(policy); c++) {
         fputs(c ? ",\n  " : "\n  ", to);
-        cb_json_write(to, cut_json(policy, c, slopes), 0);
+        cb_json_write(to, cb_policy_cut_json(policy, c, slopes), 0);
     }
     fputs("\n]}\n", to);
 }
@@ -166,7 +130,7 @@ static void write_answer(const struct request *request, const cobre_sddp_policy 
     else if (request->format == JSON)
         export_json(to, request, policy, slopes);
     else if (request->base.json)
-        cb_json_print(summary_json(request, policy), 0);
+        cb_json_print(cb_policy_json(request->file, policy), 0);
     else
         print_summary(request, policy);
 }

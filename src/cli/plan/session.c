@@ -3,9 +3,11 @@
 #include "cli/plan/session.h"
 
 #include "cli/json.h"
+#include "sddp/open.h"
 #include "sddp/run/files.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,8 +26,19 @@ static int open_job(struct session *session) {
     return CB_EXIT_BROKEN;
 }
 
+/* Who started this process may have confined it to folders. */
+static int confine(const struct session *session) {
+    const char *folders = getenv(CB_ENV_CONFINED);
+    if (!folders || cb_confine_by_text(folders))
+        return CB_GO_ON;
+    fprintf(stderr, "cobre %s: " CB_ENV_CONFINED ": the folders cannot be opened\n", session->self.command);
+    return CB_EXIT_FAILED;
+}
+
 int cb_session_open(struct session *session, int argc, char **argv) {
     int code = cb_self_start(&session->self, argc, argv);
+    if (code == CB_GO_ON)
+        code = confine(session);
     return code == CB_GO_ON ? open_job(session) : code;
 }
 

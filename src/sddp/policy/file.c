@@ -13,6 +13,7 @@
 
 #include "sddp/draft.h"
 #include "sddp/hash.h"
+#include "sddp/open.h"
 #include "sddp/policy/format.h"
 #include "sddp/usual_floats.h"
 
@@ -20,7 +21,7 @@
 #define MOST 1e100 /* of numbers that come into LPs: solvers crash on what overflows there */
 
 static cobre_status cannot_read(const char *path, const char *remedy) {
-    return cb_fail_at(COBRE_FILE_FAILED, path, 0, remedy, "%s: cannot read: %s", path, strerror(errno));
+    return cb_fail_at(COBRE_FILE_FAILED, path, 0, remedy, "%s: cannot read: %s", path, cb_open_why(errno));
 }
 
 typedef struct {
@@ -188,7 +189,7 @@ typedef struct {
 
 /* Rank 0 opens, checks and reads what is before the cuts. */
 static cobre_status open_here(opened *from) {
-    from->file = fopen(from->path, "rbe");
+    from->file = cb_open_stream(from->path, "rb");
     if (!from->file)
         return cannot_read(from->path, "check the name");
     if (fread(&from->head, sizeof from->head, 1, from->file) != 1)

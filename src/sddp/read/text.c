@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.c: see text.h. Whether a file is compressed is known by its first bytes, as gzread does. */
 #include "sddp/read/text.h"
+#include "sddp/open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +95,7 @@ static void blame_missing(cobre_sddp_builder *builder, const cb_place *at, bool 
                     "is not there, but as a workbook (%s), which is not read", kind);
     else if (!optional || why != ENOENT || !is_missing(at->file))
         cb_error_at(builder, at, "see docs/case-format.md for the files of a case", "cannot be read: %s",
-                    strerror(why));
+                    cb_open_why(why));
 }
 
 /* Anything else may never end, or never begin. A pipe that the shell has made, as /dev/stdin or /dev/fd/63, has a writer. */
@@ -111,7 +112,7 @@ static bool is_file(cobre_sddp_builder *builder, const cb_place *at, int fd) {
 
 /* -1: reported, or not there and optional. It does not wait for a writer of a pipe. */
 static int open_file(cobre_sddp_builder *builder, const cb_place *at, bool optional) {
-    int fd = open(at->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = cb_open_path(at->file, O_RDONLY | O_NONBLOCK);
     if (fd < 0) {
         blame_missing(builder, at, optional, errno);
     } else if (!is_file(builder, at, fd)) {

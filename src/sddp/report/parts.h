@@ -5,13 +5,14 @@
 
 #include "sddp/grow.h"
 #include "sddp/report/chart.h"
+#include "sddp/report/report.h"
 #include "sddp/run/files.h"
 #include "sddp/run/numbers.h"
 #include "sddp/run/results.h"
 #include "sddp/run/table.h"
 #include "sddp/run/verdict.h"
 
-enum { CB_MOST_RUNS = 6, CB_WORDS = 128 };
+enum { CB_MOST_RUNS = CB_REPORT_MOST, CB_WORDS = 128 };
 
 /* What is known of one run folder. */
 struct run {

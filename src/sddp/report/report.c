@@ -285,10 +285,36 @@ static cobre_status read_several(struct report *report, const char *const *folde
     return COBRE_OK;
 }
 
-static cobre_status make(struct report *report, const char *const *folders, size_t count, const char *path) {
-    struct cb_draft draft;
-    CB_TRY(count > 1 ? read_several(report, folders, count) : read_one(report, folders[0]));
+static void close_report(struct report *report) {
+    cb_results_free(&report->own);
+    cobre_sddp_comparison_free(&report->comparison);
+    free(report);
+}
+
+/* Reads all that the page is made of. */
+static cobre_status open_report(const char *const *folders, size_t count, struct report **result) {
+    struct report *report = calloc(1, sizeof *report);
+    if (!report)
+        return cb_no_memory("a report", sizeof *report);
+    cobre_status status = count > 1 ? read_several(report, folders, count) : read_one(report, folders[0]);
     report->runs = count;
+    *result = report;
+    if (status)
+        close_report(report);
+    return status;
+}
+
+cobre_status cb_report_write(const char *const *folders, size_t count, FILE *to) {
+    struct report *report;
+    CB_TRY(open_report(folders, count, &report));
+    report->to = to;
+    cobre_status status = write_page(report);
+    close_report(report);
+    return status;
+}
+
+static cobre_status write_file(struct report *report, const char *path) {
+    struct cb_draft draft;
     CB_TRY(cb_draft_open(&draft, path));
     report->to = draft.file;
     return cb_draft_close(&draft, write_page(report));
@@ -296,6 +322,7 @@ static cobre_status make(struct report *report, const char *const *folders, size
 
 cobre_status cobre_sddp_report(const char *const *folders, size_t count, const char *path) {
     CB_USUAL_FLOATS();
+    struct report *report;
     if (!folders)
         return cb_refuse_null("folders");
     if (!path)
@@ -305,12 +332,8 @@ cobre_status cobre_sddp_report(const char *const *folders, size_t count, const c
     for (size_t i = 0; i < count; i++)
         if (!folders[i])
             return cb_refuse_null("folders");
-    struct report *report = calloc(1, sizeof *report);
-    if (!report)
-        return cb_no_memory("a report", sizeof *report);
-    cobre_status status = make(report, folders, count, path);
-    cb_results_free(&report->own);
-    cobre_sddp_comparison_free(&report->comparison);
-    free(report);
+    CB_TRY(open_report(folders, count, &report));
+    cobre_status status = write_file(report, path);
+    close_report(report);
     return status;
 }

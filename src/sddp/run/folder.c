@@ -4,6 +4,7 @@
 
 #include "sddp/draft.h"
 #include "sddp/error.h"
+#include "sddp/open.h"
 #include "sddp/run/files.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 cobre_status cb_file_failed(const char *path) {
     if (errno == EFBIG)
         return cb_write_failed(path);
-    return cb_fail_at(COBRE_FILE_FAILED, path, 0, NULL, "%s: %s", path, strerror(errno));
+    return cb_fail_at(COBRE_FILE_FAILED, path, 0, NULL, "%s: %s", path, cb_open_why(errno));
 }
 
 static cobre_status too_long(const char *path) {
@@ -162,7 +163,7 @@ cobre_status cb_folder_open(struct cb_folder *folder, const char *path) {
 /* The lock ends with the process, however that ends, but one that was killed may take a moment. */
 cobre_status cb_folder_lock(struct cb_folder *folder) {
     enum { TRIES = 40, PAUSE_US = 50000 };
-    folder->lock = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder->lock = cb_open_path(folder->path, O_RDONLY | O_DIRECTORY);
     for (int i = 0; folder->lock >= 0 && flock(folder->lock, LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK) /* a file system without locks */
             return COBRE_OK;

@@ -4,6 +4,7 @@
 
 #include "sddp/draft.h"
 #include "sddp/error.h"
+#include "sddp/open.h"
 #include "sddp/policy/policy.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
@@ -92,7 +93,7 @@ static void add_ends(struct cb_sha256 *sha, FILE *file) {
 
 static cobre_status hash_file(const char *path, const char *name, char hash[CB_SHA256_TEXT]) {
     struct cb_sha256 sha;
-    FILE *file = fopen(path, "rbe");
+    FILE *file = cb_open_stream(path, "rb");
     if (!file)
         return cb_file_failed(path);
     cb_sha256_begin(&sha);
@@ -135,7 +136,10 @@ static cobre_status read_record(const char *folder, json_t **record) {
     CB_TRY(cb_folder_join(folder, CB_FILE_RUN, path));
     if (access(path, F_OK) != 0)
         return COBRE_OK;
-    *record = json_load_file(path, 0, &error);
+    FILE *file = cb_open_stream(path, "r");
+    *record = file ? json_loadf(file, 0, &error) : NULL;
+    if (file)
+        fclose(file);
     if (json_integer_value(json_object_get(*record, "format")) == 1)
         return COBRE_OK;
     bool newer = *record != NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sddp/run/table.h"
+#include "sddp/open.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ bool cb_sheet_open(struct sheet *sheet, const char *folder, const char *name, co
         return false;
     struct stat status; /* a pipe would wait for somebody */
     bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    *sheet = (struct sheet){.file = regular ? fopen(path, "r") : NULL};
+    *sheet = (struct sheet){.file = regular ? cb_open_stream(path, "r") : NULL};
     bool good = sheet->file && read_line(sheet, all);
     for (; good && columns[sheet->count]; sheet->count++) {
         size_t *column = &sheet->column[sheet->count];

@@ -3,6 +3,7 @@
 #include "sddp/run/trail.h"
 
 #include "sddp/error.h"
+#include "sddp/open.h"
 #include "sddp/run/folder.h"
 
 #include <errno.h>
@@ -45,14 +46,15 @@ static FILE *open_older(const struct cb_trail *trail) {
     char path[PATH_MAX];
     if (!trail->older)
         return NULL;
-    return cb_folder_join(trail->older, trail->name, path) ? NULL : fopen(path, "re"); /* it may be one to read only */
+    return cb_folder_join(trail->older, trail->name, path) ? NULL
+                                                           : cb_open_stream(path, "r"); /* it may be one to read only */
 }
 
 static cobre_status open_file(struct cb_trail *trail) {
     CB_TRY(cb_folder_join(trail->folder, trail->name, trail->path));
     FILE *old = open_older(trail);
     bool in_place = old && is_same_file(old, trail->path);
-    trail->file = fopen(trail->path, in_place ? "r+e" : "we");
+    trail->file = cb_open_stream(trail->path, in_place ? "r+" : "w");
     bool good = trail->file != NULL;
     if (good && !in_place && trail->header)
         fputs(trail->header, trail->file);

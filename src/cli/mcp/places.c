@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* places.c: from the text of a client to a file or folder that it may name.
+ *
+ * A root is a descriptor. openat2 walks from it, and the kernel refuses each step that would leave it: by "..", by a symbolic
+ * link, by a link of /proc. So nothing can be changed between the check and the opening. A symbolic link with an absolute
+ * target is refused by the kernel wherever it leads: then the path without links is tried, and no link is followed any more. What
+ * is returned is a descriptor (O_PATH); it stays what it is when names are changed. */
+#include "cli/mcp/places.h"
+
+#include "sddp/open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_beneath(int root, const char *path, unsigned long long how) {
+    struct open_how open = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | how};
+    long fd;
+    do
+        fd = syscall(SYS_openat2, root, *path ? path : ".", &open, sizeof open);
+    while (fd < 0 && (errno == EAGAIN || errno == EINTR)); /* EAGAIN: something was renamed on the way */
+    return (int)fd;
+}
+
+/* Where a descriptor is now. */
+static bool path_of(int fd, char path[PATH_MAX]) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
+static bool open_root(struct cb_root *root, const char *path) {
+    root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return root->fd >= 0 && path_of(root->fd, root->path);
+}
+
+void cb_places_look(struct cb_places *places) {
+    struct cb_root *output = &places->root[places->roots];
+    if (output->fd < 0 && (!open_root(output, places->output) || !cb_confine(output->path, true)))
+        output->fd = -1;
+}
+
+static const char *absolute(const char *given, const char *first_root, char path[PATH_MAX]) {
+    char here[PATH_MAX];
+    int length = !given                      ? snprintf(path, PATH_MAX, "%s/cobre-output", first_root)
+                 : *given == '/'             ? snprintf(path, PATH_MAX, "%s", given)
+                 : getcwd(here, sizeof here) ? snprintf(path, PATH_MAX, "%s/%s", here, given)
+                                             : PATH_MAX;
+    return length < PATH_MAX ? NULL : "the path of the output is too long";
+}
+
+const char *cb_places_open(struct cb_places *places, const char *const *roots, const char *output) {
+    static const char *const here[] = {".", NULL};
+    *places = (struct cb_places){.roots = 0};
+    for (roots = roots && *roots ? roots : here; *roots; roots++) {
+        if (places->roots == CB_PLACES_MOST)
+            return "at most 16 roots can be given";
+        if (!open_root(&places->root[places->roots], *roots) || !cb_confine(places->root[places->roots].path, false))
+            return *roots;
+        places->roots++;
+    }
+    places->root[places->roots].fd = -1;
+    const char *wrong = absolute(output, places->root[0].path, places->output);
+    cb_places_look(places);
+    return wrong;
+}
+
+void cb_places_close(struct cb_places *places) {
+    for (size_t i = 0; i <= places->roots; i++)
+        if (places->root[i].fd >= 0)
+            close(places->root[i].fd);
+}
+
+void cb_place_close(struct cb_place *place) {
+    if (place->fd >= 0)
+        close(place->fd);
+    place->fd = -1;
+}
+
+void cb_places_list(const struct cb_places *places, char *text, size_t size) {
+    size_t length = 0;
+    *text = 0;
+    for (size_t i = 0; i <= places->roots && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "",
+                                   i < places->roots ? places->root[i].path : places->output);
+}
+
+/* What follows the root in a path below it; NULL: it is not below. */
+static const char *below(const char *root, const char *path) {
+    size_t length = strlen(root);
+    if (strcmp(root, "/") == 0)
+        return path[0] == '/' ? path + 1 : NULL;
+    if (strncmp(root, path, length) != 0 || (path[length] && path[length] != '/'))
+        return NULL;
+    path += length;
+    return path + strspn(path, "/");
+}
+
+/* Below any of the roots; -1: not, see errno, which is EXDEV if it leads out of all of them. */
+static int open_absolute(const struct cb_places *places, const char *path, unsigned long long how) {
+    int error = EXDEV;
+    for (size_t i = 0; i <= places->roots; i++) {
+        const char *rest = places->root[i].fd >= 0 ? below(places->root[i].path, path) : NULL;
+        int fd = rest ? open_beneath(places->root[i].fd, rest, how) : -1;
+        if (fd >= 0)
+            return fd;
+        error = rest ? errno : error;
+    }
+    errno = error;
+    return -1;
+}
+
+/* The path is below no root as it is written, or a link leads out: by its path without links. */
+static int open_resolved(const struct cb_places *places, const char *path, char resolved[PATH_MAX]) {
+    if (realpath(path, resolved))
+        return open_absolute(places, resolved, RESOLVE_NO_SYMLINKS);
+    int error = EXDEV;
+    snprintf(resolved, PATH_MAX, "%s", path);
+    for (size_t i = 0; i <= places->roots; i++)
+        error = places->root[i].fd >= 0 && below(places->root[i].path, path) ? ENOENT : error;
+    errno = error;
+    return -1;
+}
+
+/* Tries the path in each root. `resolved`: what it was taken for, in the end. */
+static int open_any(const struct cb_places *places, const char *path, char resolved[PATH_MAX]) {
+    int fd = -1, error = ENOENT;
+    if (*path == '/') {
+        fd = open_absolute(places, path, 0);
+        snprintf(resolved, PATH_MAX, "%s", path);
+        return fd < 0 && errno == EXDEV ? open_resolved(places, path, resolved) : fd;
+    }
+    for (size_t i = 0; fd < 0 && i <= places->roots; i++) {
+        char full[PATH_MAX];
+        if (places->root[i].fd < 0 || (fd = open_beneath(places->root[i].fd, path, 0)) >= 0)
+            continue;
+        if (error == ENOENT)
+            snprintf(resolved, PATH_MAX, "%.*s/%.*s", PATH_MAX / 2 - 1, places->root[i].path, PATH_MAX / 2 - 1, path);
+        int found = errno;
+        if (found == EXDEV && snprintf(full, sizeof full, "%s/%s", places->root[i].path, path) < PATH_MAX) {
+            fd = open_resolved(places, full, resolved);
+            found = errno;
+        }
+        error = error == ENOENT ? found : error;
+    }
+    errno = error;
+    return fd;
+}
+
+static bool refuse(const struct cb_places *places, const char *path, const char *resolved, int error,
+                   char why[CB_PLACE_WHY]) {
+    char allowed[PATH_MAX];
+    cb_places_list(places, allowed, sizeof allowed);
+    if (error == EXDEV)
+        snprintf(why, CB_PLACE_WHY, "%.1024s leads to %.1024s, outside of the allowed folders: %.2048s", path, resolved,
+                 allowed);
+    else
+        snprintf(why, CB_PLACE_WHY, "%.1024s (resolved: %.1024s): %s. Allowed folders: %.2048s", path, resolved,
+                 error == ENOENT ? "there is no such file or folder" : strerror(error), allowed);
+    errno = error;
+    return false;
+}
+
+static const char *kind_of(mode_t mode) {
+    return S_ISFIFO(mode)                   ? "a FIFO"
+           : S_ISSOCK(mode)                 ? "a socket"
+           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+           : S_ISDIR(mode)                  ? "a folder"
+           : S_ISREG(mode)                  ? "a file"
+                                            : "no file";
+}
+
+/* Files and folders only; and of the kind that is wanted. */
+static bool check_kind(struct cb_place *place, const char *path, enum cb_place_kind wanted, char why[CB_PLACE_WHY]) {
+    struct stat status;
+    mode_t mode = fstat(place->fd, &status) == 0 ? status.st_mode : 0;
+    place->folder = S_ISDIR(mode);
+    bool good = wanted == CB_PLACE_FOLDER ? S_ISDIR(mode)
+                : wanted == CB_PLACE_FILE ? S_ISREG(mode)
+                                          : S_ISREG(mode) || S_ISDIR(mode);
+    if (good && path_of(place->fd, place->path))
+        return true;
+    snprintf(why, CB_PLACE_WHY, "%.2048s is %s, and %s is needed", path, kind_of(mode),
+             wanted == CB_PLACE_FOLDER ? "a folder"
+             : wanted == CB_PLACE_FILE ? "a file"
+                                       : "a file or a folder");
+    cb_place_close(place);
+    errno = EINVAL;
+    return false;
+}
+
+bool cb_place_find(struct cb_places *places, const char *path, enum cb_place_kind wanted, struct cb_place *place,
+                   char why[CB_PLACE_WHY]) {
+    char resolved[PATH_MAX] = "";
+    *place = (struct cb_place){.fd = -1};
+    cb_places_look(places);
+    if (!*path || strlen(path) >= PATH_MAX) {
+        snprintf(why, CB_PLACE_WHY, "the path is %s", *path ? "too long" : "empty");
+        errno = EINVAL;
+        return false;
+    }
+    place->fd = open_any(places, path, resolved);
+    return place->fd < 0 ? refuse(places, path, resolved, errno, why) : check_kind(place, path, wanted, why);
+}
+
+bool cb_place_is_output(const struct cb_places *places, const struct cb_place *place) {
+    const struct cb_root *output = &places->root[places->roots];
+    return output->fd >= 0 && below(output->path, place->path);
+}
+
+/* The output itself, and the folders that it is in. */
+static bool make_output(struct cb_places *places) {
+    char path[PATH_MAX];
+    cb_places_look(places);
+    if (places->root[places->roots].fd >= 0)
+        return true;
+    snprintf(path, sizeof path, "%s", places->output);
+    for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = 0;
+        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+            return false;
+        *slash = '/';
+    }
+    return (mkdir(path, 0777) == 0 || errno == EEXIST) && open_root(&places->root[places->roots], path) &&
+           cb_confine(places->root[places->roots].path, true);
+}
+
+/* Makes one folder in another one, and goes into it. */
+static bool step_into(int *fd, const char *name, bool fresh) {
+    if (mkdirat(*fd, name, 0777) < 0 && (fresh || errno != EEXIST))
+        return false;
+    int next = open_beneath(*fd, name, RESOLVE_NO_SYMLINKS);
+    int error = errno;
+    close(*fd);
+    *fd = next;
+    errno = error;
+    return next >= 0;
+}
+
+/* Follows `name` from the output on. -1: see errno. */
+static int make_below(const struct cb_root *output, const char *name, bool fresh) {
+    char rest[PATH_MAX], *part = rest, *slash;
+    int fd = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
+    snprintf(rest, sizeof rest, "%s", name);
+    for (; fd >= 0 && part; part = slash) {
+        slash = strchr(part, '/');
+        if (slash)
+            *slash++ = 0;
+        if (!*part || strcmp(part, ".") == 0)
+            continue;
+        errno = EXDEV;
+        if (strcmp(part, "..") == 0 || !step_into(&fd, part, fresh && !slash)) {
+            int error = errno;
+            if (fd >= 0)
+                close(fd);
+            errno = error;
+            return -1;
+        }
+    }
+    return fd;
+}
+
+bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struct cb_place *place,
+                   char why[CB_PLACE_WHY]) {
+    *place = (struct cb_place){.fd = -1};
+    if (!make_output(places)) {
+        snprintf(why, CB_PLACE_WHY, "the output folder %.2048s cannot be made: %s", places->output, strerror(errno));
+        return false;
+    }
+    const struct cb_root *output = &places->root[places->roots];
+    const char *rest = *name == '/' ? below(output->path, name) : name;
+    errno = EXDEV;
+    place->fd = rest && strlen(rest) < PATH_MAX ? make_below(output, rest, fresh) : -1;
+    if (place->fd >= 0)
+        return check_kind(place, name, CB_PLACE_FOLDER, why);
+    int error = errno;
+    snprintf(why, CB_PLACE_WHY, "%.1024s: %s. It must be the name of a folder below %.2048s", name,
+             error == EXDEV || error == ELOOP ? "it leads out of the output folder" : strerror(error), output->path);
+    errno = error;
+    return false;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decision.h: what a policy decides now, as `cobre decide --json` and `cobre mcp` say it. */
+#ifndef COBRE_CLI_PLAN_DECISION_H
+#define COBRE_CLI_PLAN_DECISION_H
+
+#include "cli/json.h"
+#include "sddp/run/begin.h"
+
+struct cb_decision {
+    /* The question. */
+    struct cb_begin begin;
+    const char *inflow;    /* as for cobre_sddp_noise_from_text; NULL: the mean */
+    const char *solver;    /* as in cobre_sddp_decide_options, both */
+    const char *lp_folder; /* where an LP without a solution is written; NULL: the current folder */
+
+    /* What it means. */
+    struct cb_beginning beginning;
+    size_t node;
+    double *noise;
+};
+
+/* Finds what the question means. Also after a failure it is to be freed. */
+cobre_status cb_decision_find(const cobre_sddp_problem *problem, struct cb_decision *decision);
+
+/* Decides. policy_path: as it is called in the answer. */
+cobre_status cb_decision_make(const cobre_sddp_problem *problem, cobre_sddp_policy *policy,
+                              const struct cb_decision *decision, const char *policy_path, json_t **answer);
+void cb_decision_free(struct cb_decision *decision);
+
+#endif

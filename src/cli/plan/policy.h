@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy.h: what a policy holds, as `cobre policy --json` and `cobre mcp` say it. */
+#ifndef COBRE_CLI_PLAN_POLICY_H
+#define COBRE_CLI_PLAN_POLICY_H
+
+#include "cli/json.h"
+#include "cobre/sddp.h"
+
+/* Everything but the cuts. path: as the user named it. */
+json_t *cb_policy_json(const char *path, const cobre_sddp_policy *policy);
+
+/* Cut `index`. slopes: room for one of each state; they are there afterwards. */
+json_t *cb_policy_cut_json(const cobre_sddp_policy *policy, uint64_t index, double *slopes);
+
+#endif

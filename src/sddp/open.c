@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open.c: see open.h. */
+#include "sddp/open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MOST = 32 };
+
+static struct {
+    char *path;
+    size_t length;
+    int fd;
+    bool writes;
+} folder[MOST];
+static size_t folders;
+
+static bool is_known(const char *path, bool writes) {
+    bool known = false;
+    for (size_t i = 0; i < folders; i++)
+        known |= strcmp(folder[i].path, path) == 0 && folder[i].writes == writes;
+    return known;
+}
+
+bool cb_confine(const char *path, bool writes) {
+    if (is_known(path, writes))
+        return true;
+    int fd = folders < MOST ? open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    char *own = fd < 0 ? NULL : strdup(path);
+    if (!own) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    folder[folders].path = own;
+    folder[folders].length = strlen(own);
+    folder[folders].fd = fd;
+    folder[folders++].writes = writes;
+    return true;
+}
+
+bool cb_is_confined(void) {
+    return folders > 0;
+}
+
+char *cb_confinement_text(void) {
+    char *text = NULL;
+    size_t size;
+    FILE *file = folders > 0 ? open_memstream(&text, &size) : NULL;
+    if (!file)
+        return NULL;
+    for (size_t i = 0; i < folders; i++)
+        fprintf(file, "%c%zu:%s", folder[i].writes ? 'w' : 'r', folder[i].length, folder[i].path);
+    return fclose(file) == 0 ? text : NULL;
+}
+
+bool cb_confine_by_text(const char *text) {
+    while (*text) {
+        int length = 0;
+        char kind, path[PATH_MAX];
+        size_t size;
+        if (sscanf(text, "%c%zu:%n", &kind, &size, &length) != 2 || length == 0 || size >= sizeof path ||
+            strlen(text + length) < size)
+            return false;
+        memcpy(path, text + length, size);
+        path[size] = 0;
+        if (!cb_confine(path, kind == 'w'))
+            return false;
+        text += (size_t)length + size;
+    }
+    return true;
+}
+
+/* What of `path` comes after the folder; NULL: it is not below it. */
+static const char *below(size_t i, const char *path) {
+
+    if (folder[i].length == 1) /* the root of all */
+        return *path == '/' ? path + 1 : NULL;
+    bool inside = strncmp(path, folder[i].path, folder[i].length) == 0;
+    if (!inside || (path[folder[i].length] != '/' && path[folder[i].length]))
+        return NULL;
+    path += folder[i].length;
+    return path + strspn(path, "/");
+}
+
+static int open_beneath(int at, const char *path, int flags) {
+    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC | O_NONBLOCK),
+                           .mode = flags & O_CREAT ? 0666u : 0u,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    long fd;
+    do
+        fd = syscall(SYS_openat2, at, *path ? path : ".", &how, sizeof how);
+    while (fd < 0 && (errno == EAGAIN || errno == EINTR)); /* EAGAIN: something was renamed on the way */
+    return (int)fd;
+}
+
+/* Nothing that waits, or does something when it is opened or read. */
+static int keep_file(int fd) {
+    struct stat is;
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &is) == 0 && (S_ISREG(is.st_mode) || S_ISDIR(is.st_mode))) {
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+        return fd;
+    }
+    close(fd);
+    errno = ESRCH;
+    return -1;
+}
+
+static int open_confined(const char *path, int flags) {
+    bool writes = (flags & O_ACCMODE) != O_RDONLY;
+    int error = EXDEV;
+    for (size_t i = 0; i < folders; i++) {
+        const char *rest = below(i, path);
+        if (!rest || (writes && !folder[i].writes))
+            continue;
+        int fd = open_beneath(folder[i].fd, rest, flags);
+        if (fd >= 0)
+            return keep_file(fd);
+        error = errno;
+        if (error != EXDEV)
+            break;
+    }
+    errno = error;
+    return -1;
+}
+
+int cb_open_path(const char *path, int flags) {
+    if (cb_is_confined())
+        return open_confined(path, flags);
+    return open(path, flags | O_CLOEXEC, 0666);
+}
+
+FILE *cb_open_stream(const char *path, const char *mode) {
+    int flags = *mode == 'r' ? O_RDONLY : *mode == 'a' ? O_WRONLY | O_CREAT | O_APPEND : O_WRONLY | O_CREAT | O_TRUNC;
+    if (strchr(mode, '+'))
+        flags = (flags & ~O_ACCMODE) | O_RDWR;
+    int fd = cb_open_path(path, flags);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, mode);
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
+}
+
+const char *cb_open_why(int error) {
+    if (cb_is_confined() && error == EXDEV)
+        return "it lies outside of the folders that may be used";
+    return cb_is_confined() && error == ESRCH ? "it is no file" : strerror(error);
+}
