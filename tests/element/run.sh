@@ -17,7 +17,7 @@ wrong() {
 }
 
 mkdir "$tree" "$case"
-cp -r "$source_dir"/{CMakeLists.txt,cmake,examples,include,man,src} "$tree"
+cp -r "$source_dir"/{CMakeLists.txt,cmake,docs,examples,include,man,src} "$tree"
 cp "$source_dir/tests/element/renewables.c" "$tree/src/sddp/read/hydro/elements"
 sed -i "/^    X(THERMAL, thermal)/a\\${line//\\/\\\\}" "$tree/src/sddp/read/hydro/hydro.h"
 [ "$(diff -r "$source_dir/src" "$tree/src" | grep -c '^[<>O]')" = 2 ] || fail "it is not one file and one line"
