@@ -250,13 +250,14 @@ async function jobs(session) {
     const answer = session.call("train", { ...LONG, wait: 3 }, { onprogress: news => progress.push(news) });
     await until(() => progress.length > 0, "progress");
     await session.refused("train", { case: "toy" }, "job-", "job_status"); // one at a time
-    let slowest = 0;
-    for (let i = 0; i < 20; i++) { // requests are answered while a training runs
+    const took = [];
+    for (let i = 0; i < 21; i++) { // requests are answered while a training runs
         const begin = performance.now();
         assert.equal((await session.call("job_status", { wait: 0 })).status, "running");
-        slowest = Math.max(slowest, performance.now() - begin);
+        took.push(performance.now() - begin);
     }
-    assert.ok(slowest < 1000, `an answer took ${slowest} ms`); // the promise of 50 ms is tested without a client, by make test
+    took.sort((a, b) => a - b);
+    assert.ok(took[10] < 50, `answers took ${took} ms`); // the median: a busy machine delays single ones
     const job = await answer;
     assert.equal(job.status, "running");
     assert.ok(progress.length >= 2, "progress is told");
@@ -266,7 +267,7 @@ async function jobs(session) {
     assert.ok(fs.existsSync(ended.policy) && ended.iteration >= job.iteration);
     assert.equal((await session.call("job_status", { job_id: job.job_id })).iteration, ended.iteration);
     assert.equal((await session.call("train", { case: "toy", iterations: 3 })).status, "finished");
-    return `answers within ${Math.ceil(slowest)} ms meanwhile`;
+    return `meanwhile answers in ${took[10].toFixed(1)} ms, the slowest in ${took[20].toFixed(1)}`;
 }
 
 async function abort(session) {
