@@ -90,10 +90,10 @@ static const char *below(size_t i, const char *path) {
     return path + strspn(path, "/");
 }
 
-static int open_beneath(int at, const char *path, int flags) {
-    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC | O_NONBLOCK),
+int cb_open_beneath(int at, const char *path, int flags, unsigned long long resolve) {
+    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC),
                            .mode = flags & O_CREAT ? 0666u : 0u,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve};
     long fd;
     do
         fd = syscall(SYS_openat2, at, *path ? path : ".", &how, sizeof how);
@@ -122,7 +122,7 @@ static int open_confined(const char *path, int flags) {
         const char *rest = below(i, path);
         if (!rest || (writes && !folder[i].writes))
             continue;
-        int fd = open_beneath(folder[i].fd, rest, flags);
+        int fd = cb_open_beneath(folder[i].fd, rest, flags | O_NONBLOCK, 0);
         if (fd >= 0)
             return keep_file(fd);
         error = errno;

@@ -16,6 +16,10 @@ int cb_open_path(const char *path, int flags);
 FILE *cb_open_stream(const char *path, const char *mode);
 const char *cb_open_why(int error); /* strerror, with words for these two */
 
+/* What `path` leads to from the folder `at` on, if that lies below it; "" is the folder itself. resolve: more of openat2's RESOLVE_
+ * flags. -1: see errno; EXDEV: it leads out. */
+int cb_open_beneath(int at, const char *path, int flags, unsigned long long resolve);
+
 /* From now on this process is confined to the folders that were given so, which must be there. path: absolute, as files below it are
  * named. False: it cannot be opened, or there are too many. */
 bool cb_confine(const char *path, bool writes);

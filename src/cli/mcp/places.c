@@ -16,17 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-static int open_beneath(int root, const char *path, unsigned long long how) {
-    struct open_how open = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | how};
-    long fd;
-    do
-        fd = syscall(SYS_openat2, root, *path ? path : ".", &open, sizeof open);
-    while (fd < 0 && (errno == EAGAIN || errno == EINTR)); /* EAGAIN: something was renamed on the way */
-    return (int)fd;
-}
 
 /* Where a descriptor is now. */
 static bool path_of(int fd, char path[PATH_MAX]) {
@@ -109,7 +99,7 @@ static int open_absolute(const struct cb_places *places, const char *path, unsig
     int error = EXDEV;
     for (size_t i = 0; i <= places->roots; i++) {
         const char *rest = places->root[i].fd >= 0 ? below(places->root[i].path, path) : NULL;
-        int fd = rest ? open_beneath(places->root[i].fd, rest, how) : -1;
+        int fd = rest ? cb_open_beneath(places->root[i].fd, rest, O_PATH, how) : -1;
         if (fd >= 0)
             return fd;
         error = rest ? errno : error;
@@ -140,7 +130,7 @@ static int open_any(const struct cb_places *places, const char *path, char resol
     }
     for (size_t i = 0; fd < 0 && i <= places->roots; i++) {
         char full[PATH_MAX];
-        if (places->root[i].fd < 0 || (fd = open_beneath(places->root[i].fd, path, 0)) >= 0)
+        if (places->root[i].fd < 0 || (fd = cb_open_beneath(places->root[i].fd, path, O_PATH, 0)) >= 0)
             continue;
         if (error == ENOENT)
             snprintf(resolved, PATH_MAX, "%.*s/%.*s", PATH_MAX / 2 - 1, places->root[i].path, PATH_MAX / 2 - 1, path);
@@ -237,7 +227,7 @@ static bool make_output(struct cb_places *places) {
 static bool step_into(int *fd, const char *name, bool fresh) {
     if (mkdirat(*fd, name, 0777) < 0 && (fresh || errno != EEXIST))
         return false;
-    int next = open_beneath(*fd, name, RESOLVE_NO_SYMLINKS);
+    int next = cb_open_beneath(*fd, name, O_PATH, RESOLVE_NO_SYMLINKS);
     int error = errno;
     close(*fd);
     *fd = next;

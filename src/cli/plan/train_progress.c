@@ -3,18 +3,12 @@
  * it. */
 #include "cli/live.h"
 #include "cli/plan/train.h"
+#include "sddp/clock.h"
 
 #include <string.h>
-#include <time.h>
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 void cb_progress_begin(struct train_progress *progress, const cobre_sddp_train_options *options) {
-    *progress = (struct train_progress){.begin = now()};
+    *progress = (struct train_progress){.begin = cb_clock()};
     cb_time_left_rules(&progress->left, options);
 }
 
@@ -31,7 +25,7 @@ static void add(char line[CB_LIVE_COLUMNS], const char *text, size_t room) {
 
 void cb_progress_draw(struct train_progress *progress, const char *bound, const char *gap) {
     char line[CB_LIVE_COLUMNS], clock[32], left[CB_TIME_LEFT];
-    double elapsed = now() - progress->begin, count = progress->left.newest.iteration;
+    double elapsed = cb_clock() - progress->begin, count = progress->left.newest.iteration;
     cb_time_left_text(&progress->left, elapsed, left);
     size_t all = cb_live_room(), last = *left ? strlen(left) + 2 : 0, room = all > last ? all - last : 0;
     if (count > 0)
@@ -47,5 +41,5 @@ void cb_progress_draw(struct train_progress *progress, const char *bound, const 
 }
 
 bool cb_progress_is_old(const struct train_progress *progress, double seconds) {
-    return now() - progress->begin - progress->drawn >= seconds;
+    return cb_clock() - progress->begin - progress->drawn >= seconds;
 }
