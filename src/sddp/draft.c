@@ -67,11 +67,11 @@ cobre_status cb_draft_close(struct cb_draft *draft, cobre_status status) {
     bool whole = finish(draft->file, !status && !direct);
     draft->file = NULL;
     cb_file_limit_release(&draft->limit);
-    if (!status && (!whole || (!direct && rename(draft->part, draft->path) != 0)))
+    if (!status && (!whole || (!direct && cb_rename(draft->part, draft->path) != 0)))
         status = cb_write_failed(draft->path);
     if (!status && !direct)
         sync_folder(draft->path);
     else if (!direct)
-        remove(draft->part);
+        cb_remove(draft->part);
     return status;
 }

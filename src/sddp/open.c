@@ -150,6 +150,63 @@ FILE *cb_open_stream(const char *path, const char *mode) {
     return file;
 }
 
+/* The folder that `path` is in, opened, and its last part; AT_FDCWD and the path itself in a process that is not confined. */
+static int open_parent(const char *path, const char **name) {
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    *name = path;
+    if (!cb_is_confined())
+        return AT_FDCWD;
+    if (!slash || (size_t)(slash - path) >= sizeof parent) {
+        errno = slash ? ENAMETOOLONG : EXDEV;
+        return -1;
+    }
+    memcpy(parent, path, (size_t)(slash - path));
+    parent[slash - path] = 0;
+    *name = slash + 1;
+    int error = EXDEV;
+    for (size_t i = 0; i < folders; i++) {
+        const char *rest = folder[i].writes ? below(i, parent) : NULL;
+        int fd = rest ? cb_open_beneath(folder[i].fd, rest, O_PATH | O_DIRECTORY, 0) : -1;
+        if (fd >= 0)
+            return fd;
+        error = rest ? errno : error;
+    }
+    errno = error;
+    return -1;
+}
+
+/* Returns `result`, and leaves errno as it is. */
+static int close_parent(int fd, int result) {
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return result;
+}
+
+int cb_make_folder(const char *path) {
+    const char *name;
+    int fd = open_parent(path, &name);
+    return fd == -1 ? -1 : close_parent(fd, mkdirat(fd, name, 0777));
+}
+
+int cb_remove(const char *path) {
+    const char *name;
+    int fd = open_parent(path, &name);
+    int result = fd == -1 ? -1 : unlinkat(fd, name, 0);
+    if (result != 0 && fd != -1 && errno == EISDIR)
+        result = unlinkat(fd, name, AT_REMOVEDIR);
+    return close_parent(fd, result);
+}
+
+int cb_rename(const char *from, const char *to) {
+    const char *old, *new;
+    int in = open_parent(from, &old), into = open_parent(to, &new);
+    int result = in == -1 || into == -1 ? -1 : renameat(in, old, into, new);
+    return close_parent(in, close_parent(into, result));
+}
+
 const char *cb_open_why(int error) {
     if (cb_is_confined() && error == EXDEV)
         return "it lies outside of the folders that may be used";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.h: every file that the planner reads or writes by a path is opened here.
+/* open.h: every file that the planner reads or writes by a path is opened, renamed and removed here.
  *
  * A process that works for somebody it does not trust is confined: it opens only what lies below some folders, and writes only below
  * those that are for results. The kernel checks that while it opens (openat2 with RESOLVE_BENEATH): neither "..", nor a symbolic link,
@@ -14,6 +14,10 @@
  * for what lies outside, ESRCH for what is no file. */
 int cb_open_path(const char *path, int flags);
 FILE *cb_open_stream(const char *path, const char *mode);
+/* As mkdir, remove and rename: of a confined process below the folders for results. */
+int cb_make_folder(const char *path);
+int cb_remove(const char *path);
+int cb_rename(const char *from, const char *to);
 const char *cb_open_why(int error); /* strerror, with words for these two */
 
 /* What `path` leads to from the folder `at` on, if that lies below it; "" is the folder itself. resolve: more of openat2's RESOLVE_

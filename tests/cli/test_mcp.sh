@@ -553,12 +553,12 @@ with Server("--root", "studies") as server:
     turn(20)
     train(101) # the places for jobs are full
     memory, files = server.memory(), server.descriptors()
-    turn(200)
-    train(20)
+    turn(250) # 1,025 calls
+    train(100)
     assert server.descriptors() == files, (files, server.descriptors())
     assert server.sanitized() or server.memory() < memory + (1 << 20), (memory, server.memory())
-    assert server.call("job_status", job_id="job-121")["status"] == "finished"
-    server.refused("job_status", "job-22 to job-121", job_id="job-21")
+    assert server.call("job_status", job_id="job-201")["status"] == "finished"
+    server.refused("job_status", "job-102 to job-201", job_id="job-101")
     assert server.children() == []
 END
 }

@@ -52,7 +52,11 @@ static const struct cb_mcp_field output[] = {
      .items = CB_MCP_OBJECT,
      .fields = file_fields,
      .required = true,
-     .help = "in it"},
+     .help = "in it; none while job_id simulates"},
+    {.name = "job_id",
+     .kind = CB_MCP_TEXT,
+     .nullable = true,
+     .help = "of a simulation that still runs: ask job_status"},
     {.name = NULL},
 };
 
@@ -194,7 +198,7 @@ static void list_file(const struct cb_export *export, const char *name, json_t *
     cb_json_append(list, file);
 }
 
-static void answer(struct cb_export *export, bool simulated) {
+void cb_export_answer(struct cb_export *export, bool simulated) {
     json_t *facts = json_object(), *files = json_array();
     walk(export, list_file, files);
     cb_json_set(facts, "run", cb_json_text(export->run.path));
@@ -203,6 +207,19 @@ static void answer(struct cb_export *export, bool simulated) {
     cb_json_set(facts, "files", files);
     cb_mcp_answer(export->call, facts, "%zu files are in %s.%s", json_array_size(files), export->folder.path,
                   simulated ? " The run was simulated again, to the same costs." : "");
+}
+
+void cb_export_later(struct cb_mcp_call *call, const struct cb_job *job) {
+    json_t *facts = json_object();
+    cb_json_set(facts, "run", cb_json_text(cb_mcp_text(call, "run")));
+    cb_json_set(facts, "folder", cb_json_text(job->out));
+    cb_json_set(facts, "simulated", json_true());
+    cb_json_set(facts, "files", json_array());
+    cb_json_set(facts, "job_id", cb_json_text(job->id));
+    cb_mcp_answer(
+        call, facts,
+        "%s still simulates the run again. job_status with job_id %s waits for its end; then the files are in %s.",
+        job->id, job->id, job->out);
 }
 
 /* What was asked for; false: the call has been refused. */
@@ -235,9 +252,10 @@ static bool choose(struct cb_export *export) {
 }
 
 static void make(struct cb_export *export) {
-    bool again = !has_all(export);
-    if (again ? cb_export_simulate(export) : cb_export_open(export) && copy_files(export))
-        answer(export, again);
+    if (!has_all(export))
+        cb_export_simulate(export);
+    else if (cb_export_open(export) && copy_files(export))
+        cb_export_answer(export, false);
     cb_place_close(&export->folder);
 }
 
@@ -268,8 +286,8 @@ const struct cb_mcp_tool cb_mcp_export_results = {
     .title = "Export results",
     .description =
         "Writes the tables of a run into a new folder of the output folder, as CSV or NetCDF, and names the files with "
-        "rows and bytes. Detailed tables that the run does not have are simulated again with the same options, which "
-        "must take less than 45 s; else call simulate with tables.",
+        "rows and bytes. Detailed tables that the run does not have are simulated again with the same options: "
+        "after 45 s a job_id is returned for job_status, and the files are there when that job has ended.",
     .input = input,
     .output = output,
     .writes = true,

@@ -17,7 +17,7 @@ static void answer(struct cb_mcp_call *call, const struct cb_job *job) {
 }
 
 /* A job that was just asked for, and has failed: whoever asked can put it right. */
-static void refuse_failed(struct cb_mcp_call *call, const struct cb_job *job) {
+void cb_job_refuse(struct cb_mcp_call *call, const struct cb_job *job) {
     const char *message = cb_json_text_in(job->error, "message"), *next = cb_json_text_in(job->error, "suggestion");
     cb_mcp_refuse(call, *next ? next : "validate_case tells every error of a case",
                   "%s has failed with exit code %d%s%s%s%s", job->id, job->code, *message ? ": " : "", message,
@@ -25,7 +25,7 @@ static void refuse_failed(struct cb_mcp_call *call, const struct cb_job *job) {
 }
 
 /* Of a training: iterations; of a simulation, which says nothing until its end: seconds. */
-static void tell_progress(struct cb_mcp_call *call, const struct cb_job *job) {
+void cb_job_tell_progress(struct cb_mcp_call *call, const struct cb_job *job) {
     char text[256];
     const char *limit = cb_json_text_in(json_object_get(job->started, "rules"), "iterations");
     double iteration = cb_json_real_in(job->iteration, "iteration"), seconds = floor(cb_clock() - job->begin);
@@ -45,11 +45,11 @@ static bool has_ended(const struct cb_job *job) {
 static void look_at_started(struct cb_mcp_call *call, bool late) {
     const struct cb_job *job = call->data;
     if (job->state == CB_JOB_FAILED)
-        refuse_failed(call, job);
+        cb_job_refuse(call, job);
     else if (has_ended(job) || late)
         answer(call, job);
     else
-        tell_progress(call, job);
+        cb_job_tell_progress(call, job);
 }
 
 static void look_at_any(struct cb_mcp_call *call, bool late) {
@@ -57,10 +57,10 @@ static void look_at_any(struct cb_mcp_call *call, bool late) {
     if (has_ended(job) || late)
         answer(call, job);
     else
-        tell_progress(call, job);
+        cb_job_tell_progress(call, job);
 }
 
-static void stop_and_save(struct cb_mcp_call *call) {
+void cb_job_stop(struct cb_mcp_call *call) {
     if (call->server->jobs->running == call->data)
         cb_jobs_stop(call->server->jobs, false);
 }
@@ -96,7 +96,7 @@ static bool make_folder(struct cb_mcp_call *call, const char *case_path, struct 
     return good;
 }
 
-static bool is_busy(struct cb_mcp_call *call) {
+bool cb_job_is_busy(struct cb_mcp_call *call) {
     const struct cb_job *job = call->server->jobs->running;
     if (!job)
         return false;
@@ -120,14 +120,14 @@ static void start(struct cb_mcp_call *call, struct cb_job_words *words, const ch
         return;
     }
     call->data = job;
-    cb_mcp_wait(call, cb_mcp_number(call, "wait", 45), look_at_started, stop_and_save);
+    cb_mcp_wait(call, cb_mcp_number(call, "wait", 45), look_at_started, cb_job_stop);
 }
 
 static void call_train(struct cb_mcp_call *call) {
     struct cb_place place, out = {.fd = -1};
     struct cb_job_words words = {.count = 0};
     bool made;
-    if (is_busy(call) || !cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
+    if (cb_job_is_busy(call) || !cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
         return;
     cb_job_word(&words, "train");
     cb_job_word(&words, "%s", place.path);
@@ -173,7 +173,7 @@ static void call_simulate(struct cb_mcp_call *call) {
     struct cb_place place, policy = {.fd = -1}, out = {.fd = -1};
     struct cb_job_words words = {.count = 0};
     bool made;
-    if (is_busy(call) || !cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
+    if (cb_job_is_busy(call) || !cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
         return;
     cb_job_word(&words, "simulate");
     cb_job_word(&words, "%s", place.path);

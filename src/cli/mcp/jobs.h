@@ -66,6 +66,12 @@ void cb_jobs_tick(struct cb_jobs *jobs);
 
 const char *cb_job_state_name(enum cb_job_state state);
 
+/* job_tools.c: what tools that start a job share. */
+bool cb_job_is_busy(struct cb_mcp_call *call);                          /* a job runs: the call has been refused */
+void cb_job_refuse(struct cb_mcp_call *call, const struct cb_job *job); /* it has failed */
+void cb_job_tell_progress(struct cb_mcp_call *call, const struct cb_job *job);
+void cb_job_stop(struct cb_mcp_call *call); /* of a call that waits for it, and is cancelled: it stops and saves */
+
 /* job_report.c: what is told of a job. */
 extern const struct cb_mcp_field cb_job_fields[];
 json_t *cb_job_facts(const struct cb_job *job);

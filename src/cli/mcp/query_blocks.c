@@ -4,6 +4,7 @@
 #include "cli/mcp/query_blocks.h"
 
 #include "cli/mcp/study.h"
+#include "sddp/clock.h"
 #include "sddp/grow.h"
 #include "sddp/run/sampling.h"
 #include "sddp/run/table.h"
@@ -66,12 +67,18 @@ static bool is_asked(const struct cb_query *query, char *const *field) {
            stage <= query->to;
 }
 
-static void read_rows(struct groups *groups, struct sheet *sheet, const struct cb_query *query) {
-    while (!groups->no_memory && cb_sheet_next(sheet)) {
+/* False: it takes too long, and others wait. */
+static bool read_rows(struct groups *groups, struct sheet *sheet, const struct cb_query *query) {
+    enum { MOST_SECONDS = 10 };
+    double deadline = cb_clock() + MOST_SECONDS;
+    for (size_t row = 1; !groups->no_memory && cb_sheet_next(sheet); row++) {
+        if (row % 65536 == 0 && cb_clock() > deadline)
+            return false;
         struct group *group = is_asked(query, sheet->field) ? group_of(groups, sheet->field) : NULL;
         if (group && CB_GROW(groups, group->value, group->count, group->room))
             group->value[group->count++] = strtod(sheet->field[VALUE], NULL);
     }
+    return true;
 }
 
 /* Sorts the values. */
@@ -167,13 +174,16 @@ json_t *cb_query_blocks(struct cb_mcp_call *call, const struct cb_results *resul
     const char *table = table_of(call, results, query);
     if (!table || !open_table(call, results->folder, table, &sheet))
         return NULL;
-    read_rows(&groups, &sheet, query);
+    bool in_time = read_rows(&groups, &sheet, query);
     cb_sheet_close(&sheet);
-    json_t *rows = groups.no_memory ? NULL : json_array();
+    json_t *rows = groups.no_memory || !in_time ? NULL : json_array();
     for (size_t i = 0; rows && i < groups.count; i++)
         cb_json_append(rows, row_of(&groups.at[i], query));
     free_groups(&groups);
-    if (!rows)
+    if (!in_time)
+        cb_mcp_refuse(call, "simulate fewer trajectories, or read the file yourself",
+                      "reading %s.csv takes more than 10 seconds", table);
+    else if (!rows)
         cb_mcp_refuse(call, "choose one element, or fewer stages", "there is no memory for so many values");
     return rows;
 }

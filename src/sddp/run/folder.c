@@ -110,8 +110,8 @@ static bool make(const char *path, size_t *made) {
             continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        bool done = mkdir(part, 0777) == 0;
-        if (!done && errno != EEXIST && errno != EISDIR)
+        bool done = cb_make_folder(part) == 0;
+        if (!done && errno != EEXIST && errno != EISDIR && errno != EXDEV) /* EXDEV: not ours to make */
             return false;
         *made = done && !*made ? i : *made;
     }
@@ -128,11 +128,11 @@ static cobre_status probe(const char *folder) {
     size_t done = 0;
     ssize_t count;
     char path[PATH_MAX];
-    CB_TRY(cb_folder_join(folder, ".cobre-XXXXXX", path));
-    int file = mkostemp(path, O_CLOEXEC);
+    CB_TRY(cb_folder_join(folder, CB_TEXT(".cobre-%d", (int)getpid()), path));
+    int file = cb_open_path(path, O_WRONLY | O_CREAT | O_EXCL);
     if (file < 0)
         return cb_file_failed(folder);
-    unlink(path);
+    cb_remove(path);
     do { /* a part may fit, and only the rest be an error */
         count = write(file, room, sizeof room - done);
         done += count > 0 ? (size_t)count : 0;
@@ -199,7 +199,7 @@ void cb_folder_remove_drafts(const char *folder) {
         if (strlen(folder) + strlen(names[i]) + sizeof "/" CB_DRAFT_ENDING > sizeof path)
             return;
         stpcpy(stpcpy(stpcpy(stpcpy(path, folder), "/"), names[i]), CB_DRAFT_ENDING);
-        unlink(path);
+        cb_remove(path);
     }
 }
 
@@ -211,7 +211,7 @@ void cb_folder_close(struct cb_folder *folder) {
     for (size_t end = strlen(part); folder->made && end >= folder->made; end--)
         if (part[end] == '/' || part[end] == '\0') {
             part[end] = '\0';
-            rmdir(part); /* which fails if there is something in it */
+            cb_remove(part); /* which fails if there is something in it */
         }
     if (folder->lock >= 0)
         close(folder->lock);

@@ -341,10 +341,12 @@ static cobre_status close_writer(writer *w, cobre_status status) {
     return status ? status : w->error ? failed(w) : COBRE_OK;
 }
 
-cobre_status cb_netcdf_write(struct cb_spool *spool, const char *path) {
-    writer w = {.spool = spool, .path = path};
+/* The library opens by a path: that of the open draft, so that it can be no other file. */
+cobre_status cb_netcdf_write(struct cb_spool *spool, const struct cb_draft *draft) {
+    writer w = {.spool = spool, .path = draft->path};
     bool writes = cobre_rank(spool->comm) == 0;
-    cobre_status status = cb_agree(spool->comm, writes ? open_writer(&w, path) : COBRE_OK);
+    cobre_status status =
+        cb_agree(spool->comm, writes ? open_writer(&w, CB_TEXT("/proc/self/fd/%d", fileno(draft->file))) : COBRE_OK);
     if (!status)
         status = cb_spool_gather(spool, CB_STREAM_CELLS, take, &w);
     return cb_agree(spool->comm, writes ? close_writer(&w, status) : status);
@@ -357,9 +359,9 @@ cobre_status cb_netcdf_ready(void) {
                    "NetCDF cannot be written: this cobre was built without it");
 }
 
-cobre_status cb_netcdf_write(struct cb_spool *spool, const char *path) {
+cobre_status cb_netcdf_write(struct cb_spool *spool, const struct cb_draft *draft) {
     (void)spool;
-    (void)path;
+    (void)draft;
     return cb_netcdf_ready();
 }
 

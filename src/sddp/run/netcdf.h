@@ -3,12 +3,13 @@
 #ifndef COBRE_SDDP_RUN_NETCDF_H
 #define COBRE_SDDP_RUN_NETCDF_H
 
+#include "sddp/draft.h"
 #include "sddp/run/spool.h"
 
 /* Is the library here? Else an error says what to do. */
 cobre_status cb_netcdf_ready(void);
 
-/* Rank 0 writes the cells of all trajectories to `path`, in place. Collective; fails on all ranks alike. */
-cobre_status cb_netcdf_write(struct cb_spool *spool, const char *path);
+/* Rank 0 writes the cells of all trajectories into the draft. Collective; fails on all ranks alike. */
+cobre_status cb_netcdf_write(struct cb_spool *spool, const struct cb_draft *draft);
 
 #endif

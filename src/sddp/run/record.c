@@ -260,7 +260,7 @@ static void remove_files(const char *folder, const char *const *names) {
     char path[PATH_MAX];
     for (; *names; names++)
         if (!cb_folder_join(folder, *names, path))
-            remove(path);
+            cb_remove(path);
 }
 
 cobre_status cb_record_begin(struct cb_training *training, bool in_place) {

@@ -2,6 +2,7 @@
 /* simulation.c: the files of a simulation. Rank 0 writes them, all of them or none: files of two simulations do not go
  * together. */
 #include "sddp/run/simulation.h"
+#include "sddp/open.h"
 
 #include "sddp/draft.h"
 #include "sddp/error.h"
@@ -101,7 +102,7 @@ static cobre_status close_files(const struct cb_tables *tables, const char *fold
         if (to[file].file)
             status = cb_draft_close(&to[file], status);
         if (!status && is_run && !is_wanted(tables, file) && !path_of(folder, file, path))
-            remove(path); /* of an older simulation; elsewhere such a file is somebody's own */
+            cb_remove(path); /* of an older simulation; elsewhere such a file is somebody's own */
     }
     return status;
 }
@@ -116,7 +117,7 @@ static cobre_status fill_files(struct cb_spool *spool, const struct cb_tables *t
         if (tables->wanted[table])
             CB_TRY(cb_spool_gather(spool, table, take_rows, to[table].file));
     if (tables->netcdf)
-        CB_TRY(cb_netcdf_write(spool, to[NETCDF].part));
+        CB_TRY(cb_netcdf_write(spool, &to[NETCDF]));
     return cb_spool_statistics(spool, to[STATISTICS].file);
 }
 

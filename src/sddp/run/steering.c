@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steering.c: see steering.h. A connection carries one line and its answer. */
 #include "sddp/run/steering.h"
+#include "sddp/open.h"
 
 #include "sddp/error.h"
 #include "sddp/run/files.h"
@@ -91,7 +92,7 @@ cobre_status cb_steering_open(struct cb_steering *steering, const char *path) {
     *steering = (struct cb_steering)CB_STEERING_CLOSED;
     for (size_t i = 0; i < CB_STEERING_CLIENTS; i++)
         steering->client[i].fd = -1;
-    steering->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    steering->folder = cb_open_path(path, O_RDONLY | O_DIRECTORY);
     if (steering->folder < 0)
         return cb_file_failed(path);
     struct sockaddr_un address = address_in(steering->folder);
