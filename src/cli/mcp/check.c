@@ -5,7 +5,9 @@
 #include "cli/mcp/server.h"
 #include "comm/parse.h"
 #include "options/distance.h"
+#include "sddp/run/numbers.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,12 +85,42 @@ static json_t *fail(struct check *check, const char *name, const json_t *value, 
     return NULL;
 }
 
-const char *cb_mcp_nearest(const char *word, const json_t *names) {
+const char *cb_mcp_typo(const char *word, const json_t *names) {
     const char *nearest = NULL, *name;
     json_t *value;
     json_object_foreach((json_t *)names, name, value) {
         if (cb_is_close(word, name) && (!nearest || cb_distance(word, name) < cb_distance(word, nearest)))
             nearest = name;
+    }
+    return nearest;
+}
+
+/* How many letters both begin with, whatever their case. */
+static size_t common(const char *one, const char *other) {
+    size_t count = 0;
+    while (one[count] && tolower((unsigned char)one[count]) == tolower((unsigned char)other[count]))
+        count++;
+    return count;
+}
+
+/* More for a name that has the word in it; else the letters that both begin with, if they are most of the word. */
+static size_t likeness(const char *word, const char *name) {
+    size_t length = strlen(word), same = common(word, name);
+    if (length >= 3 && strcasestr(name, word))
+        return 1000 + same;
+    return same >= 4 && 2 * same > length ? same : 0;
+}
+
+const char *cb_mcp_nearest(const char *word, const json_t *names) {
+    const char *nearest = cb_mcp_typo(word, names), *name;
+    size_t most = 0;
+    json_t *value;
+    if (nearest)
+        return nearest;
+    json_object_foreach((json_t *)names, name, value) {
+        size_t its = likeness(word, name);
+        nearest = its > most ? name : nearest;
+        most = its > most ? its : most;
     }
     return nearest;
 }
@@ -121,12 +153,12 @@ static json_t *number_of(const char *text, bool whole) {
 static json_t *of_type(json_t *value, const json_t *schema) {
     const char *text = json_string_value(value);
     double real = json_number_value(value);
-    char digits[64];
+    char digits[32];
     if (is_type(schema, "string") && json_is_integer(value))
         return cb_json_text(
             (snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(value)), digits));
     if (is_type(schema, "string") && json_is_number(value))
-        return cb_json_text((snprintf(digits, sizeof digits, "%.15g", real), digits));
+        return cb_json_text(cb_exact_text(real, digits));
     if (is_type(schema, "integer") && json_is_real(value) && real == floor(real) && fabs(real) < 1e15)
         return json_integer((json_int_t)real);
     if (text && (is_type(schema, "integer") || is_type(schema, "number")))
