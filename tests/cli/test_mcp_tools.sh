@@ -197,6 +197,26 @@ refused("outside", run="/etc")
 END
 }
 
+case_validate_parts() {
+    studies
+    sed -i 's/^Upper,main,0.8/Upper,main,-1/' start/hydros.csv
+    client <<'END'
+whole = server.call("validate_case", case="start")
+assert not whole["valid"] and whole["errors"] == 1 and whole["elsewhere"] == 0
+facts = server.call("validate_case", case="start", table="load.csv")
+assert facts["valid"] and facts["errors"] == 0 and facts["elsewhere"] == 1 and facts["problems"] == [], facts
+facts = server.call("validate_case", case="start", table="hydros.csv")
+assert not facts["valid"] and facts["problems"] == whole["problems"]
+server.refused("validate_case", "nearest match: load.csv", "field: table", case="start", table="load")
+open("bad.csv", "w").write("scenario,stage,nobody\n1,1,5\n")
+open("good.csv", "w").write("scenario,stage,head,gorge,mouth\n" + "".join(f"1,{t},500,80,200\n" for t in range(1, 13)))
+facts = server.call("validate_case", case="cascade", scenarios="bad.csv")
+assert not facts["valid"] and facts["problems"][0]["file"].endswith("bad.csv"), facts
+assert server.call("validate_case", case="cascade", scenarios="good.csv")["valid"]
+server.refused("validate_case", "outside", "field: scenarios", case="cascade", scenarios="/etc/passwd")
+END
+}
+
 case_inspect() {
     studies
     client <<'END'

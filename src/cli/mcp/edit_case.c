@@ -172,7 +172,7 @@ static void validate(const struct copy *copy, const struct cb_place *original) {
         snprintf(path, sizeof path, "%s", copy->place.path);
     else
         snprintf(path, sizeof path, "%s/%s", copy->place.path, copy->files->at[0].name);
-    bool valid = cb_mcp_find_issues(copy->call->server->comm, path, &issues, &problem);
+    bool valid = cb_mcp_find_issues(copy->call->server->comm, path, NULL, &issues, &problem);
     cobre_sddp_problem_free(&problem);
     if (valid) {
         answer(copy, path, original->path, issues.list);

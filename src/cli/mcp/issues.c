@@ -27,9 +27,11 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     *(issue->warning ? &found->warnings : &found->errors) += 1 + issue->more;
 }
 
-bool cb_mcp_find_issues(cobre_comm *comm, const char *path, struct cb_mcp_issues *found, cobre_sddp_problem **problem) {
+bool cb_mcp_find_issues(cobre_comm *comm, const char *path, const char *scenarios, struct cb_mcp_issues *found,
+                        cobre_sddp_problem **problem) {
     *found = (struct cb_mcp_issues){.list = json_array()};
-    cobre_sddp_load_options load = {.struct_size = sizeof load, .issue = on_issue, .arg = found};
+    cobre_sddp_load_options load = {
+        .struct_size = sizeof load, .scenarios = scenarios, .issue = on_issue, .arg = found};
     cobre_sddp_validate_options options = {.struct_size = sizeof options, .issue = on_issue, .arg = found};
     if (cobre_sddp_load(comm, path, &load, problem) == COBRE_OK && cobre_sddp_validate(*problem, &options) == COBRE_OK)
         return true;

@@ -12,8 +12,9 @@ struct cb_mcp_issues {
     size_t errors, warnings;
 };
 
-/* As a training would: reads the case, and looks for bounds of its nodes. What fails without an issue becomes one. False: it
- * is not valid. *problem is to be freed in any case. */
-bool cb_mcp_find_issues(cobre_comm *comm, const char *path, struct cb_mcp_issues *issues, cobre_sddp_problem **problem);
+/* As a training would: reads the case, and looks for bounds of its nodes. What fails without an issue becomes one. scenarios: a
+ * table of them, or NULL. False: it is not valid. *problem is to be freed in any case. */
+bool cb_mcp_find_issues(cobre_comm *comm, const char *path, const char *scenarios, struct cb_mcp_issues *issues,
+                        cobre_sddp_problem **problem);
 
 #endif
