@@ -292,7 +292,8 @@ with Server("--max-workers", "2", cwd="studies") as server: # the current folder
     assert more["iteration"] == 6, more
     runs = server.call("list_studies", kind="run")
     assert [os.path.basename(s["path"]) for s in runs["studies"]] == ["b", "more", "toy-1", "toy-2"], runs
-    assert runs["studies"][2] == {**runs["studies"][2], "state": "finished", "has_policy": True, "simulated": True}
+    assert runs["studies"][2] == {**runs["studies"][2], "state": "finished", "simulated": True, "iterations": 30,
+                                "policy": f"{here}/cobre-output/toy-1/policy.cobre", "case": f"{here}/toy", "risk": "none"}, runs
     page = server.call("list_studies", limit=2, offset=1)
     assert page["count"] == 7 and len(page["studies"]) == 2 and page["next_offset"] == 3, page
     assert server.call("job_status", job_id="job-1") == {**trained, "seconds": server.call("job_status", job_id="job-1")["seconds"]}

@@ -48,6 +48,35 @@ server.close()" 2>"$scratch.err" || fail "$(tail -c 1500 "$scratch.err")"
     lacks -E 'Sanitizer|runtime error' "$scratch.err"
 }
 
+# What a list tells of cases and runs; names that are long, and paths that are no text.
+case_list() {
+    studies
+    quietly train start --iterations 5 --cvar 0.2,0.5 --out averse
+    quietly simulate start --policy averse/policy.cobre --trajectories 5 --stage 3
+    sed 's/"name": "[^"]*"/"name": "'"$(printf 'é%.0s' {1..3000})"'"/' start/case.json >long.json
+    for i in {1..120}; do mkdir "case-$i"; cp long.json "case-$i/case.json"; done
+    mkdir "$(printf 'bad\xff')"
+    cp start/case.json "$(printf 'bad\xff')"
+    client <<'END'
+rows = {os.path.basename(row["path"]): row for row in server.call("list_studies", kind="run")["studies"]}
+here = os.path.abspath(".")
+assert rows["run"] == {"kind": "run", "path": f"{here}/run", "name": "My case", "case": f"{here}/start", "state": "finished", "iterations": 20,
+                       "risk": "none", "policy": f"{here}/run/policy.cobre", "simulated": True, "start": "where the case begins"}, rows
+assert rows["averse"]["risk"] == "cvar 0.2,0.5" and rows["averse"]["start"] == "from stage 3, in the initial state", rows
+text = server.request("tools/call", {"name": "list_studies", "arguments": {"kind": "run"}})["content"][0]["text"]
+assert text.startswith("2 runs found"), text[:80]
+seen, offset = {}, 0
+while offset is not None:
+    page = server.call("list_studies", kind="case", limit=1000, offset=offset)
+    seen.update({row["path"]: row["name"] for row in page["studies"]})
+    offset = page["next_offset"]
+assert len(seen) == page["count"] == 123 and page["left_out"] == 1, page
+assert seen[f"{here}/case-7"] == "é" * 100 + "..." and seen[f"{here}/gas.sof.json"].startswith("Gas store")
+server.refused("inspect_case", f"nearest match: {here}/cascade", "field: case", case="cascad")
+server.refused("query_results", f"nearest match: {here}/averse", run="averze")
+END
+}
+
 case_decide() {
     studies
     client <<'END'

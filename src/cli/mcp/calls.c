@@ -4,6 +4,7 @@
 #include "comm/utf8.h"
 #include "sddp/clock.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -87,11 +88,15 @@ bool cb_mcp_place_at(struct cb_mcp_call *call, const char *name, const char *pat
     char why[CB_PLACE_WHY];
     if (cb_place_find(&call->server->places, path, wanted, place, why))
         return true;
+    const char *kind = strcmp(name, "case") == 0 ? "case" : strncmp(name, "run", 3) == 0 ? "run" : NULL;
+    json_t *near = errno == ENOENT ? cb_mcp_near_study(&call->server->places, kind, path) : NULL;
     cb_mcp_mistake(call,
                    &(struct cb_mcp_mistake){.field = name,
                                             .received = path,
                                             .problem = why,
+                                            .nearest = json_string_value(near),
                                             .next = "list_studies names the cases, runs and policies that are there"});
+    json_decref(near);
     return false;
 }
 
