@@ -355,8 +355,12 @@ case_charts() {
     client <<'END'
 import base64, xml.dom.minidom
 first = server.call("render_chart", run="run", chart="stored_energy", png=False)
-assert first["png"] is None and first["note"] == "it was not asked for" and len(first["charts"]) > 10
-for name in first["charts"]:
+assert first["png"] is None and first["note"] == "it was not asked for"
+listed = server.call("render_chart", run="run")
+charts = [chart["name"] for chart in listed["charts"]]
+assert len(charts) > 10 and "svg" not in listed and listed["charts"][0]["title"] == "Convergence and cost: Convergence", listed
+assert server.call("render_chart", run="run", limit=3, offset=1)["charts"] == listed["charts"][1:4]
+for name in charts:
     result = server.request("tools/call", {"name": "render_chart", "arguments": {"run": "run", "chart": name, "png": name == first["chart"]}})
     facts = result["structuredContent"]
     svg = open(facts["svg"]).read()
@@ -371,15 +375,18 @@ for name in first["charts"]:
     elif name == first["chart"]:
         assert "librsvg" in facts["note"], facts
 page = subprocess.run([os.environ["COBRE"], "report", "run", "--out", "page.html"], check=True, capture_output=True)
-assert open("page.html").read().count('<svg class="chart"') == len(first["charts"])
+assert open("page.html").read().count('<svg class="chart"') == len(charts)
+both = [chart["name"] for chart in server.call("render_chart", runs=["run", "averse"])["charts"]]
+assert both and set(both).isdisjoint(charts)
+server.refused("render_chart", "nearest match: pictures/probability_of_a_deficit", "by `run`", runs=["run", "averse"], chart="deficit")
+server.refused("render_chart", "nearest match: stored_energy/main", run="run", chart="storage")
 several = server.call("render_chart", runs=["run", "averse"], chart="stored_energy")
 assert several["chart"] == "pictures/stored_energy" and several["svg"] != first["svg"]
 assert server.call("render_chart", run="averse", chart="convergence")["chart"].endswith("/convergence")
 again = sorted(os.listdir("cobre-output/charts"))
 server.call("render_chart", run="averse", chart="convergence")
 assert sorted(os.listdir("cobre-output/charts")) == again and not [name for name in again if name.startswith(".")]
-server.refused("render_chart", "stored_energy/main" if "stored_energy/main" in first["charts"] else "stored_energy", "allowed",
-               run="run", chart="none")
+server.refused("render_chart", "stored_energy/main", "allowed", run="run", chart="none")
 server.refused("render_chart", "nearest match: stored_energy", run="run", chart=first["chart"] + "x")
 server.refused("render_chart", "either run or runs", chart="convergence")
 server.refused("render_chart", "either run or runs", run="run", runs=["run"], chart="convergence")

@@ -21,38 +21,39 @@ static const struct cb_mcp_field input[] = {
      .help = "instead of run: 2 to 6 folders of runs, in one picture"},
     {.name = "chart",
      .kind = CB_MCP_TEXT,
-     .required = true,
-     .help =
-         "its name, as stored_energy/north, or the name of a section for its first one: convergence, stored_energy, "
-         "marginal_cost, generation_mix, deficits, ...; a name that is wrong is answered with all names"},
+     .help = "its name, as stored_energy/north; or only stored_energy, for the first of those. Without it: lists the "
+             "charts that there are, and draws none"},
     {.name = "png",
      .kind = CB_MCP_YES_NO,
      .fallback = "true",
      .help = "also as PNG, an image that you can look at; only where librsvg is there"},
+    CB_MCP_PAGE_FIELDS("100"),
+    {.name = NULL},
+};
+
+static const struct cb_mcp_field chart_fields[] = {
+    {.name = "name", .kind = CB_MCP_TEXT, .required = true, .help = "for the argument chart"},
+    {.name = "title", .kind = CB_MCP_TEXT, .required = true, .help = "of the picture"},
     {.name = NULL},
 };
 
 static const struct cb_mcp_field output[] = {
-    {.name = "chart", .kind = CB_MCP_TEXT, .required = true, .help = "its full name"},
-    {.name = "title", .kind = CB_MCP_TEXT, .required = true, .help = "of the picture"},
-    {.name = "svg", .kind = CB_MCP_TEXT, .required = true, .help = "path of the SVG file"},
-    {.name = "svg_bytes", .kind = CB_MCP_WHOLE, .required = true, .help = "of that file"},
+    {.name = "chart", .kind = CB_MCP_TEXT, .help = "its full name; this and what follows only if one was asked for"},
+    {.name = "title", .kind = CB_MCP_TEXT, .help = "of the picture"},
+    {.name = "svg", .kind = CB_MCP_TEXT, .help = "path of the SVG file"},
+    {.name = "svg_bytes", .kind = CB_MCP_WHOLE, .help = "of that file"},
     {.name = "svg_included",
      .kind = CB_MCP_YES_NO,
-     .required = true,
      .help = "the SVG is in this answer, too, without what the file shows under the pointer; false: it is too long"},
-    {.name = "png",
-     .kind = CB_MCP_TEXT,
-     .required = true,
-     .nullable = true,
-     .help = "path of the PNG file; null: there is none"},
-    {.name = "png_bytes", .kind = CB_MCP_WHOLE, .required = true, .nullable = true, .help = "of that file"},
-    {.name = "note", .kind = CB_MCP_TEXT, .required = true, .nullable = true, .help = "why there is no PNG"},
+    {.name = "png", .kind = CB_MCP_TEXT, .nullable = true, .help = "path of the PNG file; null: there is none"},
+    {.name = "png_bytes", .kind = CB_MCP_WHOLE, .nullable = true, .help = "of that file"},
+    {.name = "note", .kind = CB_MCP_TEXT, .nullable = true, .help = "why there is no PNG"},
     {.name = "charts",
      .kind = CB_MCP_LIST,
-     .items = CB_MCP_TEXT,
-     .required = true,
-     .help = "names of all charts of the run"},
+     .items = CB_MCP_OBJECT,
+     .fields = chart_fields,
+     .help = "if none was asked for: those that there are"},
+    CB_MCP_NEXT_FIELD,
     {.name = NULL},
 };
 
@@ -203,13 +204,6 @@ static bool add_png(struct render *render, const char *svg, size_t length) {
     return good;
 }
 
-static void put_names(struct render *render) {
-    json_t *names = json_array();
-    for (size_t i = 0; i < render->pictures.count; i++)
-        cb_json_append(names, cb_json_text(render->pictures.at[i].name));
-    cb_json_set(render->facts, "charts", names);
-}
-
 /* A title as plain text. */
 static json_t *title_json(const char *title) {
     static const struct {
@@ -236,7 +230,7 @@ static void answer(struct render *render) {
     cb_json_set(render->facts, "title", title_json(render->picture->title));
     cb_json_set(render->facts, "svg", path_json(render, ".svg"));
     cb_json_set(render->facts, "svg_bytes", cb_json_count(size));
-    put_names(render);
+    cb_json_set(render->facts, "next_offset", json_null());
     if (!svg || !plain)
         cb_mcp_refuse(render->call, "try again", "there is no memory for the picture");
     else if (write_file(render, ".svg", svg, size) && add_png(render, plain, plain_size)) {
@@ -250,12 +244,28 @@ static void answer(struct render *render) {
     free(plain);
 }
 
+static void list_charts(struct render *render) {
+    json_t *facts = json_object(), *list = json_array();
+    for (size_t i = 0; i < render->pictures.count; i++) {
+        json_t *chart = json_object();
+        cb_json_set(chart, "name", cb_json_text(render->pictures.at[i].name));
+        cb_json_set(chart, "title", title_json(render->pictures.at[i].title));
+        cb_json_append(list, chart);
+    }
+    cb_mcp_put_page(render->call, facts, "charts", list, 100, 15000);
+    size_t count = json_array_size(list);
+    cb_mcp_answer(render->call, facts, "%zu chart%s can be drawn.%s", count, count == 1 ? "" : "s",
+                  render->runs > 1 ? " Each run alone has others." : "");
+    json_decref(list);
+}
+
 static void unknown_chart(struct render *render, const char *name) {
     json_t *known = json_object();
     for (size_t i = 0; i < render->pictures.count; i++)
         cb_json_set(known, render->pictures.at[i].name, json_true());
     cb_study_unknown(render->call, "chart", name, "chart", known,
-                     "give one of these, or the name of a section; a run without a simulation has few");
+                     render->runs > 1 ? "give one of these; others are drawn of one run, by `run`"
+                                      : "give one of these; a run without a simulation has few");
     json_decref(known);
 }
 
@@ -264,6 +274,8 @@ static void draw(struct render *render) {
     char why[CB_PLACE_WHY];
     if (cb_pictures_make(&render->pictures, render->path, render->runs) != COBRE_OK)
         cb_mcp_failed(render->call);
+    else if (!name)
+        list_charts(render);
     else if (!(render->picture = cb_pictures_find(&render->pictures, name)))
         unknown_chart(render, name);
     else if (!cb_place_make(&render->call->server->places, "charts", false, &render->folder, why))
@@ -306,9 +318,13 @@ const struct cb_mcp_tool cb_mcp_render_chart = {
     .name = "render_chart",
     .title = "Render a chart",
     .description =
-        "Draws a chart of a run's report, or of several runs in one picture: convergence, costs, stored energy, "
-        "marginal costs, generation mix, deficits, exchanges, spill, inflow, water values, reservoirs. It is saved "
-        "as an SVG file, and as PNG where that is possible, in the folder charts of the output folder.",
+        "Draws a chart of a run's report. Of one run: convergence, cost_of_the_trajectories, stored_energy, "
+        "marginal_cost, "
+        "generation_mix, deficits, exchanges, spill, inflow, water_values, reservoirs, time_by_phase_and_rank. Of "
+        "several runs in one "
+        "picture: cost_of_the_trajectories, stored_energy, marginal_cost_SUBSYSTEM, probability_of_a_deficit, "
+        "energy_not_served. Without chart it lists those that there are. A chart is saved as an SVG file, and as PNG "
+        "where that is possible, in the folder charts of the output folder.",
     .input = input,
     .output = output,
     .writes = true,
