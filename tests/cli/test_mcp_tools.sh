@@ -269,7 +269,14 @@ hydro, = by("hydros.csv")
 assert all(str(hydro["values"][k]) == v or float(v) == hydro["values"][k] for k, v in table("cascade/hydros.csv")[0].items() if v)
 assert hydro["line"] == 2 and hydro["role"] == "own" and len(by("par.csv")) == 12 and by("changes.csv")[0]["values"]["value"] == 1500
 assert [row["values"]["head"] for row in by("past_inflows.csv")] == [590, 450] and set(by("past_inflows.csv")[0]["values"]) == {"lag", "head"}
+assert facts["units"]["hydros.csv"] == {"productivity": "MW per m3/s", "storage_min": "hm3", "storage_max": "hm3", "storage_initial": "hm3",
+                                       "turbine_max": "m3/s", "spill_cost": "$/hm3", "outflow_min": "m3/s", "outflow_penalty": "$/hm3"}
+assert facts["units"]["par.csv"] == {"mean": "m3/s", "scale": "m3/s"} and facts["units"]["past_inflows.csv"] == {"head": "m3/s"}
+assert facts["units"]["correlation.csv"] == facts["units"]["changes.csv"] == {}
 facts = server.call("inspect_case", case="cascade", element="north", limit=1000)
+assert facts["units"]["load.csv"] == {"north": "MW"} and facts["units"]["thermals.csv"] == {"min": "MW", "max": "MW", "cost": "$/MWh"}
+text = server.request("tools/call", {"name": "inspect_case", "arguments": {"case": "start"}})["content"][0]["text"]
+assert "12 nodes, 1 state." in text.split("\n")[0], text[:200]
 assert {row["role"] for row in facts["rows"]} == {"refers", "column"} and len(by("load.csv")) == 36
 facts = server.call("inspect_case", case="start", element="Upper", limit=10, offset=5)
 assert len(facts["rows"]) == 10 and facts["next_offset"] == 15 and facts["row_count"] == 1 + len(table("start/history.csv")) + 0

@@ -128,6 +128,11 @@ static const struct cb_mcp_field output[] = {
      .items = CB_MCP_OBJECT,
      .fields = row_fields,
      .help = "all that the tables say about the element"},
+    {.name = "units",
+     .kind = CB_MCP_OBJECT,
+     .help =
+         "of the columns of these tables: {\"hydros.csv\": {\"storage_max\": \"hm3\"}}; what is not there has none. A "
+         "value of changes.csv is in the unit of the column that it changes"},
     {.name = "row_count", .kind = CB_MCP_WHOLE, .help = "rows on all pages"},
     CB_MCP_NEXT_FIELD,
     {.name = NULL},
@@ -194,16 +199,19 @@ static void answer_whole(struct cb_mcp_call *call, const struct cb_study *study,
     size_t next = (size_t)cb_mcp_number(call, "offset", 0) + inspection.shown;
     cb_json_set(facts, "next_offset", inspection.more ? cb_json_count(next) : json_null());
     const char *contents = cobre_sddp_problem_contents(problem);
-    cb_mcp_answer(call, facts, "%s: %s%s%zu nodes, %zu states.", cobre_sddp_problem_name(problem), contents,
-                  *contents ? "; " : "", cobre_sddp_problem_nodes(problem), cobre_sddp_problem_states(problem));
+    size_t nodes = cobre_sddp_problem_nodes(problem), states = cobre_sddp_problem_states(problem);
+    cb_mcp_answer(call, facts, "%s: %s%s%zu node%s, %zu state%s.", cobre_sddp_problem_name(problem), contents,
+                  *contents ? "; " : "", nodes, nodes == 1 ? "" : "s", states, states == 1 ? "" : "s");
 }
 
-static void answer_element(struct cb_mcp_call *call, const struct cb_place *place, const char *element, json_t *rows) {
+static void answer_element(struct cb_inspection *inspection, const char *element, json_t *rows) {
+    struct cb_mcp_call *call = inspection->call;
     json_t *facts = json_object();
     size_t count = json_array_size(rows);
-    cb_json_set(facts, "case", cb_json_text(place->path));
+    cb_json_set(facts, "case", cb_json_text(inspection->study->case_place.path));
     cb_json_set(facts, "element", cb_json_text(element));
-    cb_mcp_put_page(call, facts, "rows", rows, 100, 18000);
+    cb_mcp_put_page(call, facts, "rows", rows, 100, 16000);
+    cb_json_set(facts, "units", cb_inspect_units(inspection, json_object_get(facts, "rows"), element));
     cb_json_set(facts, "row_count", cb_json_count(count));
     cb_mcp_answer(call, facts, "%s: %zu of %zu rows.", element, json_array_size(json_object_get(facts, "rows")), count);
     json_decref(rows);
@@ -218,7 +226,7 @@ static void look_at_element(struct cb_mcp_call *call, struct cb_study *study, co
         return;
     json_t *rows = folder ? cb_inspect_element(&inspection, element) : cb_inspect_part(&inspection, element);
     if (json_array_size(rows) > 0) {
-        answer_element(call, &study->case_place, element, rows);
+        answer_element(&inspection, element, rows);
         return;
     }
     json_t *known = cb_inspect_names(&inspection);
@@ -250,7 +258,7 @@ const struct cb_mcp_tool cb_mcp_inspect_case = {
     .description =
         "What a case consists of: elements by kind, sizes, horizon with dates, inflow model, which plant flows into "
         "which, exchanges between subsystems. With element: all that its tables say about that one, column by "
-        "column. Nothing is written.",
+        "column, with units. Nothing is written.",
     .input = input,
     .output = output,
     .repeatable = true,

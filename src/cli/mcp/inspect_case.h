@@ -24,6 +24,12 @@ void cb_inspect_settings(const struct cb_inspection *inspection, json_t *facts);
 json_t *cb_inspect_element(const struct cb_inspection *inspection, const char *element);
 json_t *cb_inspect_part(const struct cb_inspection *inspection, const char *element);
 
+/* inspect_units.c: the units of the columns in these rows: {"hydros.csv": {"storage_max": "hm3"}}. */
+json_t *cb_inspect_units(const struct cb_inspection *inspection, const json_t *rows, const char *element);
+
+/* inspect_tables.c: the settings of the case; {} if they cannot be read. */
+json_t *cb_inspect_json(const struct cb_inspection *inspection);
+
 /* inspect_tables.c: the names of all elements, as keys. */
 json_t *cb_inspect_names(const struct cb_inspection *inspection);
 

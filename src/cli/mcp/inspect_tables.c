@@ -18,7 +18,7 @@ static const struct cb_case_file *table_of(const struct cb_inspection *inspectio
     return cb_case_file_find(inspection->files, file);
 }
 
-static json_t *case_json(const struct cb_inspection *inspection) {
+json_t *cb_inspect_json(const struct cb_inspection *inspection) {
     const struct cb_case_file *file = cb_case_file_find(inspection->files, "case.json");
     json_t *json = file ? json_loadb(file->text, file->size, 0, NULL) : NULL;
     return json ? json : json_object();
@@ -74,7 +74,7 @@ static json_t *states_of(const struct cb_inspection *inspection) {
 
 /* {"hydros": {"Furnas": true}} */
 static json_t *all_kinds(const struct cb_inspection *inspection) {
-    json_t *kinds = json_object(), *json = case_json(inspection);
+    json_t *kinds = json_object(), *json = cb_inspect_json(inspection);
     if (inspection->study->case_place.folder) {
         cb_json_set(kinds, "subsystems", names_in(json_object_get(json, "subsystems")));
         cb_json_set(kinds, "transshipment", names_in(json_object_get(json, "transshipment")));
@@ -182,7 +182,7 @@ json_t *cb_inspect_files(const struct cb_inspection *inspection) {
 void cb_inspect_settings(const struct cb_inspection *inspection, json_t *facts) {
     static const char *const listed[] = {"name", "subsystems", "transshipment", "inflow", NULL};
     const cobre_sddp_problem *problem = inspection->study->problem;
-    json_t *settings = case_json(inspection), *inflow = json_object_get(settings, "inflow");
+    json_t *settings = cb_inspect_json(inspection), *inflow = json_object_get(settings, "inflow");
     inflow = json_is_object(inflow) ? json_incref(inflow) : json_object();
     if (inspection->study->case_place.folder && !json_object_get(inflow, "source"))
         cb_json_set(inflow, "source", cb_json_text("table"));
