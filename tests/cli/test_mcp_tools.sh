@@ -331,8 +331,8 @@ refused("allowed: case.json", changes=[change("../start/hydros.csv", "storage_ma
 refused("nearest match: Upper", "row.hydro", changes=[change("hydros.csv", "storage_max", 1, hydro="Uper")])
 refused("nearest match: hydro", changes=[change("hydros.csv", "storage_max", 1, hidro="Upper")])
 refused("nearest match: storage_max", "changes[1].column", changes=[changes[0], change("hydros.csv", "storage_mx", 1, hydro="Upper")])
-refused("this column has numbers", "allowed: a number", changes=[change("hydros.csv", "storage_max", "much", hydro="Upper")])
-refused("which rows", changes=[change("hydros.csv", "storage_max", 1)])
+refused("this column has numbers", "allowed: a number", "*1.1", changes=[change("hydros.csv", "storage_max", "much", hydro="Upper")])
+refused("which rows", "{} for all rows", changes=[change("hydros.csv", "storage_max", 1)])
 refused("from 1 to 2", "received: 9", changes=[{**change("hydros.csv", "storage_max", 1), "row_number": 9}])
 refused("one line", changes=[change("hydros.csv", "subsystem", "a\nb", hydro="Upper")])
 refused("changed twice", changes=[changes[0], changes[0]])
@@ -341,7 +341,44 @@ refused("nearest match: stages", changes=[change("case.json", "stagess", 24)])
 refused("allowed: source", changes=[change("case.json", "inflow.x.y", 24)])
 refused("nothing to change", changes=[])
 refused("is missing", changes=[{"table": "case.json", "column": "stages"}])
+refused("has all of these values already", changes=[change("hydros.csv", "storage_initial", "1800.0", hydro="Upper"), change("case.json", "stages", "12")])
 assert sorted(os.listdir("cobre-output")) == ["both", "gas", "many", "new"]
+END
+}
+
+# Every number in a column by a factor; one value for many rows is noted; a copy without a name gets one.
+case_edit_relative() {
+    studies
+    client <<'END'
+change = lambda table, column, value, row=None: {"table": table, "column": column, "value": value, **({} if row is None else {"row": row})}
+edit = lambda *changes: server.call("edit_case", case="cascade", changes=list(changes))
+def ratios(facts, column):
+    return {round(float(new[column]) / float(old[column]), 9) for old, new in zip(table("cascade/load.csv"), table(facts["case"] + "/load.csv"))}
+more = edit(change("load.csv", "north", "+10%", {}), change("load.csv", "south", "*0.95", {}))
+assert more["case"] == os.path.abspath("cobre-output/cascade-edit") and ratios(more, "north") == {1.1} and ratios(more, "south") == {0.95}
+assert (more["differences"][0]["old"], more["differences"][0]["new"]) == ("835", "918.5"), more["differences"][0]
+assert more["difference_count"] == 72 and len(more["differences"]) == 50 and more["notes"] == []
+assert more["changed"] == [{"file": "load.csv", "column": "north", "count": 36}, {"file": "load.csv", "column": "south", "count": 36}]
+less = edit(change("load.csv", "north", "-5%", {"block": "peak"}))
+assert less["case"].endswith("cascade-edit-2") and less["difference_count"] == 12 and ratios(less, "north") == {1, 0.95}
+same = edit(change("load.csv", "north", 600.123456789012345, {}), change("case.json", "annual_rate", "*2"))
+assert same["notes"] == ["load.csv, column north: 36 rows had different values, and all have 600.12345678901238 now"], same
+assert {float(row["north"]) for row in table(same["case"] + "/load.csv")} == {600.123456789012345}  # all digits
+assert json.load(open(same["case"] + "/case.json"))["annual_rate"] == 0.2
+named = edit(change("case.json", "name", "Other"), change("case.json", "currency", "R$"), change("load.csv", "north", 835, {"season": 1}))
+assert [(d["old"], d["new"]) for d in named["differences"] if d["file"] == "case.json"] == [
+    (json.load(open("cascade/case.json"))["name"], "Other"), (None, "R$")], named
+assert named["changed"][-1] == {"file": "load.csv", "column": "north", "count": 2}  # one row had it already
+refused = lambda *words, **given: server.refused("edit_case", *words, **{"case": "cascade", **given})
+refused("no number that it could change", changes=[change("hydros.csv", "subsystem", "*2", {})])
+refused("empty field", changes=[change("hydros.csv", "outflow_min", "*2", {"hydro": "head"})])
+refused("no number that it could change", changes=[change("case.json", "name", "+1%")])
+refused("nearest match: load.csv", changes=[change("load", "north", 1, {})])
+assert len(os.listdir("cobre-output")) == 4
+open("cascade/notes.csv", "w").write("a,b\n" + "1,2\n" * 100000)  # a long table takes no long time
+begin = time.monotonic()
+server.refused("edit_case", "notes.csv", case="cascade", changes=[change("notes.csv", "b", "*2", {})])
+assert time.monotonic() - begin < 5
 END
 }
 
@@ -427,11 +464,15 @@ if result.get("isError"):
     assert "NetCDF cannot be written" in result["content"][0]["text"], result
 else:
     assert open("cobre-output/nc/simulation.nc", "rb").read(8) == b"\x89HDF\r\n\x1a\n"
+again = server.call("export_results", run="run", format="csv", tables="noise")  # the case that the run was trained with
+assert again["simulated"] and again["folder"] == os.path.abspath("cobre-output/run-export-2"), again
+names = {os.path.basename(row["path"]): row for row in server.call("list_studies", kind="run")["studies"]}
+assert names["run-export"]["name"] == names["run-export-2"]["name"] == names["run"]["name"] == "My case", names
+assert names["run-export"]["case"] == os.path.abspath("start") and names["run-export"]["iterations"] == 20
 left = sorted(os.listdir("cobre-output"))
 refused = lambda *words, **given: server.refused("export_results", *words, **{"run": "run", "format": "csv", "name": "no", **given})
 refused("not replaced", name="again")
 refused("field: name", name="../no")
-refused("give case", "field: case", tables="noise")
 refused("field: tables", "stages, states", tables="noises", case="start")
 refused("csv, netcdf", format="xls")
 refused("holds no results", run="start")
@@ -439,6 +480,9 @@ refused("belongs to another problem", tables="noise", case="cascade")
 server.call("edit_case", case="start", name="other", changes=[{"table": "load.csv", "row_number": 1, "column": "main", "value": 700}])
 refused("not those of the run", tables="noise", case="cobre-output/other")  # the same states, and other costs
 assert sorted(os.listdir("cobre-output")) == sorted(left + ["other"])
+os.rename("start", "moved")
+refused("cannot be read any more", os.path.abspath("start"), "give case", "field: case", tables="noise")
+os.remove("cobre-output/run-export/summary.csv")
 END
 }
 

@@ -17,7 +17,9 @@ static const struct cb_mcp_field change_fields[] = {
      .help = "a file of the case: hydros.csv, thermals.csv, ..., or case.json"},
     {.name = "row",
      .kind = CB_MCP_OBJECT,
-     .help = "which rows of a table: {\"hydro\": \"Furnas\"} selects all rows with these values. Not for case.json"},
+     .help =
+         "which rows of a table: {\"hydro\": \"Furnas\"} selects all rows with these values, {} all rows; the value "
+         "goes to each of them. Not for case.json"},
     {.name = "row_number",
      .kind = CB_MCP_WHOLE,
      .limited = true,
@@ -31,8 +33,9 @@ static const struct cb_mcp_field change_fields[] = {
     {.name = "value",
      .kind = CB_MCP_TEXT,
      .required = true,
-     .help = "what stands there then: a number, or a text; an empty text: the default. Of case.json also JSON: "
-             "{\"beta\": 0.5, \"alpha\": 0.1}"},
+     .help = "what stands there then: a number (1200 or \"1200\"), or a text; \"\": the default. \"*1.1\", \"+10%\" or "
+             "\"-5%\" changes the number that is there, in each row by itself. Of case.json also JSON: risk is "
+             "{\"beta\": 0.5, \"alpha\": 0.1}, beta the weight of the mean, alpha the share of the worst outcomes"},
     {.name = NULL},
 };
 
@@ -47,8 +50,8 @@ static const struct cb_mcp_field input[] = {
      .help = "what is to be different in the copy"},
     {.name = "name",
      .kind = CB_MCP_TEXT,
-     .required = true,
-     .help = "of the new folder, in the output folder; it must not be there yet"},
+     .help = "of the new folder, in the output folder; it must not be there yet. Without it: CASE-edit, or "
+             "CASE-edit-2, ..."},
     {.name = NULL},
 };
 
@@ -65,6 +68,13 @@ static const struct cb_mcp_field difference_fields[] = {
     {.name = NULL},
 };
 
+static const struct cb_mcp_field count_fields[] = {
+    {.name = "file", .kind = CB_MCP_TEXT, .required = true, .help = "of the case"},
+    {.name = "column", .kind = CB_MCP_TEXT, .required = true, .help = "of a table; of case.json the path of keys"},
+    {.name = "count", .kind = CB_MCP_WHOLE, .required = true, .help = "of differences"},
+    {.name = NULL},
+};
+
 static const struct cb_mcp_field output[] = {
     {.name = "case", .kind = CB_MCP_TEXT, .required = true, .help = "the path of the copy"},
     {.name = "original", .kind = CB_MCP_TEXT, .required = true, .help = "the path of the case, which is as it was"},
@@ -73,8 +83,19 @@ static const struct cb_mcp_field output[] = {
      .items = CB_MCP_OBJECT,
      .fields = difference_fields,
      .required = true,
-     .help = "between the two; of many the first"},
+     .help = "between the two; of many the first 50"},
     {.name = "difference_count", .kind = CB_MCP_WHOLE, .required = true, .help = "of all of them"},
+    {.name = "changed",
+     .kind = CB_MCP_LIST,
+     .items = CB_MCP_OBJECT,
+     .fields = count_fields,
+     .required = true,
+     .help = "all differences, counted by file and column"},
+    {.name = "notes",
+     .kind = CB_MCP_LIST,
+     .items = CB_MCP_TEXT,
+     .required = true,
+     .help = "what may not be meant: one value for rows that had different ones"},
     {.name = "warnings",
      .kind = CB_MCP_LIST,
      .items = CB_MCP_OBJECT,
@@ -151,16 +172,34 @@ static void refuse_invalid(const struct copy *copy, const struct cb_mcp_issues *
     free(text);
 }
 
+static json_t *count_list(const struct copy *copy) {
+    json_t *list = json_array(), *columns, *count;
+    const char *file, *column;
+    json_object_foreach(copy->edits->counts, file, columns) json_object_foreach(columns, column, count) {
+        json_t *entry = json_object();
+        cb_json_set(entry, "file", cb_json_text(file));
+        cb_json_set(entry, "column", cb_json_text(column));
+        cb_json_set(entry, "count", json_incref(count));
+        cb_json_append(list, entry);
+    }
+    json_t *page = cb_mcp_page(copy->call, list, 100, 3000);
+    json_decref(list);
+    return page;
+}
+
 static void answer(const struct copy *copy, const char *path, const char *original, json_t *warnings) {
-    json_t *facts = json_object(), *some = cb_mcp_page(copy->call, copy->edits->differences, 200, 12000);
-    size_t count = json_array_size(copy->edits->differences);
+    json_t *facts = json_object(), *notes = cb_mcp_page(copy->call, copy->edits->notes, 20, 2000);
+    size_t count = json_array_size(copy->edits->differences), noted = json_array_size(copy->edits->notes);
     cb_json_set(facts, "case", cb_json_text(path));
     cb_json_set(facts, "original", cb_json_text(original));
-    cb_json_set(facts, "differences", some);
+    cb_json_set(facts, "differences", cb_mcp_page(copy->call, copy->edits->differences, 50, 8000));
     cb_json_set(facts, "difference_count", cb_json_count(count));
+    cb_json_set(facts, "changed", count_list(copy));
+    cb_json_set(facts, "notes", notes);
     cb_json_set(facts, "warnings", cb_mcp_page(copy->call, warnings, 20, 4000));
-    cb_mcp_answer(copy->call, facts, "The copy %s is valid, and differs in %zu place%s.", path, count,
-                  count == 1 ? "" : "s");
+    cb_mcp_answer(copy->call, facts, "The copy %s is valid, and differs in %zu place%s.%s%s%s", path, count,
+                  count == 1 ? "" : "s", noted ? " Note: " : "",
+                  noted ? json_string_value(json_array_get(notes, 0)) : "", noted ? "." : "");
 }
 
 /* A StochOptFormat file is a case by itself. */
@@ -207,12 +246,14 @@ static void edit(struct cb_mcp_call *call, const struct cb_place *original, cons
     struct copy copy = {.call = call, .files = files, .edits = &edits, .place.fd = -1};
     bool found = cb_edits_find(call, files, &edits);
     if (found && edits.count == 0) {
-        cb_mcp_refuse(call, "give at least one change", "there is nothing to change");
+        bool none = json_array_size(json_object_get(call->arguments, "changes")) == 0;
+        cb_mcp_refuse(call, none ? "give at least one change" : "give other values, or use the case as it is",
+                      none ? "there is nothing to change" : "the case has all of these values already");
         found = false;
     }
     if (found)
         move_terminal(files, &edits);
-    if (found && cb_study_folder(call, cb_mcp_text(call, "name"), &copy.place)) {
+    if (found && cb_study_folder(call, original->path, "edit", &copy.place)) {
         if (write_files(&copy))
             validate(&copy, original);
         cb_place_close(&copy.place);
@@ -239,8 +280,10 @@ const struct cb_mcp_tool cb_mcp_edit_case = {
     .title = "Edit a copy of a case",
     .description =
         "Copies a case into the output folder and changes numbers in the copy: a list of table, row, column and "
-        "value. The copy is validated; if it is not valid, or a change cannot be made, nothing is left behind. "
-        "Returns each difference with file and line. The original is never touched.",
+        "value. One value goes to all rows that `row` selects. 10 % more load: {\"table\": \"load.csv\", \"row\": {}, "
+        "\"column\": \"north\", \"value\": \"+10%\"}. The copy is validated; if it is not valid, or a change cannot be "
+        "made, "
+        "nothing is left behind. Returns the differences with file and line. The original is never touched.",
     .input = input,
     .output = output,
     .writes = true,

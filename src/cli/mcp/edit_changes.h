@@ -14,9 +14,11 @@ struct cb_edit {
 };
 
 struct cb_edits {
-    struct cb_edit *at;
+    struct cb_edit *at; /* in the order of files and places */
     size_t count, room;
     json_t *differences; /* {"file", "line", "place", "old", "new"} */
+    json_t *counts;      /* {"load.csv": {"north": 36}} */
+    json_t *notes;       /* what should be looked at again: texts */
     bool no_memory;
 };
 
@@ -24,9 +26,9 @@ struct cb_edits {
 bool cb_edits_find(struct cb_mcp_call *call, const struct cb_case_files *files, struct cb_edits *edits);
 void cb_edits_free(struct cb_edits *edits);
 
-/* Adds one. place: of the difference. new: taken. */
-bool cb_edits_add(struct cb_edits *edits, const struct cb_case_file *file, struct cb_span span, const char *place,
-                  char *new, const char *said);
+/* Adds one of a JSON file. path: of keys. new: taken. told: what it means, without quotes. */
+bool cb_edits_add(struct cb_edits *edits, const struct cb_case_file *file, struct cb_span span, const char *path,
+                  char *new, const char *told);
 
 /* Is this part of the file, or some of it, changed already? */
 bool cb_edits_has(const struct cb_edits *edits, const struct cb_case_file *file, struct cb_span span);

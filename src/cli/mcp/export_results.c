@@ -25,11 +25,15 @@ static const struct cb_mcp_field input[] = {
      .help = "some of stages,states,variables,duals,noise, or all; without it: csv, what the run has; netcdf, all. "
              "Those that the "
              "run does not have are simulated again, with the same options"},
-    {.name = "case", .kind = CB_MCP_TEXT, .help = "the case of the run; needed when something must be simulated again"},
+    {.name = "case",
+     .kind = CB_MCP_TEXT,
+     .help =
+         "the case of the run, for what must be simulated again; without it: where it was when the run was trained"},
     {.name = "policy", .kind = CB_MCP_TEXT, .help = "the policy of the run; without it: the one in its folder"},
     {.name = "name",
      .kind = CB_MCP_TEXT,
-     .help = "of the new folder, in the output folder; it must not be there yet. Without it: NAME-export"},
+     .help = "of the new folder, in the output folder; it must not be there yet. Without it: NAME-export, or "
+             "NAME-export-2, ..."},
     {.name = NULL},
 };
 
@@ -82,10 +86,7 @@ static bool has_all(const struct cb_export *export) {
 /* The folder. */
 
 bool cb_export_open(struct cb_export *export) {
-    const char *name = cb_mcp_text(export->call, "name"), *slash = strrchr(export->run.path, '/');
-    char usual[NAME_MAX + 16];
-    snprintf(usual, sizeof usual, "%.80s-export", slash ? slash + 1 : "run");
-    return cb_study_folder(export->call, name ? name : usual, &export->folder);
+    return cb_study_folder(export->call, export->run.path, "export", &export->folder);
 }
 
 static int is_file(const struct dirent *entry) {

@@ -145,18 +145,27 @@ static bool can_simulate(struct cb_export *export) {
     if (option(export, "scenarios"))
         return refuse(export, "run", "this run was simulated with a table of scenarios, which is not recorded",
                       "call simulate with scenarios and the tables that you want");
-    if (!cb_mcp_text(export->call, "case"))
-        return refuse(export, "case",
-                      "the run does not have these tables: it must be simulated again, for which the case is "
-                      "needed",
-                      "give case, too; or call simulate with the tables that you want");
     return !cb_job_is_busy(export->call);
+}
+
+/* The case: the argument, or where it was when the run was trained. */
+static bool find_case(struct cb_export *export, struct cb_place *place) {
+    const char *recorded = cb_fact(&export->results.summary, "case");
+    char why[CB_PLACE_WHY], problem[CB_PLACE_WHY + 128];
+    if (cb_mcp_text(export->call, "case"))
+        return cb_mcp_place(export->call, "case", CB_PLACE_ANY, place);
+    if (*recorded && cb_place_find(&export->call->server->places, recorded, CB_PLACE_ANY, place, why))
+        return true;
+    snprintf(problem, sizeof problem,
+             "these tables must be simulated again, for which the case is needed, and where it is %s%s",
+             *recorded ? "cannot be read any more: " : "is not recorded in this run", *recorded ? why : "");
+    return refuse(export, "case", problem, "give case, too; or call simulate with the tables that you want");
 }
 
 void cb_export_simulate(struct cb_export *export) {
     struct cb_place place, policy = {.fd = -1};
     struct cb_job_words words = {.count = 0};
-    if (!can_simulate(export) || !cb_mcp_place(export->call, "case", CB_PLACE_ANY, &place))
+    if (!can_simulate(export) || !find_case(export, &place))
         return;
     cb_job_word(&words, "simulate");
     cb_job_word(&words, "%s", place.path);

@@ -3,6 +3,7 @@
 #include "cli/mcp/study.h"
 
 #include "cli/mcp/server.h"
+#include "comm/utf8.h"
 #include "sddp/run/files.h"
 #include "sddp/run/record.h"
 
@@ -91,20 +92,41 @@ bool cb_study_run(struct cb_mcp_call *call, struct cb_place *place, struct cb_re
     return false;
 }
 
-bool cb_study_folder(struct cb_mcp_call *call, const char *name, struct cb_place *place) {
-    char why[CB_PLACE_WHY];
-    bool good = *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 100;
-    if (good && cb_place_make(&call->server->places, name, true, place, why))
+/* "rio-edit", of /cases/rio or /cases/rio.sof.json; of a long name its first letters. */
+static void usual_name(const char *path, const char *ending, char name[128]) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *end = strstr(base, ".sof.json");
+    size_t length = 0, letter = 1;
+    while (length < 80 && base[length] && base + length != end && letter > 0)
+        length += letter = cb_utf8_length((const unsigned char *)base + length);
+    snprintf(name, 128, "%.*s-%s", (int)length, base, ending);
+}
+
+/* False: see errno and `why`. */
+static bool make_usual(struct cb_places *places, const char *usual, struct cb_place *place, char why[CB_PLACE_WHY]) {
+    char name[160];
+    bool made = cb_place_make(places, usual, true, place, why);
+    for (unsigned i = 2; !made && errno == EEXIST && i < 1000000; i++) {
+        snprintf(name, sizeof name, "%s-%u", usual, i);
+        made = cb_place_make(places, name, true, place, why);
+    }
+    return made;
+}
+
+bool cb_study_folder(struct cb_mcp_call *call, const char *path, const char *ending, struct cb_place *place) {
+    struct cb_places *places = &call->server->places;
+    const char *name = cb_mcp_text(call, "name");
+    char why[CB_PLACE_WHY] = "this is no good name of a folder", usual[128];
+    bool good = !name || (*name && *name != '.' && !strchr(name, '/') && strlen(name) <= 100);
+    usual_name(path, ending, usual);
+    if (good && (name ? cb_place_make(places, name, true, place, why) : make_usual(places, usual, place, why)))
         return true;
     bool there = good && errno == EEXIST;
-    cb_mcp_mistake(call,
-                   &(struct cb_mcp_mistake){.field = "name",
-                                            .received = name,
-                                            .problem = there  ? "there is such a folder already, and it is not replaced"
-                                                       : good ? why
-                                                              : "this is no good name of a folder",
-                                            .allowed = "a name of at most 100 bytes, without '/', that is not used yet",
-                                            .next = "give another name"});
+    cb_mcp_mistake(call, &(struct cb_mcp_mistake){
+                             .field = "name",
+                             .received = name ? name : "nothing",
+                             .problem = there ? "there is such a folder already, and it is not replaced" : why,
+                             .allowed = "a name of at most 100 bytes, without '/', that is not used yet",
+                             .next = "give another name, or leave it out"});
     return false;
 }
 

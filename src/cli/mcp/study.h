@@ -45,8 +45,9 @@ bool cb_study_policy_file(struct cb_mcp_call *call, struct cb_place *place);
 /* The argument "run", read. The caller frees the results, and closes the place. */
 bool cb_study_run(struct cb_mcp_call *call, struct cb_place *place, struct cb_results *results);
 
-/* Makes a new folder in the output folder: the argument "name", or what stands for it. */
-bool cb_study_folder(struct cb_mcp_call *call, const char *name, struct cb_place *place);
+/* Makes a new folder in the output folder: the argument "name"; without it that of `path`, a case or a run, with an ending
+ * ("rio-edit"), and with a number where that is taken ("rio-edit-2"). */
+bool cb_study_folder(struct cb_mcp_call *call, const char *path, const char *ending, struct cb_place *place);
 
 /* States and inflows can be given by a table, too: that would be a file which nobody has checked. */
 bool cb_study_no_file(struct cb_mcp_call *call, const char *field);
