@@ -233,7 +233,7 @@ case_arguments() {
 with Server("--root", "studies") as server:
     server.initialize()
     server.refused("validate_case", 'field: case', "received: nothing", '"case" is missing', "next step:")
-    server.refused("validate_case", "field: casse", "nearest match: case", "allowed: case, limit, offset", casse="toy")
+    server.refused("validate_case", "field: casse", "nearest match: case", "allowed: case, table, scenarios, limit, offset", casse="toy")
     server.refused("validate_case", "received: [1]", "allowed: a text", case=[1])
     server.refused("validate_case", "received: 0", "allowed: a whole number from 1 to 1000", case="toy", limit=0)
     server.refused("validate_case", "allowed: a whole number", case="toy", limit=1.5)

@@ -218,6 +218,7 @@ refused("no duals.csv", 'simulate', 'tables "duals"', run="blocks", kind="margin
 refused("whole stages", "ask by stage", run="blocks", kind="storage", by="block")
 refused("need a kind", by="block")
 refused("nearest match: storage", "field: kind", kind="storge")
+refused("nearest match: storage", "field: kind", kind="reservoir_storage")
 refused("nearest match: Upper", "field: element", kind="storage", element="Uper")
 refused("field: level", "allowed: system, component", kind="cost", level="subsystem")
 refused("p50", statistic="median")

@@ -70,16 +70,22 @@ class Transcript:
     def says(self, text):
         print(f"**Assistant:** {self.shown(text)}\n")
 
-    def call(self, tool, keep=(), rows=None, **arguments):
-        """Makes a call, and shows it with its sentence and the facts named in `keep`; rows: of a list of rows, those that it picks."""
+    def wait(self):
+        """For the end of the last job, however slow this machine is."""
+        while self.server.request("tools/call", name="job_status", arguments={})["structuredContent"]["status"] == "running":
+            pass
+
+    def call(self, tool, keep=(), rows=None, refused=False, **arguments):
+        """Makes a call, and shows it with its sentence and the facts named in `keep`; rows: of a list of rows, those that it picks;
+        refused: it must be, and all that it says is shown."""
         result = self.server.request("tools/call", name=tool, arguments=arguments)
         sentence, facts = result["content"][0]["text"], result.get("structuredContent")
-        if result.get("isError"):
+        if result.get("isError", False) != refused:
             sys.exit(f"{tool} {arguments}: {sentence}")
         given = ", ".join(f'"{name}": {json.dumps(value)}' for name, value in arguments.items())
         print("```")
         print(self.shown(f"{tool} {{{given}}}"))
-        print(self.shown("  " + sentence.split("\n\n")[0]))
+        print(self.shown("  " + sentence.split("\n\n")[0].replace("\n", "\n  ")))
         for name in keep:
             value = facts
             for part in name.split("."):
@@ -106,6 +112,7 @@ def session(t):
     hydros = next(kind["names"] for kind in seen["elements"] if kind["kind"] == "hydros")
     call("train", ["stop", "policy"], case="cascade", iterations=600)
     call("simulate", ["run"], case="cascade", policy="cobre-output/cascade-1", trajectories=2000)
+    call("query_results", refused=True, run="cobre-output/cascade-1", kind="reservoir_storage")
     lowest = call("query_results", ["rows"], run="cobre-output/cascade-1", kind="storage", by="element", statistic="min",
                   rows=lambda row: {key: row[key] for key in ["element", "stage", "date", "value", "unit"]})["rows"]
     limits = {}
@@ -133,7 +140,9 @@ def session(t):
          f"years ({worst['date'][:7]}). How far the costs can be trusted: {verdict['reason'][0].lower()}{verdict['reason'][1:]}")
     assert name in hydros
     you("What if we were more careful? Weigh the worst fifth of the outcomes with 10 %, and compare.")
-    call("train", ["stop"], case="cascade", iterations=600, cvar="0.2,0.9")
+    started = call("train", ["job_id", "status"], case="cascade", iterations=600, cvar="0.2,0.9", wait=0)
+    t.wait()
+    call("job_status", ["stop"], job_id=started["job_id"])
     call("simulate", [], case="cascade", policy="cobre-output/cascade-2", trajectories=2000)
     runs = ["cobre-output/cascade-1", "cobre-output/cascade-2"]
 

@@ -103,11 +103,14 @@ static size_t common(const char *one, const char *other) {
     return count;
 }
 
-/* More for a name that has the word in it; else the letters that both begin with, if they are most of the word. */
+/* Most for a name that has the word in it, less for one that is a part of the word; else the letters that both begin with, if they
+ * are most of the word. */
 static size_t likeness(const char *word, const char *name) {
     size_t length = strlen(word), same = common(word, name);
     if (length >= 3 && strcasestr(name, word))
-        return 1000 + same;
+        return 2000 + same;
+    if (strlen(name) >= 4 && strcasestr(word, name))
+        return 1000 + strlen(name);
     return same >= 4 && 2 * same > length ? same : 0;
 }
 
