@@ -5,9 +5,10 @@
 own_shm 64m "$0" "$@"
 
 cycles() {
-    launch 2 "$helpers/rank" cycles="$1",200
+    local times=${COBRE_TEST_LONG:+200}
+    launch 2 "$helpers/rank" cycles="$1",${times:=60}
     code_is 0
-    out_count "200 times $1" 2
+    out_count "$times times $1" 2
     [ -z "$(residue)" ] || fail "left: $(residue)"
     sed 's/^/  /' "$scratch/out"
 }
