@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# demo.sh BUILD_DIR: shows each command, then runs it.
+# demo.sh BUILD_DIR [ITERATIONS]: shows each command, then runs it.
 set -eu
 PATH=$1:$1/examples:$PATH
 
@@ -27,7 +27,7 @@ if cobre train --help >/dev/null 2>&1; then
     cases=$(dirname "$(dirname "$0")")/cases
     echo
     echo 'The Brazilian power system, 60 months: a policy, what it does, and a page about it:'
-    show cobre train "$cases/brazil60" -n "$(nproc)" --forward-passes 4 --iterations 20 --out "$1/demo" --force
+    show cobre train "$cases/brazil60" -n "$(nproc)" --forward-passes 4 --iterations "${2-20}" --out "$1/demo" --force
     show cobre simulate "$cases/brazil60" -n "$(nproc)" --trajectories 100 --out "$1/demo" --policy "$1/demo/policy.cobre"
     show cobre report "$1/demo"
     printf '\nOpen %s in a browser.\n' "$1/demo/report.html"

@@ -162,22 +162,22 @@ case_netcdf() {
     cp -r "$tests/cases/rio" dated
     sed -i 's/"units"/"start": "2027-06", "units"/' dated/case.json
     cobre train dated --iterations 5
-    cobre simulate dated --trajectories 30 --netcdf --out one
+    cobre simulate dated --trajectories 12 --netcdf --out one
     if [ "$code" = 2 ] && grep -q "built without it" err; then
         skip "no NetCDF in this build"
         return
     fi
     code_is 0
     out_has "netcdf    one/simulation.nc"
-    cobre simulate dated --policy dated-out/policy.cobre --trajectories 30 --netcdf -n 3 --out three
+    cobre simulate dated --policy dated-out/policy.cobre --trajectories 12 --netcdf -n 3 --out three
     code_is 0
     cmp one/simulation.nc three/simulation.nc || fail "other bytes on three ranks"
-    cobre simulate dated --trajectories 30 --tables all --out text
+    cobre simulate dated --trajectories 12 --tables all --out text
     [ $(($(cat text/{stages,states,variables,duals,noise}.csv | wc -c) / $(wc -c <one/simulation.nc))) -ge 10 ] || fail "$(ls -l one text)"
     /usr/bin/python3 - <<'END' || fail "the arrays are not the tables"
 import csv, numpy, xarray
 data = xarray.open_dataset("one/simulation.nc")
-assert dict(data.sizes) == dict(trajectory=30, stage=24, block=3, hydro=3, thermal=3, tier=4, line=2, subsystem=2), data.sizes
+assert dict(data.sizes) == dict(trajectory=12, stage=24, block=3, hydro=3, thermal=3, tier=4, line=2, subsystem=2), data.sizes
 assert str(data.date.values[7])[:10] == "2028-01-01", data.date
 assert abs(data.block_share.sum("block") - 1).max() < 1e-12 and (data.duration == 730).all()
 axis = dict(hydro_generation="hydro", turbined="hydro", spill="hydro", thermal_generation="thermal", deficit="tier", exchange="line",
@@ -195,7 +195,7 @@ for name in "variables", "duals", "noise", "states":
         assert abs(its - value) <= 1e-6 * abs(value) + 1e-6, (row, its)
         assert data[row["kind"]].units in (row["unit"], "m3 s-1", "$ MW-1 h-1", "$ hm-3"), (row, data[row["kind"]].units)
         count += 1
-assert count > 30 * 24 * 30, count
+assert count > 12 * 24 * 30, count
 assert numpy.isnan(data.storage.sel(hydro="Pedra Branca")).all()  # it has none
 END
     cobre simulate dated --trajectories 4 --netcdf --tables states --out one

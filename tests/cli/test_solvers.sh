@@ -133,7 +133,7 @@ case_a_solver_that_lies() {
         COBRE_TEST_LIE=$lie
         for cuts in "" --multi-cut; do
             for ranks in 1 3; do
-                cobre train "$cases/brazil3" --iterations 4 --forward-passes 3 $cuts -n $ranks --solver liar \
+                cobre train "$cases/brazil3" --iterations 3 --forward-passes 3 $cuts -n $ranks --solver liar \
                     --out "$lie$cuts.$ranks"
                 code_is 0
                 cmp "$lie$cuts.1/policy.cobre" "$lie$cuts.$ranks/policy.cobre" || fail "$lie $cuts: other bits on $ranks ranks"

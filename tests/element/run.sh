@@ -22,8 +22,8 @@ cp "$source_dir/tests/element/renewables.c" "$tree/src/sddp/read/hydro/elements"
 sed -i "/^    X(THERMAL, thermal)/a\\${line//\\/\\\\}" "$tree/src/sddp/read/hydro/hydro.h"
 [ "$(diff -r "$source_dir/src" "$tree/src" | grep -c '^[<>O]')" = 2 ] || fail "it is not one file and one line"
 
-cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCOBRE_MPI=OFF -DCOBRE_PYTHON=OFF -DBUILD_TESTING=OFF \
-    >"$work/log" 2>&1 && cmake --build "$build" -j2 --target cobre-cli cobre-lp-glpk >"$work/log" 2>&1 || { cat "$work/log" && fail "it is not built"; }
+cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCOBRE_CLP=OFF -DCOBRE_HIGHS=OFF -DCOBRE_MPI=OFF -DCOBRE_SHM=OFF \
+    -DCOBRE_TCP=OFF -DCOBRE_PYTHON=OFF -DBUILD_TESTING=OFF >"$work/log" 2>&1 && cmake --build "$build" -j2 --target cobre-cli cobre-lp-glpk >"$work/log" 2>&1 || { cat "$work/log" && fail "it is not built"; }
 
 # Two stages of an hour: 30 MW at 10 and 70 at 50, then 60 at 10 and 40 at 50.
 echo '{"stages": 2, "duration": 1, "units": "energy", "subsystems": ["main"]}' >"$case/case.json"

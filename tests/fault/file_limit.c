@@ -132,7 +132,7 @@ static bool is_all(const unsigned char *data, size_t bytes, unsigned char value)
 
 static void one_after_another(void) {
     enum { PART = 50 * 1000 };
-    size_t times = KIT_SANITIZED ? 100 : 1000;
+    size_t times = kit_times(1000); /* the limit has room for less than ten at once */
     cobre_comm *comm = open_rank();
     limit_files(100 * 1000 * 1000);
     for (size_t i = 0; i < times; i++) {
@@ -262,7 +262,7 @@ static void mix(void) {
     limit_files(64 * MIB);
     for (size_t i = 0; i < 10; i++) {
         CHECK_OK(cobre_split_local(comm, &local)); /* its arena is an extent, too */
-        come_and_go(i % 2 ? local : comm, *seed + 100 * i, KIT_SANITIZED ? 50 : 300);
+        come_and_go(i % 2 ? local : comm, *seed + 100 * i, kit_times(500));
         CHECK_OK(cobre_comm_free(&local));
     }
     CHECK_OK(cobre_comm_free(&comm));

@@ -11,7 +11,7 @@ cp -r "$tree/tests/fifth/echo" "$tree/src/backends/echo"
 sed -i "/^    X(MPI, mpi/i\\${line//\\/\\\\}" "$tree/include/cobre/comm.h"
 [ "$(diff -r "$source_dir/include" "$tree/include" | grep -c '^[<>]')" = 1 ] || fail "the list of backends has no line for it"
 
-cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCOBRE_MPI=OFF -DCOBRE_SDDP=OFF -DCOBRE_PYTHON=OFF -DCOBRE_SUITES=conformance \
+cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCOBRE_MPI=OFF -DCOBRE_SDDP=OFF -DCOBRE_PYTHON=OFF -DCOBRE_SUITES=conformance \
     >"$work/log" 2>&1 && cmake --build "$build" -j2 --target runner rank hello cobre-cli >"$work/log" 2>&1 ||
     { cat "$work/log" && fail "it is not built"; }
 

@@ -87,7 +87,7 @@ finish() { # waits for $launcher; its code in $code
 # Ranks of `cobre run` that wait, with a child and a grandchild. Their processes are in files of $scratch, which is exported then.
 
 waiting='sleep 600 & (sleep 601 & wait) & echo $$ >$scratch/new-$COBRE_RUN_RANK
-    mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK; while :; do wait; done'
+    mv $scratch/new-$COBRE_RUN_RANK $scratch/pid-$COBRE_RUN_RANK; while :; do wait; sleep 0.05; done' # a signal may have ended the child
 
 ready() { # ready RANKS: waits until all have said so
     local rank

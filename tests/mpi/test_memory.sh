@@ -5,9 +5,9 @@
 own_shm 64m "$0" "$@"
 
 cycles() {
-    launch 2 "$helpers/rank" cycles="$1",200
+    launch 2 "$helpers/rank" cycles="$1",60
     code_is 0
-    out_count "200 times $1" 2
+    out_count "60 times $1" 2
     [ -z "$(residue)" ] || fail "left: $(residue)"
     sed 's/^/  /' "$scratch/out"
 }

@@ -18,8 +18,8 @@ import sys
 import tempfile
 
 RANKS = (1, 2, 4)
-PLANTS, STAGES, OUTCOMES = 50, 30, 60  # openings: 0.7 MB
-ITERATIONS, PASSES = 1, 4  # cuts: 2.8 MB
+PLANTS, STAGES, OUTCOMES = 50, 15, 60  # openings: 0.35 MB
+ITERATIONS, PASSES = 1, 4  # cuts: 1.4 MB
 PAGES = 64 * 1024  # bytes that may differ: the end of a block, the head of a region
 
 

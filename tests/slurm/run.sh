@@ -174,12 +174,14 @@ case_tcp() {
 # Trainings that are asked to stop. Their folders have the names of their jobs.
 
 trains() { lines_are "$1/training.csv" 3; }
-await_trainings() { # await_trainings NAME...
+await_trainings() { # await_trainings NAME...: each rests when it has begun, until `go_on`
     local name
     for name; do
         wait_for trains "$name" || fail "$name has no iterations: $(tail -c 1500 "$name.out")"
+        kill -STOP $(comm -12 <(marked | sort) <(grep -slzx "SLURM_JOB_NAME=$name" /proc/[0-9]*/environ | cut -d/ -f3 | sort))
     done
 }
+go_on() { kill -CONT $(marked); }
 
 # went_on NAME...: each was saved; going on from there gives the bits of a training that nobody stopped.
 went_on() {
@@ -210,10 +212,16 @@ END
     submit openmpi -n 2 -N 2 --ntasks-per-node=1 < <(of_page --mpi=pmix | sed 's/RUN/openmpi/')
     submit mpich -n 2 -N 2 --ntasks-per-node=1 < <(of_page --mpi=pmix | sed 's/pmix/pmi2/; s/RUN/mpich/')
     await_trainings plain one forward openmpi mpich
+    go_on
     scancel -u root
     await_end plain one forward openmpi mpich
     went_on plain one forward openmpi mpich
     nothing_left
+}
+
+until_age() { # until_age SECONDS: of the controller
+    local left=$(($1 - SECONDS + controller_since))
+    [ $left -le 0 ] || sleep $left
 }
 
 # The controller looks at limits every 30 seconds. The trainings run only for the last of these.
@@ -225,13 +233,15 @@ case_limits() {
     submit steps -n 2 -N 2 --ntasks-per-node=1 --signal=USR1@300 < <(of_page --mpi=pmix | sed "$late; s/RUN/steps/")
     submit grace -c 2 < <(of_page 'exec cobre' |
         sed "$late; s/RUN/grace/; s/cobre train/& --forward-passes 10 --grace 0.2/")
-    sleep $((20 - SECONDS + controller_since))
+    until_age 20
     touch go
     await_trainings term forward steps grace
     wait_for scontrol update "JobId=${job[term]}" EndTime=now+1 # refused if that has passed when the controller reads it
     for name in forward steps grace; do
         scontrol update JobId=${job[$name]} EndTime=now+3minutes
     done
+    until_age 28
+    go_on
     await_end term forward steps grace
     for name in forward steps grace; do
         ended_as $name COMPLETED 0:0
