@@ -45,6 +45,12 @@ bool cb_study_policy_file(struct cb_mcp_call *call, struct cb_place *place);
 /* The argument "run", read. The caller frees the results, and closes the place. */
 bool cb_study_run(struct cb_mcp_call *call, struct cb_place *place, struct cb_results *results);
 
+/* Refuses a folder whose files do not belong together, or cannot be read: cobre_last_error() says why. */
+void cb_study_unfit(struct cb_mcp_call *call, const char *field, const char *folder);
+
+/* Refuses the argument that cobre_last_error() is about. text: the argument that was read as a text of values. */
+void cb_study_wrong(struct cb_mcp_call *call, const char *text);
+
 /* Makes a new folder in the output folder: the argument "name", or what stands for it. */
 bool cb_study_folder(struct cb_mcp_call *call, const char *name, struct cb_place *place);
 
