@@ -89,7 +89,7 @@ void cb_future_free(struct cb_future *future) {
     free(future->slope);
 }
 
-/* The cut that is highest of one function, where a state is larger by `shift`; NULL: the floor is higher. */
+/* The cut that is highest of one function, where a state is larger by `shift`; NULL: the floor is above all. */
 static const struct cb_future_cut *highest(const struct cb_future *future, size_t function, size_t state, double shift,
                                            double *value) {
     const struct cb_future_cut *best = NULL;
@@ -97,7 +97,7 @@ static const struct cb_future_cut *highest(const struct cb_future *future, size_
     for (size_t c = 0; c < future->cuts; c++) {
         const struct cb_future_cut *cut = &future->cut[c];
         double height = cut->height + (shift != 0 ? shift * future->slope[c * future->states + state] : 0);
-        if (cut->function == function && is_better(future, height, *value)) {
+        if (cut->function == function && (is_better(future, height, *value) || (!best && height == *value))) {
             *value = height;
             best = cut;
         }
@@ -105,13 +105,15 @@ static const struct cb_future_cut *highest(const struct cb_future *future, size_
     return best;
 }
 
-double cb_future_along(const struct cb_future *future, size_t state, double shift, double *slope) {
+double cb_future_along(const struct cb_future *future, size_t state, double shift, double *slope, bool *cuts) {
     double sum = 0;
     *slope = 0;
+    *cuts = true;
     for (size_t f = 0; f < future->functions; f++) {
         double value;
         const struct cb_future_cut *best = highest(future, f, state, shift, &value);
         sum += future->function[f].weight * value;
+        *cuts &= best || future->function[f].weight == 0;
         if (best)
             *slope += future->function[f].weight * future->slope[(size_t)(best - future->cut) * future->states + state];
     }
@@ -130,6 +132,7 @@ static void mark_active(struct cb_future *future, size_t function) {
 
 double cb_future_at(struct cb_future *future, const double *state) {
     double unused;
+    bool cuts;
     for (size_t c = 0; c < future->cuts; c++) {
         struct cb_future_cut *cut = &future->cut[c];
         cut->height = cut->cut.intercept;
@@ -139,5 +142,5 @@ double cb_future_at(struct cb_future *future, const double *state) {
     }
     for (size_t f = 0; f < future->functions; f++)
         mark_active(future, f);
-    return cb_future_along(future, 0, 0, &unused);
+    return cb_future_along(future, 0, 0, &unused, &cuts);
 }
