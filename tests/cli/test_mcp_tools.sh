@@ -210,8 +210,8 @@ case_warnings() {
 first = server.call("train", case="start", iterations=5, out="short")
 assert "warnings" not in first and first["cost_unit"] == "$"
 again = said("train", case="start", iterations=5, resume="cobre-output/short/policy.cobre", out="again")
-assert again.facts["warnings"] == ["the policy had 5 iterations before: only a larger iterations goes on"], again.facts
-assert "only a larger iterations goes on" in again.words and " $" in again.words and "--" not in again.words, again.words
+assert again.facts["warnings"] == ["the policy had 5 iterations before: give more than that to go on (iterations)"], again.facts
+assert "give more than that to go on (iterations)" in again.words and " $" in again.words and "--" not in again.words, again.words
 same = said("simulate", case="start", policy="run", sampling="out-of-sample", trajectories=40, out="same")
 assert "out-of-sample is the same as in-sample" in same.words and len(same.facts["warnings"]) == 1, same.words
 assert same.facts["cost_unit"] == "$" and " $" in same.words

@@ -89,20 +89,23 @@ void cb_future_free(struct cb_future *future) {
     free(future->slope);
 }
 
-/* The cut that is highest of one function, where a state is larger by `shift`; NULL: the floor is above all. */
+/* The cut that is highest of one function, where a state is larger by `shift`; NULL: the floor is above all. A cut that reaches the
+ * floor, but for the accuracy of LPs, says that the cost is really so low. */
 static const struct cb_future_cut *highest(const struct cb_future *future, size_t function, size_t state, double shift,
                                            double *value) {
     const struct cb_future_cut *best = NULL;
-    *value = future->function[function].floor;
+    double floor = future->function[function].floor, top = floor;
     for (size_t c = 0; c < future->cuts; c++) {
         const struct cb_future_cut *cut = &future->cut[c];
         double height = cut->height + (shift != 0 ? shift * future->slope[c * future->states + state] : 0);
-        if (cut->function == function && (is_better(future, height, *value) || (!best && height == *value))) {
-            *value = height;
+        if (cut->function == function && (!best || is_better(future, height, top))) {
+            top = height;
             best = cut;
         }
     }
-    return best;
+    bool above = best && is_better(future, top, floor);
+    *value = above ? top : floor;
+    return above || fabs(top - floor) <= 1e-6 * fabs(floor) ? best : NULL;
 }
 
 double cb_future_along(const struct cb_future *future, size_t state, double shift, double *slope, bool *cuts) {
@@ -123,11 +126,13 @@ double cb_future_along(const struct cb_future *future, size_t state, double shif
 /* Cuts that are equally high but for rounding are all active. */
 static void mark_active(struct cb_future *future, size_t function) {
     double value;
-    if (!highest(future, function, 0, 0, &value))
+    const struct cb_future_cut *best = highest(future, function, 0, 0, &value);
+    if (!best)
         return;
     for (size_t c = 0; c < future->cuts; c++)
         if (future->cut[c].function == function)
-            future->cut[c].active = fabs(future->cut[c].height - value) <= 1e-9 * fabs(value);
+            future->cut[c].active =
+                &future->cut[c] == best || fabs(future->cut[c].height - value) <= 1e-9 * fabs(value);
 }
 
 double cb_future_at(struct cb_future *future, const double *state) {

@@ -264,7 +264,7 @@ static void answer(struct cb_mcp_call *call, const struct cb_results *results, c
     cb_json_set(facts, "note", note ? cb_json_text(note) : json_null());
     cb_mcp_answer(call, facts, "%zu of %zu value%s, %s over %s%s%s.%s%s",
                   json_array_size(json_object_get(facts, "rows")), count, count == 1 ? "" : "s",
-                  statistic_words(query->statistic), over, *start ? "; simulated " : "", start, note ? " " : "",
+                  statistic_words(query->statistic), over, *start ? "; beginning: " : "", start, note ? " " : "",
                   note ? note : "");
     json_decref(rows);
 }

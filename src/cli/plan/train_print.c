@@ -200,7 +200,7 @@ const char *cb_train_note(const struct train *train, const cobre_sddp_training *
                  result->unproven);
     if (index == 3 && nothing)
         snprintf(note, CB_TRAIN_NOTE,
-                 "the policy had %" PRIu64 " iterations before: only a larger --iterations goes on",
+                 "the policy had %" PRIu64 " iterations before: give more than that to go on (--iterations)",
                  result->iterations);
     return index < CB_TRAIN_NOTES ? note : NULL;
 }
