@@ -167,7 +167,7 @@ void cb_job_brief(const struct cb_job *job, char text[256]) {
     json_decref(facts);
 }
 
-/* " Mind: the policy had 500 iterations before." What is odd: the last warning of a training, all of a simulation. */
+/* " Mind: the policy had 500 iterations before." The last warning, or else what is odd about the gap. */
 static void odd_words(const json_t *facts, char text[512]) {
     const json_t *warnings = json_object_get(facts, "warnings");
     size_t count = json_array_size(warnings);
