@@ -105,8 +105,8 @@ case_policies() {
     code_is 0
     out_has "% higher than that of few"
     grep -qE '^  iterations +5 +15 +\+10 ' out || fail "$(cat out)"
-    tr '\n' ' ' <out >joined
-    grep -qF "\`cobre simulate $rio --policy few/policy.cobre\`" joined || fail "no command: $(cat out)"
+    grep -qx "  cobre simulate $rio --policy few/policy.cobre" out || fail "no command: $(cat out)"
+    grep -qx "  cobre simulate CASE --policy more/policy.cobre" out || fail "no command: $(cat out)"
     cobre simulate "$rio" --policy few/policy.cobre --trajectories 40
     cobre compare few more
     code_is 0
@@ -122,6 +122,23 @@ case_scenarios_are_no_sample() {
     out_has "in its scenarios, which are no sample"
     out_has "scenarios that were given are no sample"
     lacks -E '\+-[0-9]' out
+}
+
+# What differs besides the policies is said.
+case_other_beginning() {
+    made one 1 40
+    cobre simulate "$rio" --policy one/policy.cobre --seed 1 --trajectories 40 --state "Serra Alta=1400" --out low
+    code_is 0
+    cobre simulate "$rio" --policy one/policy.cobre --seed 1 --trajectories 50 --state "Serra Alta=1500" --out lower
+    code_is 0
+    tr '\n' ' ' < <("$cobre" compare one low) >joined
+    grep -qF "low was simulated from another beginning (storage given for 1 of 2 reservoirs (Serra Alta 1400 hm3)) than one (where the case begins)" joined ||
+        fail "$(cat joined)"
+    tr '\n' ' ' < <("$cobre" compare low lower) >joined
+    grep -qF "low has 40 trajectories and lower has 50: they are not compared in pairs" joined || fail "$(cat joined)"
+    grep -qF "another beginning" joined || fail "$(cat joined)"
+    cobre compare low low
+    lacks "another beginning" out
 }
 
 case_wrong() {

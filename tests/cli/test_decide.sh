@@ -55,7 +55,7 @@ case_text() {
     trained
     cobre decide dated --date 2027-12 --state "Serra Alta=40%"
     code_is 0
-    out_has "Rio Grande do Teste: stage 7 (2027-12-01), storage given for 1 of 2 reservoirs, the others as the case begins, with the mean"
+    out_has "Rio Grande do Teste: stage 7 (2027-12-01), storage given for 1 of 2 reservoirs (Serra Alta 2300 hm3), the others as the case begins, with the mean"
     out_has "R\$ expected from then on"
     out_has "of it     thermal generation "
     out_has "Serra Alta            2300.00 "

@@ -62,7 +62,7 @@ def row(key, of):
     value = of[key]
     text = "yes" if value is True else "no" if value is False else value if isinstance(value, str) else "%.6f" % value if key == "seconds" else real(value)
     return f'{key},"{text}"' if "," in text else f"{key},{text}"
-first = ["name", "case", "sense", "nodes", "states", "ranks", "backend", "forward_passes"] + ["value_bound"] * ("value_bound" in start)
+first = ["name", "case", "sense", "cost_unit", "nodes", "states", "ranks", "backend", "forward_passes"] + ["value_bound"] * ("value_bound" in start)
 last = ["solver", "seed", "stop", "iterations", "bound", "proven", "averse", "window_mean", "window_half", "cuts", "solves", "lps_without_cut", "seconds"]
 rows = [row("version", start), row("date", end)] + [row(k, start) for k in first] + [row(k, end) for k in last]
 same("summary.csv", "\n".join(["key,value"] + rows) + "\n")

@@ -246,7 +246,7 @@ with Server("--root", "studies") as server:
     server.refused("train", '"cvar"', "TAIL must be above 0 and at most 1", "allowed: TAIL,MEAN", case="toy", cvar="2,0.5")
     server.refused("train", "field: iterations", "from 1 to 100000", case="toy", iterations=0)
     server.refused("train", "field: time", "not a time", case="toy", time="soon")
-    server.refused("train", "field: time", "--max-time", case="toy", time="3d")
+    server.refused("train", "field: time", "max-time", case="toy", time="3d")
     server.refused("train", "field: num_workers", case="toy", num_workers=10000)
     server.refused("train", "field: resume", "there is no such file", case="toy", resume="none.cobre")
     server.refused("train", "field: gap", "allowed: true or false", case="toy", gap="maybe")

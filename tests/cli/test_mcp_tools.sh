@@ -26,7 +26,7 @@ client() {
     printf 'leak:lib%s\n' fontconfig pango glib gobject cairo rsvg >"$scratch.leaks" # what draws keeps fonts until the end
     "${within[@]}" LSAN_OPTIONS="suppressions=$scratch.leaks:print_suppressions=0" COBRE="$cobre" SCHEMAS="$root/../shared/mcp" PYTHONPATH="$root/tests/kit" PYTHONDONTWRITEBYTECODE=1 \
         /usr/bin/python3 -c "from mcp import *
-import csv
+import csv, re, time
 def tell(*words):
     return json.loads(subprocess.run([os.environ['COBRE'], *words, '--json'], check=True, capture_output=True).stdout)
 def table(path):
@@ -40,6 +40,12 @@ def same(a, b):
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same, a, b))
     return near(a, b) if isinstance(a, float) and isinstance(b, float) else a == b
+class Said:
+    'An answer: its facts, and its words.'
+    def __init__(self, result):
+        self.words, self.facts = result['content'][0]['text'].split('\n\n')[0], result['structuredContent']
+def said(tool, **given):
+    return Said(server.request('tools/call', {'name': tool, 'arguments': given}))
 server = Server('--root', '.')
 server.initialize()
 $(cat)
@@ -244,6 +250,197 @@ facts = server.call("validate_case", case="cascade", scenarios="bad.csv")
 assert not facts["valid"] and facts["problems"][0]["file"].endswith("bad.csv"), facts
 assert server.call("validate_case", case="cascade", scenarios="good.csv")["valid"]
 server.refused("validate_case", "outside", "field: scenarios", case="cascade", scenarios="/etc/passwd")
+END
+}
+
+# What the command line warns about, a tool tells, too, and costs have their unit.
+case_warnings() {
+    studies
+    client <<'END'
+first = server.call("train", case="start", iterations=5, out="short")
+assert "warnings" not in first and first["cost_unit"] == "$"
+again = said("train", case="start", iterations=5, resume="cobre-output/short/policy.cobre", out="again")
+assert again.facts["warnings"] == ["the policy had 5 iterations before: give more than that to go on (iterations)"], again.facts
+assert "give more than that to go on (iterations)" in again.words and " $" in again.words and "--" not in again.words, again.words
+same = said("simulate", case="start", policy="run", sampling="out-of-sample", trajectories=40, out="same")
+assert "out-of-sample is the same as in-sample" in same.words and len(same.facts["warnings"]) == 1, same.words
+assert same.facts["cost_unit"] == "$" and " $" in same.words
+server.call("edit_case", case="start", name="other", changes=[{"table": "load.csv", "row_number": 1, "column": "main", "value": 700}])
+other = said("simulate", case="cobre-output/other", policy="run", trajectories=40, out="elsewhere")
+assert "was trained for another case" in other.words and "was trained for another case" in other.facts["warnings"][0]
+decision = said("decide", case="cobre-output/other", policy="run")
+assert decision.words.startswith("The policy was trained for another case: " + decision.facts["difference"]), decision.words
+plain = said("decide", case="start", policy="run", state="Upper=10%")
+assert re.search(r"cost [0-9.]+ \$ now, [0-9.]+ \$ expected from then on\.$", plain.words), plain.words
+END
+}
+
+# Runs that begin elsewhere, of other samples, or of other cases are told apart; and where a simulation begins.
+case_unlike() {
+    studies
+    client <<'END'
+server.call("simulate", case="start", policy="run", trajectories=60, state="Upper=10%", out="low")
+server.call("simulate", case="start", policy="run", trajectories=40, out="few")
+server.call("simulate", case="start", policy="run", trajectories=60, state="Upper=1800", stage=1, out="same")
+server.call("edit_case", case="start", name="other", changes=[{"table": "load.csv", "row_number": 1, "column": "main", "value": 700}])
+server.call("train", case="cobre-output/other", iterations=5, out="trained")
+notes = lambda run: server.call("compare_runs", runs=["run", f"cobre-output/{run}"])["notes"]
+start = "storage given for 1 of 1 reservoir (Upper 660 hm3)"
+low = said("compare_runs", runs=["run", "cobre-output/low"])
+expected = f"low was simulated from another beginning ({start}) than run (where the case begins)"
+assert expected in low.facts["notes"][0] and expected in low.words, low.words
+assert notes("few")[0].startswith("run has 60 trajectories and few has 40: they are not compared in pairs"), notes("few")
+assert notes("same") == [], notes("same")
+other = notes("trained")
+assert any(note.startswith("The runs are of different cases") for note in other), other
+assert any("has not been simulated" in note for note in other) and not any("`cobre" in note or "--" in note for note in other)
+results = said("query_results", run="cobre-output/low", kind="cost", by="total")
+assert results.facts["start"] == start and start in results.words
+assert server.call("query_results", run="run", kind="cost")["start"] is None
+assert server.call("query_convergence", run="cobre-output/low")["simulation"]["start"] == start
+rows = {row["kind"]: row["runs"][1] for row in reversed(low.facts["rows"])}
+assert rows["bound"]["significant"] is None and rows["cost"]["significant"] is True and rows["cost"]["count"] == 60
+assert isinstance(rows["cost"]["count"], int) and low.facts["rows"][0]["unit"] == "$"
+policies = server.call("compare_runs", runs=["cobre-output/trained", "cobre-output/trained"])
+assert [row["unit"] for row in policies["rows"] if row["kind"] == "bound"] == ["$"]
+END
+}
+
+# Which reservoirs run dry? With more load the upper one does.
+case_dry() {
+    studies
+    client <<'END'
+load = [{"table": "load.csv", "row_number": n, "column": "main", "value": 950} for n in range(1, 13)]
+server.call("edit_case", case="start", name="thirsty", changes=load)
+server.call("train", case="cobre-output/thirsty", iterations=10, out="dry")
+server.call("simulate", case="cobre-output/thirsty", policy="cobre-output/dry", trajectories=50, tables="states")
+steps, trajectories = {}, set()
+for row in table("cobre-output/dry/states.csv"):
+    if row["kind"] == "storage" and float(row["out"]) <= 400 + 1e-6 * 2600:
+        steps[row["stage"]] = steps.get(row["stage"], 0) + 1
+        trajectories.add(row["trajectory"])
+assert trajectories
+ask = lambda **given: server.call("query_results", run="cobre-output/dry", **given)["rows"]
+ever, = ask(kind="storage_at_minimum", by="total", statistic="positive")
+assert near(ever["value"], len(trajectories) / 50) and ever["unit"] == "share" and ever["element"] == "Upper", ever
+often, = ask(kind="storage_at_minimum", by="total")
+assert near(often["value"], sum(steps.values()) / 50) and often["unit"] == "stages" and often["half"] > 0, often
+for row in ask(kind="storage_at_minimum"):
+    assert near(row["value"], steps.get(str(row["stage"]), 0) / 50), row
+assert {row["value"] for row in ask(kind="storage_minimum")} == {400}
+words = said("query_results", run="cobre-output/dry", kind="storage_at_minimum", by="total", statistic="positive").words
+assert words == "1 of 1 value, share above 0 over the trajectories, each as a whole.", words
+END
+}
+
+# Where the training has not been, a water value is not known.
+case_bound() {
+    studies
+    quietly train start --iterations 1 --out once
+    client <<'END'
+water, = server.call("inspect_policy", policy="once", case="start", stage=11)["water_values"]
+levels = {level["percent"]: level for level in water["levels"]}
+assert {level["from"] for level in levels.values()} == {"cut", "bound"}, levels
+top = max(percent for percent, level in levels.items() if level["from"] == "cut")
+for percent, level in levels.items():
+    assert (level["value"] is None) == (level["from"] == "bound") == (percent > top), (top, level)
+sentence = f"Above {top} % of Upper no cut holds: the training has not been there, and the water value is unknown."
+assert water["note"] == sentence, water
+low = said("inspect_policy", policy="once", case="start", stage=11, state="Upper=0%")
+assert "the cost is at least " in low.words and low.words.endswith(sentence) and "no cut holds here" not in low.words
+full = said("inspect_policy", policy="once", case="start", stage=11, state="Upper=100%")
+assert full.facts["active_cuts"] == 0 and "a bound for all states: no cut holds here" in full.words
+END
+}
+
+# Errors name the argument, what it was and what it may be; nothing is said in the language of a command line.
+case_words() {
+    studies
+    cp -r run stale
+    quietly train start --iterations 25 --resume stale/policy.cobre --out stale
+    cp -r start dateless
+    sed '/"start"/d' start/case.json >dateless/case.json
+    client <<'END'
+refused = server.refused
+refused("decide", "field: stage", "received: 99", "from 1 to 12", case="start", policy="run", stage=99)
+refused("decide", "field: date", 'received: "2040-01"', "from 2027-01-01 to 2027-12-01", case="start", policy="run", date="2040-01")
+refused("decide", "field: state", 'received: "Uper=3"', 'did you mean "Upper"', case="start", policy="run", state="Uper=3")
+refused("decide", "field: inflow", 'received: "Uper=3"', case="start", policy="run", inflow="Uper=3")
+text = refused("decide", "field: date", "(stage)", case="dateless", policy="run", date="2027-03")
+assert "--" not in text, text
+refused("inspect_policy", "field: stage", "received: 13", "allowed: 1 to 12", policy="run", stage=13)
+refused("inspect_policy", "field: state", 'received: "Uper=3"', policy="run", case="start", state="Uper=3")
+for tool, field, given in [("query_results", "run", {"run": "stale"}), ("query_convergence", "run", {"run": "stale"}),
+                           ("compare_runs", "runs", {"runs": ["run", "stale"]})]:
+    text = refused(tool, f"field: {field}", "simulate", "again; its case is " + os.path.realpath("start"), **given)
+    assert text.split("\n")[0].count(os.path.realpath("stale")) == 1, text
+refused("query_results", "field: stages", "received: from 5 to 3", "from 1 to 12", run="run", stages={"from": 5, "to": 3})
+refused("query_results", "field: stages", "received: from 13", run="run", stages={"from": 13})
+assert "nearest" not in refused("query_results", "p5, p25", run="run", statistic="p10")
+beyond = said("query_results", run="run", kind="storage", offset=99)
+assert beyond.facts["rows"] == [] and "beyond the last" in beyond.facts["note"] and "beyond the last" in beyond.words
+deficit = said("query_results", run="run", kind="deficit", by="total")
+assert "ask for unserved_energy" in deficit.facts["note"] and ". Power does" in deficit.words, deficit.words
+problem, = server.call("validate_case", case="run")["problems"]
+assert "cobre://case-format" in problem["remedy"] and "docs/" not in problem["remedy"], problem
+for tool in server.tools.values():
+    for name, schema in tool["inputSchema"]["properties"].items():
+        assert not re.search(r"--[a-z]|`cobre|default of M:", schema["description"]), (name, schema)
+rules = server.tools["train"]["inputSchema"]["properties"]
+assert all(rules[name]["description"].startswith("stop ") for name in ["iterations", "time", "stall", "gap", "simulation", "stop"])
+half = {row["stage"]: row["half"] for row in server.call("query_results", run="run", kind="storage")["rows"]}
+for row in table("run/statistics.csv"):
+    if row["kind"] == "storage" and row["step"]:
+        assert abs(half[int(row["stage"])] - 1.96 * float(row["deviation"]) / 60 ** 0.5) < 1e-6 * 3000
+assert "half" not in server.call("query_results", run="run", kind="storage", statistic="max")["rows"][0]
+END
+}
+
+# The steps of prompts name kinds that there are; a wrong argument is told with what is wrong.
+case_prompts() {
+    studies
+    client <<'END'
+prompt = lambda name, **given: server.request("prompts/get", {"name": name, "arguments": given})
+text = prompt("explain_results", run="run")["messages"][0]["content"]["text"]
+kinds = re.search(r"of the kinds (.*?)\. Then", text).group(1).replace(" and ", ", ").split(", ")
+kinds += re.findall(r"[Kk]ind (\w+)", text)
+assert {"storage", "water_value", "hydro_generation", "unserved_energy", "storage_at_minimum"} <= set(kinds), kinds
+for kind in kinds:
+    assert server.call("query_results", run="run", kind=kind)["row_count"] > 0, kind
+for kind in ["unserved_energy", "storage_at_minimum", "cost"]:
+    assert server.call("query_results", run="run", kind=kind, by="total", statistic="positive")["row_count"] > 0, kind
+assert "call decide" in text
+for name, given in [("set_up_study", {"case": "x"}), ("diagnose_convergence", {"run": "x"})]:
+    text = prompt(name, **given)["messages"][0]["content"]["text"]
+    assert '"unknown"' in text and "as many" in text and "iterations above those that the policy has" in text
+assert 'needs the argument "case"' in prompt("set_up_study")["message"]
+assert 'there is no argument "cases"' in prompt("set_up_study", case="x", cases="y")["message"]
+assert '"case" of the prompt set_up_study must be a text' in prompt("set_up_study", case=3)["message"]
+END
+}
+
+# NaN is no word of the wire, in no table; and a training that runs here is under way, not killed.
+case_running() {
+    studies
+    quietly simulate start --policy run/policy.cobre --trajectories 40 --stage 3 --out later
+    quietly train start --iterations 3 --out one
+    grep -q nan later/simulation.csv || fail "no NaN: $(cat later/simulation.csv)"
+    grep -qE 'nan|inf' one/training.csv || fail "no NaN: $(cat one/training.csv)"
+    client <<'END'
+read = lambda uri: server.request("resources/read", {"uri": uri})["contents"][0]["text"]
+for text, path in [(read("cobre://summary/later"), "later/simulation.csv"), (read("cobre://convergence/one"), "one/training.csv")]:
+    lines = open(path).read().splitlines()
+    assert not re.search(r"\b(nan|inf)\b", text), text
+    assert [re.sub(r"(?<=,)-?(nan|inf)(?=,|$)", "", line) for line in lines] == text.splitlines()[-len(lines):]
+job = server.call("train", case="start", iterations=100000, wait=0)
+trace = job["run"] + "/training.csv"
+until = time.monotonic() + 60
+while not (os.path.exists(trace) and len(open(trace).readlines()) > 1):
+    assert time.monotonic() < until
+    server.call("job_status", wait=0.1)
+facts = server.call("query_convergence", run=job["run"])
+assert facts["verdict"] == "not yet" and facts["reason"] == f"{job['job_id']} is still training: ask job_status.", facts
+server.call("job_cancel")
 END
 }
 

@@ -101,7 +101,7 @@ case_resume_with_nothing_left_says_so() {
     out_lacks "iterations before"
     cobre train "$cases/toy" --iterations 5 --resume toy-out/policy.cobre
     code_is 0
-    out_has "the policy had 5 iterations before: only a larger --iterations goes on"
+    out_has "the policy had 5 iterations before: give more than that to go on (--iterations)"
     cobre train "$cases/toy" --iterations 6 --resume toy-out/policy.cobre
     out_lacks "iterations before"
 }

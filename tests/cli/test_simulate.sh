@@ -69,7 +69,7 @@ case_tables_and_json() {
     cobre simulate "$cases/brazil3" --trajectories 4 --json --tables states --out some
     code_is 0
     json_holds out 'docs[0]["trajectories"] == 4'
-    json_keys out 'docs[0]' sampling start trajectories mean half deviation minimum maximum bound gap proven difference note out
+    json_keys out 'docs[0]' sampling start trajectories cost_unit mean half deviation minimum maximum bound gap proven difference note warnings out
     json_holds out 'abs(docs[0]["gap"] - (docs[0]["mean"] - docs[0]["bound"]) / docs[0]["mean"]) < 1e-12' # a share, not percent
     json_holds out "docs[0]['gap'] == $(sed -n 's/^gap,//p' some/simulation.csv)"
     [ "$(ls some)" = "$(printf 'costs.csv\nrun.json\nsimulation.csv\nstates.csv\nstatistics.csv')" ] || fail "$(ls some)"
@@ -430,7 +430,8 @@ case_begin_anywhere() {
             diff -r $case-1 $case-$ranks || fail "$case: $ranks ranks differ from one"
         done
     done
-    out_has "6 trajectories, own scenarios, from stage 7, storage given for 2 of 2 reservoirs, 3 of 3 past inflows given"
+    out_has "6 trajectories, own scenarios, from stage 7, storage given for 2 of 2 reservoirs (Serra Alta "
+    out_has " hm3), 3 of 3 past inflows given"
 }
 
 # It is said where it begins; without a bound there is no gap.
@@ -438,11 +439,11 @@ case_begin_is_told() {
     cobre train "$tests/cases/rio" --iterations 5
     cobre simulate -n 2 "$tests/cases/rio" --trajectories 20 --stage 7 --state "Serra Alta=40%"
     code_is 0
-    out_has "20 trajectories, in-sample, from stage 7, storage given for 1 of 2 reservoirs"
+    out_has "20 trajectories, in-sample, from stage 7, storage given for 1 of 2 reservoirs (Serra Alta 2300 hm3)"
     out_has "bound     -, no gap: it begins elsewhere than the training"
     grep -q '^bound,nan$' rio-out/simulation.csv && grep -q '^gap,none$' rio-out/simulation.csv ||
         fail "$(cat rio-out/simulation.csv)"
-    grep -q '^start,"from stage 7, storage given for 1 of 2 reservoirs"$' rio-out/simulation.csv ||
+    grep -q '^start,"from stage 7, storage given for 1 of 2 reservoirs (Serra Alta 2300 hm3)"$' rio-out/simulation.csv ||
         fail "$(cat rio-out/simulation.csv)"
     json_holds rio-out/run.json 'docs[0]["simulation"]["options"]["node"] == "7"'
     json_holds rio-out/run.json \

@@ -525,6 +525,8 @@ static void figures(void) {
     figure_is(problem, "storage", "before", "", 1);
     figure_is(problem, "storage", "element", "", 1.5);
     figure_is(problem, "storage_capacity", "element", "", 2);
+    figure_is(problem, "storage_minimum", "element", "", 0);
+    figure_is(problem, "storage_at_minimum", "element", "", 0);
     figure_is(problem, "turbined", "block", "peak", 8);
     figure_is(problem, "turbined", "block", "low", 16);
     figure_is(problem, "turbined", "element", "", 0.25 * 8 + 0.75 * 16);

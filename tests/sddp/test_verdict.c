@@ -127,7 +127,7 @@ static void incomparable(void) {
 static void not_simulated(void) {
     struct cb_evidence evidence = usual(NAN, NAN);
     evidence.simulated = false;
-    expect(&evidence, CB_UNKNOWN, "has not been simulated, so that there is no gap to judge by: run cobre simulate.");
+    expect(&evidence, CB_UNKNOWN, "has not been simulated, so that there is no gap to judge by: simulate it.");
     evidence.trace = trace_to(1000, 2);
     expect(&evidence, CB_NOT_YET, "moved by 4.00 %, and the policy has not been simulated: train more");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calls.c: calls of tools: their arguments, their answers, and those that wait. */
 #include "cli/mcp/server.h"
+#include "cli/mcp/words.h"
 #include "comm/utf8.h"
 #include "sddp/clock.h"
 
@@ -202,6 +203,18 @@ void cb_mcp_add_block(struct cb_mcp_call *call, json_t *block) {
     cb_json_append(call->blocks, block);
 }
 
+static void put_exactly(FILE *file, const char *name, const char *text) {
+    fprintf(file, "%s: %s\n", name, text);
+}
+
+static void put_plain(FILE *file, const char *name, const char *text) {
+    char *plain = strdup(text);
+    if (plain)
+        cb_mcp_plain(plain);
+    put_exactly(file, name, plain ? plain : text);
+    free(plain);
+}
+
 void cb_mcp_mistake(struct cb_mcp_call *call, const struct cb_mcp_mistake *mistake) {
     const struct {
         const char *name, *text;
@@ -215,11 +228,12 @@ void cb_mcp_mistake(struct cb_mcp_call *call, const struct cb_mcp_mistake *mista
     FILE *file = open_memstream(&text, &size);
     if (!file)
         return;
-    fprintf(file, "%s: %s", call->tool->name, mistake->problem ? mistake->problem : "this cannot be done");
+    put_plain(file, call->tool->name, mistake->problem ? mistake->problem : "this cannot be done");
     for (size_t i = 0; i < sizeof line / sizeof *line; i++)
         if (line[i].text && *line[i].text)
-            fprintf(file, "\n%s: %s", line[i].name, line[i].text);
+            (line[i].text == mistake->received ? put_exactly : put_plain)(file, line[i].name, line[i].text);
     fclose(file);
+    text[size - 1] = 0;
     reply_error(call, text);
     free(text);
 }
@@ -238,7 +252,8 @@ void cb_mcp_refuse(struct cb_mcp_call *call, const char *next, const char *forma
 
 void cb_mcp_failed(struct cb_mcp_call *call) {
     const cobre_error *error = cobre_last_error();
-    cb_mcp_refuse(call, error->suggestion, "%s%s%s", error->file, error->file[0] ? ": " : "", error->message);
+    bool named = strstr(error->message, error->file);
+    cb_mcp_refuse(call, error->suggestion, "%s%s%s", named ? "" : error->file, named ? "" : ": ", error->message);
 }
 
 /* Calls that wait. */

@@ -128,7 +128,10 @@ const char *cb_mcp_nearest(const char *word, const json_t *names) {
     return nearest;
 }
 
+/* No number is meant by another one: p50 is not what p10 should have been. */
 static const char *nearest_word(const char *given, const json_t *words) {
+    if (strpbrk(given, "0123456789"))
+        return NULL;
     json_t *names = json_object(), *word;
     const char *nearest;
     size_t i;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare_runs.c: the tool compare_runs: runs or policies side by side, with the sampling error. */
 #include "cli/mcp/study.h"
+#include "cli/mcp/words.h"
 #include "cli/plan/compare.h"
 #include "sddp/run/compare.h"
+#include "sddp/run/json.h"
 
 #include <string.h>
 
@@ -42,13 +44,14 @@ static const struct cb_mcp_field run_fields[] = {
 static const struct cb_mcp_field cell_fields[] = {
     NUMBER("value", "the mean over the trajectories; of rows over \"training\" the number itself"),
     NUMBER("deviation", "of the trajectories"),
-    NUMBER("count", "of the trajectories"),
+    {.name = "count", .kind = CB_MCP_WHOLE, .required = true, .nullable = true, .help = "of the trajectories"},
     NUMBER("difference", "from the first run"),
     NUMBER("error", "half the 95 % interval of the difference"),
     {.name = "significant",
      .kind = CB_MCP_YES_NO,
      .required = true,
-     .help = "the difference is larger than the error: more than chance"},
+     .nullable = true,
+     .help = "the difference is larger than the error: more than chance; null: there is no error to judge by"},
     TEXT("method", "of the error: pairs, independent, shares or stages; empty: there is no error"),
     TEXT("note", "why there is no difference, or no error"),
     {.name = NULL},
@@ -148,21 +151,35 @@ static void explain(struct cb_mcp_call *call, const char *const *path, size_t co
     json_t *known = kind ? kinds_of(path, count) : json_object();
     if (json_object_size(known) > 0 && !json_object_get(known, kind))
         cb_study_unknown(call, "kind", kind, "kind", known, "give one of these, or none");
+    else if (cobre_last_error()->file[0])
+        cb_study_unfit(call, "runs", cobre_last_error()->file);
     else
         cb_mcp_failed(call);
     json_decref(known);
 }
 
+/* Texts of the planner that may name options. */
+static void make_plain(json_t *facts) {
+    json_t *run;
+    size_t i;
+    cb_json_set(facts, "notes", cb_mcp_plain_list(json_object_get(facts, "notes")));
+    json_array_foreach(json_object_get(facts, "runs"), i, run) {
+        cb_json_set(run, "words", cb_mcp_plain_json(json_string_value(json_object_get(run, "words"))));
+    }
+}
+
 static void answer(struct cb_mcp_call *call, const cobre_sddp_comparison *comparison) {
     json_t *facts = cb_compare_json(comparison), *rows = json_object_get(facts, "rows");
     size_t count = json_array_size(rows), others = cb_study_length(facts) - cb_study_length(rows);
-    cobre_sddp_compared_run second = {.struct_size = sizeof second};
-    cobre_sddp_comparison_run(comparison, 1, &second);
+    make_plain(facts);
+    const char *words = cb_json_text_in(json_array_get(json_object_get(facts, "runs"), 1), "words");
+    const char *note = json_string_value(json_array_get(json_object_get(facts, "notes"), 0));
     cb_json_set(facts, "row_count", cb_json_count(count));
     json_incref(rows);
     cb_mcp_put_page(call, facts, "rows", rows, 60, others < 15000 ? 18500 - others : 3500);
     json_decref(rows);
-    cb_mcp_answer(call, facts, "%s", *second.words ? second.words : "The runs are side by side below.");
+    cb_mcp_answer(call, facts, "%s%s%s", *words ? words : "The runs are side by side below.", note ? " Mind: " : "",
+                  note ? note : "");
 }
 
 static void compare(struct cb_mcp_call *call, const char *const *path, size_t count) {

@@ -2,7 +2,10 @@
 /* decide.c: the tool decide: what a policy does now, from a state. */
 #include "cli/mcp/study.h"
 #include "cli/plan/decision.h"
+#include "sddp/run/json.h"
+#include "sddp/run/numbers.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const struct cb_mcp_field input[] = {
@@ -20,9 +23,8 @@ static const struct cb_mcp_field input[] = {
     {.name = "node", .kind = CB_MCP_TEXT, .help = "the same by the name of a node, for a stage that has several"},
     {.name = "state",
      .kind = CB_MCP_TEXT,
-     .help = "what comes in: \"Furnas=40%,Serra Alta=2300\"; a percentage is one of the limits; states that are not "
-             "named are "
-             "as the case begins"},
+     .help = "what comes in: \"Furnas=40%,Serra Alta=2300\"; 50% is halfway from storage_min to storage_max; states "
+             "that are not named are as the case begins"},
     {.name = "inflow",
      .kind = CB_MCP_TEXT,
      .help =
@@ -98,6 +100,17 @@ static void cut(struct page *page, json_t *decision) {
     }
 }
 
+/* Takes the facts. What the policy is not made for comes first. */
+static void say(struct cb_mcp_call *call, json_t *facts) {
+    char cost[32], future[32];
+    const char *difference = cb_json_text_in(facts, "difference"), *unit = cb_json_text_in(facts, "cost_unit");
+    cb_mcp_answer(
+        call, facts, "%s%s%sThe policy decides at stage %" PRIu64 ": cost %s%s%s now, %s%s%s expected from then on.",
+        *difference ? "The policy was trained for another case: " : "", difference, *difference ? ". " : "",
+        cb_json_count_in(facts, "stage"), cb_short_text(cb_json_real_in(facts, "cost"), 8, cost), cb_unit_blank(unit),
+        unit, cb_short_text(cb_json_real_in(facts, "future_cost"), 8, future), cb_unit_blank(unit), unit);
+}
+
 static void answer(struct cb_mcp_call *call, json_t *facts) {
     struct page page = {.decision = json_object(),
                         .names = json_object(),
@@ -113,11 +126,7 @@ static void answer(struct cb_mcp_call *call, json_t *facts) {
         cb_json_set(facts, "decision", page.decision);
         cb_json_set(facts, "elements", cb_json_count(page.all));
         cb_json_set(facts, "next_offset", cb_study_next(call, page.shown, page.all));
-        cb_mcp_answer(call, facts, "The policy decides at stage %lld: cost %.8g %s now, %.8g expected from then on.",
-                      (long long)json_integer_value(json_object_get(facts, "stage")),
-                      json_number_value(json_object_get(facts, "cost")),
-                      json_string_value(json_object_get(facts, "cost_unit")),
-                      json_number_value(json_object_get(facts, "future_cost")));
+        say(call, facts);
     }
     json_decref(page.names);
 }
@@ -131,7 +140,11 @@ static bool question_of(struct cb_mcp_call *call, struct cb_decision *decision) 
                                      .lp_folder = CB_STUDY_NO_FOLDER};
     if (cb_begin_is_clear(&decision->begin))
         return cb_study_no_file(call, "state") && cb_study_no_file(call, "inflow");
-    cb_mcp_refuse(call, "give one of them", "stage, date and node: only one of them can be given");
+    cb_mcp_mistake(
+        call, &(struct cb_mcp_mistake){.field = decision->begin.date ? "date" : "node",
+                                       .received = decision->begin.date ? decision->begin.date : decision->begin.node,
+                                       .problem = "stage, date and node: only one of them can be given",
+                                       .next = "give one of them"});
     return false;
 }
 
@@ -143,7 +156,7 @@ static void call(struct cb_mcp_call *call) {
         return;
     if (cb_study_case(call, &study)) {
         if (cb_decision_find(study.problem, &decision) != COBRE_OK)
-            cb_mcp_failed(call);
+            cb_study_wrong(call, decision.noise ? "inflow" : "state");
         else if (cb_study_policy(call, &study)) {
             if (cb_decision_make(study.problem, study.policy, &decision, study.policy_place.path, &facts) == COBRE_OK)
                 answer(call, facts);

@@ -89,29 +89,34 @@ void cb_future_free(struct cb_future *future) {
     free(future->slope);
 }
 
-/* The cut that is highest of one function, where a state is larger by `shift`; NULL: the floor is higher. */
+/* The cut that is highest of one function, where a state is larger by `shift`; NULL: the floor is above all. A cut that reaches the
+ * floor, but for the accuracy of LPs, says that the cost is really so low. */
 static const struct cb_future_cut *highest(const struct cb_future *future, size_t function, size_t state, double shift,
                                            double *value) {
     const struct cb_future_cut *best = NULL;
-    *value = future->function[function].floor;
+    double floor = future->function[function].floor, top = floor;
     for (size_t c = 0; c < future->cuts; c++) {
         const struct cb_future_cut *cut = &future->cut[c];
         double height = cut->height + (shift != 0 ? shift * future->slope[c * future->states + state] : 0);
-        if (cut->function == function && is_better(future, height, *value)) {
-            *value = height;
+        if (cut->function == function && (!best || is_better(future, height, top))) {
+            top = height;
             best = cut;
         }
     }
-    return best;
+    bool above = best && is_better(future, top, floor);
+    *value = above ? top : floor;
+    return above || fabs(top - floor) <= 1e-6 * fabs(floor) ? best : NULL;
 }
 
-double cb_future_along(const struct cb_future *future, size_t state, double shift, double *slope) {
+double cb_future_along(const struct cb_future *future, size_t state, double shift, double *slope, bool *cuts) {
     double sum = 0;
     *slope = 0;
+    *cuts = true;
     for (size_t f = 0; f < future->functions; f++) {
         double value;
         const struct cb_future_cut *best = highest(future, f, state, shift, &value);
         sum += future->function[f].weight * value;
+        *cuts &= best || future->function[f].weight == 0;
         if (best)
             *slope += future->function[f].weight * future->slope[(size_t)(best - future->cut) * future->states + state];
     }
@@ -121,15 +126,18 @@ double cb_future_along(const struct cb_future *future, size_t state, double shif
 /* Cuts that are equally high but for rounding are all active. */
 static void mark_active(struct cb_future *future, size_t function) {
     double value;
-    if (!highest(future, function, 0, 0, &value))
+    const struct cb_future_cut *best = highest(future, function, 0, 0, &value);
+    if (!best)
         return;
     for (size_t c = 0; c < future->cuts; c++)
         if (future->cut[c].function == function)
-            future->cut[c].active = fabs(future->cut[c].height - value) <= 1e-9 * fabs(value);
+            future->cut[c].active =
+                &future->cut[c] == best || fabs(future->cut[c].height - value) <= 1e-9 * fabs(value);
 }
 
 double cb_future_at(struct cb_future *future, const double *state) {
     double unused;
+    bool cuts;
     for (size_t c = 0; c < future->cuts; c++) {
         struct cb_future_cut *cut = &future->cut[c];
         cut->height = cut->cut.intercept;
@@ -139,5 +147,5 @@ double cb_future_at(struct cb_future *future, const double *state) {
     }
     for (size_t f = 0; f < future->functions; f++)
         mark_active(future, f);
-    return cb_future_along(future, 0, 0, &unused);
+    return cb_future_along(future, 0, 0, &unused, &cuts);
 }

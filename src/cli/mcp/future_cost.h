@@ -38,7 +38,8 @@ void cb_future_free(struct cb_future *future);
 /* Sets the heights, and returns the future cost. */
 double cb_future_at(struct cb_future *future, const double *state);
 
-/* The same where one state is larger by `shift`; *slope: how it changes with that state. */
-double cb_future_along(const struct cb_future *future, size_t state, double shift, double *slope);
+/* The same where one state is larger by `shift`; *slope: how it changes with that state; *cuts: cuts say so. Otherwise it is, at
+ * least in part, a bound that holds everywhere: there the slope is not known. */
+double cb_future_along(const struct cb_future *future, size_t state, double shift, double *slope, bool *cuts);
 
 #endif

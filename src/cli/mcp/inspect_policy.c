@@ -5,6 +5,8 @@
 #include "cli/plan/policy.h"
 #include "sddp/error.h"
 #include "sddp/run/begin.h"
+#include "sddp/run/json.h"
+#include "sddp/run/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,22 +16,20 @@ static const struct cb_mcp_field input[] = {
     CB_MCP_POLICY_FIELD(true),
     {.name = "case",
      .kind = CB_MCP_TEXT,
-     .help = "the case of the policy: then the cuts that are active at a state, the expected future cost and water "
-             "values are "
-             "told, too"},
+     .help = "the case of the policy: then the cuts that are active at a state, a bound of the expected future cost "
+             "and water values are told, too"},
     {.name = "stage",
      .kind = CB_MCP_WHOLE,
      .limited = true,
      .least = 1,
      .most = 1e6,
-     .help = "whose cuts are told: they bound the cost after this stage. Without it: how many each stage has; with "
-             "case: 1"},
+     .help = "whose cuts are told; water values are those at the end of this stage. Without it: how many cuts each "
+             "stage has; with case: 1"},
     {.name = "node", .kind = CB_MCP_TEXT, .help = "the same by the name of a node, for a stage that has several"},
     {.name = "state",
      .kind = CB_MCP_TEXT,
-     .help = "that the stage leaves: \"Furnas=40%,Serra Alta=2300\"; a percentage is one of the limits; states that "
-             "are not "
-             "named are as the case begins. Needs case"},
+     .help = "that the stage leaves: \"Furnas=40%,Serra Alta=2300\"; 50% is halfway from storage_min to "
+             "storage_max; states that are not named are as the case begins. Needs case"},
     CB_MCP_PAGE_FIELDS("20"),
     {.name = NULL},
 };
@@ -67,8 +67,14 @@ static const struct cb_mcp_field cut_fields[] = {
 static const struct cb_mcp_field level_fields[] = {
     NUMBER("percent", "of the limits of the reservoir"),
     NUMBER("storage", "the same as a volume"),
-    NUMBER("value", "what one more unit would save"),
-    NUMBER("future_cost", "expected after the stage"),
+    NUMBER("value", "what one more unit would save; null: not known, because no cut holds here"),
+    NUMBER("future_cost", "expected after the stage: it is at least that (at most, if the case maximises)"),
+    {.name = "from",
+     .kind = CB_MCP_TEXT,
+     .required = true,
+     .choices = (const char *const[]){"cut", "bound", NULL},
+     .help = "where the numbers come from: cuts, or a bound that holds at every storage, where the training has not "
+             "been"},
     {.name = NULL},
 };
 
@@ -82,6 +88,7 @@ static const struct cb_mcp_field water_fields[] = {
      .fields = level_fields,
      .required = true,
      .help = "11 of them, from empty to full"},
+    {.name = "note", .kind = CB_MCP_TEXT, .required = true, .nullable = true, .help = "where no cut holds"},
     {.name = NULL},
 };
 
@@ -119,7 +126,8 @@ static const struct cb_mcp_field output[] = {
      .kind = CB_MCP_NUMBER,
      .nullable = true,
      .help =
-         "expected after the stage, from the state; null: the stage is the last, or multi-cuts have a risk measure"},
+         "expected after the stage, from the state: it is at least that (at most, if the case maximises); null: the "
+         "stage is the last, or multi-cuts have a risk measure"},
     {.name = "cost_unit", .kind = CB_MCP_TEXT, .help = "of costs"},
     {.name = "water_values",
      .kind = CB_MCP_LIST,
@@ -234,15 +242,39 @@ static json_t *levels_of(const struct cb_future *future, size_t state, double at
     json_t *levels = json_array();
     for (int i = 0; i <= 10; i++) {
         double storage = lower + i / 10.0 * (upper - lower), slope, cost;
+        bool cuts;
         json_t *level = json_object();
-        cost = cb_future_along(future, state, storage - at, &slope);
+        cost = cb_future_along(future, state, storage - at, &slope, &cuts);
         cb_json_set(level, "percent", json_integer(10 * i));
         cb_json_set(level, "storage", cb_json_real(storage));
-        cb_json_set(level, "value", cb_json_real(factor * slope + 0.0));
+        cb_json_set(level, "value", cuts ? cb_json_real(factor * slope + 0.0) : json_null());
         cb_json_set(level, "future_cost", cb_json_real(cost));
+        cb_json_set(level, "from", cb_json_text(cuts ? "cut" : "bound"));
         cb_json_append(levels, level);
     }
     return levels;
+}
+
+/* "Above 70 % of Serra Alta no cut holds: ..."; null: cuts hold everywhere. */
+static json_t *note_of(const cobre_sddp_problem *problem, size_t state, const json_t *levels) {
+    cobre_sddp_label its = {.struct_size = sizeof its};
+    char where[256], text[512];
+    json_t *level;
+    size_t i;
+    int last = -1, without = 0; /* percent of the highest level with a cut; levels that have none */
+    json_array_foreach((json_t *)levels, i, level) {
+        bool cut = strcmp(cb_json_text_in(level, "from"), "cut") == 0;
+        last = cut ? (int)json_integer_value(json_object_get(level, "percent")) : last;
+        without += !cut;
+    }
+    cobre_sddp_problem_label(problem, COBRE_SDDP_STATE, cobre_sddp_problem_state_name(problem, state), &its);
+    if (last >= 0 && last + 10 * without == 100)
+        snprintf(where, sizeof where, "Above %d %% of %.150s", last, its.element);
+    else
+        snprintf(where, sizeof where, "At %d of the levels of %.150s", without, its.element);
+    snprintf(text, sizeof text, "%s no cut holds: the training has not been there, and the water value is unknown.",
+             where);
+    return without ? cb_json_text(text) : json_null();
 }
 
 static json_t *water_of(const cobre_sddp_problem *problem, const struct cb_future *future, const double *state) {
@@ -258,7 +290,9 @@ static json_t *water_of(const cobre_sddp_problem *problem, const struct cb_futur
         cb_json_set(water, "state", cb_json_text(cobre_sddp_problem_state_name(problem, s)));
         cb_json_set(water, "unit", cb_json_text(unit));
         cb_json_set(water, "at", cb_json_real(state[s]));
-        cb_json_set(water, "levels", levels_of(future, s, state[s], lower, upper, factor));
+        json_t *levels = levels_of(future, s, state[s], lower, upper, factor);
+        cb_json_set(water, "levels", levels);
+        cb_json_set(water, "note", note_of(problem, s, levels));
         cb_json_append(list, water);
     }
     return list;
@@ -288,6 +322,23 @@ static json_t *next_of(const struct cb_mcp_call *call, size_t shown1, size_t all
     return more1 || more2 ? cb_json_count(first + shown) : json_null();
 }
 
+/* Takes the facts. */
+static void say_cost(struct cb_mcp_call *call, const struct cb_study *study, const struct cb_future *future,
+                     json_t *facts, size_t stage) {
+    char cost[32];
+    const char *unit = cobre_sddp_problem_cost_unit(study->problem), *note = "";
+    bool maximises = cobre_sddp_policy_maximises(study->policy), none = cb_json_count_in(facts, "active_cuts") == 0;
+    json_t *water;
+    size_t i;
+    json_array_foreach(json_object_get(facts, "water_values"), i, water) note =
+        *note ? note : cb_json_text_in(water, "note");
+    cb_mcp_answer(call, facts, "After stage %zu the %s is at %s %s%s%s from this state%s; %zu cuts.%s%s", stage,
+                  maximises ? "value" : "cost", maximises ? "most" : "least",
+                  cb_short_text(cb_json_real_in(facts, "future_cost"), 8, cost), cb_unit_blank(unit), unit,
+                  none ? ", which is a bound for all states: no cut holds here" : "", future->cuts, *note ? " " : "",
+                  note);
+}
+
 static void answer_stage(struct cb_mcp_call *call, const struct cb_study *study, struct cb_future *future,
                          const double *state) {
     json_t *facts = summary_of(study);
@@ -302,11 +353,26 @@ static void answer_stage(struct cb_mcp_call *call, const struct cb_study *study,
     cb_json_set(facts, "stage_cuts", cb_json_count(future->cuts));
     cb_json_set(facts, "next_offset", next_of(call, json_array_size(cuts), future->cuts, water, waters));
     if (state && future->known)
-        cb_mcp_answer(call, facts, "After stage %zu the cost is expected to be %.8g %s from this state; %zu cuts.",
-                      stage, json_number_value(json_object_get(facts, "future_cost")),
-                      cobre_sddp_problem_cost_unit(study->problem), future->cuts);
+        say_cost(call, study, future, facts, stage);
     else
         cb_mcp_answer(call, facts, "Stage %zu has %zu cuts.", stage, future->cuts);
+}
+
+static void no_stage(struct cb_mcp_call *call, const cobre_sddp_policy *policy, size_t stage) {
+    char problem[64], received[32], allowed[64];
+    size_t last = 0;
+    for (size_t n = 0; n < cobre_sddp_policy_nodes(policy); n++) {
+        size_t its = cobre_sddp_policy_node_stage(policy, n);
+        last = its > last ? its : last;
+    }
+    snprintf(problem, sizeof problem, "the policy has no stage %zu", stage);
+    snprintf(received, sizeof received, "%zu", stage);
+    snprintf(allowed, sizeof allowed, "1 to %zu", last);
+    cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = "stage",
+                                                  .received = received,
+                                                  .problem = problem,
+                                                  .allowed = allowed,
+                                                  .next = "call it without stage: all are listed"});
 }
 
 /* Which node; false: the call has been refused. */
@@ -324,7 +390,7 @@ static bool find_node(struct cb_mcp_call *call, const struct cb_study *study, si
     if (found == 0 && name)
         cb_study_unknown(call, "node", name, "node", known, "give one of these, or a stage");
     else if (found == 0)
-        cb_mcp_refuse(call, "call it without stage: all are listed", "the policy has no stage %zu", stage);
+        no_stage(call, study->policy, stage);
     else if (found > 1)
         cb_mcp_refuse(call, "give node; a call without stage lists their names", "stage %zu has %zu nodes", stage,
                       found);
@@ -341,7 +407,7 @@ static double *state_of(struct cb_mcp_call *call, const struct cb_study *study, 
     for (size_t s = 0; state && s < states; s++)
         state[s] = cobre_sddp_problem_state_initial(study->problem, s);
     if (state && text && cobre_sddp_state_from_text(study->problem, node, text, state) != COBRE_OK) {
-        cb_mcp_failed(call);
+        cb_study_wrong(call, "state");
         *good = false;
         free(state);
         state = NULL;
@@ -399,7 +465,8 @@ const struct cb_mcp_tool cb_mcp_inspect_policy = {
     .title = "Inspect a policy",
     .description =
         "What a policy holds: cuts per stage, and the cuts of one stage. With its case: the cuts that are active at "
-        "a state, the expected future cost from there, and water values of each reservoir at 11 levels from empty "
+        "a state, a bound of the expected future cost from there, and water values of each reservoir at 11 levels from "
+        "empty "
         "to full, the others being as given. Nothing is written.",
     .input = input,
     .output = output,

@@ -2,6 +2,8 @@
 /* issues.c: looks for all that is wrong with a case. */
 #include "cli/mcp/issues.h"
 
+#include "cli/mcp/words.h"
+
 const struct cb_mcp_field cb_mcp_issue_fields[] = {
     {.name = "warning", .kind = CB_MCP_YES_NO, .required = true, .help = "the case can be solved all the same"},
     {.name = "file", .kind = CB_MCP_TEXT, .required = true, .help = "where it is"},
@@ -20,8 +22,8 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     cb_json_set(row, "file", cb_json_text(issue->file));
     cb_json_set(row, "line", issue->line ? cb_json_count(issue->line) : json_null());
     cb_json_set(row, "place", cb_json_text(issue->place));
-    cb_json_set(row, "message", cb_json_text(issue->message));
-    cb_json_set(row, "remedy", cb_json_text(issue->suggestion));
+    cb_json_set(row, "message", cb_mcp_plain_json(issue->message));
+    cb_json_set(row, "remedy", cb_mcp_plain_json(issue->suggestion));
     cb_json_set(row, "more", cb_json_count(issue->more));
     cb_json_append(found->list, row);
     *(issue->warning ? &found->warnings : &found->errors) += 1 + issue->more;

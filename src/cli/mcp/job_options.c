@@ -60,7 +60,8 @@ static void set_help(json_t *schema, const struct cb_option *row) {
             (size_t)snprintf(text + length, sizeof text - length, "; write \"%s\"", cb_option_values(row, values));
     for (size_t i = 0; i < CB_OPTION_VALUES; i++)
         if (row->value[i].fallback)
-            length += (size_t)snprintf(text + length, sizeof text - length, " (default of %s: %s)", row->value[i].name,
+            length += (size_t)snprintf(text + length, sizeof text - length, " (default%s%s: %s)",
+                                       row->value[1].kind ? " of " : "", row->value[1].kind ? row->value[i].name : "",
                                        row->value[i].fallback);
     if (is_file(row))
         snprintf(text + length, sizeof text - length, "; a path, absolute or below a root");

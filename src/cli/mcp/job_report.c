@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_report.c: what is told of a job: its state so far, and its results. */
 #include "cli/mcp/jobs.h"
+#include "cli/mcp/words.h"
 #include "sddp/clock.h"
 #include "sddp/run/files.h"
 #include "sddp/run/json.h"
@@ -50,7 +51,10 @@ const struct cb_mcp_field cb_job_fields[] = {
     TEXT("note", "what is odd about a simulation"),
     YES_NO("stopped", "it was asked to stop before its own end"),
     TEXT("limit", "of the server that has ended it: time or iterations"),
-    {.name = "warnings", .kind = CB_MCP_LIST, .items = CB_MCP_TEXT, .help = "about the case, and about files"},
+    {.name = "warnings",
+     .kind = CB_MCP_LIST,
+     .items = CB_MCP_TEXT,
+     .help = "what the result depends on, and what is odd"},
     TEXT("error", "why it has failed"),
     TEXT("suggestion", "what to do about that"),
     {.name = NULL},
@@ -83,16 +87,24 @@ static void put_training(json_t *facts, const struct cb_job *job) {
     put_policy(facts, job);
 }
 
+/* A simulation tells them at its end, a training one by one. */
+static void put_warnings(json_t *facts, const struct cb_job *job) {
+    const json_t *told = json_object_get(job->finished, "warnings");
+    const json_t *warnings = json_array_size(told) > 0 ? told : job->warnings;
+    if (json_array_size(warnings) > 0)
+        cb_json_set(facts, "warnings", cb_mcp_plain_list(warnings));
+}
+
 static void put_error(json_t *facts, const struct cb_job *job) {
     const char *message = cb_json_text_in(job->error, "message");
     if (job->state != CB_JOB_FAILED)
         return;
     cb_json_set(facts, "error",
-                cb_json_text(*message       ? message
-                             : job->said[0] ? job->said
-                                            : "it ended without a word"));
+                cb_mcp_plain_json(*message       ? message
+                                  : job->said[0] ? job->said
+                                                 : "it ended without a word"));
     if (job->error)
-        cb_json_set(facts, "suggestion", cb_json_text(cb_json_text_in(job->error, "suggestion")));
+        cb_json_set(facts, "suggestion", cb_mcp_plain_json(cb_json_text_in(job->error, "suggestion")));
 }
 
 json_t *cb_job_facts(const struct cb_job *job) {
@@ -108,40 +120,42 @@ json_t *cb_job_facts(const struct cb_job *job) {
         put_training(facts, job);
     else
         copy(facts, job->finished,
-             (const char *const[]){"sampling", "trajectories", "mean", "half", "deviation", "minimum", "maximum",
-                                   "bound", "gap", "note", NULL});
+             (const char *const[]){"sampling", "trajectories", "cost_unit", "mean", "half", "deviation", "minimum",
+                                   "maximum", "bound", "gap", "note", NULL});
     if (job->stopped)
         cb_json_set(facts, "stopped", json_true());
     if (job->limit)
         cb_json_set(facts, "limit", cb_json_text(job->limit));
-    if (json_array_size(job->warnings) > 0)
-        cb_json_set(facts, "warnings", json_incref(job->warnings));
+    put_warnings(facts, job);
     put_error(facts, job);
     return facts;
 }
 
 static void training_words(const json_t *facts, char text[256]) {
-    char bound[32], gap[48] = "";
-    double share = cb_json_real_in(facts, "gap");
+    char bound[32], gap[96] = "";
+    const char *unit = cb_json_text_in(facts, "cost_unit");
+    double share = cb_json_real_in(facts, "gap"), mean = cb_json_real_in(facts, "window_mean");
+    bool chance = share < 0 && -share * fabs(mean) <= cb_json_real_in(facts, "window_half");
     uint64_t iterations = cb_json_count_in(facts, "iteration");
     if (!json_object_get(facts, "iteration")) {
         snprintf(text, 256, "no iteration is finished yet");
         return;
     }
     if (isfinite(share))
-        snprintf(gap, sizeof gap, ", gap %.3g %%", 100 * share);
-    snprintf(text, 256, "%" PRIu64 " iteration%s, bound %s%s", iterations, iterations == 1 ? "" : "s",
-             cb_short_text(cb_json_real_in(facts, "bound"), 8, bound), gap);
+        snprintf(gap, sizeof gap, ", gap %.3g %%%s", 100 * share, chance ? " (within the sampling error)" : "");
+    snprintf(text, 256, "%" PRIu64 " iteration%s, bound %s%s%.60s%s", iterations, iterations == 1 ? "" : "s",
+             cb_short_text(cb_json_real_in(facts, "bound"), 8, bound), cb_unit_blank(unit), unit, gap);
 }
 
 static void simulation_words(const json_t *facts, char text[256]) {
     char mean[32], half[32];
+    const char *unit = cb_json_text_in(facts, "cost_unit");
     if (!json_object_get(facts, "mean"))
         snprintf(text, 256, "it has no results yet");
     else
-        snprintf(text, 256, "%" PRIu64 " trajectories, mean cost %s +- %s", cb_json_count_in(facts, "trajectories"),
-                 cb_short_text(cb_json_real_in(facts, "mean"), 8, mean),
-                 cb_short_text(cb_json_real_in(facts, "half"), 5, half));
+        snprintf(text, 256, "%" PRIu64 " trajectories, mean cost %s +- %s%s%.60s",
+                 cb_json_count_in(facts, "trajectories"), cb_short_text(cb_json_real_in(facts, "mean"), 8, mean),
+                 cb_short_text(cb_json_real_in(facts, "half"), 5, half), cb_unit_blank(unit), unit);
 }
 
 void cb_job_brief(const struct cb_job *job, char text[256]) {
@@ -153,16 +167,30 @@ void cb_job_brief(const struct cb_job *job, char text[256]) {
     json_decref(facts);
 }
 
+/* " Mind: the policy had 500 iterations before." The last warning, or else what is odd about the gap. */
+static void odd_words(const json_t *facts, char text[512]) {
+    const json_t *warnings = json_object_get(facts, "warnings");
+    size_t count = json_array_size(warnings);
+    const char *note = cb_json_text_in(facts, "note");
+    const char *warning = count ? json_string_value(json_array_get(warnings, count - 1)) : "";
+    *text = 0;
+    if (*warning)
+        snprintf(text, 512, " Mind: %.440s%s.", warning, count > 1 ? "; there are more warnings" : "");
+    else if (*note)
+        snprintf(text, 512, " Mind: %.480s.", note);
+}
+
 void cb_job_sentence(const struct cb_job *job, char text[1024]) {
-    char words[256];
+    char words[256], odd[512];
     bool train = strcmp(job->command, "train") == 0;
     json_t *facts = cb_job_facts(job);
     cb_job_brief(job, words);
+    odd_words(facts, odd);
     const char *stop = cb_json_text_in(facts, "stop");
     if (job->state == CB_JOB_FAILED)
         snprintf(text, 1024, "%s has failed: %.800s", job->id, cb_json_text_in(facts, "error"));
     else if (job->state == CB_JOB_FINISHED)
-        snprintf(text, 1024, "%s is finished%s%s: %s.%s", job->id, *stop ? ", " : "", stop, words,
+        snprintf(text, 1024, "%s is finished%s%s: %s.%s%s", job->id, *stop ? ", " : "", stop, words, odd,
                  train ? " Next: simulate it, then ask query_convergence." : " Next: query_convergence.");
     else
         snprintf(text, 1024,

@@ -18,7 +18,8 @@
  *
  * Paths of arguments go through cb_mcp_place, which refuses what is outside of the allowed folders. What computes or reads
  * uses the communicator server->comm, which has one rank. JSON is made with cli/json.h; cb_json_real makes null of
- * NaN and infinities. A result has at most CB_MCP_MOST_TEXT characters, or it is refused: tools with long lists take
+ * NaN and infinities. Texts of the planner are written for a command line: cb_mcp_plain_json (words.h) makes them fit for
+ * tools; refusals are made so by themselves. A result has at most CB_MCP_MOST_TEXT characters, or it is refused: tools with long lists take
  * CB_MCP_PAGE_FIELDS, give CB_MCP_NEXT_FIELD, and fill both by cb_mcp_put_page. */
 #ifndef COBRE_CLI_MCP_MCP_H
 #define COBRE_CLI_MCP_MCP_H

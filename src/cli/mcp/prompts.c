@@ -71,33 +71,38 @@ static char *fill(const struct cb_mcp_prompt *prompt, const json_t *arguments) {
     return text;
 }
 
-/* The name of an argument that is missing, or no text, or not known; NULL: all is well. */
-static const char *wrong_argument(const struct cb_mcp_prompt *prompt, const json_t *arguments) {
+/* What is wrong with the arguments, in `why`; false: all is well. */
+static bool is_wrong(const struct cb_mcp_prompt *prompt, const json_t *arguments, char why[256]) {
     const char *key;
     json_t *value;
     for (size_t i = 0; i < CB_MCP_PROMPT_ARGUMENTS && prompt->argument[i].name; i++)
-        if (prompt->argument[i].required && !json_object_get(arguments, prompt->argument[i].name))
-            return prompt->argument[i].name;
+        if (prompt->argument[i].required && !json_object_get(arguments, prompt->argument[i].name)) {
+            snprintf(why, 256, "the prompt %s needs the argument \"%s\": %s", prompt->name, prompt->argument[i].name,
+                     prompt->argument[i].help);
+            return true;
+        }
     json_object_foreach((json_t *)arguments, key, value) {
-        if (!json_is_string(value) || !value_of(prompt, arguments, key, strlen(key)))
-            return key;
+        bool known = value_of(prompt, arguments, key, strlen(key));
+        if (known && json_is_string(value))
+            continue;
+        snprintf(why, 256,
+                 known ? "the argument \"%.100s\" of the prompt %s must be a text"
+                       : "there is no argument \"%.100s\" of the prompt %s",
+                 key, prompt->name);
+        return true;
     }
-    return NULL;
+    return false;
 }
 
 void cb_mcp_get_prompt(struct cb_mcp_request *request) {
     const char *name = json_string_value(json_object_get(request->params, "name"));
     const json_t *arguments = json_object_get(request->params, "arguments");
     const struct cb_mcp_prompt *prompt = name ? find(name) : NULL;
-    const char *wrong = prompt ? wrong_argument(prompt, arguments) : NULL;
-    if (!prompt || wrong) {
-        cb_mcp_reply_error(request, CB_MCP_INVALID_PARAMS, NULL,
-                           prompt ? "the argument %.100s of the prompt %.100s is missing, not known, or no text"
-                                  : "Unknown prompt: %.100s%.100s",
-                           prompt ? wrong
-                           : name ? name
-                                  : "none was named",
-                           prompt ? prompt->name : "");
+    char why[256];
+    if (!prompt || is_wrong(prompt, arguments, why)) {
+        if (!prompt)
+            snprintf(why, sizeof why, "Unknown prompt: %.100s", name ? name : "none was named");
+        cb_mcp_reply_error(request, CB_MCP_INVALID_PARAMS, NULL, "%s", why);
         return;
     }
     char *text = fill(prompt, arguments);

@@ -10,6 +10,7 @@ struct cb_query {
     const char *kind, *element, *level; /* NULL: any */
     const char *by, *statistic;
     size_t from, to; /* stages */
+    bool sample;     /* the trajectories were drawn, so that means have an interval */
 };
 
 extern const char *const cb_query_statistics[]; /* NULL after the last */

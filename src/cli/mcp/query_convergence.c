@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* query_convergence.c: the tool query_convergence: bounds, gap, times, and a verdict with its reason. */
-#include "cli/mcp/mcp.h"
+#include "cli/mcp/jobs.h"
+#include "cli/mcp/study.h"
+#include "cli/mcp/words.h"
 #include "sddp/run/files.h"
 #include "sddp/run/record.h"
 #include "sddp/run/results.h"
@@ -59,6 +61,7 @@ static const struct cb_mcp_field training_fields[] = {
 
 static const struct cb_mcp_field simulation_fields[] = {
     TEXT("sampling", "of the trajectories"),
+    TEXT("start", "where it begins; without it: where the case does"),
     COUNT("trajectories", "how many"),
     NUMBER("mean", "of their costs"),
     NUMBER("half", "half the 95 % interval of the mean"),
@@ -170,10 +173,21 @@ static json_t *times_json(const char *folder) {
     return times;
 }
 
+/* A training that this server runs is not unfinished: it is under way. */
+static void judge(const struct cb_mcp_call *call, const struct cb_results *results, struct cb_run_verdict *verdict) {
+    const struct cb_job *job = call->server->jobs->running;
+    cb_results_judge(results, verdict);
+    if (job && strcmp(job->command, "train") == 0 && strcmp(job->out, results->folder) == 0) {
+        verdict->word = CB_NOT_YET;
+        snprintf(verdict->sentence, sizeof verdict->sentence, "%s is still training: ask job_status.", job->id);
+    }
+    cb_mcp_plain(verdict->sentence);
+}
+
 static void answer(struct cb_mcp_call *call, const struct cb_results *results) {
     struct cb_run_verdict verdict;
     json_t *facts = json_object();
-    cb_results_judge(results, &verdict);
+    judge(call, results, &verdict);
     cb_json_set(facts, "run", cb_json_text(results->folder));
     cb_json_set(facts, "verdict", cb_json_text(cb_convergence_name(verdict.word)));
     cb_json_set(facts, "reason", cb_json_text(verdict.sentence));
@@ -181,7 +195,8 @@ static void answer(struct cb_mcp_call *call, const struct cb_results *results) {
     cb_json_set(facts, "simulation", simulation_json(results));
     cb_json_set(facts, "times", times_json(results->folder));
     cb_json_set(facts, "trace", trace_json(results, (size_t)cb_mcp_number(call, "points", 20)));
-    cb_mcp_answer(call, facts, "Converged? %s. %s", cb_convergence_name(verdict.word), verdict.sentence);
+    cb_mcp_answer(call, facts, "Converged? %s. %s",
+                  verdict.word == CB_CONVERGED ? "yes" : cb_convergence_name(verdict.word), verdict.sentence);
 }
 
 static void call(struct cb_mcp_call *call) {
@@ -190,7 +205,7 @@ static void call(struct cb_mcp_call *call) {
     if (!cb_mcp_place(call, "run", CB_PLACE_FOLDER, &place))
         return;
     if (cb_record_check(place.path) != COBRE_OK) {
-        cb_mcp_failed(call);
+        cb_study_unfit(call, "run", place.path);
         cb_place_close(&place);
         return;
     }

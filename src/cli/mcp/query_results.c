@@ -18,8 +18,8 @@ static const struct cb_mcp_field input[] = {
     CB_MCP_RUN_FIELD(true),
     {.name = "kind",
      .kind = CB_MCP_TEXT,
-     .help = "of figures: storage, hydro_generation, thermal_generation, marginal_cost, water_value, deficit, spill, "
-             "stored_energy, cost, ...; without it: all"},
+     .help = "of figures: storage, storage_minimum, storage_at_minimum, hydro_generation, thermal_generation, "
+             "marginal_cost, water_value, deficit, unserved_energy, spill, stored_energy, cost, ...; without it: all"},
     {.name = "element", .kind = CB_MCP_TEXT, .help = "a plant, a subsystem, a line \"A->B\"; without it: all"},
     {.name = "level",
      .kind = CB_MCP_TEXT,
@@ -51,14 +51,24 @@ static const struct cb_mcp_field row_fields[] = {
     {.name = "stage", .kind = CB_MCP_WHOLE, .help = "of the value; of a min or max over the stages, where it is"},
     {.name = "date", .kind = CB_MCP_TEXT, .help = "when the stage begins"},
     {.name = "value", .kind = CB_MCP_NUMBER, .required = true, .nullable = true, .help = "the statistic"},
+    {.name = "half",
+     .kind = CB_MCP_NUMBER,
+     .nullable = true,
+     .help = "of a mean: half its 95 % interval, over several stages an upper limit of that; null: scenarios that were "
+             "given are no sample"},
     {.name = "unit", .kind = CB_MCP_TEXT, .required = true, .help = "of the value; of a share: of a part of 1"},
     {.name = NULL},
 };
 
 static const struct cb_mcp_field output[] = {
     {.name = "run", .kind = CB_MCP_TEXT, .required = true, .help = "the path, without symbolic links"},
-    {.name = "trajectories", .kind = CB_MCP_NUMBER, .required = true, .nullable = true, .help = "of the simulation"},
+    {.name = "trajectories", .kind = CB_MCP_WHOLE, .required = true, .nullable = true, .help = "of the simulation"},
     {.name = "sampling", .kind = CB_MCP_TEXT, .required = true, .help = "of the trajectories"},
+    {.name = "start",
+     .kind = CB_MCP_TEXT,
+     .required = true,
+     .nullable = true,
+     .help = "where the simulation begins; null: where the case does"},
     {.name = "statistic", .kind = CB_MCP_TEXT, .required = true, .help = "that was asked for"},
     {.name = "over", .kind = CB_MCP_TEXT, .required = true, .help = "what each value is taken over"},
     {.name = "rows",
@@ -72,6 +82,11 @@ static const struct cb_mcp_field output[] = {
     CB_MCP_NEXT_FIELD,
     {.name = NULL},
 };
+
+/* Of a mean over the trajectories. */
+static double half_of(const struct cb_query *query, const struct cb_point *point) {
+    return query->sample && point->count > 1 ? 1.96 * point->deviation / sqrt(point->count) : NAN;
+}
 
 static json_t *row_of(const struct cb_series *series, const char *statistic, const struct cb_point *point,
                       double value) {
@@ -90,42 +105,59 @@ static json_t *row_of(const struct cb_series *series, const char *statistic, con
 }
 
 /* The stage of a point; where none is known, its step. */
+static size_t stage_of(const struct cb_point *point) {
+    return point->stage ? point->stage : point->step;
+}
+
 static bool is_asked(const struct cb_query *query, const struct cb_point *point) {
-    size_t stage = point->stage ? point->stage : point->step;
+    size_t stage = stage_of(point);
     return stage >= query->from && stage <= query->to;
 }
 
+/* Takes the row. */
+static void add_row(json_t *rows, const struct cb_query *query, json_t *row, double half) {
+    if (strcmp(query->statistic, "mean") == 0)
+        cb_json_set(row, "half", cb_json_real(half));
+    cb_json_append(rows, row);
+}
+
 static void add_stages(json_t *rows, const struct cb_query *query, const struct cb_series *series) {
-    for (size_t i = 0; i < series->points; i++)
-        if (is_asked(query, &series->point[i]))
-            cb_json_append(rows, row_of(series, query->statistic, &series->point[i],
-                                        cb_query_pick(query->statistic, &series->point[i])));
+    for (size_t i = 0; i < series->points; i++) {
+        const struct cb_point *point = &series->point[i];
+        if (is_asked(query, point))
+            add_row(rows, query, row_of(series, query->statistic, point, cb_query_pick(query->statistic, point)),
+                    half_of(query, point));
+    }
 }
 
 /* The least or the greatest of the stages, else their mean. */
 static void add_over_stages(json_t *rows, const struct cb_query *query, const struct cb_series *series) {
     bool least = strcmp(query->statistic, "min") == 0, most = strcmp(query->statistic, "max") == 0;
     const struct cb_point *best = NULL;
-    double sum = 0, count = 0;
+    double sum = 0, halves = 0, count = 0;
     for (size_t i = 0; i < series->points; i++) {
         const struct cb_point *point = &series->point[i];
         double value = cb_query_pick(query->statistic, point);
         if (!is_asked(query, point))
             continue;
         sum += value;
+        halves += half_of(query, point);
         count++;
         if ((least || most) && (!best || (least ? value < cb_query_pick(query->statistic, best)
                                                 : value > cb_query_pick(query->statistic, best))))
             best = point;
     }
     if (count > 0)
-        cb_json_append(
-            rows, row_of(series, query->statistic, best, best ? cb_query_pick(query->statistic, best) : sum / count));
+        add_row(rows, query,
+                row_of(series, query->statistic, best, best ? cb_query_pick(query->statistic, best) : sum / count),
+                halves / count);
 }
 
 static void add_total(json_t *rows, const struct cb_query *query, const struct cb_series *series) {
-    if (series->total.count > 0)
-        cb_json_append(rows, row_of(series, query->statistic, NULL, cb_query_pick(query->statistic, &series->total)));
+    const struct cb_point *total = &series->total;
+    if (total->count > 0)
+        add_row(rows, query, row_of(series, query->statistic, NULL, cb_query_pick(query->statistic, total)),
+                half_of(query, total));
 }
 
 static bool matches(const struct cb_query *query, const struct cb_series *series) {
@@ -199,25 +231,72 @@ static bool has_any(const struct cb_results *results, const struct cb_query *que
     return false;
 }
 
+/* What is missing, and why; NULL: nothing is. */
+static const char *note_of(const struct cb_mcp_call *call, const struct cb_query *query, size_t count) {
+    if (count > 0)
+        return cb_mcp_number(call, "offset", 0) < (double)count ? NULL : "The offset is beyond the last of the rows.";
+    if (strcmp(query->by, "total") == 0)
+        return query->kind && strcmp(query->kind, "deficit") == 0
+                   ? "Power does not add up over the stages: ask for unserved_energy, or by element."
+                   : "These figures do not add up over the stages: ask by element.";
+    return strcmp(query->by, "block") == 0 ? "There are no load blocks, or none of these stages."
+                                           : "The run has none of these stages.";
+}
+
+static const char *statistic_words(const char *statistic) {
+    return strcmp(statistic, "positive") == 0 ? "share above 0" : statistic;
+}
+
 static void answer(struct cb_mcp_call *call, const struct cb_results *results, const struct cb_query *query,
                    json_t *rows, const char *over) {
     json_t *facts = json_object();
     size_t count = json_array_size(rows);
-    const char *note = count                             ? NULL
-                       : strcmp(query->by, "total") == 0 ? "these figures do not add up over the stages: ask by element"
-                       : strcmp(query->by, "block") == 0 ? "there are no load blocks, or none of these stages"
-                                                         : "the run has none of these stages";
+    const char *note = note_of(call, query, count), *start = cb_fact(&results->simulation, "start");
+    double trajectories = cb_fact_number(&results->simulation, "trajectories");
     cb_json_set(facts, "run", cb_json_text(results->folder));
-    cb_json_set(facts, "trajectories", cb_json_real(cb_fact_number(&results->simulation, "trajectories")));
+    cb_json_set(facts, "trajectories", trajectories >= 0 ? cb_json_count((uint64_t)trajectories) : json_null());
     cb_json_set(facts, "sampling", cb_json_text(cb_fact(&results->simulation, "sampling")));
+    cb_json_set(facts, "start", *start ? cb_json_text(start) : json_null());
     cb_json_set(facts, "statistic", cb_json_text(query->statistic));
     cb_json_set(facts, "over", cb_json_text(over));
     cb_mcp_put_page(call, facts, "rows", rows, 100, 17000);
     cb_json_set(facts, "row_count", cb_json_count(count));
     cb_json_set(facts, "note", note ? cb_json_text(note) : json_null());
-    cb_mcp_answer(call, facts, "%zu of %zu values, %s over %s.%s%s", json_array_size(json_object_get(facts, "rows")),
-                  count, query->statistic, over, note ? " " : "", note ? note : "");
+    cb_mcp_answer(call, facts, "%zu of %zu value%s, %s over %s%s%s.%s%s",
+                  json_array_size(json_object_get(facts, "rows")), count, count == 1 ? "" : "s",
+                  statistic_words(query->statistic), over, *start ? "; beginning: " : "", start, note ? " " : "",
+                  note ? note : "");
     json_decref(rows);
+}
+
+/* The last stage that the run has. */
+static size_t last_stage(const struct cb_results *results) {
+    size_t last = 0;
+    for (size_t i = 0; i < results->count; i++)
+        for (size_t k = 0; k < results->series[i].points; k++) {
+            size_t stage = stage_of(&results->series[i].point[k]);
+            last = stage > last ? stage : last;
+        }
+    return last;
+}
+
+/* False: the call has been refused. */
+static bool check_stages(struct cb_mcp_call *call, const struct cb_results *results, const struct cb_query *query) {
+    size_t last = last_stage(results);
+    char received[96], allowed[64];
+    if (query->from <= query->to && query->from <= last)
+        return true;
+    if (query->to == SIZE_MAX)
+        snprintf(received, sizeof received, "from %zu", query->from);
+    else
+        snprintf(received, sizeof received, "from %zu to %zu", query->from, query->to);
+    snprintf(allowed, sizeof allowed, "stages from 1 to %zu, from no larger than to", last);
+    cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = "stages",
+                                                  .received = received,
+                                                  .problem = "the run has none of these stages",
+                                                  .allowed = allowed,
+                                                  .next = "correct from and to, or leave stages out"});
+    return false;
 }
 
 static void look(struct cb_mcp_call *call, const struct cb_results *results, const struct cb_query *query) {
@@ -229,6 +308,8 @@ static void look(struct cb_mcp_call *call, const struct cb_results *results, con
                                                 .next = "call simulate with the case and the policy of this run"});
     else if (!has_any(results, query))
         explain(call, results, query);
+    else if (!check_stages(call, results, query))
+        return;
     else if (strcmp(query->by, "block") == 0) {
         json_t *rows = cb_query_blocks(call, results, query);
         if (rows)
@@ -252,6 +333,7 @@ static void call(struct cb_mcp_call *call) {
                              .to = to ? (size_t)json_integer_value(to) : SIZE_MAX};
     if (!cb_study_run(call, &place, &results))
         return;
+    query.sample = strstr(cb_fact(&results.simulation, "sampling"), "-sample") != NULL;
     look(call, &results, &query);
     cb_results_free(&results);
     cb_place_close(&place);
@@ -263,8 +345,10 @@ const struct cb_mcp_tool cb_mcp_query_results = {
     .description =
         "Figures of a simulation: of each stage, over the stages, or of whole trajectories; of elements, "
         "subsystems and the system; means, percentiles, extremes, or the share of the trajectories above 0. "
-        "\"Which reservoirs run dry?\" is kind storage, by element, statistic min. Figures by load block need the "
-        "detailed tables: simulate with tables \"variables,duals\".",
+        "\"Which reservoirs run dry?\" is kind storage_at_minimum, by total, statistic positive: the share of the "
+        "trajectories in which each is at its least level at some stage; by stage, statistic mean: how likely that is "
+        "then. \"How likely is a deficit?\" is kind unserved_energy, by total, statistic positive. Figures by load "
+        "block need the detailed tables: simulate with tables \"variables,duals\".",
     .input = input,
     .output = output,
     .repeatable = true,

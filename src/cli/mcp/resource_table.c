@@ -84,6 +84,27 @@ static char *read_table(struct cb_mcp *server, const char *const *value, char wh
     return read_file(server, value[1], value[0], why);
 }
 
+/* Fields that are no number, such as nan, become empty: NaN is no word of the wire. In place. */
+static char *without_nan(char *text) {
+    static const char *const words[] = {"nan", "-nan", "inf", "-inf"};
+    char *to = text;
+    bool begins = true;
+    for (const char *at = text; at && *at;) {
+        size_t length = begins ? strcspn(at, ",\r\n") : 0;
+        for (size_t i = 0; length > 0 && i < sizeof words / sizeof *words; i++)
+            if (strlen(words[i]) == length && strncmp(at, words[i], length) == 0) {
+                at += length;
+                length = 0;
+            }
+        begins = *at == ',' || *at == '\n';
+        if (*at)
+            *to++ = *at++;
+    }
+    if (text)
+        *to = 0;
+    return text;
+}
+
 /* The facts of the training, and of the simulation, if there was one. */
 static char *read_summary(struct cb_mcp *server, const char *const *value, char why[CB_MCP_WHY]) {
     char *training = read_file(server, value[0], CB_FILE_SUMMARY, why);
@@ -94,11 +115,11 @@ static char *read_summary(struct cb_mcp *server, const char *const *value, char 
         both = NULL;
     free(training);
     free(simulation);
-    return both;
+    return without_nan(both);
 }
 
 static char *read_convergence(struct cb_mcp *server, const char *const *value, char why[CB_MCP_WHY]) {
-    return read_file(server, value[0], CB_FILE_TRAINING, why);
+    return without_nan(read_file(server, value[0], CB_FILE_TRAINING, why));
 }
 
 /* The page of a run as it is now; nothing is written. */

@@ -8,6 +8,7 @@
 #include "sddp/run/record.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct cb_study cb_study_none = {.case_place.fd = -1, .policy_place.fd = -1};
@@ -69,11 +70,37 @@ void cb_study_close(struct cb_study *study) {
     cb_place_close(&study->policy_place);
 }
 
+void cb_study_unfit(struct cb_mcp_call *call, const char *field, const char *folder) {
+    cobre_error error = *cobre_last_error();
+    struct cb_results results;
+    char next[PATH_MAX + sizeof error.suggestion + 64];
+    cb_results_facts(&results, folder);
+    const char *its = cb_fact(&results.summary, "case");
+    snprintf(next, sizeof next, "%s%s%s", error.suggestion, *its ? "; its case is " : "", its);
+    cb_mcp_mistake(
+        call, &(struct cb_mcp_mistake){.field = field, .received = folder, .problem = error.message, .next = next});
+    cb_results_free(&results);
+}
+
+void cb_study_wrong(struct cb_mcp_call *call, const char *text) {
+    const cobre_error *error = cobre_last_error();
+    const char *field = strcmp(error->subject, "text") == 0 ? text : error->subject;
+    const json_t *given = json_object_get(call->arguments, field);
+    char *received = json_dumps(given, JSON_ENCODE_ANY);
+    if (given)
+        cb_mcp_mistake(call,
+                       &(struct cb_mcp_mistake){
+                           .field = field, .received = received, .problem = error->message, .next = error->suggestion});
+    else
+        cb_mcp_failed(call);
+    free(received);
+}
+
 bool cb_study_run(struct cb_mcp_call *call, struct cb_place *place, struct cb_results *results) {
     if (!cb_mcp_place(call, "run", CB_PLACE_FOLDER, place))
         return false;
     if (cb_record_check(place->path) != COBRE_OK) {
-        cb_mcp_failed(call);
+        cb_study_unfit(call, "run", place->path);
         cb_place_close(place);
         return false;
     }

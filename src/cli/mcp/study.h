@@ -48,6 +48,11 @@ bool cb_study_run(struct cb_mcp_call *call, struct cb_place *place, struct cb_re
 /* Makes a new folder in the output folder: the argument "name"; without it that of `path`, a case or a run, with an ending
  * ("rio-edit"), and with a number where that is taken ("rio-edit-2"). */
 bool cb_study_folder(struct cb_mcp_call *call, const char *path, const char *ending, struct cb_place *place);
+/* Refuses a folder whose files do not belong together, or cannot be read: cobre_last_error() says why. */
+void cb_study_unfit(struct cb_mcp_call *call, const char *field, const char *folder);
+
+/* Refuses the argument that cobre_last_error() is about. text: the argument that was read as a text of values. */
+void cb_study_wrong(struct cb_mcp_call *call, const char *text);
 
 /* States and inflows can be given by a table, too: that would be a file which nobody has checked. */
 bool cb_study_no_file(struct cb_mcp_call *call, const char *field);

@@ -2,6 +2,8 @@
 /* compare_json.c: a comparison of runs as JSON. */
 #include "cli/plan/compare.h"
 
+#include <math.h>
+
 static json_t *run_json(const cobre_sddp_comparison *comparison, size_t index) {
     cobre_sddp_compared_run run = {.struct_size = sizeof run};
     json_t *object = json_object();
@@ -22,10 +24,10 @@ static json_t *difference_json(const cobre_sddp_comparison *comparison, size_t r
     cobre_sddp_comparison_difference(comparison, row, run, &cell);
     cb_json_set(object, "value", cb_json_real(cell.value));
     cb_json_set(object, "deviation", cb_json_real(cell.deviation));
-    cb_json_set(object, "count", cb_json_real(cell.count));
+    cb_json_set(object, "count", isfinite(cell.count) ? cb_json_count((uint64_t)cell.count) : json_null());
     cb_json_set(object, "difference", cb_json_real(cell.difference));
     cb_json_set(object, "error", cb_json_real(cell.error));
-    cb_json_set(object, "significant", json_boolean(cell.significant));
+    cb_json_set(object, "significant", isnan(cell.error) ? json_null() : json_boolean(cell.significant));
     cb_json_set(object, "method", cb_json_text(cell.method));
     cb_json_set(object, "note", cb_json_text(cell.note));
     return object;

@@ -5,9 +5,12 @@
  * value; as many as fit stand beside each other, and the others, again with the first run, in a table below. */
 #include "cli/plan/compare.h"
 
+#include "cli/cli.h"
 #include "sddp/run/compare.h"
+#include "sddp/run/files.h"
 #include "sddp/run/numbers.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -248,6 +251,23 @@ static void print_legend(const struct printer *to) {
         put_wrapped(cobre_sddp_comparison_note(to->comparison, i));
 }
 
+/* The commands that make what is missing. They can be copied as they are. */
+static void print_commands(const cobre_sddp_comparison *comparison) {
+    for (size_t i = 0; i < comparison->runs; i++) {
+        const struct cb_run *run = &comparison->run[i];
+        const char *name = cb_fact(&run->results.summary, "case");
+        char policy[PATH_MAX + 32];
+        if (run->simulated && run->results.count > 0)
+            continue;
+        snprintf(policy, sizeof policy, "%s%s", run->path, run->results.folder ? "/" CB_FILE_POLICY : "");
+        printf("  cobre simulate ");
+        cb_shell_write(stdout, *name ? name : "CASE");
+        printf(" --policy ");
+        cb_shell_write(stdout, policy);
+        putchar('\n');
+    }
+}
+
 void cb_compare_print(const cobre_sddp_comparison *comparison) {
     struct printer to = {.comparison = comparison};
     size_t runs = cobre_sddp_comparison_runs(comparison);
@@ -255,4 +275,5 @@ void cb_compare_print(const cobre_sddp_comparison *comparison) {
     for (size_t from = 1; from < runs; from += ABREAST - 1)
         print_rows(&to, from, from + ABREAST - 1 < runs ? from + ABREAST - 1 : runs);
     print_legend(&to);
+    print_commands(comparison);
 }

@@ -73,7 +73,7 @@ static json_t *columns_of(const json_t *elements) {
     const char *name, *key;
     json_object_foreach((json_t *)elements, name, element) {
         json_object_foreach(element, key, value) {
-            if (json_is_number(value) && !strstr(key, "_capacity"))
+            if (json_is_number(value) && !strstr(key, "_capacity") && !strstr(key, "_minimum"))
                 json_object_set_new(columns, key, json_null());
         }
     }

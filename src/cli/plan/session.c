@@ -121,6 +121,13 @@ struct heard {
     size_t errors;
 };
 
+void cb_session_keep_warning(struct session *session, const char *message, const char *suggestion) {
+    json_t *pair = json_array();
+    cb_json_append(pair, cb_json_text(message));
+    cb_json_append(pair, cb_json_text(suggestion));
+    cb_json_append(session->warnings, pair);
+}
+
 static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     struct heard *heard = arg;
     FILE *to;
@@ -132,10 +139,7 @@ static void on_issue(void *arg, const cobre_sddp_issue *issue) {
     char message[4096];
     snprintf(message, sizeof message, "%s%s%s%s%s", issue->file, *issue->file ? ": " : "", issue->place,
              *issue->place ? ": " : "", issue->message);
-    json_t *pair = json_array();
-    cb_json_append(pair, cb_json_text(message));
-    cb_json_append(pair, cb_json_text(issue->suggestion));
-    cb_json_append(heard->session->warnings, pair);
+    cb_session_keep_warning(heard->session, message, issue->suggestion);
 }
 
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg) {

@@ -21,7 +21,7 @@ struct session {
     cobre_sddp_load_options load;
     cobre_comm *comm;
     cobre_sddp_problem *problem;
-    struct json_t *warnings; /* of the case, as [message, suggestion]; NULL: they are not kept */
+    struct json_t *warnings; /* of the case, and others, as [message, suggestion]; NULL: they are not kept */
     struct cb_folder folder; /* for results, on rank 0; close removes it again if nothing has come into it */
 };
 
@@ -38,6 +38,7 @@ int cb_session_alone(struct session *session);
 /* Reads the case. load says what is wrong with it. */
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);
+void cb_session_keep_warning(struct session *session, const char *message, const char *suggestion);
 
 /* Loads a policy. given: as the user named it; NULL: it was not. What was never trained is told how to. */
 int cb_session_policy(const struct session *session, const char *path, const char *given, cobre_sddp_policy **policy);

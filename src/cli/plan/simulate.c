@@ -7,6 +7,7 @@
 #include "sddp/run/results.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -125,6 +126,32 @@ static json_t *start_json(const struct simulate *simulate) {
     return start;
 }
 
+/* Tells people now, and programs at the end. */
+static void warn(struct simulate *simulate, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void warn(struct simulate *simulate, const char *format, ...) {
+    char message[3 * PATH_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "cobre simulate: %s\n", message);
+    cb_session_keep_warning(&simulate->base, message, "");
+}
+
+/* ["message; suggestion", ...] */
+static json_t *warnings_json(const struct session *base) {
+    json_t *texts = json_array(), *warning;
+    size_t i;
+    json_array_foreach(base->warnings, i, warning) {
+        const char *suggestion = json_string_value(json_array_get(warning, 1));
+        char text[8192];
+        snprintf(text, sizeof text, "%s%s%s", json_string_value(json_array_get(warning, 0)), *suggestion ? "; " : "",
+                 suggestion);
+        cb_json_append(texts, cb_json_text(text));
+    }
+    return texts;
+}
+
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,
                        const cobre_sddp_simulation *result) {
     bool is_sample = cb_simulation_is_sample(&simulate->options);
@@ -134,6 +161,7 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     cb_json_set(summary, "sampling", cb_json_text(simulate->sampling));
     cb_json_set(summary, "start", start_json(simulate));
     cb_json_set(summary, "trajectories", cb_json_count(result->trajectories));
+    cb_json_set(summary, "cost_unit", cb_json_text(cobre_sddp_problem_cost_unit(simulate->base.problem)));
     cb_json_set(summary, "mean", cb_json_real(result->mean));
     cb_json_set(summary, "half", is_sample ? cb_json_real(result->half) : json_null());
     cb_json_set(summary, "deviation", cb_json_real(result->deviation));
@@ -145,6 +173,7 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     const char *difference = cobre_sddp_policy_difference(policy);
     cb_json_set(summary, "difference", difference ? cb_json_text(difference) : json_null());
     cb_json_set(summary, "note", odd ? cb_json_text(odd) : json_null());
+    cb_json_set(summary, "warnings", warnings_json(&simulate->base));
     cb_json_set(summary, "out", cb_json_text(simulate->folder));
     cb_json_print(summary, 0);
 }
@@ -212,7 +241,7 @@ static int find_beginning(struct simulate *simulate) {
 }
 
 /* A simulation of something else than this one would go unnoticed. */
-static void say_replaced(const struct simulate *simulate, const cobre_sddp_policy *policy) {
+static void say_replaced(struct simulate *simulate, const cobre_sddp_policy *policy) {
     struct cb_results old;
     const char *difference = cobre_sddp_policy_difference(policy);
     cb_results_facts(&old, simulate->folder);
@@ -220,9 +249,8 @@ static void say_replaced(const struct simulate *simulate, const cobre_sddp_polic
     if (facts->count && (strcmp(cb_fact(facts, "sampling"), simulate->sampling) != 0 ||
                          strcmp(cb_fact(facts, "start"), simulate->beginning.text) != 0 ||
                          strcmp(cb_fact(facts, "difference"), difference ? difference : "") != 0))
-        fprintf(stderr,
-                "cobre simulate: this replaces another simulation in %s: %s trajectories, %s; --out DIR keeps both\n",
-                simulate->folder, cb_fact(facts, "trajectories"), cb_fact(facts, "sampling"));
+        warn(simulate, "this replaces another simulation in %s: %s trajectories, %s; --out DIR keeps both",
+             simulate->folder, cb_fact(facts, "trajectories"), cb_fact(facts, "sampling"));
     cb_results_free(&old);
 }
 
@@ -231,11 +259,9 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
     cobre_sddp_simulation result = {.struct_size = sizeof result};
     if (simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE && !cobre_sddp_problem_has_noise_model(base->problem) &&
         cb_session_speaks(base))
-        fprintf(stderr,
-                "cobre simulate: this case has no model of its noise: out-of-sample is the same as in-sample\n");
+        warn(simulate, "this case has no model of its noise: out-of-sample is the same as in-sample");
     if (cobre_sddp_policy_difference(policy) && cb_session_speaks(base))
-        fprintf(stderr, "cobre simulate: %s was trained for another case: %s\n", simulate->policy,
-                cobre_sddp_policy_difference(policy));
+        warn(simulate, "%s was trained for another case: %s", simulate->policy, cobre_sddp_policy_difference(policy));
     if (cb_session_speaks(base) && !simulate->out)
         say_replaced(simulate, policy);
     const char *note =
@@ -279,6 +305,7 @@ int cb_command_simulate(int argc, char **argv) {
         return code;
     struct session *base = &simulate.base;
     cobre_sddp_policy *policy = NULL;
+    base->warnings = json_array();
     code = cb_session_folder(base, simulate.folder, false);
     if (code == CB_GO_ON)
         code = claim(&simulate);
@@ -292,6 +319,7 @@ int cb_command_simulate(int argc, char **argv) {
         code = simulate_policy(&simulate, policy);
     cobre_sddp_policy_free(&policy);
     cb_begin_free(&simulate.beginning);
+    json_decref(base->warnings);
     cb_session_close(base);
     return code;
 }

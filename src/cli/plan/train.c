@@ -78,6 +78,10 @@ static void on_saved(void *arg, cobre_status status) {
 /* Each file is tried, also after another one failed. */
 static void keep(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
     uint64_t iterations;
+    char note[CB_TRAIN_NOTE];
+    for (size_t i = 0; cb_session_speaks(&train->base) && cb_train_note(train, result, policy, i, note); i++)
+        if (*note)
+            note_files(train, cb_training_warning(&train->files, note, ""));
     if (cb_training_finished(&train->files, result, policy) != COBRE_OK)
         train->code = cb_session_failed(&train->base);
     if (cb_session_speaks(&train->base) && cb_record_end(&train->files, result, policy, NULL, &iterations) != COBRE_OK)

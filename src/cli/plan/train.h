@@ -5,6 +5,7 @@
 
 #include "cli/plan/session.h"
 #include "cli/plan/time_left.h"
+#include "sddp/run/gap.h"
 #include "sddp/run/record.h"
 #include "sddp/run/steering.h"
 
@@ -77,6 +78,11 @@ void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *pr
 double cb_train_gap(const struct train_print *print, const cobre_sddp_progress *now); /* a share; NaN: there is none */
 void cb_train_print_tick(struct train_print *print);  /* between rows, as often as one likes */
 void cb_train_print_break(struct train_print *print); /* there will be no more rows */
+
+/* What is odd about the result: NULL after the last, empty where there is nothing to say. */
+enum { CB_TRAIN_NOTES = 4, CB_TRAIN_NOTE = CB_GAP_NOTE };
+const char *cb_train_note(const struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy,
+                          size_t index, char note[CB_TRAIN_NOTE]);
 void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);
 
 /* train_progress.c: the line under the table. */

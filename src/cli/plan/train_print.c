@@ -164,15 +164,45 @@ static void write_bounds(FILE *to, const struct train_print *print, const cobre_
         fprintf(to, "\nsimulated %s +- %s (95 %%, last %" PRIu64 " passes)", cb_short_text(last->window_mean, 8, mean),
                 cb_short_text(last->window_half, 5, half), last->window_passes);
     fprintf(to, "\n");
-    char note[CB_GAP_NOTE];
+}
+
+static cobre_sddp_progress last_of(const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
+    return (cobre_sddp_progress){.bound = cobre_sddp_policy_bound(policy),
+                                 .window_mean = result->window_mean,
+                                 .window_half = result->window_half,
+                                 .window_passes = result->window_passes};
+}
+
+static const char *odd_gap(const struct train_print *print, const cobre_sddp_progress *last, bool proven,
+                           char note[CB_TRAIN_NOTE]) {
     const cb_gap odd = {.maximises = print->maximises,
                         .bound = last->bound,
                         .mean = last->window_mean,
                         .half = last->window_half,
                         .count = last->window_passes,
                         .unproven = !proven};
-    if (isfinite(gap) && cb_gap_note(&odd, note))
-        fprintf(to, "note      %s\n", note);
+    return isfinite(cb_train_gap(print, last)) ? cb_gap_note(&odd, note) : NULL;
+}
+
+const char *cb_train_note(const struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy,
+                          size_t index, char note[CB_TRAIN_NOTE]) {
+    const cobre_sddp_progress last = last_of(result, policy);
+    bool nothing = result->stop == COBRE_SDDP_STOP_ITERATIONS && train->print.newest.iteration == 0;
+    *note = '\0';
+    if (index == 0 && result->unfinished)
+        snprintf(note, CB_TRAIN_NOTE, "iteration %" PRIu64 " was under way and is left out", result->iterations + 1);
+    if (index == 1)
+        odd_gap(&train->print, &last, cobre_sddp_policy_proven(policy), note);
+    if (index == 2 && result->unproven > 0)
+        snprintf(note, CB_TRAIN_NOTE,
+                 "%" PRIu64 " LPs gave no cut: it would have needed a limit of a column that has none; "
+                 "cobre-validate(1) explains it",
+                 result->unproven);
+    if (index == 3 && nothing)
+        snprintf(note, CB_TRAIN_NOTE,
+                 "the policy had %" PRIu64 " iterations before: give more than that to go on (--iterations)",
+                 result->iterations);
+    return index < CB_TRAIN_NOTES ? note : NULL;
 }
 
 /* A program that reads the lines wants no hint; a person does. */
@@ -182,9 +212,6 @@ static void write_next(FILE *to, const struct train *train, const cobre_sddp_tra
         fprintf(to, "go on     ");
         cb_train_write_command(to, train, true, train->out, false);
     }
-    if (result->stop == COBRE_SDDP_STOP_ITERATIONS && train->print.newest.iteration == 0)
-        fprintf(to, "note      the policy had %" PRIu64 " iterations before: only a larger --iterations goes on\n",
-                result->iterations);
     fprintf(to, "next      cobre simulate ");
     cb_shell_write(to, path);
     fprintf(to, " --policy ");
@@ -196,18 +223,12 @@ static void write_end(FILE *to, const struct train *train, const cobre_sddp_trai
                       const cobre_sddp_policy *policy) {
     fprintf(to, "\nstopped: %s, after %" PRIu64 " iteration%s and %.1f s\n", cobre_sddp_stop_name(result->stop),
             result->iterations, plural((size_t)result->iterations), result->seconds);
-    const cobre_sddp_progress last = {.bound = cobre_sddp_policy_bound(policy),
-                                      .window_mean = result->window_mean,
-                                      .window_half = result->window_half,
-                                      .window_passes = result->window_passes};
-    if (result->unfinished)
-        fprintf(to, "note      iteration %" PRIu64 " was under way and is left out\n", result->iterations + 1);
+    const cobre_sddp_progress last = last_of(result, policy);
+    char note[CB_TRAIN_NOTE];
     write_bounds(to, &train->print, &last, cobre_sddp_policy_proven(policy));
-    if (result->unproven > 0)
-        fprintf(to,
-                "note      %" PRIu64 " LPs gave no cut: it would have needed a limit of a column that has none; "
-                "cobre-validate(1) explains it\n",
-                result->unproven);
+    for (size_t i = 0; cb_train_note(train, result, policy, i, note); i++)
+        if (*note)
+            fprintf(to, "note      %s\n", note);
     fprintf(to, "\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
     fprintf(to, "trace     %s/" CB_FILE_TRAINING "\n", train->folder);
     fprintf(to, "times     %s/" CB_FILE_TIMES "\n", train->folder);

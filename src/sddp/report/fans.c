@@ -90,9 +90,9 @@ static void widen(struct scale *scale, const struct cb_series *series) {
     }
 }
 
-static const struct cb_series *capacity_of(const struct run *run, const struct fans *fans,
-                                           const struct cb_series *series) {
-    return fans->capacity ? cb_results_find(run->results, fans->capacity, series->level, series->element) : NULL;
+/* The most or the least that it can be; NULL: nobody knows. */
+static const struct cb_series *limit_of(const struct run *run, const char *kind, const struct cb_series *series) {
+    return kind ? cb_results_find(run->results, kind, series->level, series->element) : NULL;
 }
 
 static void draw_tip(const struct chart *chart, const struct cb_series *series, const double *row, double width) {
@@ -113,9 +113,9 @@ static void draw_tips(const struct chart *chart, const struct cb_series *series,
         draw_tip(chart, series, grid->at + i * grid->columns, width);
 }
 
-static void draw_capacity(struct report *report, const struct chart *chart, const struct cb_series *capacity) {
+static void draw_limit(struct report *report, const struct chart *chart, const struct cb_series *limit) {
     struct grid grid = {.columns = 2};
-    cb_grid_steps(report, &grid, capacity, fill_mean);
+    cb_grid_steps(report, &grid, limit, fill_mean);
     cb_chart_line(chart, 8, "capacity", &grid, MEAN);
     free(grid.at);
 }
@@ -124,7 +124,8 @@ static void draw_fan(struct report *report, const struct fans *fans, const struc
                      const struct scale *shared) {
     struct grid grid = {.columns = COLUMNS};
     struct chart chart = {.y = *shared};
-    const struct cb_series *capacity = capacity_of(report->run, fans, series);
+    const struct cb_series *capacity = limit_of(report->run, fans->capacity, series),
+                           *least = limit_of(report->run, fans->least, series);
     size_t steps = cb_steps_of(series);
     char y_name[CB_WORDS];
     cb_chart_begin(&chart, report->to, ++report->pictures, CB_CHART_HEIGHT - 40, series->element,
@@ -135,6 +136,8 @@ static void draw_fan(struct report *report, const struct fans *fans, const struc
         widen(&chart.y, series);
     if (capacity)
         widen(&chart.y, capacity);
+    if (least)
+        widen(&chart.y, least);
     cb_scale_fit(&chart.y, 5);
     cb_chart_steps(&chart, series->point, steps, cb_axis_name(fans->y_name, series->unit, y_name));
     cb_grid_steps(report, &grid, series, fill_fan);
@@ -142,7 +145,9 @@ static void draw_fan(struct report *report, const struct fans *fans, const struc
     cb_chart_band(&chart, 1, "inner", &grid, LOWEST + 1, HIGHEST - 1);
     cb_chart_line(&chart, 1, "median", &grid, MEDIAN);
     if (capacity)
-        draw_capacity(report, &chart, capacity);
+        draw_limit(report, &chart, capacity);
+    if (least)
+        draw_limit(report, &chart, least);
     draw_tips(&chart, series, &grid);
     cb_chart_end(&chart);
     cb_data_table(report->to, columns, &grid, 0, series->point);
@@ -206,7 +211,7 @@ static void begin(struct report *report, const struct fans *fans, bool some) {
     const struct legend legend[] = {{"median", 1, "line"},
                                     {"half of the trajectories", 1, "band inner"},
                                     {"90 % of them", 1, "band"},
-                                    {"capacity", 8, "line dash"}};
+                                    {fans->least ? "capacity, and least level" : "capacity", 8, "line dash"}};
     char text[512];
     snprintf(text, sizeof text, "%s%s", fans->text, some ? " The largest are shown." : "");
     cb_section_begin(report->to, fans->title, text, legend, fans->capacity ? 4 : 3);

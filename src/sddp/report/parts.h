@@ -71,6 +71,7 @@ struct fans {
     const char *table, *kind; /* NULL: any */
     const char *level, *title, *text, *y_name;
     const char *capacity; /* the kind of a line that shows the most it can be */
+    const char *least;    /* ... and of one for the least */
     bool same_scale;
     const char *system; /* comes first: the level system under this name */
 };

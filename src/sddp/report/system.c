@@ -49,7 +49,8 @@ static const struct fans storage = {.kind = "storage",
                                     .title = "Reservoirs",
                                     .text = "What each holds at the end of each step.",
                                     .y_name = "storage",
-                                    .capacity = "storage_capacity"};
+                                    .capacity = "storage_capacity",
+                                    .least = "storage_minimum"};
 
 /* What load is served with, from below. Other kinds of generation come between thermal ones and deficits. */
 enum { MOST_SOURCES = 6 };

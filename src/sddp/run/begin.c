@@ -88,14 +88,35 @@ static void count_states(const cobre_sddp_problem *problem, const double *state,
         }
 }
 
+/* " (Furnas 2300 hm3, Itumbiara 800 hm3)"; nothing of many, or where a name is long. */
+static const char *storages_text(const cobre_sddp_problem *problem, const double *state, size_t given, char text[128]) {
+    enum { MOST = 3 };
+    size_t length = 0;
+    *text = '\0';
+    for (size_t s = 0; given > 0 && given <= MOST && s < problem->states; s++) {
+        cobre_sddp_label label = {.struct_size = sizeof label};
+        if (isnan(state[s]) || strncmp(problem->state[s].name, "storage[", 8) != 0)
+            continue;
+        cobre_sddp_problem_label(problem, COBRE_SDDP_STATE, problem->state[s].name, &label);
+        length += (size_t)snprintf(text + length, 128 - length, "%s%s %.6g%s%s", *text ? ", " : " (", label.element,
+                                   label.factor * state[s], *label.unit ? " " : "", label.unit);
+        if (length >= 126) {
+            *text = '\0';
+            return text;
+        }
+    }
+    return *text ? strcat(text, ")") : text;
+}
+
 /* state: NaN where nothing was given. */
 static void say_state(const cobre_sddp_problem *problem, const double *state, struct cb_beginning *found) {
     size_t storages[2], others[2];
+    char values[128];
     count_states(problem, state, true, storages);
     count_states(problem, state, false, others);
     if (storages[0] > 0)
-        add(found,
-            CB_TEXT("storage given for %zu of %zu reservoir%s", storages[1], storages[0], storages[0] > 1 ? "s" : ""));
+        add(found, CB_TEXT("storage given for %zu of %zu reservoir%s%s", storages[1], storages[0],
+                           storages[0] > 1 ? "s" : "", storages_text(problem, state, storages[1], values)));
     if (others[0] > 0)
         add(found, CB_TEXT("%zu of %zu %s%s given", others[1], others[0], storages[0] > 0 ? "past inflow" : "state",
                            others[0] > 1 ? "s" : ""));

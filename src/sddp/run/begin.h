@@ -15,10 +15,11 @@ struct cb_begin {
 
 /* What it means. */
 struct cb_beginning {
-    size_t node;    /* COBRE_SDDP_ROOT: where the case begins */
-    double *state;  /* NULL: the initial one */
-    size_t said;    /* where in `text` it is said what state was given */
-    char text[200]; /* "from stage 7, storage given for 2 of 2 reservoirs"; empty: nothing was given */
+    size_t node;   /* COBRE_SDDP_ROOT: where the case begins */
+    double *state; /* NULL: the initial one */
+    size_t said;   /* where in `text` it is said what state was given */
+    char
+        text[400]; /* "from stage 7, storage given for 1 of 2 reservoirs (Furnas 2300 hm3)"; empty: nothing was given */
 };
 
 /* False: more than one of stage, date and node is given. */

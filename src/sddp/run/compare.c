@@ -73,7 +73,7 @@ static bool has_error(const cobre_sddp_comparison *c, size_t run, cobre_sddp_dif
 
 static const char *cost_unit(const cobre_sddp_comparison *c) {
     size_t i = 0;
-    while (i + 1 < c->runs && !c->run[i].simulated)
+    while (i + 1 < c->runs && !*c->run[i].unit)
         i++;
     return c->run[i].unit;
 }
@@ -201,6 +201,14 @@ static void add_worst(cobre_sddp_comparison *c) {
     }
 }
 
+/* A mean beyond the bound is chance, or it is not. NULL: it is not beyond. */
+static const char *beyond_note(const struct cb_facts *simulation, double gap) {
+    double error = cb_fact_number(simulation, "half") / fabs(cb_fact_number(simulation, "mean"));
+    return !(gap < 0)      ? NULL
+           : -gap <= error ? "negative, but the bound lies within the sampling error of the mean"
+                           : "negative: the mean is beyond the bound by more than its sampling error";
+}
+
 static void add_gap(cobre_sddp_comparison *c) {
     cobre_sddp_difference *cell = add_whole(c, "gap", "");
     for (size_t i = 0; cell && i < c->runs; i++) {
@@ -208,6 +216,8 @@ static void add_gap(cobre_sddp_comparison *c) {
         cell[i].value = *gap && strcmp(gap, "none") != 0 ? strtod(gap, NULL) : NAN;
         if (i > 0 && subtract(&cell[i], &cell[0], "", ""))
             cell[i].note = "its sampling error is not known";
+        const char *beyond = beyond_note(&c->run[i].results.simulation, cell[i].value);
+        cell[i].note = beyond ? beyond : cell[i].note;
     }
 }
 
@@ -389,8 +399,8 @@ static bool is_subsystem(const struct cb_results *results, const char *element) 
 /* What a case gives is no result, and what a policy expects depends on its risk measure. */
 static bool is_no_result(const struct cb_series *series) {
     const char *end = strstr(series->kind, "_capacity");
-    return (end && !end[strlen("_capacity")]) || strcmp(series->table, "noise") == 0 ||
-           strcmp(series->kind, "future_cost") == 0;
+    return (end && !end[strlen("_capacity")]) || strcmp(series->kind, "storage_minimum") == 0 ||
+           strcmp(series->table, "noise") == 0 || strcmp(series->kind, "future_cost") == 0;
 }
 
 /* Prices and exchanges are of elements by their names, and of subsystems for those who read them. */

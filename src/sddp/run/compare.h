@@ -20,6 +20,7 @@ struct cb_run {
     const char *unit; /* of costs */
     double *worst;    /* what each cost adds to the mean of the worst: sampling.h */
     double worst_mean;
+    struct json_t *origin; /* of a folder: cb_record_origin */
 };
 
 /* A stage in time: by its date if the runs have dates in common, else by its step. */

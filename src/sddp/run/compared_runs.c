@@ -12,6 +12,7 @@
 #include "sddp/run/sampling.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -78,10 +79,11 @@ static cobre_status read_folder(cobre_sddp_comparison *c, struct cb_run *run) {
     run->maximises |= strcmp(cb_fact(simulation, "sense"), "max") == 0;
     run->sample = strcmp(cb_fact(simulation, "sampling"), "in-sample") == 0 ||
                   strcmp(cb_fact(simulation, "sampling"), "out-of-sample") == 0;
-    run->unit = cb_fact(simulation, "unit");
+    run->unit = run->simulated ? cb_fact(simulation, "unit") : cb_fact(summary, "cost_unit");
     if (!run->has_policy)
         run->bound = cb_fact_number(run->simulated ? simulation : summary, "bound");
     find_worst(c, run);
+    run->origin = cb_record_origin(run->path);
     cb_record_unfinished(run->path, sentence);
     if (!known || *sentence)
         cb_compare_note(c, cb_compare_text(c, "%s: %s", run->path,
@@ -150,23 +152,14 @@ cobre_status cb_compare_read(cobre_sddp_comparison *c, const char *const *paths)
     return COBRE_OK;
 }
 
-static const char *command(cobre_sddp_comparison *c, const struct cb_run *run) {
-    struct stat status;
-    const char *name = cb_fact(&run->results.summary, "case");
-    bool folder = stat(run->path, &status) == 0 && S_ISDIR(status.st_mode);
-    return cb_compare_text(c, "`cobre simulate %s --policy %s%s`", *name ? name : "CASE", run->path,
-                           folder ? "/" CB_FILE_POLICY : "");
-}
-
 static void note_missing(cobre_sddp_comparison *c, const struct cb_run *run) {
     if (!run->simulated)
         cb_compare_note(c, cb_compare_text(c,
                                            "%s has not been simulated, so that costs, deficits and storages cannot be "
-                                           "compared: %s makes what is needed.",
-                                           run->name, command(c, run)));
+                                           "compared: simulate its policy first.",
+                                           run->name));
     else if (run->results.count == 0)
-        cb_compare_note(c, cb_compare_text(c, "%s has no " CB_FILE_STATISTICS ": simulate it again: %s.", run->name,
-                                           command(c, run)));
+        cb_compare_note(c, cb_compare_text(c, "%s has no " CB_FILE_STATISTICS ": simulate it again.", run->name));
 }
 
 static void note_simulation(cobre_sddp_comparison *c, const struct cb_run *run) {
@@ -181,20 +174,82 @@ static void note_simulation(cobre_sddp_comparison *c, const struct cb_run *run) 
     else if (count < CB_GAP_ENOUGH)
         cb_compare_note(c, cb_compare_text(c,
                                            "%s has %.0f trajectories: with fewer than %d the errors are guesses "
-                                           "themselves. --trajectories of `cobre simulate` makes more.",
+                                           "themselves. Simulate more of them.",
                                            run->name, count, CB_GAP_ENOUGH));
     if (*other)
         cb_compare_note(
             c, cb_compare_text(c, "%s is of a policy that was trained for another case: %s.", run->name, other));
 }
 
-static void note_pair(cobre_sddp_comparison *c, const struct cb_run *first, const struct cb_run *run) {
+/* What the simulation was told about this; NULL: nothing. */
+static const json_t *option(const struct cb_run *run, const char *name) {
+    return json_object_get(json_object_get(run->origin, "options"), name);
+}
+
+static bool is_same_option(const struct cb_run *a, const struct cb_run *b, const char *name) {
+    const json_t *one = option(a, name), *other = option(b, name);
+    return one == other || json_equal(one, other);
+}
+
+/* A beginning that was given, but is that of the case, has a bound, too. */
+static const char *start_of(const struct cb_run *run) {
+    const struct cb_facts *simulation = &run->results.simulation;
+    const char *start = cb_fact(simulation, "start");
+    return *start && isnan(cb_fact_number(simulation, "bound")) ? start : "where the case begins";
+}
+
+static void note_start(cobre_sddp_comparison *c, const struct cb_run *first, const struct cb_run *run) {
+    const char *one = start_of(first), *other = start_of(run);
+    bool given = strcmp(one, "where the case begins") != 0 || strcmp(other, "where the case begins") != 0;
+    if (given && (strcmp(one, other) != 0 || !is_same_option(first, run, "state")))
+        cb_compare_note(c, cb_compare_text(c,
+                                           "%s was simulated from another beginning (%s) than %s (%s): the differences "
+                                           "are not those of the policies alone.",
+                                           run->name, other, first->name, one));
+}
+
+/* By what the trainings were of, or, of a simulation alone, by its name. */
+static void note_case(cobre_sddp_comparison *c, const struct cb_run *first, const struct cb_run *run) {
+    const json_t *one = json_object_get(first->origin, "case"), *other = json_object_get(run->origin, "case");
+    const char *name = cb_fact(&first->results.simulation, "name"), *others = cb_fact(&run->results.simulation, "name");
+    bool known = json_is_object(one) && json_is_object(other), named = *name && *others && strcmp(name, others) != 0;
+    if (named)
+        cb_compare_note(c, cb_compare_text(c, "The runs are of different cases: %s is of %s and %s of %s.", first->name,
+                                           name, run->name, others));
+    else if (known && !json_equal(one, other))
+        cb_compare_note(c, cb_compare_text(c, "The runs are of different cases: the data of %s are not those of %s.",
+                                           run->name, first->name));
+}
+
+static void note_sample(cobre_sddp_comparison *c, const struct cb_run *first, const struct cb_run *run) {
     const char *one = cb_fact(&first->results.simulation, "sampling"),
                *two = cb_fact(&run->results.simulation, "sampling");
-    if (*one && *two && strcmp(one, two) != 0)
+    size_t count = first->results.costs, others = run->results.costs;
+    if (strcmp(one, two) != 0)
         cb_compare_note(
             c, cb_compare_text(c, "The noise of %s is %s and that of %s is %s: part of the differences is due to that.",
                                first->name, one, run->name, two));
+    else if (!is_same_option(first, run, "scenarios"))
+        cb_compare_note(c, cb_compare_text(c,
+                                           "The scenarios of %s and %s are different tables: part of the differences "
+                                           "is due to that.",
+                                           first->name, run->name));
+    else if (count != others && count && others)
+        cb_compare_note(c, cb_compare_text(c,
+                                           "%s has %zu trajectories and %s has %zu: they are not compared in pairs, so "
+                                           "that the errors are larger.",
+                                           first->name, count, run->name, others));
+}
+
+static void note_pair(cobre_sddp_comparison *c, const struct cb_run *first, const struct cb_run *run) {
+    note_case(c, first, run);
+    if (!first->simulated || !run->simulated)
+        return;
+    note_start(c, first, run);
+    note_sample(c, first, run);
+    if (!is_same_option(first, run, "max_steps"))
+        cb_compare_note(c, cb_compare_text(c, "The trajectories of %s and %s were cut at different lengths.",
+                                           first->name, run->name));
 }
 
 void cb_compare_notes(cobre_sddp_comparison *c) {

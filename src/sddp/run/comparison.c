@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* comparison.c: a comparison as its users see it. */
+#include <jansson.h>
 #include <stdlib.h>
 
 #include "sddp/run/compare.h"
@@ -8,8 +9,10 @@ void cobre_sddp_comparison_free(cobre_sddp_comparison **comparison) {
     cobre_sddp_comparison *c = comparison ? *comparison : NULL;
     if (!c)
         return;
-    for (size_t i = 0; i < c->runs; i++)
+    for (size_t i = 0; i < c->runs; i++) {
         cb_results_free(&c->run[i].results);
+        json_decref(c->run[i].origin);
+    }
     cb_arena_free(&c->memory);
     free(c->moment);
     free(c->row);

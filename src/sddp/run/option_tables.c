@@ -26,7 +26,7 @@ const struct cb_option cb_train_rows[] = {
      .value = {{.name = "S", .kind = CB_VALUE_COUNT, .field = TRAIN(seed), .fallback = "0"}},
      .again = true},
     {.name = "solver",
-     .help = "LP solver, one of `cobre info` (default: by the size of the problem)",
+     .help = "LP solver: clp, glpk or highs, if it is here (default: by the size of the problem)",
      .group = RESULT,
      .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = TRAIN(solver)}},
      .again = true},
@@ -92,7 +92,7 @@ const struct cb_option cb_validate_rows[] = {
 };
 
 const struct cb_option cb_scenario_rows[] = {
-    {SCENARIOS, .help = "scenarios from a table of yours, each once, instead of --sampling"},
+    {SCENARIOS, .help = "scenarios from a table of yours, each once, instead of sampling"},
     {.name = NULL},
 };
 
@@ -107,8 +107,8 @@ const struct cb_option cb_begin_rows[] = {
      .help = "the same by the name of a node, for a stage that has several",
      .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = BEGIN(node)}}},
     {.name = "state",
-     .help = "what comes in there: NAME=VALUE,..., where NAME is a reservoir or any state, and VALUE a number or a "
-             "percentage of its limits; or a table, FILE.csv (default: the initial state)",
+     .help = "what comes in there: NAME=VALUE,..., where NAME is a reservoir or any state, and VALUE a number, or 50% "
+             "for halfway between its limits; or a table, FILE.csv (default: the initial state)",
      .value = {{.name = "TEXT", .kind = CB_VALUE_TEXT, .field = BEGIN(state)}}},
     {.name = NULL},
 };

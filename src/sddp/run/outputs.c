@@ -127,6 +127,12 @@ static void add_energy(cb_outputs *outputs, const cobre_sddp_label *label, cb_ta
     figure.type = label->type;
     figure.subsystem = label->subsystem;
     to->capacity = figure_of(outputs, figure);
+    figure.kind = "storage_minimum";
+    to->least = figure_of(outputs, figure);
+    figure.kind = "storage_at_minimum";
+    figure.unit = "stages";
+    figure.adds_up = true;
+    to->at_least = figure_of(outputs, figure);
 }
 
 static cb_targets find_targets(cb_outputs *outputs, const cb_item *item) {
@@ -335,11 +341,18 @@ static void add_item(const cb_node *node, const cb_item *item, double value, dou
     }
 }
 
-/* A store: what it holds, and the most that it can. As energy only what lies above its least level counts. */
+/* To the accuracy of LPs. */
+static bool is_at_least(const cb_column *store, double value) {
+    return store->upper > store->lower && value - store->lower <= 1e-6 * (store->upper - store->lower);
+}
+
+/* A store: what it holds, the least and the most that it can. As energy only what lies above its least level counts. */
 static void add_store(const cb_node *node, const cb_item *item, size_t state, double value, double *values) {
     double most = node->column[node->state_out[state]].upper, least = node->column[node->state_in[state]].lower;
     double energy = item->label.energy * (value - least), capacity = item->label.energy * (most - least);
     values[item->to.capacity] += most;
+    values[item->to.least] += node->column[node->state_out[state]].lower;
+    values[item->to.at_least] += is_at_least(&node->column[node->state_out[state]], value);
     values[item->to.energy] += energy;
     values[item->to.all_energy] += energy;
     values[item->to.energy_capacity] += capacity;

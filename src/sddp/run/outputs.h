@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
     uint32_t element, subsystem, system;    /* its value, weighted by the share of its load block */
     uint32_t energy, all_energy;            /* that times what it is worth as energy */
+    uint32_t least, at_least;               /* the least that it can be, and whether it is there */
     uint32_t capacity;                      /* the most that it can be ... */
     uint32_t energy_capacity, all_capacity; /* ... as energy */
     uint32_t unserved, all_unserved;        /* a deficit as energy */

@@ -461,6 +461,16 @@ cobre_status cb_record_check(const char *folder) {
     return status;
 }
 
+json_t *cb_record_origin(const char *folder) {
+    json_t *record;
+    if (read_record(folder, &record) != COBRE_OK || !record)
+        return NULL;
+    json_t *origin = json_pack("{s:O?, s:O?}", "case", json_object_get(json_object_get(record, "training"), "case"),
+                               "options", json_object_get(json_object_get(record, "simulation"), "options"));
+    json_decref(record);
+    return origin;
+}
+
 void cb_record_unfinished(const char *folder, char sentence[CB_RECORD_SENTENCE]) {
     json_t *record;
     *sentence = '\0';

@@ -54,6 +54,10 @@ cobre_status cb_record_check(const char *folder);
 /* *known is false if there is no record of its training, so that nothing can be checked. */
 cobre_status cb_record_known(const char *folder, bool *known);
 
+/* What the record says of the case of the training ("case") and of the options of the simulation ("options"); members that it
+ * does not have are null. To be freed by json_decref; NULL: there is no memory, or no record. */
+struct json_t *cb_record_origin(const char *folder);
+
 /* A sentence about a training that has failed, or not ended; empty: there is none. */
 void cb_record_unfinished(const char *folder, char sentence[CB_RECORD_SENTENCE]);
 

@@ -75,6 +75,7 @@ cobre_status cb_summary_write(const char *folder, const json_t *started, const j
                 {"name", TEXT, true, false},
                 {"case", TEXT, true, false},
                 {"sense", TEXT, true, false},
+                {"cost_unit", TEXT, true, true},
                 {"nodes", COUNT, true, false},
                 {"states", COUNT, true, false},
                 {"ranks", COUNT, true, false},

@@ -81,7 +81,7 @@ static void judge_unsimulated(const struct cb_evidence *evidence, struct cb_run_
             over, percent(moved, text));
     else
         say(verdict, CB_UNKNOWN,
-            "The policy has not been simulated, so that there is no gap to judge by: run cobre simulate.");
+            "The policy has not been simulated, so that there is no gap to judge by: simulate it.");
 }
 
 /* The bound lies within the interval. */
@@ -158,7 +158,7 @@ static void judge_sample(const struct cb_evidence *evidence, struct cb_run_verdi
 void cb_judge(const struct cb_evidence *evidence, struct cb_run_verdict *verdict) {
     verdict->beyond = false;
     if (*evidence->unfinished)
-        say(verdict, CB_NOT_YET, "%s Train it again, or go on from its policy by --resume.", evidence->unfinished);
+        say(verdict, CB_NOT_YET, "%s Train it again, or go on from its policy (--resume).", evidence->unfinished);
     else if (evidence->averse)
         judge_averse(evidence, verdict);
     else if (evidence->other_case)
@@ -181,7 +181,8 @@ void cb_judge(const struct cb_evidence *evidence, struct cb_run_verdict *verdict
             "training.");
     else if (!evidence->sampled)
         say(verdict, CB_UNKNOWN,
-            "The trajectories are no sample of the whole, as with given scenarios and with --max-steps, so that there "
+            "The trajectories are no sample of the whole, as with given scenarios and with trajectories that are cut "
+            "(--max-steps), so that there "
             "is "
             "no gap: simulate sampled ones to their end, too.");
     else

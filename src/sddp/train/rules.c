@@ -23,22 +23,22 @@ const char *cobre_sddp_stop_name(cobre_sddp_stop stop) {
     return "?";
 }
 
-#define GROUP "It stops when one of these holds (without any: after 100 iterations):"
+#define GROUP "It stops when one of these says so (without any: after 100 iterations):"
 #define FIELD(member) CB_FIELD(cobre_sddp_train_options, member)
 
 const struct cb_option cb_rule_rows[] = {
     {.name = "iterations",
-     .help = "so many iterations have been made",
+     .help = "stop after so many iterations in all; with resume, those of the policy count",
      .group = GROUP,
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(iterations), .least = 1}},
      .again = true},
     {.name = "time",
-     .help = "so much time has passed: 90, 90s, 15m, 2h, 1d",
+     .help = "stop after so much time: 90, 90s, 15m, 2h, 1d",
      .group = GROUP,
      .value = {{.name = "T", .kind = CB_VALUE_SECONDS, .field = FIELD(seconds), .above = true}},
      .again = true},
     {.name = "stall",
-     .help = "over N iterations the bound moved by no more than TOLERANCE, relative",
+     .help = "stop when the bound moved by no more than TOLERANCE, relative, over N iterations",
      .group = GROUP,
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(stall_window), .least = 1},
                {.name = "TOLERANCE",
@@ -49,17 +49,17 @@ const struct cb_option cb_rule_rows[] = {
                 .fallback = "1e-6"}},
      .again = true},
     {.name = "gap",
-     .help = "the bound lies within the 95 % interval of the simulated cost",
+     .help = "stop when the bound lies within the 95 % interval of the simulated cost",
      .group = GROUP,
      .given = FIELD(gap_rule),
      .again = true},
     {.name = "window",
-     .help = "forward passes that this interval is made of",
+     .help = "forward passes that the interval of gap is made of",
      .group = GROUP,
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(window), .least = 2, .fallback = "100"}},
      .again = true},
     {.name = "simulation",
-     .help = "every N iterations a simulation has the bound in its interval; PASSES passes",
+     .help = "stop when a simulation of PASSES passes, every N iterations, has the bound in its interval",
      .group = GROUP,
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(simulate_every), .least = 1},
                {.name = "PASSES",
