@@ -465,12 +465,16 @@ os.symlink("/dev/zero", "studies/zero")
 with Server("--root", "studies", "--output", "results") as server:
     server.initialize()
     for path in ["toy", "./toy", "nest/../toy", f"{inside}/toy", f"{inside}/nest/../toy", "in_relative", "in_absolute",
-                 f"{inside}/in_relative", f"{outside}/../studies/toy", "toy/"]:
+                 f"{inside}/in_relative", "toy/"]:
         assert server.call("validate_case", case=path)["case"] == f"{inside}/toy", path
     for path in ["out_absolute", "out_relative", "../secret/toy", f"{outside}/toy", "nest/../../secret/toy", "magic/etc",
-                 f"magic{outside}/toy", "/etc/passwd", "/", "..", f"{inside}/../secret/toy", "zero", "/dev/zero"]:
+                 f"magic{outside}/toy", "/etc/passwd", "/", "..", f"{inside}/../secret/toy", "zero", "/dev/zero",
+                 f"{outside}/../studies/toy"]:
         text = server.refused("validate_case", "outside of the allowed folders", inside, case=path)
-    assert f"{outside}/toy" in server.refused("validate_case", case="out_relative") # as resolved
+        missing = path.replace("toy", "none") # what is outside is not told
+        if missing not in (path, "out_none"):
+            assert server.refused("validate_case", case=missing) == text.replace("toy", "none"), (path, text)
+    server.refused("validate_case", "there is no such file", case="in_absolute/none")
     server.refused("validate_case", "a FIFO", case="fifo.sof.json")
     server.refused("validate_case", "a socket", case="socket")
     server.refused("validate_case", "resolved", case="loop")
@@ -500,8 +504,10 @@ END
 
 # Files within a case and a run lead nowhere else, and a pipe there holds up nobody: in the server, and in its jobs.
 case_files_within() {
-    mkdir secret
+    mkdir -p secret studies
     cp -r "$root/cases/toy" secret/toy
+    sed 's/"GreaterThan", "lower": 0/"GreaterThan", "lower": 1.5/; s/"lower": 0, "upper": 4/"lower": 0, "upper": 0/' \
+        "$root/cases/gas.sof.json" >studies/dry.sof.json # has no solution
     client <<'END'
 import shutil
 tables = [name for name in os.listdir("studies/toy") if name.endswith(".csv")]
@@ -512,12 +518,14 @@ def bent(name, make):
 bent("absolute", lambda path: os.symlink(os.path.realpath(f"secret/toy/{tables[0]}"), path))
 bent("relative", lambda path: os.symlink(f"../../secret/toy/{tables[0]}", path))
 bent("inside", lambda path: os.symlink(f"../toy/{tables[0]}", path))
+bent("inside_absolute", lambda path: os.symlink(os.path.realpath(f"studies/toy/{tables[0]}"), path))
 bent("fifo", os.mkfifo)
 bent("device", lambda path: os.symlink("/dev/zero", path))
 with Server("--root", "studies", "--output", "results") as server:
     server.initialize()
-    assert server.call("validate_case", case="inside")["valid"]
-    assert server.call("train", case="inside", iterations=1)["status"] == "finished"
+    for name in ["inside", "inside_absolute"]:
+        assert server.call("validate_case", case=name)["valid"]
+        assert server.call("train", case=name, iterations=1)["status"] == "finished"
     for name in ["absolute", "relative", "device"]:
         answer = server.call("validate_case", case=name)
         assert not answer["valid"] and "outside of the folders that may be used" in str(answer), answer
@@ -531,6 +539,16 @@ with Server("--root", "studies", "--output", "results") as server:
         os.symlink(os.path.realpath("secret/toy/case.json"), f"{run}/{name}")
     text = str(server.request("tools/call", {"name": "query_convergence", "arguments": {"run": run}}))
     assert "stages" not in text, text # of that case.json
+    # The LP of a stage without a solution is written by a library, by a path: not through a link, either.
+    for solver in ["glpk", "clp"]:
+        text = server.refused("train", "written to", case="dry.sof.json", iterations=20, solver=solver, out=f"lp/{solver}")
+        path = re.search(r"written to (\S+\.lp)", text)[1]
+        assert "Subject To" in open(path).read() and "No decision meets" in open(path).read() and not glob.glob("results/lp/*/.*")
+        os.makedirs(f"results/links/{solver}")
+        open("secret/victim", "w").write("mine")
+        os.symlink(os.path.realpath("secret/victim"), f"results/links/{solver}/{os.path.basename(path)}")
+        server.refused("train", "written to", case="dry.sof.json", iterations=20, solver=solver, out=f"links/{solver}")
+        assert open("secret/victim").read() == "mine"
 END
 }
 

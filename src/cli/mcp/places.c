@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* places.c: from the text of a client to a file or folder that it may name.
  *
- * A root is a descriptor. openat2 walks from it, and the kernel refuses each step that would leave it: by "..", by a symbolic
- * link, by a link of /proc. So nothing can be changed between the check and the opening. A symbolic link with an absolute
- * target is refused by the kernel wherever it leads: then the path without links is tried, and no link is followed any more. What
- * is returned is a descriptor (O_PATH); it stays what it is when names are changed. */
+ * The process is confined to the roots and the output (sddp/open.h): the kernel refuses each step of a path that would leave them. So
+ * nothing can be changed between the check and the opening. What is returned is a descriptor (O_PATH); it stays what it is when
+ * names are changed. */
 #include "cli/mcp/places.h"
 
 #include "sddp/open.h"
@@ -94,64 +93,33 @@ static const char *below(const char *root, const char *path) {
     return path + strspn(path, "/");
 }
 
-/* Below any of the roots; -1: not, see errno, which is EXDEV if it leads out of all of them. */
-static int open_absolute(const struct cb_places *places, const char *path, unsigned long long how) {
-    int error = EXDEV;
-    for (size_t i = 0; i <= places->roots; i++) {
-        const char *rest = places->root[i].fd >= 0 ? below(places->root[i].path, path) : NULL;
-        int fd = rest ? cb_open_beneath(places->root[i].fd, rest, O_PATH, how) : -1;
-        if (fd >= 0)
-            return fd;
-        error = rest ? errno : error;
-    }
-    errno = error;
-    return -1;
-}
-
-/* The path is below no root as it is written, or a link leads out: by its path without links. */
-static int open_resolved(const struct cb_places *places, const char *path, char resolved[PATH_MAX]) {
-    if (realpath(path, resolved))
-        return open_absolute(places, resolved, RESOLVE_NO_SYMLINKS);
-    int error = EXDEV;
-    snprintf(resolved, PATH_MAX, "%s", path);
-    for (size_t i = 0; i <= places->roots; i++)
-        error = places->root[i].fd >= 0 && below(places->root[i].path, path) ? ENOENT : error;
-    errno = error;
-    return -1;
-}
-
-/* Tries the path in each root. `resolved`: what it was taken for, in the end. */
+/* Tries the path in each root. `resolved`: what it was taken for first. */
 static int open_any(const struct cb_places *places, const char *path, char resolved[PATH_MAX]) {
     int fd = -1, error = ENOENT;
-    if (*path == '/') {
-        fd = open_absolute(places, path, 0);
-        snprintf(resolved, PATH_MAX, "%s", path);
-        return fd < 0 && errno == EXDEV ? open_resolved(places, path, resolved) : fd;
-    }
+    snprintf(resolved, PATH_MAX, "%s", path);
+    if (*path == '/')
+        return cb_open_path(path, O_PATH);
     for (size_t i = 0; fd < 0 && i <= places->roots; i++) {
-        char full[PATH_MAX];
-        if (places->root[i].fd < 0 || (fd = cb_open_beneath(places->root[i].fd, path, O_PATH, 0)) >= 0)
+        char full[2 * PATH_MAX];
+        if (places->root[i].fd < 0)
             continue;
-        if (error == ENOENT)
-            snprintf(resolved, PATH_MAX, "%.*s/%.*s", PATH_MAX / 2 - 1, places->root[i].path, PATH_MAX / 2 - 1, path);
-        int found = errno;
-        if (found == EXDEV && snprintf(full, sizeof full, "%s/%s", places->root[i].path, path) < PATH_MAX) {
-            fd = open_resolved(places, full, resolved);
-            found = errno;
-        }
-        error = error == ENOENT ? found : error;
+        snprintf(full, sizeof full, "%s/%s", places->root[i].path, path);
+        fd = cb_open_path(full, O_PATH);
+        if (i == 0)
+            snprintf(resolved, PATH_MAX, "%.*s", PATH_MAX - 1, full);
+        error = fd < 0 && error == ENOENT ? errno : error;
     }
     errno = error;
     return fd;
 }
 
+/* What there is outside is not told: neither whether it is there nor where links lead. */
 static bool refuse(const struct cb_places *places, const char *path, const char *resolved, int error,
                    char why[CB_PLACE_WHY]) {
     char allowed[PATH_MAX];
     cb_places_list(places, allowed, sizeof allowed);
     if (error == EXDEV)
-        snprintf(why, CB_PLACE_WHY, "%.1024s leads to %.1024s, outside of the allowed folders: %.2048s", path, resolved,
-                 allowed);
+        snprintf(why, CB_PLACE_WHY, "%.1024s leads outside of the allowed folders: %.2048s", path, allowed);
     else
         snprintf(why, CB_PLACE_WHY, "%.1024s (resolved: %.1024s): %s. Allowed folders: %.2048s", path, resolved,
                  error == ENOENT ? "there is no such file or folder" : strerror(error), allowed);
