@@ -155,12 +155,12 @@ with Server("--root", "studies") as server:
         server.alive()
     server.raw('{"jsonrpc":"2.0","id":"crlf","method":"ping"}\r\n')
     assert server.line()["id"] == "crlf"
-    for bad in ["{\n", "nonsense\n", '{"jsonrpc":"2.0","id":1,"method":"ping"\n', "[1,2\n", '{"a":1}}\n', "\x00\n", '"\\ud800"\n',
+    for bad in ["{\n", "nonsense\n", '{"jsonrpc":"2.0","id":1,"method":"ping"\n', "[1,2\n", '{"a":1}}\n', "\x00\n",
                 b'{"jsonrpc":"2.0","id":1,"method":"p\xff\xfe"}\n', b"\xef\xbb\xbf{}\n"[:-4] + b"\n", "1e999\n",
-                '{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}\n', "[" * 100000 + "\n", '{"a":' * 100000 + "\n"]:
+                "[" * 100000 + "\n", '{"a":' * 100000 + "\n"]:
         server.error(bad, -32700)
         server.alive()
-    for bad in ["1\n", '"text"\n', "null\n", "true\n", "{}\n", '{"jsonrpc":"2.0"}\n', '{"method":"ping"}\n',
+    for bad in ["1\n", '"text"\n', '"\\ud800"\n', "null\n", '{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}\n', "true\n", "{}\n", '{"jsonrpc":"2.0"}\n', '{"method":"ping"}\n',
                 '{"jsonrpc":"2.0","id":null,"method":"ping"}\n', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n',
                 '{"jsonrpc":"2.0","id":{},"method":"ping"}\n', '{"jsonrpc":"2.0","id":[1],"method":"ping"}\n', "[]\n",
                 '[{"jsonrpc":"2.0","id":1,"method":"ping"}]\n']:
@@ -172,10 +172,22 @@ with Server("--root", "studies") as server:
     for bad in ['{"jsonrpc":"2.0","id":5,"method":"ping","params":[]}\n', '{"jsonrpc":"2.0","id":5,"method":"tools/call"}\n',
                 '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"train","arguments":[]}}\n',
                 '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":5}}\n',
-                '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"train","arguments":{"case":"a\\u0000b"}}}\n',
+                '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"tr\\u0000ain","arguments":{}}}\n',
+                '{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"a\\u0000b"}}\n',
                 '{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{}}\n',
                 '{"jsonrpc":"2.0","id":5,"method":"initialize","params":{}}\n']:
         server.error(bad, -32602, 5)
+    # Valid JSON that cannot be kept as it is: the call is answered, and the argument named.
+    def refused(arguments, *words):
+        server.raw(f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"train","arguments":{arguments}}}}}\n')
+        message = server.line()
+        text = message["result"]["content"][0]["text"]
+        assert message["id"] == 7 and message["result"]["isError"] and all(word in text for word in words), message
+    refused('{"case":"toy","iterations":2,"seed":99999999999999999999}', "field: seed", "received: 1e20", "whole number")
+    refused('{"case":"a\\u0000b"}', "field: case", "zero byte")
+    refused('{"case":"\\ud800\\ud83d\\ude00\\udc00\\\\ud800"}', "field: case", "\ufffd\U0001f600\ufffd\\ud800", "no such file")
+    refused('{"case":"toy","out":"\\u001b[1m"}', "field: out")
+    assert server.request("resources/read", {"uri": "cobre://table/hydros.csv/toy%00x"}).code == -32002
     # What nobody answers: notifications, known or not, and replies to what was never asked.
     for quiet in ['{"jsonrpc":"2.0","method":"notifications/unknown"}\n', '{"jsonrpc":"2.0","method":"ping"}\n',
                   '{"jsonrpc":"2.0","id":1,"result":{}}\n', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}\n',
@@ -220,7 +232,16 @@ with Server("--root", "studies") as server:
     conforms("2025-03-26", "JSONRPCBatchResponse", [replies[1], replies["b"], replies[3]])
     server.send([{"jsonrpc": "2.0", "method": "notifications/x"}])
     server.alive()
+    # A client takes no line of 10 MiB: what would make it longer is not done.
+    server.send([call(i, method="tools/list") for i in range(1000)])
+    replies = server.reply()
+    assert [reply["id"] for reply in replies] == list(range(1000)) and len(json.dumps(replies)) < 10 << 20
+    assert "tools" in replies[0]["result"] and "not done" in replies[-1]["error"]["message"], replies[-1]
+    open("studies/toy/long.csv", "w").write("\x01" * (4 << 20)) # escaped, it is six times as long
+    assert server.request("resources/read", {"uri": "cobre://table/long.csv/toy"}).code == -32603
+    os.remove("studies/toy/long.csv")
     server.error("[]\n", -32600)
+    server.error(json.dumps([call(1)] * 1001) + "\n", -32600)
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"]:
         server.initialize(revision)
         server.error(json.dumps([call(1)]) + "\n", -32600)

@@ -32,6 +32,7 @@ struct stdio {
     bool ended;             /* the client has gone, or a signal has come */
     bool too_long;          /* the line that is being read is left out */
     struct text line, kept; /* of the input, without its end; for the output */
+    size_t sent;            /* bytes of `kept` that the client has taken */
 };
 
 /* Output. */
@@ -44,19 +45,20 @@ static ssize_t write_now(const struct stdio *io, const char *bytes, size_t count
 }
 
 static void flush(struct stdio *io) {
-    while (io->kept.length > 0) {
-        ssize_t count = write_now(io, io->kept.data, io->kept.length);
+    while (io->sent < io->kept.length) {
+        ssize_t count = write_now(io, io->kept.data + io->sent, io->kept.length - io->sent);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (count < 0) { /* nobody reads: that is an end, too */
             io->ended = true;
-            io->kept.length = 0;
-            return;
+            io->sent = io->kept.length;
+        } else {
+            io->sent += (size_t)count;
         }
-        cb_text_drop(&io->kept, (size_t)count);
     }
+    io->sent = io->kept.length = 0;
 }
 
 static void release(struct text *text) {
@@ -66,9 +68,13 @@ static void release(struct text *text) {
     }
 }
 
-/* One write for each message, if the client takes it. */
+/* One write for each message, if the client takes it. What is taken goes when it is the most: so each byte is moved once. */
 static void send_message(void *arg, const char *message, size_t length) {
     struct stdio *io = arg;
+    if (io->sent > io->kept.length / 2) {
+        cb_text_drop(&io->kept, io->sent);
+        io->sent = 0;
+    }
     cb_text_append(&io->kept, message, length);
     cb_text_append(&io->kept, "\n", 1);
     flush(io);
