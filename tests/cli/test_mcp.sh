@@ -264,15 +264,19 @@ with Server("--root", "studies") as server:
     server.refused("list_studies", "allowed: case, run, policy", "nearest match: policy", kind="polcy")
     server.refused("train", "field: stop", "allowed: any, all", case="toy", stop="some")
     server.refused("train", "field: forward-passess", "nearest match: forward-passes", case="toy", **{"forward-passess": 3})
-    server.refused("train", '"cvar"', "TAIL must be above 0 and at most 1", "allowed: TAIL,MEAN", case="toy", cvar="2,0.5")
+    server.refused("train", '"cvar"', "TAIL must be above 0 and at most 1", "allowed: TAIL,MEAN: TAIL is a number above 0 and at "
+                   "most 1, MEAN is a number of at least 0 and at most 1", case="toy", cvar="5,50")
+    server.refused("train", "field: solver", "received: \"/tmp/evil.so\"", "allowed: clp, glpk", case="toy", solver="/tmp/evil.so")
+    server.refused("simulate", "field: solver", "nearest match: glpk", case="toy", policy="toy", solver="glpkk")
     server.refused("train", "field: iterations", "from 1 to 100000", case="toy", iterations=0)
     server.refused("train", "field: time", "not a time", case="toy", time="soon")
-    server.refused("train", "field: time", "--max-time", case="toy", time="3d")
+    server.refused("train", "field: time", "--max-time", "allowed: a time such as 90s, 15m or 2h, at most 86400s", case="toy", time="3d")
     server.refused("train", "field: num_workers", case="toy", num_workers=10000)
     server.refused("train", "field: resume", "there is no such file", case="toy", resume="none.cobre")
     server.refused("train", "field: gap", "allowed: true or false", case="toy", gap="maybe")
     server.refused("job_status", "field: job_id", "received: job-9", "there was no job", job_id="job-9")
     server.refused("query_convergence", "holds no results", run="toy")
+    server.refused("job_status", "there was no job") # none of these has become one
     assert server.call("train", case="toy", iterations="4", forward_passes=2, gap="true", seed=18446744073709551615 // 4,
                        stop="all", stall="1,10")["iteration"] >= 4
     broken = "studies/broken"
@@ -280,7 +284,13 @@ with Server("--root", "studies") as server:
     open(f"{broken}/case.json", "w").write("{")
     facts = server.call("validate_case", case="broken")
     assert not facts["valid"] and facts["problems"][0]["file"].endswith("case.json") and facts["problems"][0]["line"], facts
-    server.refused("train", "has failed with exit code 1", "case.json", case="broken")
+    server.refused("train", "has failed with exit code 1", "case.json", "validate_case", case="broken")
+    run = server.call("train", case="toy", iterations=2)["run"]
+    server.refused("simulate", "field: tables", 'no table "duels"', "nearest match: duals", "allowed: all, none", case="toy",
+                   policy=run, tables="stages,duels")
+    text = server.refused("simulate", "has failed", "cannot be 1000", "next step: give a number within", case="toy", policy=run,
+                          state="lake=1000")
+    assert "validate_case" not in text, text
     assert not glob.glob("studies/cobre-output/broken*") # nothing came into it
 END
 }
@@ -308,9 +318,28 @@ with Server("--max-workers", "2", cwd="studies") as server: # the current folder
     assert again["run"] == f"{here}/cobre-output/toy-2", again
     named = server.call("train", case="toy", iterations=3, out="a/b")
     assert named["run"] == f"{here}/cobre-output/a/b", named
-    server.refused("train", "holds a finished run", case="toy", iterations=3, out="a/b")
-    more = server.call("train", case="toy", iterations=6, resume=again["policy"], out="more")
-    assert more["iteration"] == 6, more
+    text = server.refused("train", "field: out", "a/b holds a finished run", "give another out", case="toy", iterations=3, out="a/b")
+    assert "--" not in text, text
+    more = server.call("train", case="toy", iterations=6, resume=again["run"], out="more")
+    assert more["iteration"] == 6 and "warnings" not in more, more
+    # In the folder of its policy: only if that is said so, and what else is there is told.
+    server.refused("train", "field: out", "finished run", case="toy", iterations=8, resume=again["run"], out="more")
+    more = server.call("train", case="toy", iterations=8, resume="more", out="more")
+    assert more["iteration"] == 8 and "warnings" not in more, more
+    server.call("simulate", case="toy", policy="more", trajectories=10)
+    more = server.call("train", case="toy", iterations=9, resume="more", out="more")
+    assert more["iteration"] == 9 and "simulate again" in more["warnings"][0], more
+    # A folder that list_studies would not find, or that cannot be told.
+    for out, why in [("", "output folder itself"), (".", "output folder itself"), (f"{here}/cobre-output", "output folder itself"),
+                     ("toy-2/sub", "inside of a case or a run"), ("more/./x/y", "inside of a case or a run"),
+                     ("a\nb", "control character"), ("\x1b[1m", "control character"), ("x\x9by", "control character")]:
+        server.refused("train", "field: out", why, case="toy", iterations=1, out=out)
+    server.refused("export_results", "field: name", "control character", run="toy-1", format="csv", name="a\x1bb")
+    os.mkdir("studies/cobre-output/case")
+    open("studies/cobre-output/case/case.json", "w").write("{}")
+    server.refused("train", "is a case", case="toy", iterations=1, out="case")
+    server.refused("train", "inside of a case or a run", case="toy", iterations=1, out="case/x")
+    os.remove("studies/cobre-output/case/case.json")
     runs = server.call("list_studies", kind="run")
     assert [os.path.basename(s["path"]) for s in runs["studies"]] == ["b", "more", "toy-1", "toy-2"], runs
     assert runs["studies"][2] == {**runs["studies"][2], "state": "finished", "has_policy": True, "simulated": True}
@@ -388,13 +417,44 @@ with Server("--root", "studies") as server:
 END
 }
 
+# Ended before it has anything to save, and from outside.
+case_cut_short() {
+    client <<'END'
+with Server("--root", "studies") as server:
+    server.initialize()
+    for out in [{}, {"out": "a/b"}]:
+        server.raw("".join(json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name, "arguments":
+            arguments}}) + "\n" for name, arguments in [("train", {"case": "brazil60", "wait": 0, **out}), ("job_cancel", {})]))
+        replies = {message["id"]: message["result"] for message in (server.reply(), server.reply())}
+        state = replies["job_cancel"]["structuredContent"]
+        assert state["status"] == "finished" or "stopped before its first iteration" in state["error"], state
+        assert state["status"] == "finished" or not os.listdir("studies/cobre-output"), os.listdir("studies/cobre-output")
+        if state["status"] == "finished": # it was faster
+            subprocess.run(["rm", "-r", state["run"]])
+    server.ask("tools/call", {"name": "train", "arguments": {"case": "brazil60", "iterations": 100000}}, token=1)
+    while server.line().get("method") != "notifications/progress":
+        pass
+    os.kill(server.children()[0], signal.SIGKILL)
+    text = server.reply()["result"]["content"][0]["text"]
+    assert "it was ended by signal 9 (Killed)" in text and "validate_case" not in text, text
+    state = server.call("job_status")
+    assert "signal 9" in state["error"] and os.listdir(state["run"]) and not os.path.exists(state["run"] + "/steer.sock"), state
+END
+}
+
 case_limits() {
     client <<'END'
 with Server("--root", "studies", "--max-iterations", "20", "--max-time", "1s") as server:
     server.initialize()
     server.refused("train", "from 1 to 20", case="toy", iterations=21)
-    state = server.call("train", case="toy", stall="1000000")
-    assert state["limit"] == "iterations" and state["status"] == "finished" and state["iteration"] >= 20, state
+    for rules in [{"stall": "1000000"}, {}, {"window": 10}]:
+        state = server.call("train", case="toy", **rules)
+        assert state["limit"] == "iterations" and state["status"] == "finished" and state["iteration"] == 20, state
+    for rules in [{"iterations": 20}, {"iterations": 20, "stop": "all"}, {"stall": "2,1"}]: # it ends by its own rule
+        state = server.call("train", case="toy", **rules)
+        assert "limit" not in state and "stopped" not in state and state["iteration"] <= 20, state
+    state = server.call("train", case="toy", stall="1000000", stop="all")
+    assert state["limit"] == "iterations" and state["stopped"] and state["iteration"] >= 20, state
 with Server("--root", "studies", "--max-time", "1s") as server:
     server.initialize()
     state = server.call("train", case="brazil60", stall="100000")

@@ -7,6 +7,7 @@
 #include "cli/mcp/places.h"
 
 #include "sddp/open.h"
+#include "sddp/run/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -191,10 +192,37 @@ static bool make_output(struct cb_places *places) {
            cb_confine(places->root[places->roots].path, true);
 }
 
+static bool is_study(int folder) {
+    static const char *const files[] = {"case.json", CB_FILE_RUN, CB_FILE_TRAINING, CB_FILE_SIMULATION, CB_FILE_POLICY};
+    struct stat status;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (fstatat(folder, files[i], &status, AT_SYMLINK_NOFOLLOW) == 0)
+            return true;
+    return false;
+}
+
+static bool has_controls(const char *name) {
+    for (const unsigned char *at = (const unsigned char *)name; *at; at++)
+        if (*at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0)) /* C0, delete, C1 */
+            return true;
+    return false;
+}
+
+/* The next part of a path that names something; NULL: there is none. *rest: what follows. */
+static char *next_part(char **rest) {
+    char *part;
+    do
+        part = strsep(rest, "/");
+    while (part && (!*part || strcmp(part, ".") == 0));
+    return part;
+}
+
 /* Makes one folder in another one, and goes into it. */
-static bool step_into(int *fd, const char *name, bool fresh) {
-    if (mkdirat(*fd, name, 0777) < 0 && (fresh || errno != EEXIST))
+static bool step_into(int *fd, const char *name, bool fresh, unsigned *made) {
+    bool new = mkdirat(*fd, name, 0777) == 0;
+    if (!new && (fresh || errno != EEXIST))
         return false;
+    *made = new ? *made + 1 : 0;
     int next = cb_open_beneath(*fd, name, O_PATH, RESOLVE_NO_SYMLINKS);
     int error = errno;
     close(*fd);
@@ -203,27 +231,36 @@ static bool step_into(int *fd, const char *name, bool fresh) {
     return next >= 0;
 }
 
+enum { ITSELF = EISDIR, INSIDE = ENOTEMPTY, CONTROLS = EILSEQ }; /* reasons, as errno */
+
 /* Follows `name` from the output on. -1: see errno. */
-static int make_below(const struct cb_root *output, const char *name, bool fresh) {
-    char rest[PATH_MAX], *part = rest, *slash;
-    int fd = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
-    snprintf(rest, sizeof rest, "%s", name);
-    for (; fd >= 0 && part; part = slash) {
-        slash = strchr(part, '/');
-        if (slash)
-            *slash++ = 0;
-        if (!*part || strcmp(part, ".") == 0)
-            continue;
-        errno = EXDEV;
-        if (strcmp(part, "..") == 0 || !step_into(&fd, part, fresh && !slash)) {
-            int error = errno;
-            if (fd >= 0)
-                close(fd);
-            errno = error;
-            return -1;
-        }
+static int make_below(const struct cb_root *output, const char *name, bool fresh, unsigned *made) {
+    char text[PATH_MAX], *rest = text, *part;
+    int fd = fcntl(output->fd, F_DUPFD_CLOEXEC, 0), error = fd < 0 ? errno : ITSELF;
+    snprintf(text, sizeof text, "%s", name);
+    *made = 0;
+    for (part = next_part(&rest); fd >= 0 && part;) {
+        char *next = next_part(&rest);
+        error = strcmp(part, "..") == 0                       ? EXDEV
+                : !step_into(&fd, part, fresh && !next, made) ? errno
+                : next && is_study(fd)                        ? INSIDE
+                                                              : 0;
+        if (error)
+            break;
+        part = next;
     }
-    return fd;
+    if (error && fd >= 0)
+        close(fd);
+    errno = error;
+    return error ? -1 : fd;
+}
+
+static const char *reason(int error) {
+    return error == EXDEV || error == ELOOP ? "it leads out of the output folder"
+           : error == ITSELF                ? "this is the output folder itself"
+           : error == INSIDE                ? "it lies inside of a case or a run"
+           : error == CONTROLS              ? "it has a control character in it"
+                                            : strerror(error);
 }
 
 bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struct cb_place *place,
@@ -235,13 +272,16 @@ bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struc
     }
     const struct cb_root *output = &places->root[places->roots];
     const char *rest = *name == '/' ? below(output->path, name) : name;
-    errno = EXDEV;
-    place->fd = rest && strlen(rest) < PATH_MAX ? make_below(output, rest, fresh) : -1;
+    unsigned made = 0;
+    errno = rest && has_controls(rest) ? CONTROLS : EXDEV;
+    if (rest && strlen(rest) < PATH_MAX && !has_controls(rest))
+        place->fd = make_below(output, rest, fresh, &made);
+    place->made = made;
     if (place->fd >= 0)
         return check_kind(place, name, CB_PLACE_FOLDER, why);
     int error = errno;
-    snprintf(why, CB_PLACE_WHY, "%.1024s: %s. It must be the name of a folder below %.2048s", name,
-             error == EXDEV || error == ELOOP ? "it leads out of the output folder" : strerror(error), output->path);
+    snprintf(why, CB_PLACE_WHY, "%.1024s: %s. It must be the name of a folder below %.2048s", name, reason(error),
+             output->path);
     errno = error;
     return false;
 }
