@@ -463,6 +463,19 @@ with Server("--root", "studies", "--max-memory", "0.002") as server:
     server.initialize()
     if not server.sanitized():
         server.refused("train", "has failed", case="brazil60", iterations=3)
+# A text that a few kilobytes become: the server itself has limits, too, and lives.
+write_large("studies/some.sof.json.gz", 45)
+write_large("studies/much.sof.json.gz", 60)
+with Server("--root", "studies", "--max-memory", "0.2") as server:
+    server.initialize()
+    facts = server.call("validate_case", case="much.sof.json.gz")
+    assert "has more than 51 MiB" in facts["problems"][0]["message"] and "start a job" in facts["problems"][0]["remedy"], facts
+    server.refused("inspect_case", "has more than 51 MiB", case="much.sof.json.gz")
+    if not server.sanitized():
+        server.request("tools/call", {"name": "validate_case", "arguments": {"case": "some.sof.json.gz"}})
+        peak = int(re.search(r"VmHWM:\s*(\d+)", open(f"/proc/{server.process.pid}/status").read())[1])
+        assert peak < 260 << 10, peak
+    assert server.call("validate_case", case="toy")["valid"]
 END
 }
 
@@ -515,13 +528,27 @@ for _ in range(20000):
         break
     server.raw('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
 assert server.close() < 2
+# While a tool works.
+write_large("studies/large.sof.json.gz", 240)
+for end in [lambda server: server.process.stdin.close(), lambda server: server.process.send_signal(signal.SIGTERM)]:
+    with Server("--root", "studies") as server:
+        pids = train(server)
+        server.ask("tools/call", {"name": "validate_case", "arguments": {"case": "large.sof.json.gz"}})
+        wait_until(lambda: server.memory() > 32 << 20, "it does not read")
+        begin = time.monotonic()
+        end(server)
+        server.process.wait(PATIENCE)
+        assert time.monotonic() - begin < 2
+        wait_until(lambda: all(map(gone, pids)), "left over")
+saved(4)
+saved(5)
 # The server is killed: the training notices.
 server = Server("--root", "studies")
 pids = train(server)
 server.process.kill()
 server.process.wait()
 wait_until(lambda: all(map(gone, pids)), "left over")
-saved(4)
+saved(6)
 END
 }
 

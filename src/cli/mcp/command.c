@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command.c: `cobre mcp`. */
 #include "cli/cli.h"
+#include "cli/mcp/jobs.h"
 #include "cli/mcp/stdio.h"
+#include "sddp/read/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -45,7 +47,7 @@ static const struct cb_option rows[] = {
      .help = "of a training",
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(iterations), .least = 1, .fallback = "100000"}}},
     {.name = "max-memory",
-     .help = "of a job, in GiB, of all its workers (default: three quarters of this machine's)",
+     .help = "of a job, in GiB, of all its workers, and of the server (default: three quarters of this machine's)",
      .value = {{.name = "G", .kind = CB_VALUE_REAL, .field = FIELD(memory), .above = true}}},
     {.name = NULL},
 };
@@ -59,6 +61,14 @@ static size_t cores(void) {
 
 static double three_quarters(void) {
     return 0.75 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* What the server itself may take, and read at once: what it has read takes some four times as much. */
+static void limit_server(uint64_t memory) {
+    const uint64_t least = 64 << 20, most_text = 256 << 20;
+    if (memory)
+        cb_jobs_limit_memory(memory > least ? memory : least);
+    cb_text_most = memory && memory / 4 < most_text ? memory / 4 : most_text;
 }
 
 /* Those that were given, in their order. */
@@ -92,6 +102,7 @@ int cb_command_mcp(int argc, char **argv) {
         fprintf(stderr, "cobre mcp: %s\ncobre mcp:   %s\n", error->message, error->suggestion);
         return CB_EXIT_USAGE;
     }
+    limit_server(server->limits.memory);
     bool good = cb_mcp_stdio(server);
     if (!good)
         fprintf(stderr, "cobre mcp: %s\n", strerror(errno));

@@ -71,15 +71,13 @@ struct cb_job *cb_jobs_find(struct cb_jobs *jobs, const char *id) {
     return NULL;
 }
 
-/* In the child. The limit is of memory that is its own, for each worker its share. */
-static void limit_memory(uint64_t bytes, size_t workers) {
+/* The limit is of memory that is its own. */
+void cb_jobs_limit_memory(uint64_t bytes) {
 #ifndef __SANITIZE_ADDRESS__
-    rlim_t share = bytes / (workers ? workers : 1);
     if (bytes)
-        setrlimit(RLIMIT_DATA, &(struct rlimit){.rlim_cur = share, .rlim_max = share});
+        setrlimit(RLIMIT_DATA, &(struct rlimit){.rlim_cur = bytes, .rlim_max = bytes});
 #else
     (void)bytes; /* the sanitizer reserves more than any limit */
-    (void)workers;
 #endif
 }
 
@@ -101,7 +99,7 @@ static _Noreturn void become(const struct cb_jobs *jobs, char *const *argv, int 
     char *confinement = cb_confinement_text();
     if (!confinement || setenv(CB_ENV_CONFINED, confinement, 1) != 0)
         _exit(CB_EXIT_CANNOT_RUN);
-    limit_memory(jobs->server->limits.memory, workers);
+    cb_jobs_limit_memory(jobs->server->limits.memory / (workers ? workers : 1)); /* each worker has its share */
     if (workers <= 1)
         setenv(CB_ENV_BACKEND, "local", 1); /* whatever job the server itself may be a rank of */
     execv(jobs->program, words);

@@ -46,6 +46,8 @@ struct cb_jobs {
     double urgency;         /* seconds between the first and the second one */
 };
 
+void cb_jobs_limit_memory(uint64_t bytes); /* of this process; 0: no limit */
+
 struct cb_jobs *cb_jobs_new(struct cb_mcp *server, const char *program);
 void cb_jobs_free(struct cb_jobs *jobs); /* what still runs is asked to stop */
 
