@@ -63,9 +63,9 @@ static double three_quarters(void) {
     return 0.75 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* What the server itself may take, and read at once: what it has read takes some four times as much. */
+/* What the server itself may take; and the largest file that it reads, for which others wait some seconds. */
 static void limit_server(uint64_t memory) {
-    const uint64_t least = 64 << 20, most_text = 256 << 20;
+    const uint64_t least = 64 << 20, most_text = 64 << 20;
     if (memory)
         cb_jobs_limit_memory(memory > least ? memory : least);
     cb_text_most = memory && memory / 4 < most_text ? memory / 4 : most_text;

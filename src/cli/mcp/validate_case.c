@@ -37,6 +37,20 @@ static void put_size(json_t *facts, const cobre_sddp_problem *problem) {
     cb_json_set(facts, "states", cb_json_count(cobre_sddp_problem_states(problem)));
 }
 
+static void answer(struct cb_mcp_call *call, const char *path, const struct cb_mcp_issues *found,
+                   const cobre_sddp_problem *problem) {
+    json_t *facts = json_object();
+    cb_json_set(facts, "case", cb_json_text(path));
+    cb_json_set(facts, "valid", json_boolean(problem != NULL));
+    cb_json_set(facts, "errors", cb_json_count(found->errors));
+    cb_json_set(facts, "warnings", cb_json_count(found->warnings));
+    cb_mcp_put_page(call, facts, "problems", found->list, 50, 8000);
+    if (problem)
+        put_size(facts, problem);
+    cb_mcp_answer(call, facts, "The case is %s: %zu error%s, %zu warning%s.", problem ? "valid" : "not valid",
+                  found->errors, found->errors == 1 ? "" : "s", found->warnings, found->warnings == 1 ? "" : "s");
+}
+
 static void call(struct cb_mcp_call *call) {
     struct cb_place place;
     struct cb_mcp_issues found = {.errors = 0};
@@ -44,16 +58,11 @@ static void call(struct cb_mcp_call *call) {
     if (!cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
         return;
     bool valid = cb_mcp_find_issues(call->server->comm, place.path, &found, &problem);
-    json_t *facts = json_object();
-    cb_json_set(facts, "case", cb_json_text(place.path));
-    cb_json_set(facts, "valid", json_boolean(valid));
-    cb_json_set(facts, "errors", cb_json_count(found.errors));
-    cb_json_set(facts, "warnings", cb_json_count(found.warnings));
-    cb_mcp_put_page(call, facts, "problems", found.list, 50, 8000);
-    if (valid)
-        put_size(facts, problem);
-    cb_mcp_answer(call, facts, "The case is %s: %zu error%s, %zu warning%s.", valid ? "valid" : "not valid",
-                  found.errors, found.errors == 1 ? "" : "s", found.warnings, found.warnings == 1 ? "" : "s");
+    if (!valid && cobre_last_error()->status == COBRE_ALLOCATION_FAILED) /* which says nothing about the case */
+        cb_mcp_refuse(call, "start a job with it, such as train, or use cobre on the command line",
+                      "this server has too little memory for the case: %s", cobre_last_error()->message);
+    else
+        answer(call, place.path, &found, valid ? problem : NULL);
     json_decref(found.list);
     cobre_sddp_problem_free(&problem);
     cb_place_close(&place);
