@@ -320,9 +320,7 @@ static void mend_surrogates(char *text, size_t length) {
 
 /* Whole numbers that are exact as such. */
 static json_t *make_whole(json_t *value) {
-    const char *key;
     json_t *member;
-    void *next;
     size_t i;
     double real = json_real_value(value);
     if (json_is_real(value) && real == floor(real) && fabs(real) < 0x1p53) {
@@ -330,7 +328,8 @@ static json_t *make_whole(json_t *value) {
         return json_integer((json_int_t)real);
     }
     json_array_foreach(value, i, member) json_array_set_new(value, i, make_whole(json_incref(member)));
-    json_object_foreach_safe(value, next, key, member) json_object_set_new(value, key, make_whole(json_incref(member)));
+    for (void *at = json_object_iter(value); at; at = json_object_iter_next(value, at))
+        json_object_iter_set_new(value, at, make_whole(json_incref(json_object_iter_value(at))));
     return value;
 }
 
