@@ -256,11 +256,12 @@ static int make_below(const struct cb_root *output, const char *name, bool fresh
 }
 
 static const char *reason(int error) {
-    return error == EXDEV || error == ELOOP ? "it leads out of the output folder"
-           : error == ITSELF                ? "this is the output folder itself"
-           : error == INSIDE                ? "it lies inside of a case or a run"
-           : error == CONTROLS              ? "it has a control character in it"
-                                            : strerror(error);
+    return error == EXDEV      ? "it leads out of the output folder"
+           : error == ELOOP    ? "it leads out of the output folder, or over a symbolic link"
+           : error == ITSELF   ? "this is the output folder itself"
+           : error == INSIDE   ? "it lies inside of a case or a run"
+           : error == CONTROLS ? "it has a control character in it"
+                               : strerror(error);
 }
 
 bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struct cb_place *place,
