@@ -115,16 +115,16 @@ static int keep_file(int fd) {
     return -1;
 }
 
-static int open_confined(const char *path, int flags) {
-    bool writes = (flags & O_ACCMODE) != O_RDONLY;
+/* Below any of the folders, as the path is written. EXDEV: it leads out of all of them. */
+static int open_below(const char *path, int flags, bool writes, unsigned long long resolve) {
     int error = EXDEV;
     for (size_t i = 0; i < folders; i++) {
         const char *rest = below(i, path);
         if (!rest || (writes && !folder[i].writes))
             continue;
-        int fd = cb_open_beneath(folder[i].fd, rest, flags | O_NONBLOCK, 0);
+        int fd = cb_open_beneath(folder[i].fd, rest, flags & O_PATH ? flags : flags | O_NONBLOCK, resolve);
         if (fd >= 0)
-            return keep_file(fd);
+            return flags & O_PATH ? fd : keep_file(fd);
         error = errno;
         if (error != EXDEV)
             break;
@@ -133,9 +133,46 @@ static int open_confined(const char *path, int flags) {
     return -1;
 }
 
+static bool goes_up(const char *path) {
+    for (const char *at = path; (at = strstr(at, "..")); at += 2)
+        if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2]))
+            return true;
+    return false;
+}
+
+/* The path without links. Of what is not there that of its folder, and its name. */
+static bool without_links(const char *path, char real[PATH_MAX]) {
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (realpath(path, real))
+        return true;
+    if (!slash || slash == path || (size_t)(slash - path) >= sizeof parent)
+        return false;
+    memcpy(parent, path, (size_t)(slash - path));
+    parent[slash - path] = 0;
+    if (!realpath(parent, real) || strlen(real) + strlen(slash) >= PATH_MAX)
+        return false;
+    strcat(real, slash);
+    return true;
+}
+
+/* The kernel refuses a symbolic link with an absolute target wherever it leads: then the path without links is tried, and no link is
+ * followed any more. Not of a path with "..": the answer would tell what there is outside. */
+static int open_confined(const char *path, int flags, bool writes) {
+    char real[PATH_MAX];
+    int fd = open_below(path, flags, writes, 0);
+    if (fd >= 0 || errno != EXDEV || goes_up(path))
+        return fd;
+    bool known = without_links(path, real);
+    fd = known ? open_below(real, flags, writes, RESOLVE_NO_SYMLINKS) : -1;
+    if (fd < 0 && (!known || errno == ELOOP))
+        errno = EXDEV;
+    return fd;
+}
+
 int cb_open_path(const char *path, int flags) {
     if (cb_is_confined())
-        return open_confined(path, flags);
+        return open_confined(path, flags, (flags & O_ACCMODE) != O_RDONLY);
     return open(path, flags | O_CLOEXEC, 0666);
 }
 
@@ -164,16 +201,7 @@ static int open_parent(const char *path, const char **name) {
     memcpy(parent, path, (size_t)(slash - path));
     parent[slash - path] = 0;
     *name = slash + 1;
-    int error = EXDEV;
-    for (size_t i = 0; i < folders; i++) {
-        const char *rest = folder[i].writes ? below(i, parent) : NULL;
-        int fd = rest ? cb_open_beneath(folder[i].fd, rest, O_PATH | O_DIRECTORY, 0) : -1;
-        if (fd >= 0)
-            return fd;
-        error = rest ? errno : error;
-    }
-    errno = error;
-    return -1;
+    return open_confined(parent, O_PATH | O_DIRECTORY, true);
 }
 
 /* Returns `result`, and leaves errno as it is. */

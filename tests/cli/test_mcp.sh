@@ -155,12 +155,12 @@ with Server("--root", "studies") as server:
         server.alive()
     server.raw('{"jsonrpc":"2.0","id":"crlf","method":"ping"}\r\n')
     assert server.line()["id"] == "crlf"
-    for bad in ["{\n", "nonsense\n", '{"jsonrpc":"2.0","id":1,"method":"ping"\n', "[1,2\n", '{"a":1}}\n', "\x00\n", '"\\ud800"\n',
+    for bad in ["{\n", "nonsense\n", '{"jsonrpc":"2.0","id":1,"method":"ping"\n', "[1,2\n", '{"a":1}}\n', "\x00\n",
                 b'{"jsonrpc":"2.0","id":1,"method":"p\xff\xfe"}\n', b"\xef\xbb\xbf{}\n"[:-4] + b"\n", "1e999\n",
-                '{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}\n', "[" * 100000 + "\n", '{"a":' * 100000 + "\n"]:
+                "[" * 100000 + "\n", '{"a":' * 100000 + "\n"]:
         server.error(bad, -32700)
         server.alive()
-    for bad in ["1\n", '"text"\n', "null\n", "true\n", "{}\n", '{"jsonrpc":"2.0"}\n', '{"method":"ping"}\n',
+    for bad in ["1\n", '"text"\n', '"\\ud800"\n', "null\n", '{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}\n', "true\n", "{}\n", '{"jsonrpc":"2.0"}\n', '{"method":"ping"}\n',
                 '{"jsonrpc":"2.0","id":null,"method":"ping"}\n', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n',
                 '{"jsonrpc":"2.0","id":{},"method":"ping"}\n', '{"jsonrpc":"2.0","id":[1],"method":"ping"}\n', "[]\n",
                 '[{"jsonrpc":"2.0","id":1,"method":"ping"}]\n']:
@@ -172,10 +172,22 @@ with Server("--root", "studies") as server:
     for bad in ['{"jsonrpc":"2.0","id":5,"method":"ping","params":[]}\n', '{"jsonrpc":"2.0","id":5,"method":"tools/call"}\n',
                 '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"train","arguments":[]}}\n',
                 '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":5}}\n',
-                '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"train","arguments":{"case":"a\\u0000b"}}}\n',
+                '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"tr\\u0000ain","arguments":{}}}\n',
+                '{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"a\\u0000b"}}\n',
                 '{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{}}\n',
                 '{"jsonrpc":"2.0","id":5,"method":"initialize","params":{}}\n']:
         server.error(bad, -32602, 5)
+    # Valid JSON that cannot be kept as it is: the call is answered, and the argument named.
+    def refused(arguments, *words):
+        server.raw(f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"train","arguments":{arguments}}}}}\n')
+        message = server.line()
+        text = message["result"]["content"][0]["text"]
+        assert message["id"] == 7 and message["result"]["isError"] and all(word in text for word in words), message
+    refused('{"case":"toy","iterations":2,"seed":99999999999999999999}', "field: seed", "received: 1e20", "whole number")
+    refused('{"case":"a\\u0000b"}', "field: case", "zero byte")
+    refused('{"case":"\\ud800\\ud83d\\ude00\\udc00\\\\ud800"}', "field: case", "\ufffd\U0001f600\ufffd\\ud800", "no such file")
+    refused('{"case":"toy","out":"\\u001b[1m"}', "field: out")
+    assert server.request("resources/read", {"uri": "cobre://table/hydros.csv/toy%00x"}).code == -32002
     # What nobody answers: notifications, known or not, and replies to what was never asked.
     for quiet in ['{"jsonrpc":"2.0","method":"notifications/unknown"}\n', '{"jsonrpc":"2.0","method":"ping"}\n',
                   '{"jsonrpc":"2.0","id":1,"result":{}}\n', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}\n',
@@ -220,7 +232,16 @@ with Server("--root", "studies") as server:
     conforms("2025-03-26", "JSONRPCBatchResponse", [replies[1], replies["b"], replies[3]])
     server.send([{"jsonrpc": "2.0", "method": "notifications/x"}])
     server.alive()
+    # A client takes no line of 10 MiB: what would make it longer is not done.
+    server.send([call(i, method="tools/list") for i in range(1000)])
+    replies = server.reply()
+    assert [reply["id"] for reply in replies] == list(range(1000)) and len(json.dumps(replies)) < 10 << 20
+    assert "tools" in replies[0]["result"] and "not done" in replies[-1]["error"]["message"], replies[-1]
+    open("studies/toy/long.csv", "w").write("\x01" * (4 << 20)) # escaped, it is six times as long
+    assert server.request("resources/read", {"uri": "cobre://table/long.csv/toy"}).code == -32603
+    os.remove("studies/toy/long.csv")
     server.error("[]\n", -32600)
+    server.error(json.dumps([call(1)] * 1001) + "\n", -32600)
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"]:
         server.initialize(revision)
         server.error(json.dumps([call(1)]) + "\n", -32600)
@@ -243,15 +264,19 @@ with Server("--root", "studies") as server:
     server.refused("list_studies", "allowed: case, run, policy", "nearest match: policy", kind="polcy")
     server.refused("train", "field: stop", "allowed: any, all", case="toy", stop="some")
     server.refused("train", "field: forward-passess", "nearest match: forward-passes", case="toy", **{"forward-passess": 3})
-    server.refused("train", '"cvar"', "TAIL must be above 0 and at most 1", "allowed: TAIL,MEAN", case="toy", cvar="2,0.5")
+    server.refused("train", '"cvar"', "TAIL must be above 0 and at most 1", "allowed: TAIL,MEAN: TAIL is a number above 0 and at "
+                   "most 1, MEAN is a number of at least 0 and at most 1", case="toy", cvar="5,50")
+    server.refused("train", "field: solver", "received: \"/tmp/evil.so\"", "allowed: clp, glpk", case="toy", solver="/tmp/evil.so")
+    server.refused("simulate", "field: solver", "nearest match: glpk", case="toy", policy="toy", solver="glpkk")
     server.refused("train", "field: iterations", "from 1 to 100000", case="toy", iterations=0)
     server.refused("train", "field: time", "not a time", case="toy", time="soon")
-    server.refused("train", "field: time", "max-time", case="toy", time="3d")
+    server.refused("train", "field: time", "max-time", "allowed: a time such as 90s, 15m or 2h, at most 86400s", case="toy", time="3d")
     server.refused("train", "field: num_workers", case="toy", num_workers=10000)
     server.refused("train", "field: resume", "there is no such file", case="toy", resume="none.cobre")
     server.refused("train", "field: gap", "allowed: true or false", case="toy", gap="maybe")
     server.refused("job_status", "field: job_id", "received: job-9", "there was no job", job_id="job-9")
     server.refused("query_convergence", "holds no results", run="toy")
+    server.refused("job_status", "there was no job") # none of these has become one
     assert server.call("train", case="toy", iterations="4", forward_passes=2, gap="true", seed=18446744073709551615 // 4,
                        stop="all", stall="1,10")["iteration"] >= 4
     broken = "studies/broken"
@@ -259,7 +284,13 @@ with Server("--root", "studies") as server:
     open(f"{broken}/case.json", "w").write("{")
     facts = server.call("validate_case", case="broken")
     assert not facts["valid"] and facts["problems"][0]["file"].endswith("case.json") and facts["problems"][0]["line"], facts
-    server.refused("train", "has failed with exit code 1", "case.json", case="broken")
+    server.refused("train", "has failed with exit code 1", "case.json", "validate_case", case="broken")
+    run = server.call("train", case="toy", iterations=2)["run"]
+    server.refused("simulate", "field: tables", 'no table "duels"', "nearest match: duals", "allowed: all, none", case="toy",
+                   policy=run, tables="stages,duels")
+    text = server.refused("simulate", "has failed", "cannot be 1000", "next step: give a number within", case="toy", policy=run,
+                          state="lake=1000")
+    assert "validate_case" not in text, text
     assert not glob.glob("studies/cobre-output/broken*") # nothing came into it
 END
 }
@@ -287,9 +318,28 @@ with Server("--max-workers", "2", cwd="studies") as server: # the current folder
     assert again["run"] == f"{here}/cobre-output/toy-2", again
     named = server.call("train", case="toy", iterations=3, out="a/b")
     assert named["run"] == f"{here}/cobre-output/a/b", named
-    server.refused("train", "holds a finished run", case="toy", iterations=3, out="a/b")
-    more = server.call("train", case="toy", iterations=6, resume=again["policy"], out="more")
-    assert more["iteration"] == 6, more
+    text = server.refused("train", "field: out", "a/b holds a finished run", "give another out", case="toy", iterations=3, out="a/b")
+    assert "--" not in text, text
+    more = server.call("train", case="toy", iterations=6, resume=again["run"], out="more")
+    assert more["iteration"] == 6 and "warnings" not in more, more
+    # In the folder of its policy: only if that is said so, and what else is there is told.
+    server.refused("train", "field: out", "finished run", case="toy", iterations=8, resume=again["run"], out="more")
+    more = server.call("train", case="toy", iterations=8, resume="more", out="more")
+    assert more["iteration"] == 8 and "warnings" not in more, more
+    server.call("simulate", case="toy", policy="more", trajectories=10)
+    more = server.call("train", case="toy", iterations=9, resume="more", out="more")
+    assert more["iteration"] == 9 and "simulate again" in more["warnings"][0], more
+    # A folder that list_studies would not find, or that cannot be told.
+    for out, why in [("", "output folder itself"), (".", "output folder itself"), (f"{here}/cobre-output", "output folder itself"),
+                     ("toy-2/sub", "inside of a case or a run"), ("more/./x/y", "inside of a case or a run"),
+                     ("a\nb", "control character"), ("\x1b[1m", "control character"), ("x\x9by", "control character")]:
+        server.refused("train", "field: out", why, case="toy", iterations=1, out=out)
+    server.refused("export_results", "field: name", "control character", run="toy-1", format="csv", name="a\x1bb")
+    os.mkdir("studies/cobre-output/case")
+    open("studies/cobre-output/case/case.json", "w").write("{}")
+    server.refused("train", "is a case", case="toy", iterations=1, out="case")
+    server.refused("train", "inside of a case or a run", case="toy", iterations=1, out="case/x")
+    os.remove("studies/cobre-output/case/case.json")
     runs = server.call("list_studies", kind="run")
     assert [os.path.basename(s["path"]) for s in runs["studies"]] == ["b", "more", "toy-1", "toy-2"], runs
     assert runs["studies"][2] == {**runs["studies"][2], "state": "finished", "simulated": True, "iterations": 30,
@@ -368,13 +418,44 @@ with Server("--root", "studies") as server:
 END
 }
 
+# Ended before it has anything to save, and from outside.
+case_cut_short() {
+    client <<'END'
+with Server("--root", "studies") as server:
+    server.initialize()
+    for out in [{}, {"out": "a/b"}]:
+        server.raw("".join(json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name, "arguments":
+            arguments}}) + "\n" for name, arguments in [("train", {"case": "brazil60", "wait": 0, **out}), ("job_cancel", {})]))
+        replies = {message["id"]: message["result"] for message in (server.reply(), server.reply())}
+        state = replies["job_cancel"]["structuredContent"]
+        assert state["status"] == "finished" or "stopped before its first iteration" in state["error"], state
+        assert state["status"] == "finished" or not os.listdir("studies/cobre-output"), os.listdir("studies/cobre-output")
+        if state["status"] == "finished": # it was faster
+            subprocess.run(["rm", "-r", state["run"]])
+    server.ask("tools/call", {"name": "train", "arguments": {"case": "brazil60", "iterations": 100000}}, token=1)
+    while server.line().get("method") != "notifications/progress":
+        pass
+    os.kill(server.children()[0], signal.SIGKILL)
+    text = server.reply()["result"]["content"][0]["text"]
+    assert "it was ended by signal 9 (Killed)" in text and "validate_case" not in text, text
+    state = server.call("job_status")
+    assert "signal 9" in state["error"] and os.listdir(state["run"]) and not os.path.exists(state["run"] + "/steer.sock"), state
+END
+}
+
 case_limits() {
     client <<'END'
 with Server("--root", "studies", "--max-iterations", "20", "--max-time", "1s") as server:
     server.initialize()
     server.refused("train", "from 1 to 20", case="toy", iterations=21)
-    state = server.call("train", case="toy", stall="1000000")
-    assert state["limit"] == "iterations" and state["status"] == "finished" and state["iteration"] >= 20, state
+    for rules in [{"stall": "1000000"}, {}, {"window": 10}]:
+        state = server.call("train", case="toy", **rules)
+        assert state["limit"] == "iterations" and state["status"] == "finished" and state["iteration"] == 20, state
+    for rules in [{"iterations": 20}, {"iterations": 20, "stop": "all"}, {"stall": "2,1"}]: # it ends by its own rule
+        state = server.call("train", case="toy", **rules)
+        assert "limit" not in state and "stopped" not in state and state["iteration"] <= 20, state
+    state = server.call("train", case="toy", stall="1000000", stop="all")
+    assert state["limit"] == "iterations" and state["stopped"] and state["iteration"] >= 20, state
 with Server("--root", "studies", "--max-time", "1s") as server:
     server.initialize()
     state = server.call("train", case="brazil60", stall="100000")
@@ -383,6 +464,20 @@ with Server("--root", "studies", "--max-memory", "0.002") as server:
     server.initialize()
     if not server.sanitized():
         server.refused("train", "has failed", case="brazil60", iterations=3)
+# A text that a few kilobytes become: the server itself has limits, too, and lives.
+write_large("studies/some.sof.json.gz", 45)
+write_large("studies/much.sof.json.gz", 60)
+with Server("--root", "studies", "--max-memory", "0.2") as server:
+    server.initialize()
+    facts = server.call("validate_case", case="much.sof.json.gz")
+    assert "has more than 51 MiB" in facts["problems"][0]["message"] and "start a job" in facts["problems"][0]["remedy"], facts
+    server.refused("inspect_case", "has more than 51 MiB", case="much.sof.json.gz")
+    if not server.sanitized():
+        for tool in ["validate_case", "inspect_case"]:
+            server.refused(tool, "memory", case="some.sof.json.gz")
+        peak = int(re.search(r"VmHWM:\s*(\d+)", open(f"/proc/{server.process.pid}/status").read())[1])
+        assert peak < 260 << 10, peak
+    assert server.call("validate_case", case="toy")["valid"]
 END
 }
 
@@ -435,13 +530,27 @@ for _ in range(20000):
         break
     server.raw('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
 assert server.close() < 2
+# While a tool works.
+write_large("studies/large.sof.json.gz", 60)
+for end in [lambda server: server.process.stdin.close(), lambda server: server.process.send_signal(signal.SIGTERM)]:
+    with Server("--root", "studies") as server:
+        pids = train(server)
+        server.ask("tools/call", {"name": "validate_case", "arguments": {"case": "large.sof.json.gz"}})
+        wait_until(lambda: server.memory() > 32 << 20, "it does not read")
+        begin = time.monotonic()
+        end(server)
+        server.process.wait(PATIENCE)
+        assert time.monotonic() - begin < 2
+        wait_until(lambda: all(map(gone, pids)), "left over")
+saved(4)
+saved(5)
 # The server is killed: the training notices.
 server = Server("--root", "studies")
 pids = train(server)
 server.process.kill()
 server.process.wait()
 wait_until(lambda: all(map(gone, pids)), "left over")
-saved(4)
+saved(6)
 END
 }
 
@@ -466,12 +575,16 @@ os.symlink("/dev/zero", "studies/zero")
 with Server("--root", "studies", "--output", "results") as server:
     server.initialize()
     for path in ["toy", "./toy", "nest/../toy", f"{inside}/toy", f"{inside}/nest/../toy", "in_relative", "in_absolute",
-                 f"{inside}/in_relative", f"{outside}/../studies/toy", "toy/"]:
+                 f"{inside}/in_relative", "toy/"]:
         assert server.call("validate_case", case=path)["case"] == f"{inside}/toy", path
     for path in ["out_absolute", "out_relative", "../secret/toy", f"{outside}/toy", "nest/../../secret/toy", "magic/etc",
-                 f"magic{outside}/toy", "/etc/passwd", "/", "..", f"{inside}/../secret/toy", "zero", "/dev/zero"]:
+                 f"magic{outside}/toy", "/etc/passwd", "/", "..", f"{inside}/../secret/toy", "zero", "/dev/zero",
+                 f"{outside}/../studies/toy"]:
         text = server.refused("validate_case", "outside of the allowed folders", inside, case=path)
-    assert f"{outside}/toy" in server.refused("validate_case", case="out_relative") # as resolved
+        missing = path.replace("toy", "none") # what is outside is not told
+        if missing not in (path, "out_none"):
+            assert server.refused("validate_case", case=missing) == text.replace("toy", "none"), (path, text)
+    server.refused("validate_case", "there is no such file", case="in_absolute/none")
     server.refused("validate_case", "a FIFO", case="fifo.sof.json")
     server.refused("validate_case", "a socket", case="socket")
     server.refused("validate_case", "resolved", case="loop")
@@ -501,8 +614,10 @@ END
 
 # Files within a case and a run lead nowhere else, and a pipe there holds up nobody: in the server, and in its jobs.
 case_files_within() {
-    mkdir secret
+    mkdir -p secret studies
     cp -r "$root/cases/toy" secret/toy
+    sed 's/"GreaterThan", "lower": 0/"GreaterThan", "lower": 1.5/; s/"lower": 0, "upper": 4/"lower": 0, "upper": 0/' \
+        "$root/cases/gas.sof.json" >studies/dry.sof.json # has no solution
     client <<'END'
 import shutil
 tables = [name for name in os.listdir("studies/toy") if name.endswith(".csv")]
@@ -513,12 +628,14 @@ def bent(name, make):
 bent("absolute", lambda path: os.symlink(os.path.realpath(f"secret/toy/{tables[0]}"), path))
 bent("relative", lambda path: os.symlink(f"../../secret/toy/{tables[0]}", path))
 bent("inside", lambda path: os.symlink(f"../toy/{tables[0]}", path))
+bent("inside_absolute", lambda path: os.symlink(os.path.realpath(f"studies/toy/{tables[0]}"), path))
 bent("fifo", os.mkfifo)
 bent("device", lambda path: os.symlink("/dev/zero", path))
 with Server("--root", "studies", "--output", "results") as server:
     server.initialize()
-    assert server.call("validate_case", case="inside")["valid"]
-    assert server.call("train", case="inside", iterations=1)["status"] == "finished"
+    for name in ["inside", "inside_absolute"]:
+        assert server.call("validate_case", case=name)["valid"]
+        assert server.call("train", case=name, iterations=1)["status"] == "finished"
     for name in ["absolute", "relative", "device"]:
         answer = server.call("validate_case", case=name)
         assert not answer["valid"] and "outside of the folders that may be used" in str(answer), answer
@@ -532,6 +649,16 @@ with Server("--root", "studies", "--output", "results") as server:
         os.symlink(os.path.realpath("secret/toy/case.json"), f"{run}/{name}")
     text = str(server.request("tools/call", {"name": "query_convergence", "arguments": {"run": run}}))
     assert "stages" not in text, text # of that case.json
+    # The LP of a stage without a solution is written by a library, by a path: not through a link, either.
+    for solver in ["glpk", "clp"]:
+        text = server.refused("train", "written to", case="dry.sof.json", iterations=20, solver=solver, out=f"lp/{solver}")
+        path = re.search(r"written to (\S+\.lp)", text)[1]
+        assert "Subject To" in open(path).read() and "No decision meets" in open(path).read() and not glob.glob("results/lp/*/.*")
+        os.makedirs(f"results/links/{solver}")
+        open("secret/victim", "w").write("mine")
+        os.symlink(os.path.realpath("secret/victim"), f"results/links/{solver}/{os.path.basename(path)}")
+        server.refused("train", "written to", case="dry.sof.json", iterations=20, solver=solver, out=f"links/{solver}")
+        assert open("secret/victim").read() == "mine"
 END
 }
 

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 
 import jsonschema
 
@@ -221,6 +222,16 @@ class Error(dict):
     @property
     def code(self):
         return self["code"]
+
+
+def write_large(path, mib):
+    """A few kilobytes that become so much JSON."""
+    packer = zlib.compressobj(1, wbits=31)
+    with open(path, "wb") as file:
+        file.write(packer.compress(b'{"a":['))
+        for _ in range(mib):
+            file.write(packer.compress(b"0," * (1 << 19)))
+        file.write(packer.compress(b"0]}") + packer.flush())
 
 
 def wait_until(condition, what):

@@ -380,9 +380,25 @@ static void unknown_tool(struct cb_mcp_request *request, const char *name) {
     json_decref(names);
 }
 
+static bool refuse_zeros(struct cb_mcp_call *call) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)call->arguments, name, value) if (cb_mcp_has_zero(value)) {
+        cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = name,
+                                                      .received = json_string_value(value),
+                                                      .problem = "a text in it has a zero byte",
+                                                      .allowed = "texts without zero bytes",
+                                                      .next = "call the tool again with this argument corrected"});
+        return true;
+    }
+    return false;
+}
+
 static void run_call(struct cb_mcp_call *call, const json_t *schema) {
     struct cb_mcp_mistake mistake;
     struct cb_mcp_room room;
+    if (refuse_zeros(call))
+        return;
     if (!cb_mcp_check((json_t *)call->arguments, schema, &mistake, &room)) {
         mistake.next = "call the tool again with this argument corrected";
         cb_mcp_mistake(call, &mistake);

@@ -299,7 +299,10 @@ static json_t *check_value(struct check *check, const char *name, json_t *value,
     const json_t *words = json_object_get(schema, "enum");
     json_t *good = of_type(value, schema);
     if (!good)
-        return fail(check, name, value, schema, "is of the wrong type");
+        return fail(check, name, value, schema,
+                    is_type(schema, "integer") && fabs(json_real_value(value)) >= 1e15
+                        ? "is too large to be exact: write it as a text"
+                        : "is of the wrong type");
     bool right = is_in_range(good, schema);
     if (!right)
         fail(check, name, value, schema, "is out of range");

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command.c: `cobre mcp`. */
 #include "cli/cli.h"
+#include "cli/mcp/jobs.h"
 #include "cli/mcp/stdio.h"
+#include "sddp/read/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -45,7 +47,8 @@ static const struct cb_option rows[] = {
      .help = "at most N iterations per training",
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(iterations), .least = 1, .fallback = "100000"}}},
     {.name = "max-memory",
-     .help = "at most G GiB of memory per job, all its ranks together (default: three quarters of this machine's)",
+     .help = "at most G GiB of memory per job, all its ranks together, and for the server (default: three quarters of this "
+             "machine's)",
      .value = {{.name = "G", .kind = CB_VALUE_REAL, .field = FIELD(memory), .above = true}}},
     {.name = NULL},
 };
@@ -59,6 +62,14 @@ static size_t cores(void) {
 
 static double three_quarters(void) {
     return 0.75 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* What the server itself may take; and the largest file that it reads, for which others wait some seconds. */
+static void limit_server(uint64_t memory) {
+    const uint64_t least = 64 << 20, most_text = 64 << 20;
+    if (memory)
+        cb_jobs_limit_memory(memory > least ? memory : least);
+    cb_text_most = memory && memory / 4 < most_text ? memory / 4 : most_text;
 }
 
 /* Those that were given, in their order. */
@@ -92,6 +103,7 @@ int cb_command_mcp(int argc, char **argv) {
         fprintf(stderr, "cobre mcp: %s\ncobre mcp:   %s\n", error->message, error->suggestion);
         return CB_EXIT_USAGE;
     }
+    limit_server(server->limits.memory);
     bool good = cb_mcp_stdio(server);
     if (!good)
         fprintf(stderr, "cobre mcp: %s\n", strerror(errno));

@@ -128,7 +128,7 @@ static void look(struct cb_mcp_call *call, bool late) {
 static void start(struct cb_export *export, struct cb_job_words *words, const char *case_path) {
     cb_job_word(words, "--json");
     cb_job_word(words, "--out=%s", export->folder.path);
-    struct cb_job *job = cb_jobs_start(export->call->server->jobs, words->word, case_path, &export->folder, true, 1);
+    struct cb_job *job = cb_jobs_start(export->call->server->jobs, words, case_path, &export->folder, 1);
     if (!job) {
         cb_mcp_refuse(export->call, "try again later", "a process cannot be started: %s", strerror(errno));
         cb_export_drop(export);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_tools.c: the tools train, simulate, job_status and job_cancel. */
 #include "cli/mcp/jobs.h"
+#include "cli/mcp/study.h"
 #include "sddp/clock.h"
 #include "sddp/run/files.h"
 #include "sddp/run/json.h"
+#include "sddp/run/record.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What a job has to say, now. */
 static void answer(struct cb_mcp_call *call, const struct cb_job *job) {
@@ -18,10 +21,13 @@ static void answer(struct cb_mcp_call *call, const struct cb_job *job) {
 
 /* A job that was just asked for, and has failed: whoever asked can put it right. */
 void cb_job_refuse(struct cb_mcp_call *call, const struct cb_job *job) {
-    const char *message = cb_json_text_in(job->error, "message"), *next = cb_json_text_in(job->error, "suggestion");
-    cb_mcp_refuse(call, *next ? next : "validate_case tells every error of a case",
-                  "%s has failed with exit code %d%s%s%s%s", job->id, job->code, *message ? ": " : "", message,
-                  job->said[0] ? "\nit said: " : "", job->said);
+    const char *message = cb_json_text_in(job->error, "message"), *advice = cb_json_text_in(job->error, "suggestion");
+    bool of_case = strcmp(cb_json_text_in(job->error, "kind"), "InvalidCase") == 0;
+    char next[1024];
+    snprintf(next, sizeof next, "%.512s%s%s", *advice || of_case ? advice : "correct the arguments, and call it again",
+             *advice && of_case ? "; " : "", of_case ? "validate_case tells every error of a case" : "");
+    cb_mcp_refuse(call, next, "%s has failed with exit code %d%s%s%s%s", job->id, job->code, *message ? ": " : "",
+                  message, job->said[0] ? "\nit said: " : "", job->said);
 }
 
 /* Of a training: iterations; of a simulation, which says nothing until its end: seconds. */
@@ -78,10 +84,9 @@ static void name_of_case(const char *path, char name[64]) {
         snprintf(name, 64, "case");
 }
 
-static bool make_folder(struct cb_mcp_call *call, const char *case_path, struct cb_place *out, bool *made) {
+static bool make_folder(struct cb_mcp_call *call, const char *case_path, struct cb_place *out) {
     const char *given = cb_mcp_text(call, "out");
     char why[CB_PLACE_WHY], name[64], numbered[96];
-    *made = !given;
     bool good = given && cb_place_make(&call->server->places, given, false, out, why);
     name_of_case(case_path, name);
     for (unsigned i = 1; !given && !good && (i == 1 || errno == EEXIST) && i < 1000000; i++) {
@@ -107,80 +112,115 @@ bool cb_job_is_busy(struct cb_mcp_call *call) {
 }
 
 /* Takes the words: the command, the case, what `words` has, and where it goes to. */
-static void start(struct cb_mcp_call *call, struct cb_job_words *words, const char *case_path,
-                  const struct cb_place *out, bool made) {
+static struct cb_job *start(struct cb_mcp_call *call, struct cb_job_words *words, const char *case_path,
+                            const struct cb_place *out) {
     size_t workers = (size_t)cb_mcp_number(call, "num_workers", 1);
     cb_job_word(words, "--json");
     cb_job_word(words, "--out=%s", out->path);
     if (workers > 1)
         cb_job_word(words, "-n%zu", workers);
-    struct cb_job *job = cb_jobs_start(call->server->jobs, words->word, case_path, out, made, workers);
+    struct cb_job *job = cb_jobs_start(call->server->jobs, words, case_path, out, workers);
     if (!job) {
         cb_mcp_refuse(call, "try again later", "a process cannot be started: %s", strerror(errno));
-        return;
+        return NULL;
     }
     call->data = job;
     cb_mcp_wait(call, cb_mcp_number(call, "wait", 45), look_at_started, cb_job_stop);
+    return job;
+}
+
+static bool refuse_out(struct cb_mcp_call *call, const struct cb_place *out, const char *what, bool goes_on) {
+    char problem[PATH_MAX + 128];
+    snprintf(problem, sizeof problem, "%s %s", out->path, what);
+    cb_mcp_mistake(
+        call, &(struct cb_mcp_mistake){.field = "out",
+                                       .received = cb_mcp_text(call, "out"),
+                                       .problem = problem,
+                                       .allowed = "a folder that is new, or has no results in it",
+                                       .next = goes_on ? "give another out; to go on with the policy that is there, "
+                                                         "give this folder as resume, too"
+                                                       : "give another out"});
+    return false;
+}
+
+/* May a training write there? Also where the policy is that it goes on from (in_place), if that was said so. *record: what is there. */
+static bool check_out(struct cb_mcp_call *call, const struct cb_place *out, bool in_place, struct cb_record *record) {
+    char path[PATH_MAX + 16];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/case.json", out->path);
+    if (stat(path, &status) == 0)
+        return refuse_out(call, out, "is a case: results would come between its tables", false);
+    if (cb_record_look(out->path, NULL, NULL, record) != COBRE_OK) {
+        cb_mcp_failed(call);
+        return false;
+    }
+    if (in_place || !(record->finished || record->policy || record->simulated))
+        return true;
+    return refuse_out(call, out,
+                      record->finished ? "holds a finished run"
+                      : record->policy ? "holds a policy"
+                                       : "holds a simulation",
+                      record->policy);
+}
+
+/* Is it the policy in that folder that the training goes on from? */
+static bool is_in_place(const struct cb_job_words *words, const struct cb_place *out) {
+    char word[PATH_MAX + 32];
+    snprintf(word, sizeof word, "--resume=%s/" CB_FILE_POLICY, out->path);
+    for (size_t i = 0; i < words->count; i++)
+        if (strcmp(words->word[i], word) == 0)
+            return true;
+    return false;
+}
+
+static void start_training(struct cb_mcp_call *call, struct cb_job_words *words, const char *case_path,
+                           const struct cb_place *out) {
+    struct cb_record record;
+    if (!check_out(call, out, is_in_place(words, out), &record))
+        return;
+    struct cb_job *job = start(call, words, case_path, out);
+    if (job && record.simulated)
+        cb_json_append(job->warnings, cb_json_text("the simulation in this folder is of the policy that was there "
+                                                   "before: simulate again"));
 }
 
 static void call_train(struct cb_mcp_call *call) {
     struct cb_place place, out = {.fd = -1};
     struct cb_job_words words = {.count = 0};
-    bool made;
     if (cb_job_is_busy(call) || !cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
         return;
     cb_job_word(&words, "train");
     cb_job_word(&words, "%s", place.path);
-    if (cb_job_words(call, &words) && make_folder(call, place.path, &out, &made))
-        start(call, &words, place.path, &out, made);
+    if (cb_job_words(call, &words) && make_folder(call, place.path, &out))
+        start_training(call, &words, place.path, &out);
     cb_job_words_free(&words);
     cb_place_close(&place);
     cb_place_close(&out);
 }
 
-/* The policy file: what was given, or the one in that folder. */
-static bool find_policy(struct cb_mcp_call *call, struct cb_place *policy) {
-    char path[PATH_MAX + 32], why[CB_PLACE_WHY];
-    if (!cb_mcp_place(call, "policy", CB_PLACE_ANY, policy))
-        return false;
-    if (!policy->folder)
-        return true;
-    snprintf(path, sizeof path, "%s/" CB_FILE_POLICY, policy->path);
-    cb_place_close(policy);
-    if (cb_place_find(&call->server->places, path, CB_PLACE_FILE, policy, why))
-        return true;
-    cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = "policy",
-                                                  .received = cb_mcp_text(call, "policy"),
-                                                  .problem = why,
-                                                  .next = "train the case first, or name a *.cobre file"});
-    return false;
-}
-
 /* Beside its policy, as on the command line, if that is below the output. */
 static bool simulation_folder(struct cb_mcp_call *call, const char *case_path, const struct cb_place *policy,
-                              struct cb_place *out, bool *made) {
+                              struct cb_place *out) {
     char folder[PATH_MAX], why[CB_PLACE_WHY];
     snprintf(folder, sizeof folder, "%s", policy->path);
     *strrchr(folder, '/') = 0;
-    *made = false;
     if (!cb_mcp_text(call, "out") && cb_place_is_output(&call->server->places, policy) &&
         cb_place_find(&call->server->places, folder, CB_PLACE_FOLDER, out, why))
         return true;
-    return make_folder(call, case_path, out, made);
+    return make_folder(call, case_path, out);
 }
 
 static void call_simulate(struct cb_mcp_call *call) {
     struct cb_place place, policy = {.fd = -1}, out = {.fd = -1};
     struct cb_job_words words = {.count = 0};
-    bool made;
     if (cb_job_is_busy(call) || !cb_mcp_place(call, "case", CB_PLACE_ANY, &place))
         return;
     cb_job_word(&words, "simulate");
     cb_job_word(&words, "%s", place.path);
-    if (find_policy(call, &policy) && cb_job_words(call, &words) &&
-        simulation_folder(call, place.path, &policy, &out, &made)) {
+    if (cb_study_policy_file(call, &policy) && cb_job_words(call, &words) &&
+        simulation_folder(call, place.path, &policy, &out)) {
         cb_job_word(&words, "--policy=%s", policy.path);
-        start(call, &words, place.path, &out, made);
+        start(call, &words, place.path, &out);
     }
     cb_job_words_free(&words);
     cb_place_close(&place);
@@ -263,16 +303,18 @@ static const struct cb_mcp_field cancel_input[] = {
 const struct cb_mcp_tool cb_mcp_train = {
     .name = "train",
     .title = "Train a policy",
-    .description = "Trains a policy for a case by SDDP, as `cobre train` does, into a new folder. Without a stopping "
-                   "rule it makes 100 "
-                   "iterations. Waits up to 45 s for the end; if that is not enough, it returns a job_id and the state "
-                   "so far, and the "
-                   "training goes on: ask job_status. One job runs at a time; the last 100 can be asked for until the "
-                   "server ends. "
-                   "Cancelling the request stops the training and saves it.",
+    .description =
+        "Trains a policy for a case by SDDP, as `cobre train` does, into a new folder; a training that goes "
+        "on (resume) in the folder of its policy (out) replaces that policy. Without a stopping rule it "
+        "makes 100 iterations. Waits up to 45 s for the end; if that is not enough, it returns a job_id and the state "
+        "so far, and the "
+        "training goes on: ask job_status. One job runs at a time; the last 100 can be asked for until the "
+        "server ends. "
+        "Cancelling the request stops the training and saves it.",
     .make_input = cb_job_train_schema,
     .output = cb_job_fields,
     .writes = true,
+    .destructive = true, /* resumed in place, the policy is replaced */
     .call = call_train,
 };
 

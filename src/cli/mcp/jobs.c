@@ -11,6 +11,7 @@
 #include "comm/select.h" /* CB_ENV_BACKEND */
 #include "sddp/clock.h"
 #include "sddp/open.h"
+#include "sddp/run/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,15 +71,13 @@ struct cb_job *cb_jobs_find(struct cb_jobs *jobs, const char *id) {
     return NULL;
 }
 
-/* In the child. The limit is of memory that is its own, for each worker its share. */
-static void limit_memory(uint64_t bytes, size_t workers) {
+/* The limit is of memory that is its own. */
+void cb_jobs_limit_memory(uint64_t bytes) {
 #ifndef __SANITIZE_ADDRESS__
-    rlim_t share = bytes / (workers ? workers : 1);
     if (bytes)
-        setrlimit(RLIMIT_DATA, &(struct rlimit){.rlim_cur = share, .rlim_max = share});
+        setrlimit(RLIMIT_DATA, &(struct rlimit){.rlim_cur = bytes, .rlim_max = bytes});
 #else
     (void)bytes; /* the sanitizer reserves more than any limit */
-    (void)workers;
 #endif
 }
 
@@ -100,7 +99,7 @@ static _Noreturn void become(const struct cb_jobs *jobs, char *const *argv, int 
     char *confinement = cb_confinement_text();
     if (!confinement || setenv(CB_ENV_CONFINED, confinement, 1) != 0)
         _exit(CB_EXIT_CANNOT_RUN);
-    limit_memory(jobs->server->limits.memory, workers);
+    cb_jobs_limit_memory(jobs->server->limits.memory / (workers ? workers : 1)); /* each worker has its share */
     if (workers <= 1)
         setenv(CB_ENV_BACKEND, "local", 1); /* whatever job the server itself may be a rank of */
     execv(jobs->program, words);
@@ -131,17 +130,19 @@ static bool start_child(struct cb_jobs *jobs, char *const *argv, size_t workers)
     return true;
 }
 
-struct cb_job *cb_jobs_start(struct cb_jobs *jobs, char *const *argv, const char *case_path, const struct cb_place *out,
-                             bool made_folder, size_t workers) {
+struct cb_job *cb_jobs_start(struct cb_jobs *jobs, const struct cb_job_words *words, const char *case_path,
+                             const struct cb_place *out, size_t workers) {
     struct cb_job *job = &jobs->job[jobs->count % CB_JOBS_KEPT];
-    if (!start_child(jobs, argv, workers))
+    if (!start_child(jobs, words->word, workers))
         return NULL;
     forget(job);
     snprintf(job->id, sizeof job->id, "job-%llu", (unsigned long long)++jobs->count);
-    job->command = strcmp(argv[0], "train") == 0 ? "train" : "simulate";
+    job->command = strcmp(words->word[0], "train") == 0 ? "train" : "simulate";
     snprintf(job->case_path, sizeof job->case_path, "%s", case_path);
     snprintf(job->out, sizeof job->out, "%s", out->path);
-    job->made_folder = made_folder;
+    job->made = out->made;
+    job->ruled = words->ruled;
+    job->ruled_by_us = words->ruled_by_us;
     job->begin = cb_clock();
     job->warnings = json_array();
     jobs->running = job;
@@ -180,7 +181,7 @@ static void take_event(struct cb_jobs *jobs, json_t *event) {
         cb_json_append(job->warnings, json_incref(json_object_get(event, "message")));
     uint64_t most = jobs->server->limits.iterations;
     json_int_t made = json_integer_value(json_object_get(event, "iteration"));
-    if (most && kind && strcmp(kind, "iteration") == 0 && (uint64_t)made >= most && jobs->asked == 0) {
+    if (most && !job->ruled && kind && strcmp(kind, "iteration") == 0 && (uint64_t)made >= most && jobs->asked == 0) {
         job->limit = "iterations";
         cb_jobs_stop(jobs, false);
     }
@@ -258,6 +259,44 @@ static bool drain(struct cb_jobs *jobs, int *fd) {
     return any;
 }
 
+/* One that has failed without saying why. */
+static void explain(struct cb_job *job, int status) {
+    bool train = strcmp(job->command, "train") == 0;
+    char text[128];
+    if (job->state != CB_JOB_FAILED || job->error)
+        return;
+    if (job->stopped && !job->iteration) {
+        snprintf(text, sizeof text, "it was stopped before its first %s was finished",
+                 train ? "iteration" : "trajectory");
+        job->error = json_pack("{s:s, s:s}", "message", text, "suggestion", "nothing is lost: start it again");
+    } else if (WIFSIGNALED(status)) {
+        snprintf(text, sizeof text, "it was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        job->error = json_pack("{s:s, s:s}", "message", text, "suggestion",
+                               "try it again; if it happens again, look for what ends it, such as a lack of memory");
+    }
+}
+
+/* A training that came to its end by a rule, whatever it was asked meanwhile. */
+static void look_at_rule(struct cb_job *job) {
+    const char *stop = json_string_value(json_object_get(job->finished, "stop"));
+    if (!stop || strcmp(stop, cobre_sddp_stop_name(COBRE_SDDP_STOP_ASKED)) == 0)
+        return;
+    bool limit = job->ruled_by_us && strcmp(stop, cobre_sddp_stop_name(COBRE_SDDP_STOP_ITERATIONS)) == 0;
+    job->stopped = false;
+    job->limit = limit ? "iterations" : NULL;
+}
+
+/* What a job that has failed leaves behind, and cannot remove itself. */
+static void tidy_up(const struct cb_job *job) {
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/" CB_FILE_STEER, job->out);
+    if (job->state == CB_JOB_FAILED)
+        cb_remove(path);
+    snprintf(path, sizeof path, "%s", job->out);
+    for (unsigned i = 0; i < job->made && cb_remove(path) == 0; i++) /* nothing came into it */
+        *strrchr(path, '/') = 0;
+}
+
 static void end_job(struct cb_jobs *jobs, int status) {
     struct cb_job *job = jobs->running;
     drain(jobs, &jobs->out);
@@ -269,8 +308,9 @@ static void end_job(struct cb_jobs *jobs, int status) {
     job->end = cb_clock();
     job->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     job->state = job->code == 0 && job->finished ? CB_JOB_FINISHED : CB_JOB_FAILED;
-    if (job->made_folder)
-        rmdir(job->out); /* nothing came into it */
+    explain(job, status);
+    look_at_rule(job);
+    tidy_up(job);
     jobs->running = NULL;
     jobs->pid = 0;
     jobs->next_signal = INFINITY;

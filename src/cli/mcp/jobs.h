@@ -18,7 +18,7 @@ struct cb_job {
     const char *command;     /* "train" or "simulate" */
     enum cb_job_state state; /* jobs.c alone writes what follows */
     char case_path[PATH_MAX], out[PATH_MAX];
-    bool made_folder; /* for this job: it goes if nothing has come into it */
+    unsigned made; /* so many folders at the end of `out` are new: they go if nothing has come into them */
     double begin, end;
     json_t *started, *iteration, *finished,
         *error;                   /* the last event of each kind; NULL: there was none. Of a simulation
@@ -26,7 +26,8 @@ struct cb_job {
     json_t *warnings;             /* texts */
     char said[CB_JOB_ERROR_TEXT]; /* the end of its standard error */
     int code;                     /* exit code; 128 + n: ended by signal n */
-    bool stopped;                 /* it was asked to stop */
+    bool stopped;                 /* it was asked to stop, and did */
+    bool ruled, ruled_by_us;      /* a rule ends it at the limit of iterations; that rule is not the caller's */
     const char *limit;            /* that has ended it: "time", "iterations"; NULL: none */
 };
 
@@ -45,12 +46,15 @@ struct cb_jobs {
     double urgency;         /* seconds between the first and the second one */
 };
 
+void cb_jobs_limit_memory(uint64_t bytes); /* of this process; 0: no limit */
+
 struct cb_jobs *cb_jobs_new(struct cb_mcp *server, const char *program);
 void cb_jobs_free(struct cb_jobs *jobs); /* what still runs is asked to stop */
 
-/* Starts `program argv...`, which ends with NULL; argv[0] is "train" or "simulate". place: where the results go. NULL: errno. */
-struct cb_job *cb_jobs_start(struct cb_jobs *jobs, char *const *argv, const char *case_path, const struct cb_place *out,
-                             bool made_folder, size_t workers);
+/* Starts `program words...`; the first is "train" or "simulate". out: where the results go. NULL: errno. */
+struct cb_job_words;
+struct cb_job *cb_jobs_start(struct cb_jobs *jobs, const struct cb_job_words *words, const char *case_path,
+                             const struct cb_place *out, size_t workers);
 
 struct cb_job *cb_jobs_find(struct cb_jobs *jobs, const char *id); /* NULL: there is none, or it is forgotten */
 
@@ -87,6 +91,7 @@ json_t *cb_job_simulate_schema(const struct cb_mcp *server);
 struct cb_job_words {
     char *word[96];
     size_t count;
+    bool ruled, ruled_by_us; /* as in cb_job */
 };
 bool cb_job_words(struct cb_mcp_call *call, struct cb_job_words *words);
 void cb_job_word(struct cb_job_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));

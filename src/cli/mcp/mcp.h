@@ -30,7 +30,7 @@
 
 #include <stdbool.h>
 
-enum { CB_MCP_MOST_TEXT = 20000, CB_MCP_MOST_LINE = 10 << 20 };
+enum { CB_MCP_MOST_TEXT = 20000, CB_MCP_MOST_LINE = 10 << 20, CB_MCP_MOST_REPLY = 8 << 20 };
 
 /* Fields: what arguments and results consist of. JSON schemas are made of them (schema.c). */
 

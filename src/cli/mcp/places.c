@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* places.c: from the text of a client to a file or folder that it may name.
  *
- * A root is a descriptor. openat2 walks from it, and the kernel refuses each step that would leave it: by "..", by a symbolic
- * link, by a link of /proc. So nothing can be changed between the check and the opening. A symbolic link with an absolute
- * target is refused by the kernel wherever it leads: then the path without links is tried, and no link is followed any more. What
- * is returned is a descriptor (O_PATH); it stays what it is when names are changed. */
+ * The process is confined to the roots and the output (sddp/open.h): the kernel refuses each step of a path that would leave them. So
+ * nothing can be changed between the check and the opening. What is returned is a descriptor (O_PATH); it stays what it is when
+ * names are changed. */
 #include "cli/mcp/places.h"
 
 #include "sddp/open.h"
+#include "sddp/run/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,64 +94,33 @@ static const char *below(const char *root, const char *path) {
     return path + strspn(path, "/");
 }
 
-/* Below any of the roots; -1: not, see errno, which is EXDEV if it leads out of all of them. */
-static int open_absolute(const struct cb_places *places, const char *path, unsigned long long how) {
-    int error = EXDEV;
-    for (size_t i = 0; i <= places->roots; i++) {
-        const char *rest = places->root[i].fd >= 0 ? below(places->root[i].path, path) : NULL;
-        int fd = rest ? cb_open_beneath(places->root[i].fd, rest, O_PATH, how) : -1;
-        if (fd >= 0)
-            return fd;
-        error = rest ? errno : error;
-    }
-    errno = error;
-    return -1;
-}
-
-/* The path is below no root as it is written, or a link leads out: by its path without links. */
-static int open_resolved(const struct cb_places *places, const char *path, char resolved[PATH_MAX]) {
-    if (realpath(path, resolved))
-        return open_absolute(places, resolved, RESOLVE_NO_SYMLINKS);
-    int error = EXDEV;
-    snprintf(resolved, PATH_MAX, "%s", path);
-    for (size_t i = 0; i <= places->roots; i++)
-        error = places->root[i].fd >= 0 && below(places->root[i].path, path) ? ENOENT : error;
-    errno = error;
-    return -1;
-}
-
-/* Tries the path in each root. `resolved`: what it was taken for, in the end. */
+/* Tries the path in each root. `resolved`: what it was taken for first. */
 static int open_any(const struct cb_places *places, const char *path, char resolved[PATH_MAX]) {
     int fd = -1, error = ENOENT;
-    if (*path == '/') {
-        fd = open_absolute(places, path, 0);
-        snprintf(resolved, PATH_MAX, "%s", path);
-        return fd < 0 && errno == EXDEV ? open_resolved(places, path, resolved) : fd;
-    }
+    snprintf(resolved, PATH_MAX, "%s", path);
+    if (*path == '/')
+        return cb_open_path(path, O_PATH);
     for (size_t i = 0; fd < 0 && i <= places->roots; i++) {
-        char full[PATH_MAX];
-        if (places->root[i].fd < 0 || (fd = cb_open_beneath(places->root[i].fd, path, O_PATH, 0)) >= 0)
+        char full[2 * PATH_MAX];
+        if (places->root[i].fd < 0)
             continue;
-        if (error == ENOENT)
-            snprintf(resolved, PATH_MAX, "%.*s/%.*s", PATH_MAX / 2 - 1, places->root[i].path, PATH_MAX / 2 - 1, path);
-        int found = errno;
-        if (found == EXDEV && snprintf(full, sizeof full, "%s/%s", places->root[i].path, path) < PATH_MAX) {
-            fd = open_resolved(places, full, resolved);
-            found = errno;
-        }
-        error = error == ENOENT ? found : error;
+        snprintf(full, sizeof full, "%s/%s", places->root[i].path, path);
+        fd = cb_open_path(full, O_PATH);
+        if (i == 0)
+            snprintf(resolved, PATH_MAX, "%.*s", PATH_MAX - 1, full);
+        error = fd < 0 && error == ENOENT ? errno : error;
     }
     errno = error;
     return fd;
 }
 
+/* What there is outside is not told: neither whether it is there nor where links lead. */
 static bool refuse(const struct cb_places *places, const char *path, const char *resolved, int error,
                    char why[CB_PLACE_WHY]) {
     char allowed[PATH_MAX];
     cb_places_list(places, allowed, sizeof allowed);
     if (error == EXDEV)
-        snprintf(why, CB_PLACE_WHY, "%.1024s leads to %.1024s, outside of the allowed folders: %.2048s", path, resolved,
-                 allowed);
+        snprintf(why, CB_PLACE_WHY, "%.1024s leads outside of the allowed folders: %.2048s", path, allowed);
     else
         snprintf(why, CB_PLACE_WHY, "%.1024s (resolved: %.1024s): %s. Allowed folders: %.2048s", path, resolved,
                  error == ENOENT ? "there is no such file or folder" : strerror(error), allowed);
@@ -223,10 +192,37 @@ static bool make_output(struct cb_places *places) {
            cb_confine(places->root[places->roots].path, true);
 }
 
+static bool is_study(int folder) {
+    static const char *const files[] = {"case.json", CB_FILE_RUN, CB_FILE_TRAINING, CB_FILE_SIMULATION, CB_FILE_POLICY};
+    struct stat status;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (fstatat(folder, files[i], &status, AT_SYMLINK_NOFOLLOW) == 0)
+            return true;
+    return false;
+}
+
+static bool has_controls(const char *name) {
+    for (const unsigned char *at = (const unsigned char *)name; *at; at++)
+        if (*at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0)) /* C0, delete, C1 */
+            return true;
+    return false;
+}
+
+/* The next part of a path that names something; NULL: there is none. *rest: what follows. */
+static char *next_part(char **rest) {
+    char *part;
+    do
+        part = strsep(rest, "/");
+    while (part && (!*part || strcmp(part, ".") == 0));
+    return part;
+}
+
 /* Makes one folder in another one, and goes into it. */
-static bool step_into(int *fd, const char *name, bool fresh) {
-    if (mkdirat(*fd, name, 0777) < 0 && (fresh || errno != EEXIST))
+static bool step_into(int *fd, const char *name, bool fresh, unsigned *made) {
+    bool new = mkdirat(*fd, name, 0777) == 0;
+    if (!new && (fresh || errno != EEXIST))
         return false;
+    *made = new ? *made + 1 : 0;
     int next = cb_open_beneath(*fd, name, O_PATH, RESOLVE_NO_SYMLINKS);
     int error = errno;
     close(*fd);
@@ -235,27 +231,37 @@ static bool step_into(int *fd, const char *name, bool fresh) {
     return next >= 0;
 }
 
+enum { ITSELF = EISDIR, INSIDE = ENOTEMPTY, CONTROLS = EILSEQ }; /* reasons, as errno */
+
 /* Follows `name` from the output on. -1: see errno. */
-static int make_below(const struct cb_root *output, const char *name, bool fresh) {
-    char rest[PATH_MAX], *part = rest, *slash;
-    int fd = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
-    snprintf(rest, sizeof rest, "%s", name);
-    for (; fd >= 0 && part; part = slash) {
-        slash = strchr(part, '/');
-        if (slash)
-            *slash++ = 0;
-        if (!*part || strcmp(part, ".") == 0)
-            continue;
-        errno = EXDEV;
-        if (strcmp(part, "..") == 0 || !step_into(&fd, part, fresh && !slash)) {
-            int error = errno;
-            if (fd >= 0)
-                close(fd);
-            errno = error;
-            return -1;
-        }
+static int make_below(const struct cb_root *output, const char *name, bool fresh, unsigned *made) {
+    char text[PATH_MAX], *rest = text, *part;
+    int fd = fcntl(output->fd, F_DUPFD_CLOEXEC, 0), error = fd < 0 ? errno : ITSELF;
+    snprintf(text, sizeof text, "%s", name);
+    *made = 0;
+    for (part = next_part(&rest); fd >= 0 && part;) {
+        char *next = next_part(&rest);
+        error = strcmp(part, "..") == 0                       ? EXDEV
+                : !step_into(&fd, part, fresh && !next, made) ? errno
+                : next && is_study(fd)                        ? INSIDE
+                                                              : 0;
+        if (error)
+            break;
+        part = next;
     }
-    return fd;
+    if (error && fd >= 0)
+        close(fd);
+    errno = error;
+    return error ? -1 : fd;
+}
+
+static const char *reason(int error) {
+    return error == EXDEV      ? "it leads out of the output folder"
+           : error == ELOOP    ? "it leads out of the output folder, or over a symbolic link"
+           : error == ITSELF   ? "this is the output folder itself"
+           : error == INSIDE   ? "it lies inside of a case or a run"
+           : error == CONTROLS ? "it has a control character in it"
+                               : strerror(error);
 }
 
 bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struct cb_place *place,
@@ -267,13 +273,16 @@ bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struc
     }
     const struct cb_root *output = &places->root[places->roots];
     const char *rest = *name == '/' ? below(output->path, name) : name;
-    errno = EXDEV;
-    place->fd = rest && strlen(rest) < PATH_MAX ? make_below(output, rest, fresh) : -1;
+    unsigned made = 0;
+    errno = rest && has_controls(rest) ? CONTROLS : EXDEV;
+    if (rest && strlen(rest) < PATH_MAX && !has_controls(rest))
+        place->fd = make_below(output, rest, fresh, &made);
+    place->made = made;
     if (place->fd >= 0)
         return check_kind(place, name, CB_PLACE_FOLDER, why);
     int error = errno;
-    snprintf(why, CB_PLACE_WHY, "%.1024s: %s. It must be the name of a folder below %.2048s", name,
-             error == EXDEV || error == ELOOP ? "it leads out of the output folder" : strerror(error), output->path);
+    snprintf(why, CB_PLACE_WHY, "%.1024s: %s. It must be the name of a folder below %.2048s", name, reason(error),
+             output->path);
     errno = error;
     return false;
 }

@@ -25,6 +25,7 @@ struct cb_place {
     int fd;              /* O_PATH: what was checked is what this is, whatever becomes of the path */
     char path[PATH_MAX]; /* absolute, without symbolic links */
     bool folder;
+    unsigned made; /* by cb_place_make: so many folders at the end of the path are new */
 };
 
 /* NULL, or what is wrong with the options. output NULL: cobre-output in the first root. Nothing is made. */
@@ -38,7 +39,8 @@ bool cb_place_find(struct cb_places *places, const char *path, enum cb_place_kin
 void cb_place_close(struct cb_place *place);
 
 /* Makes a folder below the output, which is made itself when it is not there: `name` is relative, and its parents are made, too.
- * fresh: it must be new; false with errno EEXIST if it is not. */
+ * It is not the output itself, nor inside of a case or a run, where nobody would find it. fresh: it must be new; false with errno
+ * EEXIST if it is not. */
 bool cb_place_make(struct cb_places *places, const char *name, bool fresh, struct cb_place *place,
                    char why[CB_PLACE_WHY]);
 

@@ -6,12 +6,13 @@
 #include "cli/mcp/jobs.h"
 #include "cli/mcp/server.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define META "io.modelcontextprotocol/"
 
-enum { MOST_LISTENING = 100 };
+enum { MOST_LISTENING = 100, MOST_IN_BATCH = 1000 };
 
 static const char instructions[] =
     "cobre plans hydrothermal systems: it trains a policy for a case by SDDP, and simulates it. Usual steps: "
@@ -197,15 +198,24 @@ static void take_params(struct cb_mcp_request *request, json_t *params) {
     request->params = json_incref(params);
 }
 
-/* A text with a zero byte would be cut off where it is used. */
-static bool has_zero(const json_t *value) {
+bool cb_mcp_has_zero(const json_t *value) {
     const char *key;
     json_t *member;
     size_t i;
     if (json_is_string(value))
         return strlen(json_string_value(value)) != json_string_length(value);
-    json_array_foreach(value, i, member) if (has_zero(member)) return true;
-    json_object_foreach((json_t *)value, key, member) if (has_zero(member)) return true;
+    json_array_foreach(value, i, member) if (cb_mcp_has_zero(member)) return true;
+    json_object_foreach((json_t *)value, key, member) if (cb_mcp_has_zero(member)) return true;
+    return false;
+}
+
+/* But for arguments of a tool: its call says which one it is. */
+static bool has_zero(const json_t *params, const char *method) {
+    bool call = strcmp(method, "tools/call") == 0;
+    const char *key;
+    json_t *member;
+    json_object_foreach((json_t *)params, key,
+                        member) if (!(call && strcmp(key, "arguments") == 0) && cb_mcp_has_zero(member)) return true;
     return false;
 }
 
@@ -218,7 +228,7 @@ static void handle_request(struct cb_mcp_request *request, const char *method, j
     take_params(request, params);
     if (!check_meta(request, meta))
         return;
-    if (has_zero(params)) {
+    if (has_zero(params, method)) {
         cb_mcp_reply_error(request, CB_MCP_INVALID_PARAMS, NULL, "texts must have no zero bytes");
         return;
     }
@@ -250,9 +260,12 @@ static void handle_value(struct cb_mcp *server, json_t *value, const struct cb_m
     struct cb_mcp_request *request = new_request(server, emit, batch);
     if (!request)
         return;
-    if (is_id(id) && !has_zero(id))
+    if (is_id(id) && !cb_mcp_has_zero(id))
         request->id = json_incref(id);
-    if (good && request->id)
+    if (batch && batch->full)
+        cb_mcp_reply_error(request, CB_MCP_INTERNAL, NULL,
+                           "not done: the replies to this array would have more than 8 MiB");
+    else if (good && request->id)
         handle_request(request, method, params);
     else
         cb_mcp_reply_error(
@@ -271,9 +284,10 @@ static void handle_batch(struct cb_mcp *server, json_t *array, const struct cb_m
     struct cb_mcp_batch *batch;
     json_t *value;
     size_t i;
-    if (server->revision != CB_MCP_2025_03_26 || json_array_size(array) == 0) {
+    if (server->revision != CB_MCP_2025_03_26 || json_array_size(array) == 0 ||
+        json_array_size(array) > MOST_IN_BATCH) {
         refuse_message(server, emit, CB_MCP_INVALID_REQUEST,
-                       "an array of messages is known to revision 2025-03-26 only, and must not be empty");
+                       "an array of messages is known to revision 2025-03-26 only, and has 1 to 1000 of them");
         return;
     }
     if (!(batch = cb_mcp_batch_new(emit)))
@@ -289,12 +303,60 @@ static bool is_blank(const char *message, size_t length) {
     return i == length;
 }
 
+/* JavaScript writes half of a pair of surrogates as it is. That is no character: U+FFFD stands for it, as elsewhere. */
+static void mend_surrogates(char *text, size_t length) {
+    for (size_t i = 0; i + 6 <= length; i++) {
+        if (text[i] != '\\')
+            continue;
+        bool high = strncasecmp(text + i, "\\ud", 3) == 0 && strchr("89abAB", text[i + 3]),
+             low = strncasecmp(text + i, "\\ud", 3) == 0 && strchr("cdefCDEF", text[i + 3]);
+        bool pair =
+            high && i + 12 <= length && strncasecmp(text + i + 6, "\\ud", 3) == 0 && strchr("cdefCDEF", text[i + 9]);
+        if ((high && !pair) || low)
+            memcpy(text + i + 2, "fffd", 4);
+        i += pair ? 11 : 1;
+    }
+}
+
+/* Whole numbers that are exact as such. */
+static json_t *make_whole(json_t *value) {
+    json_t *member;
+    size_t i;
+    double real = json_real_value(value);
+    if (json_is_real(value) && real == floor(real) && fabs(real) < 0x1p53) {
+        json_decref(value);
+        return json_integer((json_int_t)real);
+    }
+    json_array_foreach(value, i, member) json_array_set_new(value, i, make_whole(json_incref(member)));
+    for (void *at = json_object_iter(value); at; at = json_object_iter_next(value, at))
+        json_object_iter_set_new(value, at, make_whole(json_incref(json_object_iter_value(at))));
+    return value;
+}
+
+/* Of what is valid JSON, but more than the library takes, as much as can be kept: so the answer finds its request. */
+static json_t *parse(const char *message, size_t length, json_error_t *error) {
+    enum { FLAGS = JSON_DECODE_ANY | JSON_ALLOW_NUL };
+    json_t *value = json_loadb(message, length, FLAGS, error);
+    char *copy = value ? NULL : malloc(length);
+    if (!copy)
+        return value;
+    memcpy(copy, message, length);
+    mend_surrogates(copy, length);
+    value = json_loadb(copy, length, FLAGS, error);
+    if (!value && json_error_code(error) == json_error_numeric_overflow) {
+        value = json_loadb(copy, length, FLAGS | JSON_DECODE_INT_AS_REAL, error);
+        value = value ? make_whole(value) : NULL;
+    }
+    free(copy);
+    return value;
+}
+
 void cb_mcp_handle(struct cb_mcp *server, const char *message, size_t length, const struct cb_mcp_emit *emit) {
     json_error_t error;
     char why[256];
     if (is_blank(message, length))
         return;
-    json_t *value = json_loadb(message, length, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    json_t *value = parse(message, length, &error);
     snprintf(why, sizeof why, "Parse error: %.160s", error.text);
     if (!value)
         refuse_message(server, emit, CB_MCP_PARSE_ERROR, why);

@@ -55,7 +55,10 @@ static char *decode(const char *from, size_t length) {
     }
     if (text)
         *to = 0;
-    return text;
+    if (text && strlen(text) == (size_t)(to - text))
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* Matches a URI and the template: {x} is all up to the next '/', {+x} the rest. The values are to be freed. */

@@ -4,6 +4,7 @@
 #define COBRE_CLI_MCP_SERVER_H
 
 #include "cli/mcp/mcp.h"
+#include "cli/run/job.h" /* struct text */
 
 /* X(code, text): the revisions of the protocol. All but the last begin with `initialize`; messages of the last are
  * independent of each other. */
@@ -36,8 +37,9 @@ enum {
 
 /* An array of requests, of revision 2025-03-26: the replies are sent together. */
 struct cb_mcp_batch {
-    json_t *replies;
-    size_t open; /* requests that have no reply yet, and 1 while the array is being read */
+    struct text replies; /* "[...,...", without its end */
+    bool full;           /* a reply was too long: no more is done */
+    size_t open;         /* requests that have no reply yet, and 1 while the array is being read */
     struct cb_mcp_emit emit;
 };
 
@@ -63,6 +65,9 @@ void cb_mcp_notify(const struct cb_mcp_request *request, const char *method, jso
 json_t *cb_mcp_server_info(void);
 struct cb_mcp_batch *cb_mcp_batch_new(const struct cb_mcp_emit *emit);
 void cb_mcp_batch_done(struct cb_mcp_batch *batch); /* one of its requests, or the array */
+
+/* protocol.c: does a text in it have a zero byte? It would be cut off where it is used. */
+bool cb_mcp_has_zero(const json_t *value);
 
 /* calls.c: the methods tools/list and tools/call. cancel: false if no call waits under this id. */
 void cb_mcp_list_tools(struct cb_mcp_request *request);

@@ -3,7 +3,10 @@
  *
  * One loop waits for the client, for the child that trains, and for times. Nothing blocks but the wait: what the client does not
  * take at once is kept, and when there is a lot of it, nothing more is read from it. When the client has gone, a training is
- * asked to save, and the server ends within 2 s. */
+ * asked to save, and the server ends within 2 s.
+ *
+ * While a tool works, the loop does not look. Then a timer does, and ends the process if the client has been gone for a second: a
+ * training notices that nobody reads its events any more, and saves. */
 #include "cli/mcp/stdio.h"
 
 #include "cli/mcp/jobs.h"
@@ -18,11 +21,13 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define SAVING 1.7  /* seconds that a job has to save when the server ends */
+#define TICK 0.2    /* between two looks of the timer */
 #define READING 0.5 /* that the client has to read what is left, if there is no job */
-enum { CHUNK = 1 << 13, SMALL = 1 << 20, MOST_KEPT = 16 << 20 };
+enum { CHUNK = 1 << 13, SMALL = 1 << 20, MOST_KEPT = 16 << 20, MOST_TICKS = 5 };
 
 struct stdio {
     struct cb_mcp *server;
@@ -32,6 +37,7 @@ struct stdio {
     bool ended;             /* the client has gone, or a signal has come */
     bool too_long;          /* the line that is being read is left out */
     struct text line, kept; /* of the input, without its end; for the output */
+    size_t sent;            /* bytes of `kept` that the client has taken */
 };
 
 /* Output. */
@@ -44,19 +50,20 @@ static ssize_t write_now(const struct stdio *io, const char *bytes, size_t count
 }
 
 static void flush(struct stdio *io) {
-    while (io->kept.length > 0) {
-        ssize_t count = write_now(io, io->kept.data, io->kept.length);
+    while (io->sent < io->kept.length) {
+        ssize_t count = write_now(io, io->kept.data + io->sent, io->kept.length - io->sent);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (count < 0) { /* nobody reads: that is an end, too */
             io->ended = true;
-            io->kept.length = 0;
-            return;
+            io->sent = io->kept.length;
+        } else {
+            io->sent += (size_t)count;
         }
-        cb_text_drop(&io->kept, (size_t)count);
     }
+    io->sent = io->kept.length = 0;
 }
 
 static void release(struct text *text) {
@@ -66,9 +73,13 @@ static void release(struct text *text) {
     }
 }
 
-/* One write for each message, if the client takes it. */
+/* One write for each message, if the client takes it. What is taken goes when it is the most: so each byte is moved once. */
 static void send_message(void *arg, const char *message, size_t length) {
     struct stdio *io = arg;
+    if (io->sent > io->kept.length / 2) {
+        cb_text_drop(&io->kept, io->sent);
+        io->sent = 0;
+    }
     cb_text_append(&io->kept, message, length);
     cb_text_append(&io->kept, "\n", 1);
     flush(io);
@@ -115,6 +126,30 @@ static void read_input(struct stdio *io) {
         take_line(io); /* the last line may lack its end */
 }
 
+/* The timer. */
+
+static volatile sig_atomic_t ticks; /* since the client has gone, while a tool worked */
+
+static void tick(int number) {
+    int error = errno;
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLRDHUP};
+    sigset_t set;
+    (void)number;
+    sigpending(&set);
+    bool gone = (poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLRDHUP | POLLERR))) ||
+                sigismember(&set, SIGTERM) > 0 || sigismember(&set, SIGINT) > 0 || sigismember(&set, SIGHUP) > 0;
+    if (gone)
+        ticks = ticks + 1;
+    if (ticks > MOST_TICKS)
+        _exit(0);
+    errno = error;
+}
+
+static void set_timer(bool on) {
+    struct timeval period = {.tv_usec = on ? (suseconds_t)(1e6 * TICK) : 0};
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_interval = period, .it_value = period}, NULL);
+}
+
 /* The loop. */
 
 static void read_signals(struct stdio *io) {
@@ -130,26 +165,30 @@ static int wait_ms(double due) {
 
 /* One turn: waits until something is to be done, and does it. */
 static void turn(struct stdio *io, double until) {
-    struct pollfd fds[5] = {{.fd = io->signals, .events = POLLIN},
-                            {.fd = io->ended ? -1 : io->in, .events = io->kept.length > MOST_KEPT ? POLLRDHUP : POLLIN},
-                            {.fd = io->kept.length ? io->out : -1, .events = POLLOUT}};
+    struct pollfd fds[5] = {
+        {.fd = io->signals, .events = POLLIN},
+        {.fd = io->ended ? -1 : io->in, .events = POLLRDHUP | (io->kept.length > MOST_KEPT ? 0 : POLLIN)},
+        {.fd = io->kept.length ? io->out : -1, .events = POLLOUT}};
     size_t count = 3 + cb_jobs_watch(io->server->jobs, fds + 3);
     if (poll(fds, (nfds_t)count, wait_ms(fmin(until, cb_mcp_due(io->server)))) < 0 && errno != EINTR)
         io->ended = true;
+    set_timer(!io->ended);
     if (fds[0].revents)
         read_signals(io);
     if (fds[2].revents)
         flush(io);
-    if (fds[1].revents && fds[1].events == POLLIN)
+    if (fds[1].revents && (fds[1].events & POLLIN))
         read_input(io); /* also the end of it */
     else if (fds[1].revents)
         io->ended = true;
     cb_jobs_serve(io->server->jobs);
     cb_mcp_tick(io->server);
+    if (!(fds[1].revents & (POLLHUP | POLLRDHUP)) || io->ended) /* else it goes on over what is left to be read */
+        set_timer(false);
 }
 
 static void leave(struct stdio *io) {
-    double until = cb_clock() + (io->server->jobs->running ? SAVING : READING);
+    double until = cb_clock() - TICK * ticks + (io->server->jobs->running ? SAVING : READING);
     cb_jobs_stop(io->server->jobs, true);
     while ((io->server->jobs->running || io->kept.length > 0) && cb_clock() < until)
         turn(io, until);
@@ -164,6 +203,7 @@ static bool catch_signals(struct stdio *io) {
     sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = tick, .sa_flags = SA_RESTART}, NULL);
     signal(SIGCHLD, SIG_DFL); /* not ignored, so that children can be waited for */
     sigprocmask(SIG_BLOCK, &set, NULL);
     io->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

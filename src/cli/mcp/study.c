@@ -27,9 +27,9 @@ bool cb_study_case(struct cb_mcp_call *call, struct cb_study *study) {
     return cb_mcp_place(call, "case", CB_PLACE_ANY, &study->case_place) && cb_study_load(call, study);
 }
 
-bool cb_study_policy_file(struct cb_mcp_call *call, struct cb_place *place) {
+bool cb_study_policy_of(struct cb_mcp_call *call, const char *field, struct cb_place *place) {
     char path[PATH_MAX + 32], why[CB_PLACE_WHY];
-    if (!cb_mcp_place(call, "policy", CB_PLACE_ANY, place))
+    if (!cb_mcp_place(call, field, CB_PLACE_ANY, place))
         return false;
     if (!place->folder)
         return true;
@@ -37,12 +37,16 @@ bool cb_study_policy_file(struct cb_mcp_call *call, struct cb_place *place) {
     cb_place_close(place);
     if (cb_place_find(&call->server->places, path, CB_PLACE_FILE, place, why))
         return true;
-    cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = "policy",
-                                                  .received = cb_mcp_text(call, "policy"),
+    cb_mcp_mistake(call, &(struct cb_mcp_mistake){.field = field,
+                                                  .received = cb_mcp_text(call, field),
                                                   .problem = why,
                                                   .allowed = "a policy file, or a folder that has policy.cobre",
                                                   .next = "train makes one; list_studies names those that are there"});
     return false;
+}
+
+bool cb_study_policy_file(struct cb_mcp_call *call, struct cb_place *place) {
+    return cb_study_policy_of(call, "policy", place);
 }
 
 bool cb_study_policy(struct cb_mcp_call *call, struct cb_study *study) {

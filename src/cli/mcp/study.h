@@ -41,6 +41,7 @@ void cb_study_close(struct cb_study *study);
 
 /* The argument "policy": the file, also where the folder of a run is given. */
 bool cb_study_policy_file(struct cb_mcp_call *call, struct cb_place *place);
+bool cb_study_policy_of(struct cb_mcp_call *call, const char *field, struct cb_place *place); /* of another argument */
 
 /* The argument "run", read. The caller frees the results, and closes the place. */
 bool cb_study_run(struct cb_mcp_call *call, struct cb_place *place, struct cb_results *results);

@@ -127,7 +127,11 @@ static void call(struct cb_mcp_call *call) {
         return;
     if (check_table(call, &place) && (!more || cb_mcp_place(call, "scenarios", CB_PLACE_FILE, &scenarios))) {
         bool valid = cb_mcp_find_issues(call->server->comm, place.path, more ? scenarios.path : NULL, &found, &problem);
-        answer(call, place.path, &found, problem, valid);
+        if (!valid && cobre_last_error()->status == COBRE_ALLOCATION_FAILED) /* which says nothing about the case */
+            cb_mcp_refuse(call, "start a job with it, such as train, or use cobre on the command line",
+                          "this server has too little memory for the case: %s", cobre_last_error()->message);
+        else
+            answer(call, place.path, &found, problem, valid);
     }
     json_decref(found.list);
     cobre_sddp_problem_free(&problem);

@@ -178,7 +178,9 @@ json_t *cb_json_load(cobre_sddp_builder *builder, const char *path) {
     json_t *top = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
     cb_json_lines *lines = calloc(1, sizeof *lines);
     char *file = strdup(path);
-    if (!top) {
+    if (!top && !error.text[0]) { /* which is all that jansson says of it */
+        builder->no_memory = true;
+    } else if (!top) {
         cb_place at = {
             .file = path, .line = error.line > 0 ? (size_t)error.line : 0, .text = CB_TEXT("column %d", error.column)};
         cb_error_at(builder, &at, "correct the syntax", "is not JSON: %s", error.text);

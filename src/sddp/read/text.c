@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 
 #define PIECE 65536
 #define MOST_INFLATED ((size_t)1 << 30) /* bytes: a few kilobytes can be made to become any number of them */
+
+size_t cb_text_most = SIZE_MAX;
 
 const char *const cb_workbook_kinds[] = {".xlsx", ".xls", ".ods", NULL};
 
@@ -54,6 +57,11 @@ static bool read_all(cobre_sddp_builder *builder, const cb_place *at, gzFile fil
         if (*size > MOST_INFLATED && !gzdirect(file)) {
             cb_error_at(builder, at, "unpack it (gunzip), if that is what it should be",
                         "its compressed data becomes more than %zu bytes", MOST_INFLATED);
+            return false;
+        }
+        if (*size > cb_text_most) {
+            cb_error_at(builder, at, "start a job with it, such as train, or use cobre on the command line",
+                        "has more than %zu MiB, which is too much to be looked at here", cb_text_most >> 20);
             return false;
         }
         got = gzread(file, *text + *size, PIECE);

@@ -9,6 +9,9 @@
  * and optional. */
 char *cb_read_text(cobre_sddp_builder *builder, const char *path, bool optional, size_t *size);
 
+/* So many bytes at most, of one file; SIZE_MAX: any number. For a process that has others waiting. */
+extern size_t cb_text_most;
+
 extern const char *const cb_workbook_kinds[]; /* ".xlsx", ...: people keep tables in such files, which are not read */
 
 #endif

@@ -180,7 +180,7 @@ cobre_status cb_folder_lock(struct cb_folder *folder) {
 
 /* The lock is held for a moment only: a training that starts just then tries again (folder.c). */
 bool cb_folder_is_locked(const char *folder, bool *known) {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = cb_open_path(folder, O_RDONLY | O_DIRECTORY);
     bool free = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
     *known = free || (fd >= 0 && errno == EWOULDBLOCK);
     if (fd >= 0)

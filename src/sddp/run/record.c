@@ -251,7 +251,7 @@ cobre_status cb_record_look(const char *folder, const cobre_sddp_problem *proble
     const char *state = json_string_value(json_object_get(training, "state"));
     record->known = training != NULL;
     record->finished = state && strcmp(state, "finished") == 0;
-    record->same = record->policy && is_same(folder, problem, options, json_object_get(training, "options"));
+    record->same = problem && record->policy && is_same(folder, problem, options, json_object_get(training, "options"));
     json_decref(json);
     return COBRE_OK;
 }

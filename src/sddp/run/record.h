@@ -28,6 +28,7 @@ struct cb_record {
     bool simulated; /* the tables of a simulation */
     bool same;      /* a policy that a training of this case with these options could go on from */
 };
+/* problem NULL: `same` is not asked for. */
 cobre_status cb_record_look(const char *folder, const cobre_sddp_problem *problem,
                             const cobre_sddp_train_options *options, struct cb_record *record);
 

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* failure.c: what is said of an LP that has no optimum. */
 #include "comm/file_limit.h"
+#include "sddp/open.h"
 #include "sddp/stage/conflict.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Letters, digits and a few more; anything else would be trouble in a file name. */
 static void tame(char *name) {
@@ -149,6 +154,28 @@ static void write_conflict(const cb_stage *stage, const cb_conflict *conflict, c
     fclose(file);
 }
 
+/* A solver writes by a path, and would follow a symbolic link that bears the name of the file. So it writes into a new folder, where
+ * nobody else has put anything, and the file is moved from there. */
+static bool write_file(const cb_stage *stage, const double *values, const cb_conflict *conflict, const char *folder,
+                       const char *to) {
+    char own[PATH_MAX], from[PATH_MAX + 16], path[64];
+    snprintf(own, sizeof own, "%s/.cobre-lp-%d", folder, (int)getpid());
+    snprintf(from, sizeof from, "%s/stage.lp", own);
+    int fd = cb_make_folder(own) == 0 ? cb_open_path(own, O_RDONLY | O_DIRECTORY) : -1;
+    if (fd < 0)
+        return false;
+    fchmod(fd, 0700);
+    snprintf(path, sizeof path, "/proc/self/fd/%d/stage.lp", fd);
+    bool written = write_lp(stage, values, path);
+    if (written)
+        write_conflict(stage, conflict, path);
+    written = written && cb_rename(from, to) == 0;
+    cb_remove(from);
+    cb_remove(own);
+    close(fd);
+    return written;
+}
+
 /* Writes the LP and makes the error: first what happened, then each thing to know about it, after a semicolon. */
 static cobre_status tell(cb_stage *stage, cb_lp_outcome result, const char *which, const double *values,
                          const cb_conflict *conflict) {
@@ -160,13 +187,12 @@ static cobre_status tell(cb_stage *stage, cb_lp_outcome result, const char *whic
         add_conflict(&because, stage, conflict);
     snprintf(name, sizeof name, "cobre-%.127s-%s.lp", stage->node->name, which);
     tame(name);
-    snprintf(path, sizeof path, "%s/%s", stage->kind->lp_folder ? stage->kind->lp_folder : ".", name);
+    const char *folder = stage->kind->lp_folder ? stage->kind->lp_folder : ".";
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     const cb_lp_solver *other = cb_stage_other_solver(stage); /* it was asked, too */
     struct cb_file_limit limit;
     cb_file_limit_hold(&limit);
-    bool written = write_lp(stage, values, path);
-    if (written)
-        write_conflict(stage, conflict, path);
+    bool written = write_file(stage, values, conflict, folder, path);
     cb_file_limit_release(&limit);
     return cb_fail_at(COBRE_LP_FAILED, written ? path : "", 0, advice_for(stage, result),
                       "node %.200s, %s: the LP is %s after %d tries of %s%s%s%s%s%s", stage->node->name, which,
