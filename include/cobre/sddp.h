@@ -71,6 +71,11 @@ COBRE_API cobre_status cobre_sddp_load(cobre_comm *comm, const char *path, const
                                        cobre_sddp_problem **problem);
 COBRE_API void cobre_sddp_problem_free(cobre_sddp_problem **problem); /* collective; sets NULL; accepts NULL */
 
+/* Makes the same problem on another communicator. Collective over `comm`, blocks. Rank 0's problem counts, of whatever
+ * communicator; other ranks pass NULL. *shared is a problem of its own: it and `problem` can be freed in any order. */
+COBRE_API cobre_status cobre_sddp_problem_share(cobre_comm *comm, const cobre_sddp_problem *problem,
+                                                cobre_sddp_problem **shared);
+
 /* Building a problem, instead of reading it. It is done on rank 0 alone, as below; then all ranks call cobre_sddp_finish.
  *
  *     cobre_sddp_builder *builder = NULL; cobre_sddp_problem *problem;
@@ -469,8 +474,8 @@ typedef struct {
 COBRE_API cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_validate_options *options);
 
 /* The policy file is also the checkpoint: names, cuts, where each LP starts from, the trace of bounds. It holds no time,
- * host, backend or rank count. Saving: rank 0 writes beside `path` and renames; collective. Loading: rank 0 reads;
- * collective. The file must belong to a problem with the same states and nodes; cobre_sddp_policy_difference says what
+ * host, backend or rank count. Saving: rank 0 writes beside `path` and renames, but straight to a descriptor,
+ * "/proc/self/fd/7", which may be one of memory; collective. Loading: rank 0 reads; collective. The file must belong to a problem with the same states and nodes; cobre_sddp_policy_difference says what
  * else differs. */
 COBRE_API cobre_status cobre_sddp_policy_save(cobre_sddp_policy *policy, const char *path);
 COBRE_API cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const char *path,

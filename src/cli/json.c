@@ -28,9 +28,19 @@ json_t *cb_json_count(uint64_t count) {
     return count <= INT64_MAX ? json_integer((json_int_t)count) : json_real((double)count);
 }
 
+static bool is_utf8(const char *text) {
+    for (size_t length; *text; text += length)
+        if ((length = cb_utf8_length((const unsigned char *)text)) == 0)
+            return false;
+    return true;
+}
+
+/* A key may come from a file, as any text. */
 void cb_json_set(json_t *object, const char *key, json_t *value) {
-    if (json_object_set_new(object, key, value) != 0)
+    json_t *clean = is_utf8(key) ? NULL : cb_json_text(key);
+    if (json_object_set_new(object, clean ? json_string_value(clean) : key, value) != 0)
         no_memory();
+    json_decref(clean);
 }
 
 void cb_json_append(json_t *list, json_t *value) {

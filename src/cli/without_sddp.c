@@ -4,7 +4,10 @@
 #include "cli/json.h"
 
 static int refuse(char **argv) {
-    fprintf(stderr, "cobre %s: this build has no trainer; it needs Random123 when it is built\n", argv[0]);
+    fprintf(stderr,
+            "cobre %s: this build has no trainer; it needs zlib and Random123 when it is built (Debian: zlib1g-dev, "
+            "librandom123-dev)\n",
+            argv[0]);
     return CB_EXIT_USAGE;
 }
 

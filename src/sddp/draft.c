@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draft.c: writes FILE.part, and renames it. */
+/* draft.c: writes FILE.part, and renames it; or writes straight to what is no regular file, or a descriptor. */
 #include "sddp/draft.h"
 
 #include <errno.h>
@@ -24,9 +24,15 @@ cobre_status cb_write_failed(const char *path) {
                       "%s: cannot write: %s", path, cb_open_why(errno));
 }
 
+/* A descriptor has no place that another file could take. */
+static bool is_descriptor(const char *path) {
+    static const char folder[] = "/proc/self/fd/";
+    return strncmp(path, folder, strlen(folder)) == 0 && !strchr(path + strlen(folder), '/');
+}
+
 cobre_status cb_draft_open(struct cb_draft *draft, const char *path) {
     struct stat status;
-    bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    bool direct = is_descriptor(path) || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
     draft->file = NULL;
     if ((size_t)snprintf(draft->path, sizeof draft->path, "%s", path) >= sizeof draft->path ||
         (size_t)snprintf(draft->part, sizeof draft->part, "%s%s", path, direct ? "" : CB_DRAFT_ENDING) >=

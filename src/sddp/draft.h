@@ -16,7 +16,8 @@ struct cb_draft {
     FILE *file;
     struct cb_file_limit limit; /* from open to close a file that outgrows its limit is an error, and no signal */
     char path[PATH_MAX],
-        part[PATH_MAX]; /* part: as it is written; path itself if that is no regular file (/dev/stdout) */
+        part[PATH_MAX]; /* part: as it is written; path itself if that is no regular file (/dev/stdout), or a
+                           descriptor (/proc/self/fd/7), whose file loses what it held */
 };
 
 /* Drafts are closed by the thread that has opened them, the last one first. After a failure there is nothing to close. */

@@ -362,7 +362,7 @@ static void record_stage(void *arg, const cobre_sddp_stage *stage) {
 
 static cobre_status simulate_and_record(cobre_sddp_policy *policy, const cb_stage_kind *kind,
                                         const cobre_sddp_simulate_options *options, const struct cb_tables *tables,
-                                        cobre_sddp_simulation *result) {
+                                        struct cb_kept *kept, cobre_sddp_simulation *result) {
     recorder its = {.options = options};
     cobre_sddp_simulate_options recorded = *options;
     recorded.arg = &its;
@@ -372,13 +372,25 @@ static cobre_status simulate_and_record(cobre_sddp_policy *policy, const cb_stag
     if (!status)
         status = simulate(policy, kind, &recorded, result);
     if (!status)
-        status = cb_tables_write(&its.spool, tables, options->folder);
+        status = cb_spool_finish(&its.spool);
+    if (!status && kept)
+        status = cb_tables_keep(&its.spool, kept);
+    if (!status && options->folder)
+        status = cb_tables_write(&its.spool, tables, options->folder, kept);
     cb_spool_close(&its.spool);
     return status;
 }
 
-cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given,
-                                 cobre_sddp_simulation *result) {
+/* In memory all tables are one. */
+static void choose_kept(struct cb_tables *tables, bool writes) {
+    for (size_t table = CB_TABLE_COSTS + 1; table < CB_TABLES; table++) {
+        tables->cells |= tables->wanted[table];
+        tables->wanted[table] &= writes;
+    }
+}
+
+cobre_status cb_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *given, struct cb_kept *kept,
+                         cobre_sddp_simulation *result) {
     CB_USUAL_FLOATS();
     cobre_sddp_simulate_options options = {0};
     cobre_sddp_simulation all = {0};
@@ -394,11 +406,18 @@ cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_sim
     CB_TRY(choose_solvers(policy, &options, &kind.pair));
     if (options.lp_folder)
         kind.lp_folder = options.lp_folder;
-    cobre_status status = options.folder ? simulate_and_record(policy, &kind, &options, &tables, &all)
-                                         : simulate(policy, &kind, &options, &all);
+    if (kept)
+        choose_kept(&tables, options.folder != NULL);
+    cobre_status status = options.folder || kept ? simulate_and_record(policy, &kind, &options, &tables, kept, &all)
+                                                 : simulate(policy, &kind, &options, &all);
     if (!status && result)
         cb_versioned_give(result, CB_THROUGH(cobre_sddp_simulation, maximum), &all, sizeof all);
     return status;
+}
+
+cobre_status cobre_sddp_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_options *options,
+                                 cobre_sddp_simulation *result) {
+    return cb_simulate(policy, options, NULL, result);
 }
 
 /* The solvers of this rank alone. */

@@ -559,6 +559,13 @@ case_places() {
     mkdir secret
     cp -r "$root/cases/toy" secret/toy
     client <<'END'
+os.mkdir("elsewhere")
+shutil.copytree("studies", "linked")
+os.symlink(os.path.abspath("elsewhere"), "linked/cobre-output")
+with Server("--root", "linked") as server: # nobody has said that results go there
+    server.initialize()
+    server.refused("train", "cannot be made", case="toy", iterations=1)
+assert os.listdir("elsewhere") == []
 import socket
 inside = os.path.realpath("studies")
 outside = os.path.realpath("secret")

@@ -36,7 +36,7 @@ static void check_envelope(const json_t *message) {
 
 static void on_message(void *arg, const char *text, size_t length) {
     (void)arg;
-    CHECK(!memchr(text, '\n', length) && strlen(text) == length);
+    CHECK(!memchr(text, '\n', length) && !memchr(text, 0, length));
     json_t *message = json_loadb(text, length, JSON_ALLOW_NUL, NULL), *reply;
     size_t i;
     CHECK(message);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -50,6 +51,9 @@ static void null_is_refused(void) {
     refused(cobre_sddp_load(NULL, "x", NULL, &no_problem), "comm");
     refused(cobre_sddp_load(comm, NULL, NULL, &no_problem), "path");
     refused(cobre_sddp_load(comm, "x", NULL, NULL), "problem");
+    refused(cobre_sddp_problem_share(NULL, problem, &no_problem), "comm");
+    refused(cobre_sddp_problem_share(comm, NULL, &no_problem), "problem");
+    refused(cobre_sddp_problem_share(comm, problem, NULL), "shared");
     refused(cobre_sddp_train(NULL, NULL, &no_policy, NULL), "problem");
     refused(cobre_sddp_train(problem, NULL, NULL, NULL), "policy");
     refused(cobre_sddp_validate(NULL, NULL), "problem");
@@ -79,6 +83,42 @@ static void null_is_refused(void) {
     cobre_sddp_policy_free(&no_policy);
     cobre_sddp_problem_free(NULL);
     end_gas();
+}
+
+static void save_a_training(cobre_sddp_problem *of, const char *name) {
+    cobre_sddp_train_options options = {.struct_size = sizeof options, .iterations = 6, .forward_passes = 3};
+    cobre_sddp_policy *trained;
+    CHECK_OK(cobre_sddp_train(of, &options, &trained, NULL));
+    CHECK_OK(cobre_sddp_policy_save(trained, file(name)));
+    cobre_sddp_policy_free(&trained);
+}
+
+/* Also on two ranks: rank 0 has loaded it alone, and it is gone when the other one is trained. */
+static void a_problem_is_shared(void) {
+    cobre_config alone = {.struct_size = sizeof alone, .backend = COBRE_LOCAL};
+    cobre_comm *own;
+    cobre_sddp_problem *mine = NULL;
+    size_t sizes[2];
+    CHECK_OK(cobre_comm_open(&alone, &own));
+    kit_copy("gas.sof.json");
+    if (cobre_rank(comm) == 0) {
+        CHECK_OK(cobre_sddp_load(own, file("gas.sof.json"), NULL, &mine));
+        save_a_training(mine, "one.cobre");
+    }
+    CHECK_OK(cobre_sddp_problem_share(comm, mine, &problem));
+    cobre_sddp_problem_free(&mine);
+    CHECK_TEXT(cobre_sddp_problem_state_name(problem, 0), "store");
+    save_a_training(problem, "two.cobre");
+    if (cobre_rank(comm) == 0) {
+        char *one = kit_get("one.cobre", &sizes[0]), *two = kit_get("two.cobre", &sizes[1]);
+        CHECK(sizes[0] == sizes[1] && memcmp(one, two, sizes[0]) == 0);
+        free(one);
+        free(two);
+    }
+    cobre_sddp_problem_free(&problem);
+    refused(cobre_sddp_problem_share(comm, NULL, &problem), "problem");
+    CHECK(!problem);
+    cobre_comm_free(&own);
 }
 
 static void accessors_answer_to_anything(void) {
@@ -367,6 +407,30 @@ static int stop_then(void *arg) {
     return calls_left > 0 && --calls_left > 0 ? 0 : stop_answer;
 }
 
+/* A file in memory: policies and checkpoints go there, each in the place of the one before. */
+static void a_descriptor_is_written(void) {
+    char path[64];
+    off_t sizes[2];
+    int memory = memfd_create("policy", MFD_CLOEXEC);
+    CHECK(memory >= 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    cobre_sddp_train_options options = {.iterations = 3, .checkpoint = path, .checkpoint_every = 1};
+    train_gas();
+    CHECK_OK(cobre_sddp_policy_save(policy, path));
+    sizes[0] = lseek(memory, 0, SEEK_END);
+    cobre_sddp_policy_free(&policy);
+    CHECK_OK(cobre_sddp_train(problem, &options, &policy, NULL));
+    sizes[1] = lseek(memory, 0, SEEK_END);
+    CHECK(sizes[1] > 0 && sizes[1] < sizes[0]);
+    double bound = cobre_sddp_policy_bound(policy);
+    cobre_sddp_policy_free(&policy);
+    CHECK_OK(cobre_sddp_policy_load(problem, path, &policy));
+    CHECK_EQ(cobre_sddp_policy_iterations(policy), 3);
+    CHECK(cobre_sddp_policy_bound(policy) == bound);
+    end_gas();
+    close(memory);
+}
+
 /* Wherever it is told to end now, the policy is that of the last complete iteration, and what goes on from it comes to the
  * bits of a training without the break. */
 static void ends_between_two_lps(void) {
@@ -632,6 +696,7 @@ static void what_never_happens(void) {
 int main(int argc, char **argv) {
     static const check_case cases[] = {
         CHECK_CASE(null_is_refused),
+        CHECK_CASE(a_problem_is_shared),
         CHECK_CASE(accessors_answer_to_anything),
         CHECK_CASE(options_of_any_version),
         CHECK_CASE(too_small_is_refused),
@@ -640,6 +705,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(unknown_values_are_refused),
         CHECK_CASE(cuts_of_a_problem_that_maximises),
         CHECK_CASE(a_policy_is_read_alone),
+        CHECK_CASE(a_descriptor_is_written),
         CHECK_CASE(ends_between_two_lps),
         CHECK_CASE(file_that_outgrows_its_limit),
         CHECK_CASE(damaged_files_are_refused),

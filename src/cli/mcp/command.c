@@ -47,8 +47,9 @@ static const struct cb_option rows[] = {
      .help = "at most N iterations per training",
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(iterations), .least = 1, .fallback = "100000"}}},
     {.name = "max-memory",
-     .help = "at most G GiB of memory per job, all its ranks together, and for the server (default: three quarters of this "
-             "machine's)",
+     .help =
+         "at most G GiB of memory per job, all its ranks together, and for the server (default: three quarters of this "
+         "machine's)",
      .value = {{.name = "G", .kind = CB_VALUE_REAL, .field = FIELD(memory), .above = true}}},
     {.name = NULL},
 };

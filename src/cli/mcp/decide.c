@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decide.c: the tool decide: what a policy does now, from a state. */
 #include "cli/mcp/study.h"
-#include "cli/plan/decision.h"
+#include "sddp/run/decision.h"
 #include "sddp/run/json.h"
 #include "sddp/run/numbers.h"
 

@@ -2,11 +2,11 @@
 /* inspect_policy.c: the tool inspect_policy: cuts per stage, those that are active at a state, and water values. */
 #include "cli/mcp/future_cost.h"
 #include "cli/mcp/study.h"
-#include "cli/plan/policy.h"
 #include "sddp/error.h"
 #include "sddp/run/begin.h"
 #include "sddp/run/json.h"
 #include "sddp/run/numbers.h"
+#include "sddp/run/policy_json.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -27,14 +27,15 @@ static bool path_of(int fd, char path[PATH_MAX]) {
     return length > 0;
 }
 
-static bool open_root(struct cb_root *root, const char *path) {
-    root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+static bool open_root(struct cb_root *root, const char *path, int flags) {
+    root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
     return root->fd >= 0 && path_of(root->fd, root->path);
 }
 
 void cb_places_look(struct cb_places *places) {
     struct cb_root *output = &places->root[places->roots];
-    if (output->fd < 0 && (!open_root(output, places->output) || !cb_confine(output->path, true)))
+    if (output->fd < 0 &&
+        (!open_root(output, places->output, places->usual ? O_NOFOLLOW : 0) || !cb_confine(output->path, true)))
         output->fd = -1;
 }
 
@@ -49,15 +50,17 @@ static const char *absolute(const char *given, const char *first_root, char path
 
 const char *cb_places_open(struct cb_places *places, const char *const *roots, const char *output) {
     static const char *const here[] = {".", NULL};
-    *places = (struct cb_places){.roots = 0};
+    *places = (struct cb_places){.usual = !output};
+    for (size_t i = 0; i <= CB_PLACES_MOST; i++)
+        places->root[i].fd = -1;
+    errno = E2BIG;
     for (roots = roots && *roots ? roots : here; *roots; roots++) {
         if (places->roots == CB_PLACES_MOST)
             return "at most 16 roots can be given";
-        if (!open_root(&places->root[places->roots], *roots) || !cb_confine(places->root[places->roots].path, false))
+        if (!open_root(&places->root[places->roots], *roots, 0) || !cb_confine(places->root[places->roots].path, false))
             return *roots;
         places->roots++;
     }
-    places->root[places->roots].fd = -1;
     const char *wrong = absolute(output, places->root[0].path, places->output);
     cb_places_look(places);
     return wrong;
@@ -188,8 +191,10 @@ static bool make_output(struct cb_places *places) {
             return false;
         *slash = '/';
     }
-    return (mkdir(path, 0777) == 0 || errno == EEXIST) && open_root(&places->root[places->roots], path) &&
-           cb_confine(places->root[places->roots].path, true);
+    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        return false;
+    cb_places_look(places);
+    return places->root[places->roots].fd >= 0;
 }
 
 static bool is_study(int folder) {

@@ -17,6 +17,7 @@ struct cb_places {
     } root[CB_PLACES_MOST + 1];
     size_t roots;          /* without the output, which is root[roots]; its descriptor is -1 until it is there */
     char output[PATH_MAX]; /* as given */
+    bool usual;            /* it was not given: then a link in its place is not followed */
 };
 
 /* What a path leads to. */

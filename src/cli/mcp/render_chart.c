@@ -89,8 +89,11 @@ static bool write_file(const struct render *render, const char *ending, const ch
     char name[288], part[304];
     snprintf(name, sizeof name, "%s%s", render->stem, ending);
     snprintf(part, sizeof part, ".%s.part", name);
-    int fd = openat(render->folder.fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    unlinkat(render->folder.fd, part, 0); /* of a server that was killed, or whatever it is */
+    int fd = openat(render->folder.fd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
+    if (fd >= 0 && !to)
+        close(fd);
     bool good = to && fwrite(bytes, 1, size, to) == size;
     good = to && fclose(to) == 0 && good && renameat(render->folder.fd, part, render->folder.fd, name) == 0;
     if (!good) {

@@ -4,12 +4,9 @@
 #define COBRE_CLI_PLAN_COMPARE_H
 
 #include "cli/json.h"
-#include "cobre/sddp.h"
+#include "sddp/run/compare_json.h"
 
 /* compare_table.c: words, table and notes, on standard output. */
 void cb_compare_print(const cobre_sddp_comparison *comparison);
-
-/* compare_json.c: all of it, as `cobre compare --json` and `cobre mcp` say it. */
-json_t *cb_compare_json(const cobre_sddp_comparison *comparison);
 
 #endif

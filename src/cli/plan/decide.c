@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decide.c: `cobre decide`: what a policy does now, from this state. The answer is made as JSON; people get the same as
  * tables. */
-#include "cli/plan/decision.h"
+#include "cli/json.h"
 #include "cli/plan/session.h"
+#include "sddp/run/decision.h"
 
 #include <string.h>
 

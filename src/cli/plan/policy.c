@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy.c: `cobre policy`. */
-#include "cli/plan/policy.h"
-
+#include "cli/json.h"
 #include "cli/plan/session.h"
 #include "sddp/error.h"
+#include "sddp/run/policy_json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

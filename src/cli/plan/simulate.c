@@ -2,12 +2,9 @@
 /* simulate.c: `cobre simulate`. */
 #include "cli/json.h"
 #include "cli/plan/session.h"
-#include "sddp/run/gap.h"
-#include "sddp/run/record.h"
-#include "sddp/run/results.h"
+#include "sddp/run/simulate_run.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,14 +17,9 @@ static const char end[] = "\nThe tables are described in cobre-simulate(1); `cob
 
 struct simulate {
     struct session base;
-    cobre_sddp_simulate_options options;
-    const char *sampling; /* its name */
-    struct cb_tables wanted;
+    struct cb_simulate_run run;
     const char *policy_path, *out;
-    struct cb_begin begin;
-    struct cb_beginning beginning;
     char policy[PATH_MAX], folder[PATH_MAX];
-    char hash[CB_SHA256_TEXT]; /* of the policy; on rank 0 */
 };
 
 static const struct cb_option policy_rows[] = {
@@ -52,8 +44,8 @@ const struct command_line cb_line_simulate = {.command = "simulate",
                                               .end = end,
                                               .table = {{policy_rows, 0},
                                                         {cb_self_rows, offsetof(struct simulate, base.self)},
-                                                        {cb_simulate_rows, offsetof(struct simulate, options)},
-                                                        {cb_begin_rows, offsetof(struct simulate, begin)},
+                                                        {cb_simulate_rows, offsetof(struct simulate, run.options)},
+                                                        {cb_begin_rows, offsetof(struct simulate, run.begin)},
                                                         {cb_scenario_rows, offsetof(struct simulate, base.load)},
                                                         {table_rows, 0},
                                                         {cb_json_rows, offsetof(struct simulate, base)}},
@@ -61,58 +53,39 @@ const struct command_line cb_line_simulate = {.command = "simulate",
                                               .words = 1};
 
 static int settle(struct simulate *simulate) {
+    struct cb_simulate_run *run = &simulate->run;
     simulate->base.case_path = simulate->base.given.words[0];
-    simulate->sampling = cb_given_text(&simulate->base.given, "sampling");
-    if (cb_tables_choose(&simulate->options, &simulate->wanted) != COBRE_OK)
-        return cb_usage_error("simulate", "%s -- %s", cobre_last_error()->message, cobre_last_error()->suggestion);
-    if (simulate->base.load.scenarios && simulate->sampling)
-        return cb_usage_error("simulate", "--scenarios and --sampling: give one of them");
-    if (simulate->base.load.scenarios)
-        simulate->options.sampling = COBRE_SDDP_GIVEN;
-    if (!simulate->sampling)
-        simulate->sampling = simulate->base.load.scenarios ? "own scenarios" : "in-sample";
-    if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.trajectories)
-        return cb_usage_error("simulate", "--trajectories: each scenario is simulated once");
-    if (simulate->options.sampling == COBRE_SDDP_GIVEN && simulate->options.max_steps)
-        return cb_usage_error("simulate", "--max-steps: a scenario is as long as it is given");
-    if (!cb_begin_is_clear(&simulate->begin))
-        return cb_usage_error("simulate", "--stage, --date and --node: give one of them");
+    run->scenarios = simulate->base.load.scenarios;
+    run->has_sampling = cb_given_text(&simulate->base.given, "sampling") != NULL;
+    if (cb_simulate_run_check(run) != COBRE_OK) {
+        const cobre_error *error = cobre_last_error();
+        return cb_usage_error("simulate", "%s%s%s", error->message, *error->suggestion ? " -- " : "",
+                              error->suggestion);
+    }
     if (cb_folder_policy(simulate->base.case_path, simulate->policy_path, simulate->policy) != COBRE_OK)
         return cb_session_refused(&simulate->base);
     if (simulate->out)
         snprintf(simulate->folder, sizeof simulate->folder, "%s", simulate->out);
     else
         cb_folder_of(simulate->policy, simulate->folder);
-    simulate->options.lp_folder = simulate->options.folder = simulate->folder;
+    run->policy_path = simulate->policy;
+    run->folder = simulate->folder;
+    run->chosen = simulate->out != NULL;
     return CB_GO_ON;
 }
 
 static int read_options(int argc, char **argv, struct simulate *simulate) {
-    *simulate = (struct simulate){.base.self.command = "simulate", .options.struct_size = sizeof simulate->options};
+    *simulate =
+        (struct simulate){.base.self.command = "simulate", .run.options.struct_size = sizeof simulate->run.options};
     int code = cb_line_read(&cb_line_simulate, argc, argv, simulate, &simulate->base.given);
     return code == CB_GO_ON ? settle(simulate) : code;
-}
-
-/* NULL: there is nothing odd about the gap. */
-static const char *gap_note(const struct simulate *simulate, const cobre_sddp_policy *policy,
-                            const cobre_sddp_simulation *result, char note[CB_GAP_NOTE]) {
-    const cobre_sddp_problem *problem = simulate->base.problem;
-    const cb_gap gap = {.maximises = cobre_sddp_problem_maximises(problem),
-                        .bound = cb_simulation_bound(&simulate->options, policy),
-                        .mean = result->mean,
-                        .half = result->half,
-                        .count = result->trajectories,
-                        .unproven = !cobre_sddp_policy_proven(policy),
-                        .other_noise = simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE &&
-                                       cobre_sddp_problem_has_noise_model(problem)};
-    return isfinite(cb_simulation_gap(&simulate->options, policy, result)) ? cb_gap_note(&gap, note) : NULL;
 }
 
 /* {"node", "stage", "state"} */
 static json_t *start_json(const struct simulate *simulate) {
     const cobre_sddp_problem *problem = simulate->base.problem;
-    const cobre_sddp_simulate_options *options = &simulate->options;
-    if (!*simulate->beginning.text)
+    const cobre_sddp_simulate_options *options = &simulate->run.options;
+    if (!*simulate->run.beginning.text)
         return json_null();
     json_t *start = json_object(), *state = json_object();
     for (size_t s = 0; s < cobre_sddp_problem_states(problem); s++)
@@ -124,18 +97,6 @@ static json_t *start_json(const struct simulate *simulate) {
                 options->has_node ? cb_json_text(cobre_sddp_problem_node_name(problem, options->node)) : json_null());
     cb_json_set(start, "state", state);
     return start;
-}
-
-/* Tells people now, and programs at the end. */
-static void warn(struct simulate *simulate, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void warn(struct simulate *simulate, const char *format, ...) {
-    char message[3 * PATH_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "cobre simulate: %s\n", message);
-    cb_session_keep_warning(&simulate->base, message, "");
 }
 
 /* ["message; suggestion", ...] */
@@ -154,11 +115,9 @@ static json_t *warnings_json(const struct session *base) {
 
 static void print_json(const struct simulate *simulate, const cobre_sddp_policy *policy,
                        const cobre_sddp_simulation *result) {
-    bool is_sample = cb_simulation_is_sample(&simulate->options);
-    char note[CB_GAP_NOTE];
-    const char *odd = gap_note(simulate, policy, result, note);
+    bool is_sample = cb_simulation_is_sample(&simulate->run.options);
     json_t *summary = json_object();
-    cb_json_set(summary, "sampling", cb_json_text(simulate->sampling));
+    cb_json_set(summary, "sampling", cb_json_text(simulate->run.sampling));
     cb_json_set(summary, "start", start_json(simulate));
     cb_json_set(summary, "trajectories", cb_json_count(result->trajectories));
     cb_json_set(summary, "cost_unit", cb_json_text(cobre_sddp_problem_cost_unit(simulate->base.problem)));
@@ -167,12 +126,12 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
     cb_json_set(summary, "deviation", cb_json_real(result->deviation));
     cb_json_set(summary, "minimum", cb_json_real(result->minimum));
     cb_json_set(summary, "maximum", cb_json_real(result->maximum));
-    cb_json_set(summary, "bound", cb_json_real(cb_simulation_bound(&simulate->options, policy)));
-    cb_json_set(summary, "gap", cb_json_real(cb_simulation_gap(&simulate->options, policy, result)));
+    cb_json_set(summary, "bound", cb_json_real(simulate->run.bound));
+    cb_json_set(summary, "gap", cb_json_real(simulate->run.gap));
     cb_json_set(summary, "proven", json_boolean(cobre_sddp_policy_proven(policy)));
     const char *difference = cobre_sddp_policy_difference(policy);
     cb_json_set(summary, "difference", difference ? cb_json_text(difference) : json_null());
-    cb_json_set(summary, "note", odd ? cb_json_text(odd) : json_null());
+    cb_json_set(summary, "note", *simulate->run.why ? cb_json_text(simulate->run.why) : json_null());
     cb_json_set(summary, "warnings", warnings_json(&simulate->base));
     cb_json_set(summary, "out", cb_json_text(simulate->folder));
     cb_json_print(summary, 0);
@@ -180,12 +139,14 @@ static void print_json(const struct simulate *simulate, const cobre_sddp_policy 
 
 /* "out/{statistics,costs,stages}.csv" */
 static void print_tables(const struct simulate *simulate) {
+    struct cb_tables wanted;
+    cb_tables_choose(&simulate->run.options, &wanted);
     printf("%-10s%s/{statistics,costs", "tables", simulate->folder);
     for (size_t table = 1; table < CB_TABLES; table++)
-        if (simulate->wanted.wanted[table])
+        if (wanted.wanted[table])
             printf(",%s", cb_table_name[table]);
     printf("}.csv\n");
-    if (simulate->wanted.netcdf)
+    if (wanted.netcdf)
         printf("%-10s%s/" CB_FILE_NETCDF "\n", "netcdf", simulate->folder);
 }
 
@@ -196,34 +157,33 @@ static void print_gap(const struct simulate *simulate, const cobre_sddp_policy *
         printf(", gap %.3g %%", 100 * gap);
     else if (cobre_sddp_policy_averse(policy))
         printf(", no gap: with a risk measure");
-    else if (!cb_simulation_is_sample(&simulate->options))
+    else if (!cb_simulation_is_sample(&simulate->run.options))
         printf(", no gap: the scenarios are no sample");
-    else if (simulate->options.max_steps)
+    else if (simulate->run.options.max_steps)
         printf(", no gap: with --max-steps");
 }
 
 static void print_summary(const struct simulate *simulate, const cobre_sddp_policy *policy,
                           const cobre_sddp_simulation *result) {
     bool maximises = cobre_sddp_problem_maximises(simulate->base.problem);
-    char mean[32], half[32], least[32], most[32], limit[32], note[CB_GAP_NOTE];
-    const char *odd = gap_note(simulate, policy, result, note);
+    char mean[32], half[32], least[32], most[32], limit[32];
     printf("%s: %zu trajector%s, %s%s%s\n\n", cobre_sddp_problem_name(simulate->base.problem), result->trajectories,
-           result->trajectories == 1 ? "y" : "ies", simulate->sampling, *simulate->beginning.text ? ", " : "",
-           simulate->beginning.text);
+           result->trajectories == 1 ? "y" : "ies", simulate->run.sampling, *simulate->run.beginning.text ? ", " : "",
+           simulate->run.beginning.text);
     printf("%-10s%s", maximises ? "value" : "cost", cb_short_text(result->mean, 8, mean));
-    if (result->trajectories > 1 && cb_simulation_is_sample(&simulate->options))
+    if (result->trajectories > 1 && cb_simulation_is_sample(&simulate->run.options))
         printf(" +- %s (95 %%)", cb_short_text(result->half, 5, half));
     printf(", from %s to %s\n", cb_short_text(result->minimum, 8, least), cb_short_text(result->maximum, 8, most));
-    printf("%-10s%s", "bound", cb_short_text(cb_simulation_bound(&simulate->options, policy), 8, limit));
+    printf("%-10s%s", "bound", cb_short_text(simulate->run.bound, 8, limit));
     if (cobre_sddp_policy_difference(policy))
         printf(", no gap: trained for another case");
-    else if (cb_begins_elsewhere(simulate->base.problem, &simulate->options))
+    else if (cb_begins_elsewhere(simulate->base.problem, &simulate->run.options))
         printf(", no gap: it begins elsewhere than the training");
     else
-        print_gap(simulate, policy, cb_simulation_gap(&simulate->options, policy, result));
+        print_gap(simulate, policy, simulate->run.gap);
     printf("\n");
-    if (odd)
-        printf("%-10s%s\n", "note", odd);
+    if (*simulate->run.why)
+        printf("%-10s%s\n", "note", simulate->run.why);
     printf("\n");
     print_tables(simulate);
     printf("%-10scobre report ", "next");
@@ -231,47 +191,28 @@ static void print_summary(const struct simulate *simulate, const cobre_sddp_poli
     printf("\n");
 }
 
-static int find_beginning(struct simulate *simulate) {
-    if (cb_begin_find(simulate->base.problem, &simulate->begin, &simulate->beginning) != COBRE_OK)
-        return cb_session_failed(&simulate->base);
-    simulate->options.has_node = simulate->beginning.node != COBRE_SDDP_ROOT;
-    simulate->options.node = simulate->beginning.node;
-    simulate->options.state = simulate->beginning.state;
-    return CB_GO_ON;
-}
-
-/* A simulation of something else than this one would go unnoticed. */
-static void say_replaced(struct simulate *simulate, const cobre_sddp_policy *policy) {
-    struct cb_results old;
-    const char *difference = cobre_sddp_policy_difference(policy);
-    cb_results_facts(&old, simulate->folder);
-    const struct cb_facts *facts = &old.simulation;
-    if (facts->count && (strcmp(cb_fact(facts, "sampling"), simulate->sampling) != 0 ||
-                         strcmp(cb_fact(facts, "start"), simulate->beginning.text) != 0 ||
-                         strcmp(cb_fact(facts, "difference"), difference ? difference : "") != 0))
-        warn(simulate, "this replaces another simulation in %s: %s trajectories, %s; --out DIR keeps both",
-             simulate->folder, cb_fact(facts, "trajectories"), cb_fact(facts, "sampling"));
-    cb_results_free(&old);
+/* Tells people now, and programs at the end. */
+static void on_note(void *arg, const char *text) {
+    struct simulate *simulate = arg;
+    fprintf(stderr, "cobre simulate: %s\n", text);
+    cb_session_keep_warning(&simulate->base, text, "");
 }
 
 static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy) {
     struct session *base = &simulate->base;
-    cobre_sddp_simulation result = {.struct_size = sizeof result};
-    if (simulate->options.sampling == COBRE_SDDP_OUT_OF_SAMPLE && !cobre_sddp_problem_has_noise_model(base->problem) &&
-        cb_session_speaks(base))
-        warn(simulate, "this case has no model of its noise: out-of-sample is the same as in-sample");
-    if (cobre_sddp_policy_difference(policy) && cb_session_speaks(base))
-        warn(simulate, "%s was trained for another case: %s", simulate->policy, cobre_sddp_policy_difference(policy));
-    if (cb_session_speaks(base) && !simulate->out)
-        say_replaced(simulate, policy);
+    cobre_sddp_simulation result;
     const char *note =
         "asked to stop: the trajectories that are under way are finished; a second signal ends it at once";
     cb_stop_catch(base, &(struct cb_stop){.grace = INFINITY,
                                           .deadly = 2,
                                           .folder = base->folder.path,
                                           .note = {[CB_STOP_FIRST] = note, [CB_STOP_FIRST_OF_ALL] = note}});
-    simulate->options.stop = cb_stop_asked;
-    if (cobre_sddp_simulate(policy, &simulate->options, &result) != COBRE_OK)
+    simulate->run.policy = policy;
+    simulate->run.held = true;
+    simulate->run.stop = cb_stop_asked;
+    simulate->run.arg = simulate;
+    simulate->run.note = on_note;
+    if (cb_simulate_run(&simulate->run, &result) != COBRE_OK)
         return cb_session_failed(base);
     if (!cb_session_speaks(base))
         return 0;
@@ -279,11 +220,6 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
         print_json(simulate, policy, &result);
     else
         print_summary(simulate, policy, &result);
-    if (cb_simulation_summary(simulate->folder, simulate->sampling, simulate->beginning.text, &simulate->options,
-                              policy, &result) != COBRE_OK ||
-        cb_record_simulation(simulate->folder, simulate->hash, &simulate->options, simulate->sampling,
-                             base->load.scenarios, policy, &result) != COBRE_OK)
-        return cb_session_failed(base);
     return 0;
 }
 
@@ -291,7 +227,7 @@ static int simulate_policy(struct simulate *simulate, cobre_sddp_policy *policy)
 static int claim(struct simulate *simulate) {
     int code = CB_GO_ON;
     if (cb_session_speaks(&simulate->base) && access(simulate->policy, F_OK) == 0 &&
-        cb_record_policy(simulate->folder, simulate->policy, simulate->hash) != COBRE_OK)
+        cb_simulate_run_claim(&simulate->run) != COBRE_OK)
         code = cb_session_failed(&simulate->base);
     return cb_session_agree(&simulate->base, code);
 }
@@ -312,13 +248,11 @@ int cb_command_simulate(int argc, char **argv) {
     if (code == CB_GO_ON)
         code = cb_session_load(base);
     if (code == CB_GO_ON)
-        code = find_beginning(&simulate);
-    if (code == CB_GO_ON)
         code = cb_session_policy(base, simulate.policy, simulate.policy_path, &policy);
     if (code == CB_GO_ON)
         code = simulate_policy(&simulate, policy);
+    cb_simulate_run_free(&simulate.run);
     cobre_sddp_policy_free(&policy);
-    cb_begin_free(&simulate.beginning);
     json_decref(base->warnings);
     cb_session_close(base);
     return code;

@@ -5,9 +5,7 @@
 
 #include "cli/plan/session.h"
 #include "cli/plan/time_left.h"
-#include "sddp/run/gap.h"
-#include "sddp/run/record.h"
-#include "sddp/run/steering.h"
+#include "sddp/run/train_run.h"
 
 /* What the line under the table is made of. */
 struct train_progress {
@@ -24,37 +22,18 @@ struct train_print {
     struct train_progress progress;
 };
 
-enum { CB_STEER_MOST = 64, CB_STEER_WORDS = 160 };
-
-/* What has been said by the socket, on rank 0 (train_steer.c). */
-struct train_steer {
-    struct cb_steering socket;
-    int64_t looked_at;                         /* ms */
-    bool pause, checkpoint, stop;              /* wishes */
-    cobre_sddp_train_options rules;            /* as wished; checked */
-    bool averse;                               /* there is a risk measure */
-    char words[CB_STEER_MOST][CB_STEER_WORDS]; /* of commands, in their order, that no event has told yet */
-    size_t commands, taken;                    /* those; how many of them have taken effect */
-};
-
 struct train {
     struct session base;
-    cobre_sddp_train_options options;
+    struct cb_train_run run;
     const char *out; /* NULL: the default */
     const char *log; /* NULL: none */
-    bool force;      /* replaces an older run */
     bool converged;  /* is required */
     bool watch;      /* the dashboard is shown */
     double grace;    /* seconds that an iteration may still take after a signal */
-    bool in_place;   /* goes on with the policy that is in the folder */
-    bool started;    /* nothing was refused */
-    char folder[PATH_MAX], policy[PATH_MAX];
+    char folder[PATH_MAX];
     struct train_print print;
-    struct cb_training files;
-    struct train_steer steer;
-    bool no_policy, no_trace; /* the policy, events or their tables could not be written when that was last tried */
-    uint64_t iterations;      /* made so far */
-    int code;                 /* of what failed while it trained; 0: nothing */
+    bool unread; /* nobody reads its events any more */
+    int code;    /* of what failed while it trained; 0: nothing */
 };
 
 /* train_options.c */
@@ -64,25 +43,11 @@ int cb_train_read_line(int argc, char **argv, struct train *train);
  * one that shows the dashboard. */
 int cb_train_watch(struct train *train);
 
-/* train_steer.c: on rank 0. look: as often as one likes; wish: as cobre_sddp_train_options.steer; tell: writes events about what has
- * taken effect. */
-void cb_train_steer_open(struct train *train);
-void cb_train_steer_close(struct train *train);
-void cb_train_steer_look(struct train *train);
-void cb_train_steer_wish(struct train *train, cobre_sddp_steering *steering);
-void cb_train_steer_tell(struct train *train);
-
 /* train_print.c: what rank 0 says while it trains, as a table or as lines. */
 void cb_train_print_start(struct train *train);
 void cb_train_print_row(struct train_print *print, const cobre_sddp_progress *progress);
-double cb_train_gap(const struct train_print *print, const cobre_sddp_progress *now); /* a share; NaN: there is none */
 void cb_train_print_tick(struct train_print *print);  /* between rows, as often as one likes */
 void cb_train_print_break(struct train_print *print); /* there will be no more rows */
-
-/* What is odd about the result: NULL after the last, empty where there is nothing to say. */
-enum { CB_TRAIN_NOTES = 4, CB_TRAIN_NOTE = CB_GAP_NOTE };
-const char *cb_train_note(const struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy,
-                          size_t index, char note[CB_TRAIN_NOTE]);
 void cb_train_print_end(struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy);
 
 /* train_progress.c: the line under the table. */
@@ -99,7 +64,7 @@ void cb_train_write_command(FILE *to, const struct train *train, bool resume, co
 void cb_train_say_command(const struct train *train, bool resume, const char *out,
                           bool force); /* on a line of its own */
 
-/* Rank 0 looks whether the folder may be written to, or says which commands would work. Collective. */
-int cb_train_claim(struct train *train);
+/* Rank 0 says why the folder may not be written to, and which commands would work. */
+int cb_train_refuse(struct train *train);
 
 #endif

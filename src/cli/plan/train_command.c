@@ -2,11 +2,8 @@
 /* train_command.c: the commands that `cobre train` proposes. They can be copied as they are. */
 #include "cli/plan/train.h"
 
-#include "sddp/error.h"
-
 #include <jansson.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* What is not repeated is written below. */
@@ -42,12 +39,12 @@ static void write_rules(FILE *to, const cobre_sddp_train_options *options) {
 void cb_train_write_command(FILE *to, const struct train *train, bool resume, const char *out, bool force) {
     fputs("cobre train ", to);
     cb_shell_write(to, train->base.case_path);
-    write_given(to, &train->base.given, resume, train->files.steered);
-    if (train->files.steered)
-        write_rules(to, &train->options);
+    write_given(to, &train->base.given, resume, train->run.files.steered);
+    if (train->run.files.steered)
+        write_rules(to, &train->run.options);
     if (resume) {
         fputs(" --resume ", to);
-        cb_shell_write(to, train->policy);
+        cb_shell_write(to, train->run.policy);
     }
     if (out) {
         fputs(" --out ", to);
@@ -64,12 +61,6 @@ void cb_train_say_command(const struct train *train, bool resume, const char *ou
     }
 }
 
-static bool is_same_file(const char *one, const char *other) {
-    struct stat first, second;
-    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_ino == second.st_ino &&
-           first.st_dev == second.st_dev;
-}
-
 /* A name that is free: NAME-2, NAME-3, ... */
 static void find_free(const struct train *train, char path[PATH_MAX + 16]) {
     size_t length = strlen(train->folder);
@@ -79,17 +70,14 @@ static void find_free(const struct train *train, char path[PATH_MAX + 16]) {
         snprintf(path, PATH_MAX + 16, "%.*s-%u", (int)length, train->folder, i);
 }
 
-static int refuse(const struct train *train, const struct cb_record *record) {
+int cb_train_refuse(struct train *train) {
     char other[PATH_MAX + 16];
-    const char *what = record->finished  ? "holds a finished run"
-                       : !record->policy ? "holds a simulation"
-                       : record->known   ? "holds the policy of a run that has not come to its end"
-                                         : "holds a policy";
-    bool goes_on = record->same && !train->options.resume;
-    cb_fail_at(COBRE_FILE_FAILED, train->folder, 0,
-               goes_on ? "give another folder (--out), go on with it (--resume) or replace it (--force):"
-                       : "give another folder (--out) or replace it (--force):",
-               "%s %s", train->folder, what);
+    bool goes_on = train->run.found.same && !train->run.options.resume;
+    cobre_error error = *cobre_last_error();
+    snprintf(error.suggestion, sizeof error.suggestion, "%s",
+             goes_on ? "give another folder (--out), go on with it (--resume) or replace it (--force):"
+                     : "give another folder (--out) or replace it (--force):");
+    cobre_set_error(&error);
     int code = cb_session_failed(&train->base);
     find_free(train, other);
     cb_train_say_command(train, false, other, false);
@@ -97,20 +85,4 @@ static int refuse(const struct train *train, const struct cb_record *record) {
         cb_train_say_command(train, true, train->out, false);
     cb_train_say_command(train, false, train->out, true);
     return code;
-}
-
-/* A run that left no policy has nothing to lose. */
-static int claim(struct train *train) {
-    struct cb_record record;
-    const char *resume = train->options.resume;
-    train->in_place = resume && is_same_file(resume, train->policy);
-    if (train->force || train->in_place)
-        return CB_GO_ON;
-    if (cb_record_look(train->folder, train->base.problem, &train->options, &record) != COBRE_OK)
-        return cb_session_failed(&train->base);
-    return record.finished || record.policy || record.simulated ? refuse(train, &record) : CB_GO_ON;
-}
-
-int cb_train_claim(struct train *train) {
-    return cb_session_agree(&train->base, cb_session_speaks(&train->base) ? claim(train) : CB_GO_ON);
 }

@@ -22,7 +22,7 @@ static const struct cb_option own_rows[] = {
                 .kind = CB_VALUE_TEXT,
                 .field = CB_FIELD(struct train, out),
                 .missing = "the name of a directory"}}},
-    {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, force)},
+    {.name = "force", .help = "replace the run that is in this directory", .given = CB_FIELD(struct train, run.force)},
     {.name = "quiet", .help = "print errors and warnings only", .given = CB_FIELD(struct train, print.quiet)},
     {.name = "watch",
      .help = "show the dashboard of `cobre watch` at once; to quit it leaves the training running",
@@ -55,13 +55,13 @@ const struct command_line cb_line_train = {.command = "train",
                                            .table = {{cb_self_rows, offsetof(struct train, base.self)},
                                                      {cb_json_rows, offsetof(struct train, base)},
                                                      {own_rows, 0},
-                                                     {cb_rule_rows, offsetof(struct train, options)},
-                                                     {cb_train_rows, offsetof(struct train, options)}},
+                                                     {cb_rule_rows, offsetof(struct train, run.options)},
+                                                     {cb_train_rows, offsetof(struct train, run.options)}},
                                            .needs = "case",
                                            .words = 1};
 
 static int settle(struct train *train) {
-    cobre_sddp_train_options *options = &train->options;
+    cobre_sddp_train_options *options = &train->run.options;
     train->base.case_path = train->base.given.words[0];
     if (options->resume && options->warm_start)
         return cb_usage_error("train", "--resume and --warm-start: give one of them");
@@ -78,19 +78,17 @@ static int settle(struct train *train) {
         snprintf(train->folder, sizeof train->folder, "%s", train->out);
     else if (cb_folder_default(train->base.case_path, train->folder) != COBRE_OK)
         return cb_session_refused(&train->base);
-    if (cb_folder_join(train->folder, CB_FILE_POLICY, train->policy) != COBRE_OK)
+    if (cb_folder_join(train->folder, CB_FILE_POLICY, train->run.policy) != COBRE_OK)
         return cb_session_refused(&train->base);
-    options->checkpoint = train->policy;
-    options->lp_folder = train->folder;
+    train->run.folder = train->folder;
     return CB_GO_ON;
 }
 
 int cb_train_read_line(int argc, char **argv, struct train *train) {
     *train = (struct train){.base.self.command = "train",
                             .grace = 25,
-                            .steer.socket = CB_STEERING_CLOSED,
-                            .options.struct_size = sizeof train->options,
-                            .options.checkpoint_seconds = 300};
+                            .run.options.struct_size = sizeof train->run.options,
+                            .run.options.checkpoint_seconds = 300};
     int code = cb_line_read(&cb_line_train, argc, argv, train, &train->base.given);
     return code == CB_GO_ON ? settle(train) : code;
 }

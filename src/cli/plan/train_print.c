@@ -17,11 +17,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* The bound and the simulated mean, as a share of the mean; NaN where that means nothing. */
-double cb_train_gap(const struct train_print *print, const cobre_sddp_progress *now) {
-    double distance = print->maximises ? now->bound - now->window_mean : now->window_mean - now->bound;
-    bool known = now->window_passes && now->window_mean != 0 && !print->averse;
-    return known ? distance / fabs(now->window_mean) : NAN;
+static double gap_of(const struct train_print *print, const cobre_sddp_progress *now) {
+    return cb_window_gap(print->maximises, print->averse, now);
 }
 
 static unsigned screen_lines(void) {
@@ -43,7 +40,7 @@ static double solve_rate(const cobre_sddp_progress *from, const cobre_sddp_progr
 }
 
 static void gap_text(const struct train_print *print, char text[32]) {
-    double share = cb_train_gap(print, &print->newest);
+    double share = gap_of(print, &print->newest);
     snprintf(text, 32, "-");
     if (isfinite(share))
         snprintf(text, 32, fabs(share) < 1 ? "%.2f %%" : fabs(share) < 100 ? "%.0f %%" : "%.0e %%", 100 * share);
@@ -80,7 +77,7 @@ static void draw_progress(struct train_print *print) {
     gap_text(print, share);
     if (print->newest.iteration > 0)
         snprintf(bound, sizeof bound, "bound %s", cb_short_text(print->newest.bound, 8, number));
-    if (isfinite(cb_train_gap(print, &print->newest)))
+    if (isfinite(gap_of(print, &print->newest)))
         snprintf(gap, sizeof gap, "gap %s", share);
     if (print->paused)
         snprintf(gap, sizeof gap, "paused");
@@ -107,7 +104,7 @@ void cb_train_print_start(struct train *train) {
     print->quiet |= base->json; /* its lines are the events */
     print->brief = train->watch;
     print->maximises = cobre_sddp_problem_maximises(base->problem);
-    print->averse = cb_options_averse(base->problem, &train->options);
+    print->averse = cb_options_averse(base->problem, &train->run.options);
     /* A launcher of its own may give each rank a terminal, wherever its output goes to: Open MPI's does. */
     print->terminal = !print->quiet && cb_live_possible() && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
     if (cb_log())
@@ -153,7 +150,7 @@ void cb_train_print_break(struct train_print *print) {
 
 static void write_bounds(FILE *to, const struct train_print *print, const cobre_sddp_progress *last, bool proven) {
     char bound[32], mean[32], half[32];
-    double gap = cb_train_gap(print, last);
+    double gap = gap_of(print, last);
     fprintf(to, "bound     %s (%s%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower",
             proven ? "" : ", unproven: with cuts of another case");
     if (isfinite(gap))
@@ -173,38 +170,6 @@ static cobre_sddp_progress last_of(const cobre_sddp_training *result, const cobr
                                  .window_passes = result->window_passes};
 }
 
-static const char *odd_gap(const struct train_print *print, const cobre_sddp_progress *last, bool proven,
-                           char note[CB_TRAIN_NOTE]) {
-    const cb_gap odd = {.maximises = print->maximises,
-                        .bound = last->bound,
-                        .mean = last->window_mean,
-                        .half = last->window_half,
-                        .count = last->window_passes,
-                        .unproven = !proven};
-    return isfinite(cb_train_gap(print, last)) ? cb_gap_note(&odd, note) : NULL;
-}
-
-const char *cb_train_note(const struct train *train, const cobre_sddp_training *result, const cobre_sddp_policy *policy,
-                          size_t index, char note[CB_TRAIN_NOTE]) {
-    const cobre_sddp_progress last = last_of(result, policy);
-    bool nothing = result->stop == COBRE_SDDP_STOP_ITERATIONS && train->print.newest.iteration == 0;
-    *note = '\0';
-    if (index == 0 && result->unfinished)
-        snprintf(note, CB_TRAIN_NOTE, "iteration %" PRIu64 " was under way and is left out", result->iterations + 1);
-    if (index == 1)
-        odd_gap(&train->print, &last, cobre_sddp_policy_proven(policy), note);
-    if (index == 2 && result->unproven > 0)
-        snprintf(note, CB_TRAIN_NOTE,
-                 "%" PRIu64 " LPs gave no cut: it would have needed a limit of a column that has none; "
-                 "cobre-validate(1) explains it",
-                 result->unproven);
-    if (index == 3 && nothing)
-        snprintf(note, CB_TRAIN_NOTE,
-                 "the policy had %" PRIu64 " iterations before: give more than that to go on (--iterations)",
-                 result->iterations);
-    return index < CB_TRAIN_NOTES ? note : NULL;
-}
-
 /* A program that reads the lines wants no hint; a person does. */
 static void write_next(FILE *to, const struct train *train, const cobre_sddp_training *result) {
     const char *path = train->base.case_path;
@@ -215,7 +180,7 @@ static void write_next(FILE *to, const struct train *train, const cobre_sddp_tra
     fprintf(to, "next      cobre simulate ");
     cb_shell_write(to, path);
     fprintf(to, " --policy ");
-    cb_shell_write(to, train->policy);
+    cb_shell_write(to, train->run.policy);
     fprintf(to, "\n");
 }
 
@@ -226,10 +191,10 @@ static void write_end(FILE *to, const struct train *train, const cobre_sddp_trai
     const cobre_sddp_progress last = last_of(result, policy);
     char note[CB_TRAIN_NOTE];
     write_bounds(to, &train->print, &last, cobre_sddp_policy_proven(policy));
-    for (size_t i = 0; cb_train_note(train, result, policy, i, note); i++)
+    for (size_t i = 0; cb_train_note(&train->run, result, policy, i, note); i++)
         if (*note)
             fprintf(to, "note      %s\n", note);
-    fprintf(to, "\npolicy    %s (%" PRIu64 " cuts)\n", train->policy, cobre_sddp_policy_cuts(policy));
+    fprintf(to, "\npolicy    %s (%" PRIu64 " cuts)\n", train->run.policy, cobre_sddp_policy_cuts(policy));
     fprintf(to, "trace     %s/" CB_FILE_TRAINING "\n", train->folder);
     fprintf(to, "times     %s/" CB_FILE_TIMES "\n", train->folder);
     write_next(to, train, result);

@@ -302,13 +302,15 @@ int write_file(cb_lp *lp, const char *path, const char *const *column_names, con
 
 } // namespace
 
+#ifdef COBRE_CLP_STATIC
+#define LICENSE "Apache-2.0 AND BSD-3-Clause-Open-MPI AND EPL-1.0 AND Zlib AND bzip2-1.0.6"
+#else
+#define LICENSE "Apache-2.0 AND EPL-1.0"
+#endif
+
 /* From 50 rows on it is faster than GLPK: docs/rationale.md has the figures. */
 const cb_lp_solver cobre_lp_plugin = {
-    CB_LP_ABI,   "clp",        "Apache-2.0 AND EPL-1.0",
-    Clp_Version, 50,           create,
-    destroy,     set_column,   set_row,
-    set_cost,    set_entry,    add_row,
-    start,       solve,        trouble,
-    objective,   column_value, row_dual,
-    get_basis,   extra_stand,  write_file,
+    CB_LP_ABI,  "clp",     LICENSE,      Clp_Version, 50,        create,      destroy,
+    set_column, set_row,   set_cost,     set_entry,   add_row,   start,       solve,
+    trouble,    objective, column_value, row_dual,    get_basis, extra_stand, write_file,
 };

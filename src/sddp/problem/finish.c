@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks what was built and packs it into a region;
- * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. */
+ * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. A problem that is
+ * there already has an image: that of another communicator is a copy. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sddp/problem/image.h"
 
@@ -92,41 +94,76 @@ static cobre_status spread(cobre_comm *comm, cobre_region *region, size_t bytes)
     return status;
 }
 
-static cobre_status share(cobre_comm *comm, cobre_sddp_builder *builder, const cobre_sddp_load_options *options,
-                          size_t bytes, cobre_region **region) {
-    uint64_t size = bytes;
+/* What rank 0 makes the image of: a builder, or a problem that has one. */
+struct source {
+    cobre_sddp_builder *builder;
+    const cobre_sddp_load_options *options;
+    const cobre_sddp_problem *problem;
+    size_t bytes; /* of the image */
+};
+
+static cobre_status fill(const struct source *source, cobre_region *region) {
+    if (source->builder)
+        return pack(source->builder, source->options, region);
+    if (source->problem)
+        memcpy(cobre_region_data_mut(region), cobre_region_data(source->problem->image), source->bytes);
+    return COBRE_OK;
+}
+
+static cobre_status share(cobre_comm *comm, const struct source *source, cobre_region **region) {
+    uint64_t size = source->bytes;
     CB_TRY(cobre_broadcast(comm, &size, 1, COBRE_U64, 0));
     CB_TRY(cobre_region_create(comm, size, COBRE_U8, COBRE_REGION_INTERLEAVE, region));
-    CB_TRY(cb_agree(comm, builder ? pack(builder, options, *region) : COBRE_OK));
+    CB_TRY(cb_agree(comm, fill(source, *region)));
     CB_TRY(spread(comm, *region, size));
     return cobre_region_seal(*region);
 }
 
-static cobre_status make(cobre_comm *comm, cobre_sddp_builder *builder, const cobre_sddp_load_options *options,
-                         size_t bytes, cobre_sddp_problem **pointer) {
+static cobre_status make(cobre_comm *comm, const struct source *source, cobre_sddp_problem **pointer) {
     cobre_sddp_problem *problem = *pointer = calloc(1, sizeof *problem);
     CB_TRY(cb_agree(comm, problem ? COBRE_OK : cb_no_memory("the problem", sizeof *problem)));
     problem->comm = comm;
-    CB_TRY(share(comm, builder, options, bytes, &problem->image));
+    CB_TRY(share(comm, source, &problem->image));
     bool viewed = cb_image_view(cobre_region_data(problem->image), problem);
     return cb_agree(comm, viewed ? COBRE_OK : cb_no_memory("the problem", problem->nodes * sizeof *problem->node));
 }
 
-cobre_status cb_finish(cobre_comm *comm, cobre_status status, cobre_sddp_builder **builder,
-                       const cobre_sddp_load_options *options, cobre_sddp_problem **problem) {
-    size_t bytes = 0;
+/* status: of what was done before. The source is that of rank 0; elsewhere it is empty. */
+static cobre_status make_all(cobre_comm *comm, cobre_status status, const struct source *source,
+                             cobre_sddp_problem **problem) {
     *problem = NULL;
-    if (cobre_rank(comm) > 0)
-        cobre_sddp_builder_free(builder);
-    else if (!status)
-        status = check(*builder, options, &bytes);
     status = cb_agree(comm, status);
     if (!status)
-        status = make(comm, *builder, options, bytes, problem);
-    cobre_sddp_builder_free(builder);
+        status = make(comm, source, problem);
     if (status)
         cobre_sddp_problem_free(problem);
     return status;
+}
+
+cobre_status cb_finish(cobre_comm *comm, cobre_status status, cobre_sddp_builder **builder,
+                       const cobre_sddp_load_options *options, cobre_sddp_problem **problem) {
+    struct source source = {.options = options};
+    if (cobre_rank(comm) > 0)
+        cobre_sddp_builder_free(builder);
+    else if (!status)
+        status = check(*builder, options, &source.bytes);
+    source.builder = *builder;
+    status = make_all(comm, status, &source, problem);
+    cobre_sddp_builder_free(builder);
+    return status;
+}
+
+cobre_status cobre_sddp_problem_share(cobre_comm *comm, const cobre_sddp_problem *problem,
+                                      cobre_sddp_problem **shared) {
+    struct source source = {0};
+    cobre_status status = COBRE_OK;
+    if (!comm || !shared)
+        return cb_refuse_null(comm ? "shared" : "comm");
+    if (cobre_rank(comm) == 0 && problem)
+        source = (struct source){.problem = problem, .bytes = cobre_region_count(problem->image)};
+    else if (cobre_rank(comm) == 0)
+        status = cb_refuse("problem", "pass the problem on rank 0", "rank 0 has no problem");
+    return make_all(comm, status, &source, shared);
 }
 
 void cobre_sddp_problem_free(cobre_sddp_problem **pointer) {

@@ -8,6 +8,12 @@
 
 #define ACCURACY 1e-6 /* relative: what LPs are solved to, many times over */
 
+double cb_window_gap(bool maximises, bool averse, const cobre_sddp_progress *now) {
+    double distance = maximises ? now->bound - now->window_mean : now->window_mean - now->bound;
+    bool known = now->window_passes && now->window_mean != 0 && !averse;
+    return known ? distance / fabs(now->window_mean) : NAN;
+}
+
 /* How far the mean is beyond the bound. */
 static double beyond(const cb_gap *gap) {
     return gap->maximises ? gap->mean - gap->bound : gap->bound - gap->mean;

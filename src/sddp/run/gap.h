@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gap.h: what is said of a simulated mean on the wrong side of the bound. */
+/* gap.h: the distance of a simulated mean from the bound, and what is said of a mean on the wrong side of it. */
 #ifndef COBRE_SDDP_RUN_GAP_H
 #define COBRE_SDDP_RUN_GAP_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "cobre/sddp.h"
+
+/* Of a training: the bound and the simulated mean, as a share of the mean; NaN where that means nothing. averse: there is a
+ * risk measure. */
+double cb_window_gap(bool maximises, bool averse, const cobre_sddp_progress *now);
 
 enum { CB_GAP_ENOUGH = 30 }; /* trajectories whose interval means something */
 

@@ -11,6 +11,21 @@ bool cb_put(json_t *object, const char *key, json_t *value) {
     return json_object_set_new(object, key, value) == 0;
 }
 
+bool cb_push(json_t *list, json_t *value) {
+    return json_array_append_new(list, value) == 0;
+}
+
+json_t *cb_json_whole(json_t *value, bool good) {
+    if (good)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
+json_t *cb_json_of_number(uint64_t count) {
+    return count <= INT64_MAX ? json_integer((json_int_t)count) : json_real((double)count);
+}
+
 json_t *cb_json_of_count(uint64_t count) {
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, count);

@@ -9,7 +9,10 @@
 #include <stdint.h>
 
 bool cb_put(json_t *object, const char *key, json_t *value); /* false: no memory */
+bool cb_push(json_t *list, json_t *value);                   /* the same at the end of a list */
+json_t *cb_json_whole(json_t *value, bool good);             /* it, or NULL and it is dropped */
 json_t *cb_json_of_count(uint64_t count);                    /* a text, if it is beyond what JSON readers can take */
+json_t *cb_json_of_number(uint64_t count);                   /* a real then, which is rounded */
 json_t *cb_json_of_real(double value);                       /* null: it is not finite */
 
 double cb_json_real_in(const json_t *object, const char *key);      /* NaN: it is not there, or null */

@@ -81,10 +81,9 @@ typedef struct {
     int file, trajectory, stage, block;
     int *axis, *name, *variable; /* of the grid: axes, their coordinates, variables */
     size_t trajectories, steps;
-    float *batch;                       /* some trajectories: steps x cells each */
-    size_t in_batch, batch_room, first; /* trajectories; the number of the batch's first one */
-    size_t filled;                      /* bytes of the trajectory under way */
-    float *slab;                        /* one variable of a batch */
+    struct cb_cells_batch batch; /* some trajectories */
+    size_t batch_room;           /* of so many */
+    float *slab;                 /* one variable of a batch */
     int error;
 } writer;
 
@@ -251,34 +250,23 @@ static void begin(writer *w, const char *path) {
 /* One variable of the batch. */
 static void put_variable(writer *w, size_t v) {
     const struct cb_variable *its = &w->spool->grid.variable[v];
-    size_t size = cb_grid_size(&w->spool->grid, w->spool->problem, its), rows = w->in_batch * w->steps;
+    size_t size = cb_grid_size(&w->spool->grid, w->spool->problem, its), rows = w->batch.count * w->steps;
     size_t elements = its->axis == CB_NONE ? 1 : w->spool->grid.axis[its->axis].count;
-    const size_t start[4] = {w->first};
-    size_t count[4] = {w->in_batch, w->steps, its->by_block ? w->spool->problem->blocks : elements, elements};
+    const size_t start[4] = {w->batch.first};
+    size_t count[4] = {w->batch.count, w->steps, its->by_block ? w->spool->problem->blocks : elements, elements};
     for (size_t row = 0; row < rows; row++)
-        memcpy(w->slab + row * size, w->batch + row * w->spool->grid.cells + its->first, size * sizeof *w->slab);
+        memcpy(w->slab + row * size, w->batch.value + row * w->spool->grid.cells + its->first, size * sizeof *w->slab);
     if (size > 0)
         check(w, nc.nc_put_vara_float(w->file, w->variable[v], start, count, w->slab));
 }
 
 static void put_batch(writer *w) {
     pthread_mutex_lock(&lock);
-    for (size_t v = 0; v < w->spool->grid.variables && w->in_batch > 0; v++)
+    for (size_t v = 0; v < w->spool->grid.variables && w->batch.count > 0; v++)
         put_variable(w, v);
     pthread_mutex_unlock(&lock);
-    w->first += w->in_batch;
-    w->in_batch = 0;
-}
-
-/* A trajectory that ended early is filled up. */
-static void end_trajectory(writer *w) {
-    size_t whole = w->steps * w->spool->grid.cells;
-    float *its = w->batch + w->in_batch * whole;
-    for (size_t i = w->filled / sizeof *its; i < whole; i++)
-        its[i] = NAN;
-    w->filled = 0;
-    if (++w->in_batch == w->batch_room)
-        put_batch(w);
+    w->batch.first += w->batch.count;
+    w->batch.count = 0;
 }
 
 static cobre_status failed(const writer *w) {
@@ -289,16 +277,24 @@ static cobre_status failed(const writer *w) {
 static cobre_status take(void *arg, const void *bytes, size_t count) {
     writer *w = arg;
     const char *from = bytes;
-    while (count > 0) {
-        size_t whole = w->spool->pieces[w->first + w->in_batch].length[CB_STREAM_CELLS], left = whole - w->filled;
-        size_t some = count < left ? count : left;
-        memcpy((char *)(w->batch + w->in_batch * w->steps * w->spool->grid.cells) + w->filled, from, some);
-        w->filled += some;
-        from += some;
-        count -= some;
-        if (w->filled == whole)
-            end_trajectory(w);
+    for (size_t some; count > 0; from += some, count -= some) {
+        some = cb_cells_take(&w->batch, from, count);
+        if (w->batch.count == w->batch_room)
+            put_batch(w);
     }
+    return w->error ? failed(w) : COBRE_OK;
+}
+
+/* Those that are in memory, without a copy. */
+static cobre_status put_all(writer *w, const struct cb_cells *cells) {
+    float *own = w->batch.value;
+    while (w->batch.first < w->trajectories) {
+        size_t left = w->trajectories - w->batch.first;
+        w->batch.value = cells->value + w->batch.first * w->steps * w->spool->grid.cells;
+        w->batch.count = left < w->batch_room ? left : w->batch_room;
+        put_batch(w);
+    }
+    w->batch.value = own;
     return w->error ? failed(w) : COBRE_OK;
 }
 
@@ -310,9 +306,10 @@ static cobre_status allocate(writer *w) {
     w->axis = calloc(grid->axes + 1, sizeof *w->axis);
     w->name = calloc(grid->axes + 1, sizeof *w->name);
     w->variable = calloc(grid->variables + 1, sizeof *w->variable);
-    w->batch = malloc(w->batch_room * bytes);
+    w->batch = (struct cb_cells_batch){.spool = w->spool, .value = malloc(w->batch_room * bytes)};
     w->slab = malloc(w->batch_room * bytes);
-    return w->axis && w->name && w->variable && w->batch && w->slab ? COBRE_OK : cb_no_memory("a NetCDF file", bytes);
+    return w->axis && w->name && w->variable && w->batch.value && w->slab ? COBRE_OK
+                                                                          : cb_no_memory("a NetCDF file", bytes);
 }
 
 static cobre_status open_writer(writer *w, const char *path) {
@@ -336,19 +333,21 @@ static cobre_status close_writer(writer *w, cobre_status status) {
     free(w->axis);
     free(w->name);
     free(w->variable);
-    free(w->batch);
+    free(w->batch.value);
     free(w->slab);
     return status ? status : w->error ? failed(w) : COBRE_OK;
 }
 
 /* The library opens by a path: that of the open draft, so that it can be no other file. */
-cobre_status cb_netcdf_write(struct cb_spool *spool, const struct cb_draft *draft) {
+cobre_status cb_netcdf_write(struct cb_spool *spool, const struct cb_draft *draft, const struct cb_cells *cells) {
     writer w = {.spool = spool, .path = draft->path};
     bool writes = cobre_rank(spool->comm) == 0;
     cobre_status status =
         cb_agree(spool->comm, writes ? open_writer(&w, CB_TEXT("/proc/self/fd/%d", fileno(draft->file))) : COBRE_OK);
-    if (!status)
+    if (!status && !cells)
         status = cb_spool_gather(spool, CB_STREAM_CELLS, take, &w);
+    else if (!status && writes)
+        status = put_all(&w, cells);
     return cb_agree(spool->comm, writes ? close_writer(&w, status) : status);
 }
 
@@ -359,9 +358,10 @@ cobre_status cb_netcdf_ready(void) {
                    "NetCDF cannot be written: this cobre was built without it");
 }
 
-cobre_status cb_netcdf_write(struct cb_spool *spool, const struct cb_draft *draft) {
+cobre_status cb_netcdf_write(struct cb_spool *spool, const struct cb_draft *draft, const struct cb_cells *cells) {
     (void)spool;
     (void)draft;
+    (void)cells;
     return cb_netcdf_ready();
 }
 

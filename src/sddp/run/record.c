@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -335,17 +336,34 @@ cobre_status cb_record_end(struct cb_training *training, const cobre_sddp_traini
     return status;
 }
 
-cobre_status cb_record_policy(const char *folder, const char *policy, char hash[CB_SHA256_TEXT]) {
+/* name: of the policy with that hash. */
+static cobre_status check_policy(const char *folder, const char *name, const char *hash) {
     char path[PATH_MAX], other[CB_SHA256_TEXT];
-    CB_TRY(hash_file(policy, CB_FILE_POLICY, hash));
     CB_TRY(cb_folder_join(folder, CB_FILE_POLICY, path));
-    if (strcmp(path, policy) == 0 || access(path, F_OK) != 0)
+    if (strcmp(path, name) == 0 || access(path, F_OK) != 0)
         return COBRE_OK;
     CB_TRY(hash_file(path, CB_FILE_POLICY, other));
     if (strcmp(hash, other) == 0)
         return COBRE_OK;
     return cb_fail_at(COBRE_FILE_FAILED, folder, 0, "give another folder by --out",
-                      "%s holds another policy: a simulation of %s does not belong there", folder, policy);
+                      "%s holds another policy: a simulation of %s does not belong there", folder, name);
+}
+
+cobre_status cb_record_policy(const char *folder, const char *policy, char hash[CB_SHA256_TEXT]) {
+    CB_TRY(hash_file(policy, CB_FILE_POLICY, hash));
+    return check_policy(folder, policy, hash);
+}
+
+cobre_status cb_record_own_policy(const char *folder, const cobre_sddp_policy *policy, char hash[CB_SHA256_TEXT]) {
+    int memory = memfd_create(CB_FILE_POLICY, MFD_CLOEXEC);
+    if (memory < 0)
+        return no_memory();
+    const char *path = CB_TEXT("/proc/self/fd/%d", memory);
+    cobre_status status = cb_policy_write(policy, path);
+    if (!status)
+        status = hash_file(path, CB_FILE_POLICY, hash);
+    close(memory);
+    return status ? status : check_policy(folder, "this policy", hash);
 }
 
 /* {"storage[Furnas]": 2300, ...} */

@@ -44,6 +44,9 @@ cobre_status cb_record_end(struct cb_training *training, const cobre_sddp_traini
 /* The hash of a policy that is to be simulated. Fails if the folder for the tables holds another policy. */
 cobre_status cb_record_policy(const char *folder, const char *policy, char hash[CB_SHA256_TEXT]);
 
+/* The same of a policy that is in memory only. */
+cobre_status cb_record_own_policy(const char *folder, const cobre_sddp_policy *policy, char hash[CB_SHA256_TEXT]);
+
 /* A simulation has written its tables. hash: of its policy. scenarios: their table, or NULL. */
 cobre_status cb_record_simulation(const char *folder, const char *hash, const cobre_sddp_simulate_options *options,
                                   const char *sampling, const char *scenarios, const cobre_sddp_policy *policy,

@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ cobre_status cb_tables_choose(const cobre_sddp_simulate_options *options, struct
     bool all = strcmp(list, "all") == 0;
     *tables = (struct cb_tables){.wanted = {[CB_TABLE_COSTS] = true}};
     if (options->netcdf) {
-        tables->netcdf = true;
+        tables->netcdf = tables->cells = true;
         return all ? COBRE_OK
                    : cb_refuse("options.tables", "leave the tables out, or write CSV",
                                "tables \"%.100s\": in NetCDF all of them are in one file", list);
@@ -117,17 +118,64 @@ static cobre_status fill_files(struct cb_spool *spool, const struct cb_tables *t
         if (tables->wanted[table])
             CB_TRY(cb_spool_gather(spool, table, take_rows, to[table].file));
     if (tables->netcdf)
-        CB_TRY(cb_netcdf_write(spool, &to[NETCDF]));
+        CB_TRY(cb_netcdf_write(spool, &to[NETCDF], NULL));
     return cb_spool_statistics(spool, to[STATISTICS].file);
 }
 
-cobre_status cb_tables_write(struct cb_spool *spool, const struct cb_tables *tables, const char *folder) {
+/* The same where rank 0 has some of it in memory. */
+static cobre_status fill_from_memory(struct cb_spool *spool, const struct cb_tables *tables, struct cb_draft *to,
+                                     const struct cb_kept *kept) {
+    for (size_t table = CB_TABLE_COSTS + 1; table < CB_TABLES; table++)
+        if (tables->wanted[table])
+            CB_TRY(cb_spool_gather(spool, table, take_rows, to[table].file));
+    if (cobre_rank(spool->comm) == 0) {
+        fputs(strchr(kept->costs, '\n') + 1, to[CB_TABLE_COSTS].file); /* which has its columns already */
+        fputs(kept->statistics, to[STATISTICS].file);
+    }
+    return tables->netcdf ? cb_netcdf_write(spool, &to[NETCDF], &kept->cells) : COBRE_OK;
+}
+
+static cobre_status keep_texts(struct cb_spool *spool, FILE *costs, FILE *statistics) {
+    bool keeps = cobre_rank(spool->comm) == 0;
+    CB_TRY(cb_agree(spool->comm, !keeps || (costs && statistics) ? COBRE_OK : cb_no_memory("costs", 0)));
+    if (keeps)
+        fprintf(costs, "%s\n", table_columns[CB_TABLE_COSTS]);
+    CB_TRY(cb_spool_gather(spool, CB_TABLE_COSTS, take_rows, costs));
+    return cb_spool_statistics(spool, statistics);
+}
+
+/* Of a stream in memory. */
+static cobre_status close_text(FILE *file, cobre_status status) {
+    bool whole = !file || (fflush(file) == 0 && !ferror(file));
+    if (file && fclose(file) != 0)
+        whole = false;
+    return status || whole ? status : cb_no_memory("costs", 0);
+}
+
+cobre_status cb_tables_keep(struct cb_spool *spool, struct cb_kept *kept) {
+    size_t unused[2];
+    bool keeps = cobre_rank(spool->comm) == 0;
+    FILE *costs = keeps ? open_memstream(&kept->costs, &unused[0]) : NULL;
+    FILE *statistics = keeps ? open_memstream(&kept->statistics, &unused[1]) : NULL;
+    cobre_status status = keep_texts(spool, costs, statistics);
+    status = cb_agree(spool->comm, close_text(statistics, close_text(costs, status)));
+    return !status && spool->wanted[CB_STREAM_CELLS] ? cb_cells_gather(spool, &kept->cells) : status;
+}
+
+void cb_kept_free(struct cb_kept *kept) {
+    free(kept->costs);
+    free(kept->statistics);
+    cb_cells_free(&kept->cells);
+    *kept = (struct cb_kept){0};
+}
+
+cobre_status cb_tables_write(struct cb_spool *spool, const struct cb_tables *tables, const char *folder,
+                             const struct cb_kept *kept) {
     struct cb_draft to[FILES] = {{.file = NULL}};
     bool writes = cobre_rank(spool->comm) == 0;
-    CB_TRY(cb_spool_finish(spool));
     cobre_status status = cb_agree(spool->comm, writes ? open_files(tables, folder, to) : COBRE_OK);
     if (!status)
-        status = fill_files(spool, tables, to);
+        status = kept ? fill_from_memory(spool, tables, to, kept) : fill_files(spool, tables, to);
     if (!status)
         return cb_agree(spool->comm, writes ? close_files(tables, folder, to, COBRE_OK) : COBRE_OK);
     return writes ? close_files(tables, folder, to, status) : status;
@@ -157,28 +205,34 @@ static void write_fact(FILE *file, const char *key, const char *text) {
     putc('\n', file);
 }
 
-cobre_status cb_simulation_summary(const char *folder, const char *sampling, const char *start,
-                                   const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
-                                   const cobre_sddp_simulation *result) {
-    char path[PATH_MAX], text[6][32];
+void cb_simulation_write(FILE *to, const char *sampling, const char *start, const cobre_sddp_simulate_options *options,
+                         const cobre_sddp_policy *policy, const cobre_sddp_simulation *result) {
+    char text[6][32];
     double gap = cb_simulation_gap(options, policy, result);
     double half = cb_simulation_is_sample(options) ? result->half : NAN;
-    struct cb_draft draft;
-    CB_TRY(cb_folder_join(folder, CB_FILE_SIMULATION, path));
-    CB_TRY(cb_draft_open(&draft, path));
-    fprintf(draft.file,
+    fprintf(to,
             CB_COLUMNS_FACTS "\nsampling,%s\nseed,%" PRIu64 "\ntrajectories,%zu\nbound,%s\nmean,%s\nhalf,%s\n"
                              "deviation,%.10g\nminimum,%s\nmaximum,%s\ngap,%s\n",
             sampling, options->seed, result->trajectories, cb_exact_text(cb_simulation_bound(options, policy), text[0]),
             cb_exact_text(result->mean, text[1]), cb_exact_text(half, text[2]), result->deviation,
             cb_exact_text(result->minimum, text[3]), cb_exact_text(result->maximum, text[4]),
             isnan(gap) ? "none" : cb_exact_text(gap, text[5]));
-    write_fact(draft.file, "sense", cobre_sddp_policy_maximises(policy) ? "max" : "min");
-    write_fact(draft.file, "name", cobre_sddp_problem_name(policy->problem));
-    write_fact(draft.file, "unit", cobre_sddp_problem_cost_unit(policy->problem));
+    write_fact(to, "sense", cobre_sddp_policy_maximises(policy) ? "max" : "min");
+    write_fact(to, "name", cobre_sddp_problem_name(policy->problem));
+    write_fact(to, "unit", cobre_sddp_problem_cost_unit(policy->problem));
     if (*start)
-        write_fact(draft.file, "start", start);
+        write_fact(to, "start", start);
     if (cobre_sddp_policy_difference(policy))
-        write_fact(draft.file, "difference", cobre_sddp_policy_difference(policy));
+        write_fact(to, "difference", cobre_sddp_policy_difference(policy));
+}
+
+cobre_status cb_simulation_summary(const char *folder, const char *sampling, const char *start,
+                                   const cobre_sddp_simulate_options *options, const cobre_sddp_policy *policy,
+                                   const cobre_sddp_simulation *result) {
+    char path[PATH_MAX];
+    struct cb_draft draft;
+    CB_TRY(cb_folder_join(folder, CB_FILE_SIMULATION, path));
+    CB_TRY(cb_draft_open(&draft, path));
+    cb_simulation_write(draft.file, sampling, start, options, policy, result);
     return cb_draft_close(&draft, COBRE_OK);
 }

@@ -63,9 +63,9 @@ cobre_status cb_spool_open(struct cb_spool *spool, cobre_comm *comm, const struc
     *spool = (struct cb_spool){.problem = problem, .comm = comm};
     memcpy(spool->wanted, tables->wanted, sizeof tables->wanted);
     spool->wanted[CB_STREAM_FIGURES] = true;
-    spool->wanted[CB_STREAM_CELLS] = tables->netcdf;
+    spool->wanted[CB_STREAM_CELLS] = tables->cells;
     cobre_status status = cb_outputs_open(&spool->outputs, problem);
-    if (!status && tables->netcdf)
+    if (!status && tables->cells)
         status = cb_grid_open(&spool->grid, &spool->outputs);
     for (size_t stream = 0; stream < CB_STREAMS && !status; stream++)
         if (spool->wanted[stream]) {
@@ -259,6 +259,8 @@ void cb_spool_close(struct cb_spool *spool) {
     free(spool->pieces);
     free(spool->node);
     free(spool->node_at);
+    if (spool->handed)
+        return;
     cb_grid_close(&spool->grid);
     cb_outputs_close(&spool->outputs);
 }

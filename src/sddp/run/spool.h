@@ -49,12 +49,14 @@ struct cb_spool {
     } text;
     char *row;   /* that is being written */
     bool failed; /* out of memory or disk; told when the ranks meet */
+    bool handed; /* grid and outputs belong to others (cells.c), and last */
 };
 
 /* Costs and statistics are always written; the others on request. */
 struct cb_tables {
     bool wanted[CB_TABLES]; /* as CSV */
     bool netcdf;            /* all of them, as one file */
+    bool cells;             /* the numbers of each step are collected: for NetCDF, or for memory */
 };
 
 /* Collective. Also after a failure the spool is to be closed. */

@@ -105,3 +105,35 @@ cobre_status cb_summary_write(const char *folder, const json_t *started, const j
     }
     return cb_draft_close(&draft, COBRE_OK);
 }
+
+static const json_t *last_event(const json_t *events, const char *kind) {
+    const json_t *found = NULL, *event;
+    size_t i;
+    json_array_foreach(events, i, event) {
+        found = strcmp(cb_json_text_in(event, "event"), kind) == 0 ? event : found;
+    }
+    return found;
+}
+
+static cobre_status write_trace(const char *folder, const json_t *events) {
+    struct cb_draft draft;
+    const json_t *event;
+    char row[512];
+    size_t i;
+    CB_TRY(open_file(folder, CB_FILE_TRAINING, &draft));
+    fputs(CB_COLUMNS_TRAINING "\n", draft.file);
+    json_array_foreach(events, i, event) {
+        if (strcmp(cb_json_text_in(event, "event"), "iteration") == 0 && cb_trace_row(event, row, sizeof row) > 0)
+            fputs(row, draft.file);
+    }
+    return cb_draft_close(&draft, COBRE_OK);
+}
+
+cobre_status cb_tables_of_events(const char *folder, const json_t *events) {
+    const json_t *started = last_event(events, "started"), *finished = last_event(events, "finished");
+    CB_TRY(write_trace(folder, events));
+    if (!started || !finished)
+        return COBRE_OK;
+    CB_TRY(cb_times_write(folder, finished));
+    return cb_summary_write(folder, started, finished);
+}

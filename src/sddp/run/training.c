@@ -6,6 +6,7 @@
 #include "sddp/error.h"
 #include "sddp/run/files.h"
 #include "sddp/run/folder.h"
+#include "sddp/run/gap.h"
 #include "sddp/run/json.h"
 #include "sddp/train/rules.h"
 
@@ -81,15 +82,14 @@ static cobre_status write_event(struct cb_training *training, const json_t *even
     char *line = line_of(event, &length);
     if (!line)
         return cb_no_memory(CB_FILE_EVENTS, 0);
-    if (training->output) {
-        fwrite(line, 1, length, training->output);
-        if (fflush(training->output) != 0) { /* its reader has gone: the command asks to stop for it */
-            clearerr(training->output);
-            training->output = NULL;
-        }
-    }
-    cobre_status status = cb_trail_add(&training->events, line, length), other = COBRE_OK;
+    if (training->event)
+        training->event(training->arg, line, length);
+    cobre_status status = COBRE_OK, other = COBRE_OK;
+    if (training->folder)
+        status = cb_trail_add(&training->events, line, length);
     free(line);
+    if (!training->folder)
+        return COBRE_OK;
     cobre_error error = *cobre_last_error();
     if (strcmp(cb_json_text_in(event, "event"), "iteration") == 0)
         other = cb_trail_add(&training->trace, row, (size_t)cb_trace_row(event, row, sizeof row));
@@ -119,9 +119,10 @@ json_t *cb_rules_json(const cobre_sddp_train_options *options) {
     return json;
 }
 
+/* NULL: there is no such file, and it becomes null. */
 static void put_absolute(json_t *event, const char *key, const char *path) {
     char absolute[PATH_MAX];
-    cb_put(event, key, cb_json_of_text(realpath(path, absolute) ? absolute : path));
+    cb_put(event, key, path ? cb_json_of_text(realpath(path, absolute) ? absolute : path) : json_null());
 }
 
 static void put_case(json_t *event, const struct cb_training *training) {
@@ -179,7 +180,7 @@ cobre_status cb_training_started(struct cb_training *training, uint64_t iteratio
     cb_put(event, "pid", json_integer(getpid()));
     put_seconds(event, 0);
     training->started = json_incref(event);
-    cobre_status status = cb_trail_add(&training->trace, NULL, 0); /* its older rows */
+    cobre_status status = training->folder ? cb_trail_add(&training->trace, NULL, 0) : COBRE_OK; /* its older rows */
     cobre_status told = tell(training, event, begin);
     return told ? told : status;
 }
@@ -218,8 +219,10 @@ static json_t *operations_json(const cobre_sddp_traffic *traffic) {
     return json;
 }
 
-cobre_status cb_training_iteration(struct cb_training *training, const cobre_sddp_progress *now, double gap) {
+cobre_status cb_training_iteration(struct cb_training *training, const cobre_sddp_progress *now) {
     double begin = cb_clock();
+    bool averse = cb_options_averse(training->problem, training->options);
+    double gap = cb_window_gap(cobre_sddp_problem_maximises(training->problem), averse, now);
     json_t *event = new_event("iteration"), *stages = json_object();
     training->start_time = begin - now->seconds;                  /* one clock for all events */
     cb_put(event, "iteration", cb_json_of_count(now->iteration)); /* is_event_before looks for it */
@@ -287,9 +290,11 @@ static cobre_status end(struct cb_training *training, json_t *event) {
     cobre_error error;
     bool finished = strcmp(cb_json_text_in(event, "event"), "finished") == 0;
     keep(&status, &error, write_event(training, event));
-    keep(&status, &error, cb_trail_close(&training->events));
-    keep(&status, &error, cb_trail_close(&training->trace));
-    if (finished) {
+    if (training->folder) {
+        keep(&status, &error, cb_trail_close(&training->events));
+        keep(&status, &error, cb_trail_close(&training->trace));
+    }
+    if (training->folder && finished) {
         keep(&status, &error, cb_times_write(training->folder, event));
         keep(&status, &error, cb_summary_write(training->folder, training->started, event));
     }

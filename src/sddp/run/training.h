@@ -12,14 +12,17 @@
 
 /* The caller sets what comes before `events`; the rest starts as zero. */
 struct cb_training {
-    const char *folder, *policy, *case_path;
+    const char *folder; /* NULL: events are told by `event` only */
+    const char *policy; /* its file; NULL: there is none */
+    const char *case_path;
     cobre_comm *comm;
     const cobre_sddp_problem *problem;
     const cobre_sddp_train_options *options; /* whose rules may change */
-    FILE *output;                            /* gets the events, too; NULL: none */
-    struct cb_trail events, trace;           /* trace: training.csv */
-    char older[PATH_MAX];                    /* folder of the run that this one goes on from */
-    struct json_t *started;                  /* the first event, for summary.csv */
+    void *arg;
+    void (*event)(void *arg, const char *line, size_t length); /* gets the line of each event, too; NULL: nobody */
+    struct cb_trail events, trace;                             /* trace: training.csv */
+    char older[PATH_MAX];                                      /* folder of the run that this one goes on from */
+    struct json_t *started;                                    /* the first event, for summary.csv */
     double start_time;
     double event_seconds, steer_seconds; /* what events have cost; and steering, by who does it */
     struct json_t *record;               /* run.json, as of the start (record.h) */
@@ -28,7 +31,7 @@ struct cb_training {
 
 /* iterations: those before this training, if it was resumed. */
 cobre_status cb_training_started(struct cb_training *training, uint64_t iterations);
-cobre_status cb_training_iteration(struct cb_training *training, const cobre_sddp_progress *progress, double gap);
+cobre_status cb_training_iteration(struct cb_training *training, const cobre_sddp_progress *progress);
 cobre_status cb_training_checkpoint(struct cb_training *training, uint64_t iteration);
 cobre_status cb_training_warning(struct cb_training *training, const char *message, const char *suggestion);
 /* words: "rule iterations 200"; the first of them is the command. */
@@ -46,5 +49,7 @@ struct json_t *cb_rules_json(const cobre_sddp_train_options *options);
 int cb_trace_row(const struct json_t *iteration, char *row, size_t room); /* of training.csv; its length */
 cobre_status cb_times_write(const char *folder, const struct json_t *finished);
 cobre_status cb_summary_write(const char *folder, const struct json_t *started, const struct json_t *finished);
+cobre_status cb_tables_of_events(const char *folder,
+                                 const struct json_t *events); /* all of them, of a list of events */
 
 #endif

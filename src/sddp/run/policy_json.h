@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy.h: what a policy holds, as `cobre policy --json` and `cobre mcp` say it. */
-#ifndef COBRE_CLI_PLAN_POLICY_H
-#define COBRE_CLI_PLAN_POLICY_H
+/* policy_json.h: what a policy holds, as `cobre policy --json` and `cobre mcp` say it. NULL: no memory. */
+#ifndef COBRE_SDDP_RUN_POLICY_JSON_H
+#define COBRE_SDDP_RUN_POLICY_JSON_H
 
-#include "cli/json.h"
 #include "cobre/sddp.h"
+
+#include <jansson.h>
 
 /* Everything but the cuts. path: as the user named it. */
 json_t *cb_policy_json(const char *path, const cobre_sddp_policy *policy);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decision.h: what a policy decides now, as `cobre decide --json` and `cobre mcp` say it. */
-#ifndef COBRE_CLI_PLAN_DECISION_H
-#define COBRE_CLI_PLAN_DECISION_H
+#ifndef COBRE_SDDP_RUN_DECISION_H
+#define COBRE_SDDP_RUN_DECISION_H
 
-#include "cli/json.h"
 #include "sddp/run/begin.h"
+
+#include <jansson.h>
 
 struct cb_decision {
     /* The question. */

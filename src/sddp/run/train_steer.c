@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_steer.c: a training that is steered while it runs, by lines over the socket in its folder. They are answered at once, and take
  * effect after the iteration; docs/events.md has the words. */
-#include "cli/plan/train.h"
-#include "cli/run/job.h"
 #include "sddp/clock.h"
+#include "sddp/run/train_run.h"
+#include "sddp/train/rules.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-void cb_train_steer_open(struct train *train) {
-    struct train_steer *steer = &train->steer;
-    *steer = (struct train_steer){.rules = train->options, .averse = train->print.averse};
+#define LOOK_SECONDS 0.05
+
+void cb_train_steer_open(struct cb_train_run *run) {
+    struct cb_train_steer *steer = &run->steer;
+    steer->rules = run->options;
+    steer->averse = cb_options_averse(run->problem, &run->options);
     cb_rules_default(&steer->rules);
-    if (cb_steering_open(&steer->socket, train->folder) == COBRE_OK)
+    if (cb_steering_open(&steer->socket, run->folder) == COBRE_OK)
         return;
-    cb_say("cobre train: %s\n", cobre_last_error()->message);
-    cb_training_warning(&train->files, cobre_last_error()->message, cobre_last_error()->suggestion);
+    if (run->say)
+        run->say(run->arg, cobre_last_error()->message);
+    cb_training_warning(&run->files, cobre_last_error()->message, cobre_last_error()->suggestion);
 }
 
 /* Of what came last only a wish to stop can have had an effect. */
-void cb_train_steer_close(struct train *train) {
-    struct train_steer *steer = &train->steer;
-    if (!cb_session_speaks(&train->base) || !train->started)
-        return;
+void cb_train_steer_close(struct cb_train_run *run) {
+    struct cb_train_steer *steer = &run->steer;
     for (size_t i = steer->taken; i < steer->commands; i++)
         if (strcmp(steer->words[i], "stop") == 0)
-            cb_training_steered(&train->files, train->iterations, steer->words[i]);
+            cb_training_steered(&run->files, run->iterations, steer->words[i]);
     cb_steering_close(&steer->socket);
 }
 
 /* When a command takes effect. */
-static const char *moment(const struct train *train, char text[48]) {
-    snprintf(text, 48, train->print.paused ? "now" : "after iteration %" PRIu64, train->iterations + 1);
+static const char *moment(const struct cb_train_run *run, char text[48]) {
+    snprintf(text, 48, run->paused ? "now" : "after iteration %" PRIu64, run->iterations + 1);
     return text;
 }
 
-static bool pause_or_resume(struct train *train, bool pause, char answer[CB_STEERING_LINE]) {
-    struct train_steer *steer = &train->steer;
+static bool pause_or_resume(struct cb_train_run *run, bool pause, char answer[CB_STEERING_LINE]) {
+    struct cb_train_steer *steer = &run->steer;
     char when[48];
     if (steer->pause == pause) {
         snprintf(answer, CB_STEERING_LINE, pause ? "no, it is paused already" : "no, it is not paused");
@@ -44,14 +46,14 @@ static bool pause_or_resume(struct train *train, bool pause, char answer[CB_STEE
     }
     steer->pause = pause;
     if (pause)
-        snprintf(answer, CB_STEERING_LINE, "ok, it pauses %s", moment(train, when));
+        snprintf(answer, CB_STEERING_LINE, "ok, it pauses %s", moment(run, when));
     else
         snprintf(answer, CB_STEERING_LINE, "ok, it goes on");
     return true;
 }
 
 /* "iterations 200" */
-static bool change_rule(struct train *train, char *words, char answer[CB_STEERING_LINE]) {
+static bool change_rule(struct cb_train_run *run, char *words, char answer[CB_STEERING_LINE]) {
     char *rest = words, error[CB_OPTION_ERROR], when[48];
     const char *name = strsep(&rest, " ");
     rest = rest ? rest + strspn(rest, " ") : NULL;
@@ -59,11 +61,11 @@ static bool change_rule(struct train *train, char *words, char answer[CB_STEERIN
         snprintf(answer, CB_STEERING_LINE, "no, write a rule and its value: rule iterations 200");
         return false;
     }
-    if (!cb_rules_change(&train->steer.rules, train->steer.averse, name, rest, error)) {
+    if (!cb_rules_change(&run->steer.rules, run->steer.averse, name, rest, error)) {
         snprintf(answer, CB_STEERING_LINE, "no, %.480s", error);
         return false;
     }
-    snprintf(answer, CB_STEERING_LINE, "ok, rule %.40s %.80s %s", name, rest, moment(train, when));
+    snprintf(answer, CB_STEERING_LINE, "ok, rule %.40s %.80s %s", name, rest, moment(run, when));
     return true;
 }
 
@@ -78,7 +80,7 @@ static enum command find_command(const char *line, size_t length) {
 }
 
 /* False: the answer says why not. */
-static bool carry_out(struct train *train, enum command command, char *rest, char answer[CB_STEERING_LINE]) {
+static bool carry_out(struct cb_train_run *run, enum command command, char *rest, char answer[CB_STEERING_LINE]) {
     char when[48];
     if (command < RULE && *rest) {
         snprintf(answer, CB_STEERING_LINE, "no, nothing may follow this command: %.80s", rest);
@@ -86,16 +88,16 @@ static bool carry_out(struct train *train, enum command command, char *rest, cha
     }
     switch (command) {
     case PAUSE:
-    case RESUME: return pause_or_resume(train, command == PAUSE, answer);
-    case RULE: return change_rule(train, rest, answer);
+    case RESUME: return pause_or_resume(run, command == PAUSE, answer);
+    case RULE: return change_rule(run, rest, answer);
     case STOP:
-        train->steer.stop = true;
-        snprintf(answer, CB_STEERING_LINE, "ok, it stops and saves, %s%s", moment(train, when),
-                 train->print.paused ? "" : " at the latest");
+        run->steer.stop = true;
+        snprintf(answer, CB_STEERING_LINE, "ok, it stops and saves, %s%s", moment(run, when),
+                 run->paused ? "" : " at the latest");
         return true;
     case CHECKPOINT:
-        train->steer.checkpoint = true;
-        snprintf(answer, CB_STEERING_LINE, "ok, it saves %s", moment(train, when));
+        run->steer.checkpoint = true;
+        snprintf(answer, CB_STEERING_LINE, "ok, it saves %s", moment(run, when));
         return true;
     case COMMANDS: snprintf(answer, CB_STEERING_LINE, "no, write pause, resume, stop, checkpoint or rule NAME VALUE");
     }
@@ -103,64 +105,60 @@ static bool carry_out(struct train *train, enum command command, char *rest, cha
 }
 
 static void obey(void *arg, char *line, char answer[CB_STEERING_LINE]) {
-    struct train *train = arg;
-    struct train_steer *steer = &train->steer;
+    struct cb_train_run *run = arg;
+    struct cb_train_steer *steer = &run->steer;
     char words[CB_STEER_WORDS];
     snprintf(words, sizeof words, "%s", line);
     size_t length = strcspn(line, " ");
     char *rest = line + length + strspn(line + length, " ");
     if (steer->commands == CB_STEER_MOST)
         snprintf(answer, CB_STEERING_LINE, "no, too many commands wait for the end of the iteration");
-    else if (carry_out(train, find_command(line, length), rest, answer))
+    else if (carry_out(run, find_command(line, length), rest, answer))
         memcpy(steer->words[steer->commands++], words, sizeof words);
 }
 
-static void look(struct train *train) {
+static void look(struct cb_train_run *run) {
     double begin = cb_clock();
-    cb_steering_poll(&train->steer.socket, train, obey);
-    train->files.steer_seconds += cb_clock() - begin;
+    cb_steering_poll(&run->steer.socket, run, obey);
+    run->files.steer_seconds += cb_clock() - begin;
 }
 
 /* Between LPs, of which there may be 100,000 a second. */
-void cb_train_steer_look(struct train *train) {
-    enum { LOOK_MS = 50 };
-    int64_t now = cb_now_ms();
-    if (!train->started || now < train->steer.looked_at + LOOK_MS)
+void cb_train_steer_look(struct cb_train_run *run) {
+    double now = cb_clock();
+    if (!run->started || now < run->steer.looked_at + LOOK_SECONDS)
         return;
-    train->steer.looked_at = now;
-    look(train);
+    run->steer.looked_at = now;
+    look(run);
 }
 
 /* What has come by now takes effect; what comes later, after the next iteration. */
-void cb_train_steer_wish(struct train *train, cobre_sddp_steering *steering) {
-    struct train_steer *steer = &train->steer;
+void cb_train_steer_wish(struct cb_train_run *run, cobre_sddp_steering *steering) {
+    struct cb_train_steer *steer = &run->steer;
     bool was_paused = steering->pause;
-    look(train);
-    steer->looked_at = cb_now_ms();
+    look(run);
+    steer->looked_at = cb_clock();
     steer->taken = steer->commands;
     steering->pause = steer->pause;
     steering->checkpoint = steer->checkpoint;
     steer->checkpoint = false;
-    train->files.steered |= cb_rules_differ(steering->options, &steer->rules);
+    run->files.steered |= cb_rules_differ(steering->options, &steer->rules);
     cb_rules_copy(steering->options, &steer->rules);
     if (was_paused) /* no iteration will tell of it */
-        cb_train_steer_tell(train);
+        cb_train_steer_tell(run);
 }
 
-void cb_train_steer_tell(struct train *train) {
-    struct train_steer *steer = &train->steer;
-    struct time_left *left = &train->print.progress.left;
+void cb_train_steer_tell(struct cb_train_run *run) {
+    struct cb_train_steer *steer = &run->steer;
     if (steer->taken == 0)
         return;
-    if (train->print.paused != steer->pause)
-        cb_time_left_pause(left);
-    train->print.paused = steer->pause;
-    if (train->files.steered) {
-        cb_rules_copy(&train->options, &steer->rules);
-        cb_time_left_rules(left, &train->options);
-    }
+    run->paused = steer->pause;
+    if (run->files.steered)
+        cb_rules_copy(&run->options, &steer->rules);
+    if (run->steered)
+        run->steered(run->arg);
     for (size_t i = 0; i < steer->taken; i++)
-        cb_training_steered(&train->files, train->iterations, steer->words[i]);
+        cb_training_steered(&run->files, run->iterations, steer->words[i]);
     steer->commands -= steer->taken;
     memmove(steer->words[0], steer->words[steer->taken], steer->commands * sizeof steer->words[0]);
     steer->taken = 0;
