@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pip calls to build the package (PEP 517 and 660): CMake's preset `wheel` builds, this file packs.
 
-A wheel has the modules of python/cobre, the extension, and the command `cobre` as a script. libcobre is linked into both, and so
-are libsodium and jansson: they need no library but those of the system. Names, order and times in the archives are fixed, so
-that the same sources give the same bytes.
+A wheel has the modules of python/cobre and beside them the extension, the command and the plugin of the LP solver CLP, as far as
+their libraries are here to be linked into them: they need no library but those of the system. A script starts the command. Names,
+order and times in the archives are fixed, so that the same sources give the same bytes.
 """
 
 import base64
@@ -29,13 +29,24 @@ VERSION = ".".join(re.findall(r"^#define COBRE_VERSION_\w+ (\d+)$", (ROOT / "inc
 NAME = f"{PROJECT['name']}-{VERSION}"
 TAG = "cp311-abi3-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
 EPOCH = 315532800  # 1980, the earliest time that a zip file can hold
+# Runs __main__.py of the package, but without importing the package.
+SCRIPT = b"""#!python
+import os
+import sys
+from importlib.machinery import PathFinder
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))  # of pip install --target
+package = PathFinder.find_spec("cobre") or sys.exit("cobre: this Python has no package cobre; install it again")
+__file__ = os.path.join(package.submodule_search_locations[0], "__main__.py")
+with open(__file__) as file:
+    exec(compile(file.read(), __file__, "exec"))
+"""
 NOT_SOURCE = re.compile(r"\..*|build|__pycache__|.*-out")
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     modules = [path for path in (ROOT / "python/cobre").iterdir() if path.suffix in (".py", ".pyi", ".typed")]
-    run_cmake()
-    modules.append(BUILD / "python/cobre/_cobre.abi3.so")
+    modules += run_cmake()
     return pack_wheel(wheel_directory, {f"cobre/{path.name}": path.read_bytes() for path in modules})
 
 
@@ -59,15 +70,18 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 def run_cmake():
+    """Returns what was built, without the modules in Python."""
+    (BUILD / "CMakeCache.txt").unlink(missing_ok=True)  # packages may have come and gone; what is compiled stays
     try:
         subprocess.run(["cmake", "--preset", "wheel", f"-DPython3_EXECUTABLE={sys.executable}"], cwd=ROOT, check=True)
-        subprocess.run(["cmake", "--build", BUILD, "--target", "cobre-python", "cobre-cli"], check=True)
+        subprocess.run(["cmake", "--build", BUILD, "--target", "cobre-wheel"], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"cobre is built by CMake 3.25 or later and Ninja; packages.txt names all that is needed.\n{error}")
+    return [pathlib.Path(line) for line in (BUILD / "wheel-files.txt").read_text().splitlines()]
 
 
 def pack_wheel(directory, files):
-    files[f"{NAME}.data/scripts/cobre"] = (BUILD / "cobre").read_bytes()
+    files[f"{NAME}.data/scripts/cobre"] = SCRIPT
     info = f"{NAME}.dist-info"
     for path in license_files():
         files[f"{info}/licenses/{path.relative_to(ROOT)}"] = path.read_bytes()
@@ -81,7 +95,7 @@ def pack_wheel(directory, files):
     with zipfile.ZipFile(pathlib.Path(directory, wheel), "w") as archive:
         for name, data in sorted(files.items()):
             member = zipfile.ZipInfo(name)  # of 1980
-            member.external_attr = (0o100755 if data.startswith(b"\x7fELF") else 0o100644) << 16
+            member.external_attr = (0o100755 if data.startswith((b"\x7fELF", b"#!")) else 0o100644) << 16
             archive.writestr(member, data, zipfile.ZIP_DEFLATED)
     return wheel
 

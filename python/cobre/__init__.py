@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collective communication and node-shared memory for numerical programs.
+"""Collective communication and node-shared memory for numerical programs, and a planner by SDDP that runs on them.
 
     import cobre, numpy
 
@@ -10,6 +10,10 @@
 
 One process without a launcher is a job of one rank. `cobre run -n 4 python3 script.py` starts four, an mpirun does so too, and
 `cobre.launch(function, num_workers=4)` runs a function in four new processes from within a program.
+
+    training = cobre.train("cases/brazil3", num_workers=4, iterations=100)
+    simulation = training.simulate(trajectories=1000)
+    print(training.bound, simulation.mean)
 """
 
 from __future__ import annotations
@@ -19,10 +23,15 @@ from ._cobre import version as _version
 from ._errors import (
     AllocationError,
     ArgumentError,
+    CaseError,
     CobreError,
     CollectiveError,
     CommunicatorError,
+    FileError,
+    Issue,
     OpenError,
+    PolicyError,
+    SolverError,
     WorkerError,
 )
 
@@ -31,19 +40,89 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from ._plan import (
+        Case,
+        Comparison,
+        Decision,
+        Policy,
+        Progress,
+        Series,
+        Simulation,
+        Training,
+        Validation,
+        Worker,
+        compare,
+        load,
+        load_policy,
+        report,
+        simulate,
+        train,
+        validate,
+    )
+    from ._problem import Constraint, Expression, Node, Problem, Random, State, Variable
+    from ._tables import Table
+
 __version__ = _version()
 __all__ = [
     "AllocationError",
     "ArgumentError",
+    "Case",
+    "CaseError",
     "CobreError",
     "CollectiveError",
     "Comm",
     "CommunicatorError",
+    "Comparison",
+    "Constraint",
+    "Decision",
+    "Expression",
+    "FileError",
+    "Issue",
+    "Node",
     "OpenError",
+    "Policy",
+    "PolicyError",
+    "Problem",
+    "Progress",
+    "Random",
     "Region",
+    "Series",
+    "Simulation",
+    "SolverError",
+    "State",
+    "Table",
+    "Training",
+    "Validation",
+    "Variable",
+    "Worker",
     "WorkerError",
+    "compare",
     "launch",
+    "load",
+    "load_policy",
+    "report",
+    "simulate",
+    "train",
+    "validate",
 ]
+
+_PROBLEM = ("Constraint", "Expression", "Node", "Problem", "Random", "State", "Variable")
+
+if not TYPE_CHECKING:  # a checker of types shall know the names
+
+    def __getattr__(name):
+        """What belongs to the planner is loaded when it is first used."""
+        if name not in __all__:
+            raise AttributeError(f"module 'cobre' has no attribute {name!r}")
+        from importlib import import_module
+
+        module = "_problem" if name in _PROBLEM else "_tables" if name == "Table" else "_plan"
+        found = globals()[name] = getattr(import_module("." + module, __name__), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))
 
 
 def launch(

@@ -52,10 +52,65 @@ class OpenError(CobreError):
     """No communicator could be opened."""
 
 
+class Issue:
+    """One error of a case, or a warning: where it is, and what to do about it."""
+
+    __slots__ = ("file", "line", "place", "message", "suggestion", "warning", "more")
+
+    def __init__(self, file: str, line: int, place: str, message: str, suggestion: str, warning: bool, more: int) -> None:
+        self.file = file
+        self.line = line
+        self.place = place
+        self.message = message
+        self.suggestion = suggestion
+        self.warning = warning
+        self.more = more
+
+    def __str__(self) -> str:
+        where = self.file + (f":{self.line}" if self.line else "")
+        more = f" (and {self.more} more)" if self.more else ""
+        return ": ".join(filter(None, [where, self.place, self.message])) + more
+
+    def __repr__(self) -> str:
+        return f"<{'warning' if self.warning else 'error'}: {self}>"
+
+    def __reduce__(self) -> Any:
+        return Issue, tuple(getattr(self, name) for name in self.__slots__)
+
+
+class CaseError(CobreError):
+    """A case has errors: .issues lists all of them, each with file, line, place, message and suggestion."""
+
+    issues: list[Issue] = []
+
+    @classmethod
+    def of(cls, path: str, issues: list[Issue]) -> CaseError:
+        errors = [issue for issue in issues if not issue.warning]
+        count = len(errors) + sum(issue.more for issue in errors)
+        text = "\n".join(f"  {issue}" + (f" ({issue.suggestion})" if issue.suggestion else "") for issue in errors[:20])
+        message = f"{path or 'the problem'}: {count} error{'' if count == 1 else 's'}\n{text}"
+        error = cls("InvalidCase", message, {"file": path}, "")
+        error.issues = issues
+        return error
+
+
+class SolverError(CobreError):
+    """An LP could not be solved, or a solver is not there."""
+
+
+class PolicyError(CobreError):
+    """A policy file is damaged, or does not belong to the case."""
+
+
+class FileError(CobreError):
+    """A file or folder cannot be read or written, or holds a run already."""
+
+
 class WorkerError(Exception):
     """A worker of launch() failed: its rank, its exit code (negative: the signal that killed it), and the exception that it raised.
 
-    inner is None when the worker said nothing, as one that was killed; else its traceback is the cause of inner.
+    inner is None when the worker said nothing, as one that was killed; else its traceback is the cause of inner. result: what
+    train() had made before, if there is anything; else None.
     """
 
     def __init__(self, rank: int, exit_code: int, inner: BaseException | None) -> None:
@@ -63,6 +118,7 @@ class WorkerError(Exception):
         self.rank = rank
         self.exit_code = exit_code
         self.inner = inner
+        self.result: Any = None
 
     def __str__(self) -> str:
         if self.inner is not None:
@@ -72,7 +128,8 @@ class WorkerError(Exception):
         return f"worker {self.rank} ended with exit code {self.exit_code} before it had a result"
 
 
-for _family in (CobreError, CollectiveError, ArgumentError, CommunicatorError, AllocationError, OpenError, WorkerError):
+for _family in (CobreError, CollectiveError, ArgumentError, CommunicatorError, AllocationError, OpenError, WorkerError, CaseError,
+                SolverError, PolicyError, FileError, Issue):  # fmt: skip
     _family.__module__ = "cobre"  # which a traceback shows
 
 _FAMILIES = {
@@ -86,6 +143,11 @@ _FAMILIES = {
     "InvalidBackend": OpenError,
     "InitializationFailed": OpenError,
     "MissingConfiguration": OpenError,
+    "InvalidCase": CaseError,
+    "InvalidPolicy": PolicyError,
+    "FileFailed": FileError,
+    "LpFailed": SolverError,
+    "SolverNotAvailable": SolverError,
 }
 
 

@@ -23,7 +23,7 @@ from time import monotonic
 
 from . import _worker
 from ._comm import whole
-from ._errors import WorkerError
+from ._errors import CollectiveError, OpenError, WorkerError
 
 _LAST_WORDS = 0.5  # seconds from the first failure to SIGTERM
 _TERM = 2.0  # from there to SIGKILL
@@ -128,6 +128,49 @@ class _Patience:
             self._deliver(self._held)
 
 
+def take_part(follow, count, backend, args, here):
+    """here(comm) in this process, which is rank 0, while follow(comm, *args) runs in count - 1 new ones. Returns what here returns."""
+    if os.environ.get("COBRE_TCP_COORDINATOR") and backend == "tcp":
+        raise ValueError("backend: several hosts are a job that is started on each of them; open a Comm there, and pass it as comm=")
+    call, _ = _pack(follow, args)
+    with _Patience() as patience:
+        places = _Places("shm" if backend == "auto" else backend, count)
+        job = _Job(_spawn, patience)
+        try:
+            try:
+                job.write_request((sys.argv, None, False), call)
+                for rank in range(1, count):
+                    job.start(rank, rank, places.environment(rank), None)
+                result = patience.call(_be_first, places, job, here)
+                job.wait(_LAST_WORDS)
+            except BaseException as error:
+                job.wait(_LAST_WORDS)
+                if job.failed and isinstance(error, (CollectiveError, OpenError)):  # others fail on all ranks alike
+                    raise job.error() from error
+                raise
+            finally:
+                try:
+                    job.end()
+                finally:
+                    places.clean()
+        finally:
+            job.close()
+    return result
+
+
+def _be_first(places, job, here):
+    """This process joins as rank 0. If a worker ends before all have joined, it does not wait for it."""
+    from . import _cobre
+
+    _cobre.watch(job.running())
+    try:
+        comm = places.open()
+    finally:
+        _cobre.watch(())
+    with comm:
+        return here(comm)
+
+
 # ---- Where the ranks find each other
 
 
@@ -196,6 +239,27 @@ class _Places:
         prefix = f"COBRE_{self.backend.upper()}_"
         return self._base | {f"{prefix}RANK": str(self.first + index), f"{prefix}SIZE": str(self.size)}
 
+    def open(self):
+        """Rank 0 in this process."""
+        from ._comm import Comm
+
+        if self.backend == "shm":
+            return Comm("shm", name=self.name, rank=0, size=self.size)
+        if self.backend == "local":
+            return Comm("local")
+        before = dict(os.environ)  # the socket that listens already can be passed by the environment only
+        file = os.fstat(self.listener)
+        self._socket.detach()  # the library closes it
+        self._socket = None
+        own = self.environment(0) | {"COBRE_RUN_LISTEN_FD": f"{self.listener}:{file.st_dev}:{file.st_ino}"}
+        os.environ.update({name: value for name, value in own.items() if name.startswith("COBRE_")})
+        try:
+            return Comm()
+        finally:
+            for name in [name for name in os.environ if name not in before]:
+                del os.environ[name]
+            os.environ.update(before)
+
     def clean(self):
         """After all workers: the name in /dev/shm is left if they were killed while they looked for each other."""
         if self._socket:
@@ -263,7 +327,7 @@ def _descriptor(call, *arguments):
     return descriptor
 
 
-def _open_memory(name):
+def open_memory(name):
     """A file without a name."""
     return os.memfd_create(name) if hasattr(os, "memfd_create") else _descriptor("memfd_create", name.encode(), 1)
 
@@ -396,7 +460,7 @@ class _Job:
         self._ending = self._killed = False
         self.workers = []
         self.failed = []  # in the order of their ends, without those that failed because they were stopped
-        self._request = self._own(_open_memory("cobre-request"))
+        self._request = self._own(open_memory("cobre-request"))
         self._lifeline, writer = map(self._own, os.pipe())
 
     def _own(self, descriptor):
@@ -412,7 +476,7 @@ class _Job:
             file.write(call)
 
     def start(self, rank, index, environment, listener):
-        answer = self._own(_open_memory(f"cobre-answer-{rank}"))
+        answer = self._own(open_memory(f"cobre-answer-{rank}"))
         descriptors = [self._request, answer, self._lifeline] + ([] if listener is None else [listener])
         worker = self._start(rank, index, environment, descriptors)
         self.workers.append(worker)
@@ -459,10 +523,14 @@ class _Job:
 
     def results(self, of_all):
         if self.failed:
-            raise self._error()
+            raise self.error()
         return [worker.load() for worker in (self.workers if of_all else self.workers[:1])]
 
-    def _error(self):
+    def running(self):
+        """Descriptors that become readable when a worker ends."""
+        return tuple(self._running)
+
+    def error(self):
         """The first failure, or the one that it blames: a rank's death is often heard of from the others first."""
         failed = {worker.rank: worker for worker in self.failed}
         worker = self.failed[0]

@@ -3,13 +3,41 @@
  *
  * A call that may block runs without the GIL. While it waits the library asks ask_signals at least every 100 ms; that takes
  * the GIL for a moment and lets Python run its signal handlers, so that Ctrl-C ends the wait. */
-#define _GNU_SOURCE /* gettid */
 #include "python.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static _Thread_local PyThreadState *waiting; /* this thread's, while it is inside a call */
+_Thread_local int (*signals_of_call)(void);
+
+static _Thread_local struct pollfd *watched;
+static _Thread_local nfds_t watching;
+
+/* watch(descriptors): while this thread waits for others to join, its call ends when one of these becomes readable: a process that
+ * has ended. An empty tuple ends the watch. */
+PyObject *watch_processes(PyObject *module, PyObject *descriptors) {
+    (void)module;
+    Py_ssize_t count = PyTuple_Size(descriptors);
+    struct pollfd *list = count > 0 ? calloc((size_t)count, sizeof *list) : NULL;
+    if (count > 0 && !list)
+        return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++)
+        list[i] = (struct pollfd){.fd = (int)PyLong_AsLong(PyTuple_GetItem(descriptors, i)), .events = POLLIN};
+    free(watched);
+    watched = list;
+    watching = count > 0 ? (nfds_t)count : 0;
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+void take_gil(void) {
+    PyEval_RestoreThread(waiting);
+}
+
+void give_gil(void) {
+    waiting = PyEval_SaveThread();
+}
 
 static void set_error(struct state *state, const char *json) {
     PyObject *error = PyObject_CallFunction(state->make_error, "s", json);
@@ -60,11 +88,15 @@ bool leave_call(struct state *state, struct handle *handle, cobre_status status)
  * the thread in the middle of the library. */
 int ask_signals(void *unused) {
     (void)unused;
+    if (watching > 0 && poll(watched, watching, 0) > 0)
+        return -1;
+    if (signals_of_call)
+        return signals_of_call();
     if (gettid() != getpid())
         return 0;
-    PyEval_RestoreThread(waiting);
+    take_gil();
     int stop = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
-    waiting = PyEval_SaveThread();
+    give_gil();
     return stop;
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module.c: cobre._cobre. */
 #include "python.h"
+#ifdef COBRE_PYTHON_PLAN
+#include "plan.h"
+#endif
 
 static PyObject *version(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
@@ -21,6 +24,7 @@ static PyObject *use(PyObject *module, PyObject *arguments) {
 }
 
 static PyMethodDef functions[] = {
+    {"watch", watch_processes, METH_O, NULL},
     {"version", version, METH_NOARGS, "The version of the library."},
     {"_use", use, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -39,10 +43,16 @@ static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type) {
 
 static int fill(PyObject *module) {
     struct state *state = PyModule_GetState(module);
-    return add_type(module, &comm_spec, &state->comm_type) || add_type(module, &region_spec, &state->region_type) ||
-                   add_type(module, &claim_spec, &state->claim_type)
-               ? -1
-               : 0;
+    if (add_type(module, &comm_spec, &state->comm_type) || add_type(module, &region_spec, &state->region_type) ||
+        add_type(module, &claim_spec, &state->claim_type))
+        return -1;
+#ifdef COBRE_PYTHON_PLAN
+    if (add_type(module, &problem_spec, &state->problem_type) || add_type(module, &policy_spec, &state->policy_type) ||
+        add_type(module, &builder_spec, &state->builder_type) || add_type(module, &block_spec, &state->block_type) ||
+        PyModule_AddFunctions(module, plan_functions) || PyModule_AddFunctions(module, run_functions))
+        return -1;
+#endif
+    return 0;
 }
 
 static int visit_all(PyObject *module, visitproc visit, void *arg) {
@@ -50,6 +60,10 @@ static int visit_all(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->comm_type);
     Py_VISIT(state->region_type);
     Py_VISIT(state->claim_type);
+    Py_VISIT(state->problem_type);
+    Py_VISIT(state->policy_type);
+    Py_VISIT(state->builder_type);
+    Py_VISIT(state->block_type);
     Py_VISIT(state->make_error);
     Py_VISIT(state->make_result);
     return 0;
@@ -69,6 +83,10 @@ static void free_all(void *module) {
     Py_CLEAR(state->comm_type);
     Py_CLEAR(state->region_type);
     Py_CLEAR(state->claim_type);
+    Py_CLEAR(state->problem_type);
+    Py_CLEAR(state->policy_type);
+    Py_CLEAR(state->builder_type);
+    Py_CLEAR(state->block_type);
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill}, {0, NULL}};

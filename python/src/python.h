@@ -54,7 +54,8 @@ typedef struct {
 /* Of the module. */
 struct state {
     PyTypeObject *comm_type, *region_type, *claim_type;
-    PyObject *make_error;  /* make_error(json), of _errors.py */
+    PyTypeObject *problem_type, *policy_type, *builder_type, *block_type; /* of the planner, if it is built in */
+    PyObject *make_error;                                                 /* make_error(json), of _errors.py */
     PyObject *make_result; /* make_result(like, format, count), of _comm.py */
 };
 
@@ -75,6 +76,11 @@ bool is_busy(const struct handle *handle);                                      
 bool enter_call(struct handle *handle);                                           /* releases the GIL */
 bool leave_call(struct state *state, struct handle *handle, cobre_status status); /* and takes it again */
 int ask_signals(void *unused);                                                    /* cobre_config.interrupted */
+void take_gil(void); /* in a callback, between enter_call and leave_call */
+void give_gil(void);
+PyObject *watch_processes(PyObject *module, PyObject *descriptors); /* of the module: watch(descriptors) */
+extern _Thread_local int (*signals_of_call)(
+    void);                                  /* what ask_signals asks instead, in calls that end in their own way */
 PyObject *raise_error(struct state *state); /* the thread's last error of the library */
 
 /* call.c: handles. */

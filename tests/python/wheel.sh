@@ -38,8 +38,12 @@ cmp isolated/*.whl wheel/*.whl || fail "two builds of the same sources differ"
 "$python" -m zipfile -e "$wheel" content
 cd content
 info=cobre-$version.dist-info
-for file in cobre/{__init__.py,__main__.py,_cobre.abi3.so} "cobre-$version.data/scripts/cobre" $info/{METADATA,WHEEL,RECORD,licenses/LICENSE,licenses/NOTICE}; do
+for file in cobre/{__init__.py,__main__.py,_cobre.abi3.so,cobre,libcobre-lp-clp.so} "cobre-$version.data/scripts/cobre" $info/{METADATA,WHEEL,RECORD,licenses/LICENSE,licenses/NOTICE}; do
     [ -s "$file" ] || fail "$file is not in the wheel"
+done
+for file in "$source_dir"/python/licenses/*; do
+    cmp "$file" "$info/licenses/python/licenses/${file##*/}" || fail "a licence is not in the wheel"
+    grep -qx "License-File: python/licenses/${file##*/}" "$info/METADATA" || fail "METADATA does not name ${file##*/}"
 done
 for module in "$source_dir"/python/cobre/*.*; do
     cmp "$module" "cobre/${module##*/}" || fail "${module##*/} is not in the wheel"
@@ -54,12 +58,19 @@ for name, (digest, size) in record.items():
     assert (digest, size) == right or name == sys.argv[1] and (digest, size) == ("", ""), name
 END
 grep -qx "Version: $version" "$info/METADATA" || fail "METADATA has no version"
-for file in cobre/_cobre.abi3.so "cobre-$version.data/scripts/cobre"; do
+for file in cobre/{_cobre.abi3.so,cobre,libcobre-lp-clp.so}; do
     others=$(readelf -d "$file" | grep -oP '(NEEDED|RPATH|RUNPATH).*\[\K[^]]+' | grep -vE '^(libc|libm|libpthread|ld-linux.*)\.so\.[0-9]+$') &&
         fail "$file needs:" $others
     grep -qF -e "$source_dir" -e "$work" "$file" && fail "$file names the directory where it was built"
+    grep -qF -e -NOTFOUND "$file" && fail "$file names a library that CMake did not find"
 done
-[ "$(nm -D --defined-only cobre/_cobre.abi3.so | awk '{ print $3 }')" = PyInit__cobre ] || fail "the extension exports more than its start"
+# exports FILE NAME: that alone.
+exports() {
+    [ "$(nm -D --defined-only "$1" | awk '{ print $3 }')" = "$2" ] || fail "$1 exports more than $2"
+}
+exports cobre/_cobre.abi3.so PyInit__cobre
+exports cobre/libcobre-lp-clp.so cobre_lp_plugin
+(cd .. && stat -c '%s bytes: %n' "$wheel") && stat -c '%s bytes: %n' cobre/{_cobre.abi3.so,cobre,libcobre-lp-clp.so}
 
 # ---- In a new environment ----
 
@@ -99,6 +110,21 @@ if [ -n "$plugin" ] && command -v mpirun.mpich >/dev/null; then
     says '2.0 of 2 by mpi' env COBRE_MPI_PLUGIN="$plugin" mpirun.mpich -n 2 python program.py
     says '2.0 of 2 by mpi' env LD_LIBRARY_PATH="${plugin%/*}" mpirun.mpich -n 2 python program.py # as if installed
 fi
+
+# The planner: by the command, by the path of its script, and from Python, with the solver that came with the wheel.
+cat >plan.py <<END
+import cobre
+print(f'{cobre.train("river", num_workers=2, iterations=5).bound:.17g}')
+END
+quietly cobre init river
+for command in cobre "new/bin/cobre" "python -m cobre"; do
+    quietly $command train river --iterations 5 --quiet --out out --force
+    tail -n 1 out/training.csv | cut -d, -f2
+done >bounds
+python plan.py >>bounds
+[ "$(sort -u bounds | wc -l) $(wc -l <bounds)" = '1 4' ] || fail "the bounds are not one:" $(cat bounds)
+cobre info | grep -qE "^  clp .*$work/new/lib/.*/cobre/libcobre-lp-clp.so" || fail "cobre info: $(cobre info)"
+
 quietly "${pip[@]}" uninstall -y cobre
 find new | sort | diff before - || fail "files above are left after pip uninstall"
 echo "the wheel works"
