@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from html import escape
+from itertools import count
 
 from . import _cobre
 
@@ -100,11 +101,20 @@ def decision_html(decision: Any) -> str:
     return "".join(parts)
 
 
+_names = count()
+
+
+def _with_own_names(svg: str) -> str:
+    """The same picture with names that no other picture on the page has."""
+    prefix = f"cobre{next(_names)}-"
+    return svg.replace(' id="', f' id="{prefix}').replace("url(#", f"url(#{prefix}").replace('href="#', f'href="#{prefix}')
+
+
 def result_html(result: Any) -> str:
     """A sentence, and the charts of the report."""
     from ._plan import _folders
 
     with _folders([result]) as folders:
         charts = _cobre.charts(folders)
-    cards = "".join(f'<div style="display:inline-block;margin:4px">{svg}</div>' for _, _, svg in charts)
+    cards = "".join(f'<div style="display:inline-block;margin:4px">{_with_own_names(svg)}</div>' for _, _, svg in charts)
     return f"<p>{escape(repr(result)[1:-1])}</p>{cards}"

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -236,7 +237,10 @@ def test_comparisons_reports_and_charts():
     assert len(found.runs) == 2 and found.words and {"kind", "run", "value"} <= set(found.to_pandas().columns)
     assert cobre.report(*runs, out="two.html") == "two.html" and "<svg" in pathlib.Path("two.html").read_text()
     for result in [first, runs[0][1]]:
-        assert result._repr_html_().count("<svg") >= 1
+        html = result._repr_html_() + result._repr_html_()  # twice on one page: names stay apart
+        names = re.findall(' id="([^"]+)"', html)
+        assert html.count("<svg") >= 2 and len(set(names)) == len(names)
+        assert set(re.findall(r"url\(#([^)]+)\)", html)) <= set(names)
     assert "<table" in first.trace._repr_html_() and "<table" in first.decide()._repr_html_()
     assert os.listdir() == ["two.html"]
 
