@@ -98,12 +98,12 @@ case_finished_run_is_refused() {
 # The command that was proposed may have nothing to do.
 case_resume_with_nothing_left_says_so() {
     cobre train "$cases/toy" --iterations 5
-    out_lacks "iterations before"
+    lacks -F "iterations before" "$scratch/out"
     cobre train "$cases/toy" --iterations 5 --resume toy-out/policy.cobre
     code_is 0
     out_has "the policy had 5 iterations before: give more than that to go on (--iterations)"
     cobre train "$cases/toy" --iterations 6 --resume toy-out/policy.cobre
-    out_lacks "iterations before"
+    lacks -F "iterations before" "$scratch/out"
 }
 
 case_force_leaves_nothing_of_the_old_run() {
