@@ -7,34 +7,33 @@
 
 enum { CB_LINE_TABLES = 8, CB_LINE_OPTIONS = 64, CB_LINE_PROGRAM = -1 };
 
-/* What a step of a command returns when the command goes on: reading options, opening, loading, starting. Any other value
- * is the exit code: the command ends, and what there was to say has been said. */
+/* The result of a step of a command (reading options, opening, loading, starting) if the command goes on. Any other
+ * value is the exit code: the command ends, and has printed its messages. */
 enum { CB_GO_ON = -1 };
 
-/* What several commands say alike. */
+/* Texts that several commands share. */
 #define CB_JSON_HELP "JSON on standard output, for programs"
 
-/* What can be on the line. */
+/* The possible options and arguments. */
 struct command_line {
     const char *command;     /* "train" */
-    const char *intro, *end; /* of the help: what goes before and after the options */
+    const char *intro, *end; /* of the help: the texts before and after the options */
     struct {
         const struct cb_option *rows; /* an option whose name is one letter is written as -n */
-        size_t offset;                /* in the command's struct: where the struct that the rows are for begins */
+        size_t offset;                /* of the rows' struct in the command's struct */
     } table[CB_LINE_TABLES];          /* no rows: there are no more */
     const char *needs;                /* the argument that must be given besides the options: "case"; NULL: none */
-    int words;                        /* so many at most; CB_LINE_PROGRAM: a program and all that follows its name */
+    int words;                        /* the most arguments; CB_LINE_PROGRAM: a program and its arguments */
 };
 
-/* What was on it. */
+/* The given options and arguments. */
 struct cb_given {
     char **words; /* NULL after the last */
     struct {
         const struct cb_option *row;
         const char *text; /* NULL: a flag */
     } option[CB_LINE_OPTIONS];
-    size_t
-        count; /* of options; each is there once, with its last text, but for those that may be given several times */
+    size_t count; /* of options. Each appears once, with its last text, unless it may be given several times */
 };
 
 /* Sets the fields of the command's struct. CB_GO_ON, or the exit code. */

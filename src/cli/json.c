@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json.c: the JSON that the command writes. */
+/* json.c: writes the JSON of commands. */
 #include "cli/json.h"
 
 #include "options/json_text.h"

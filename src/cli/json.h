@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json.h: the JSON that the command writes. Without memory for it the process says so and exits. */
+/* json.h: writes the JSON of commands. Without memory the process prints an error and exits. */
 #ifndef COBRE_CLI_JSON_H
 #define COBRE_CLI_JSON_H
 
@@ -9,9 +9,9 @@
 
 json_t *cb_json_text(const char *text); /* bytes that are not UTF-8 become U+FFFD */
 json_t *cb_json_real(double value);     /* null when it is not finite */
-json_t *cb_json_count(uint64_t count);  /* from 2^63 on a real: jansson has no such integers */
+json_t *cb_json_count(uint64_t count);  /* a real from 2^63 on, because jansson's integers end there */
 
-/* These own the value from then on. */
+/* These take the value over. */
 void cb_json_set(json_t *object, const char *key, json_t *value);
 void cb_json_append(json_t *list, json_t *value);
 void cb_json_write(FILE *file, json_t *value, size_t flags); /* flags: of json_dumpf */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live.c: see live.h. The line goes around stdio, in one write, so that the handler of a signal never finds half of it. */
+/* live.c: see live.h. The line is written by one write, without stdio, so that a signal handler never finds half of it. */
 #include "cli/live.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.h: what a backend sees of the core, and what the core needs of a backend.
+/* backend.h: the interface between the core and a backend.
  *
  * A backend is a folder and a line in COBRE_BACKEND_MAP (comm.h); backend.cmake in the folder says what it adds to the
  * build. For the collectives the core checks the arguments, describes the call in a cb_call and switches to
@@ -51,7 +51,7 @@ typedef enum {
 #undef CB_OPERATION_ENUM
 } cb_operation;
 
-/* What the ranks must agree on. Equal calls have equal bytes. */
+/* The parts of a call that the ranks must agree on. Equal calls have equal bytes. */
 typedef struct {
     uint8_t operation, type, op, flags;
     uint32_t root;
@@ -98,7 +98,7 @@ struct cobre_region {
     bool sealed;
     void *data;           /* page-aligned */
     size_t mapped;        /* bytes of the mapping that holds data */
-    uint64_t own;         /* what the backend knows it by */
+    uint64_t own;         /* the backend's handle */
     cobre_memory *memory; /* NULL: not detached */
 };
 
@@ -148,18 +148,18 @@ typedef struct {
 typedef struct {
     size_t size;
     const char *coordinator; /* host of rank 0; NULL: all ranks are on this machine */
-    char name[96];           /* of the job: what its ranks find each other by, or prove that they belong to it with */
+    char name[96];           /* of the job: by it ranks find each other, or prove that they belong to it */
     uint16_t port;
     int listen_fd; /* a bound socket for rank 0; -1: none */
 } cb_launch;
 
-/* All about a backend that is not a collective. Where a backend is not in the build, the functions are NULL; its
- * variables are known all the same, because they may speak of ranks that this build cannot join. */
+/* Everything of a backend except the collectives. If a backend is not in the build, the functions are NULL. Its variables
+ * are still known, because they may indicate ranks that this build cannot join. */
 typedef struct {
-    const char *const *variables; /* that say who a rank is, NULL at the end; a rank's children must not inherit them */
+    const char *const *variables; /* that identify a rank, NULL at the end; a rank's children must not inherit them */
     const char *const *signs;     /* auto takes the backend if one is set; NULL at the end. NULL: always; none: never */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
-    bool alone;                   /* one process each; whoever asks for it by name means that */
+    bool alone;                   /* each process is a job of its own; a user who names it means that */
     size_t most_ranks;            /* that a job can have; 0: it has no limit of its own */
     const char *launcher;         /* that starts its ranks and tells them how many there are; NULL: `cobre run` */
     bool over_hosts;              /* its ranks may run on several hosts */
@@ -206,7 +206,7 @@ CB_OPERATION_MAP(CB_DECLARE_OPERATION)
 
 /* Regions of backends without shared memory (heap_region.c). */
 cobre_status cb_heap_region_create(cobre_comm *comm, const cb_call *call);
-/* There is too little of this rank's own memory for what the call makes. */
+/* Sets the error: this rank has too little memory of its own for the call. */
 cobre_status cb_heap_refuse(const cobre_comm *comm, const cb_call *call, uint64_t asked, uint64_t there, int os_error);
 void cb_heap_memory_free(void *data, size_t mapped);
 
@@ -216,9 +216,9 @@ const char *cb_op_name(cobre_op op);
 /* acc[i] = acc[i] op x[i] as spec'd in comm.h; NaN results are canonical. */
 void cb_fold(cobre_type type, cobre_op op, void *acc, const void *x, size_t count);
 
-/* copy.c: round the caches, where the machine can. */
+/* copy.c: bypasses the caches, if the machine can. */
 void cb_stream(unsigned char *to, const unsigned char *from, size_t bytes);
-/* Into recv of a gather. A result that no cache can hold does not go through it: its lines need not be read before they
+/* Copies into recv of a gather. A result that no cache can hold bypasses the caches: its lines need not be read before they
  * are written. */
 void cb_copy_result(const cb_call *call, void *to, const void *from, size_t bytes);
 
@@ -237,7 +237,7 @@ struct cb_details {
 cobre_status cb_error(const cobre_comm *comm, cobre_backend backend, cobre_status status,
                       const struct cb_details *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* room.c: memory was asked for and could not be had. */
+/* room.c: a request for memory that failed. */
 struct cb_shortage {
     const char *operation;
     bool shared;           /* the memory that is missing is shared */
@@ -259,17 +259,17 @@ typedef struct {
     int32_t code;            /* aborted: the exit code; transport: errno */
     int32_t mpi_code;        /* transport: MPI's error code; it does not travel */
     int64_t pid;             /* of the culprit */
-    uint32_t rank_a, rank_b; /* mismatch: who made which call */
+    uint32_t rank_a, rank_b; /* mismatch: the ranks of the two calls */
     cb_fingerprint call_a, call_b;
     char text[256]; /* aborted, transport */
 } cb_failure;
 /* Fills in who differs from whom, from the calls that each of `size` ranks made. The culprit is the first rank unlike
- * rank 0, or rank 0 if it stands alone against others that agree: whoever sees all calls comes to the same one. */
+ * rank 0, or rank 0 if all others agree against it. So all that see all calls find the same one. */
 void cb_find_mismatch(cb_failure *failure, size_t size, const cb_fingerprint *(*call_of)(const void *comm, size_t rank),
                       const void *comm);
 cobre_status cb_report_failure(cobre_comm *comm, cb_operation operation, uint64_t sequence, const cb_failure *failure);
 
-/* limits.c: what this process may use. */
+/* limits.c: the resources that this process may use. */
 #define CB_SHARED_MEMORY "/dev/shm" /* the system's place for it */
 size_t cb_usable_cores(void);       /* by affinity, cut by the cgroup's quota; at least 1 */
 uint64_t cb_memory_free(int fd);    /* bytes that can be reserved now; fd >= 0: in the file system of fd */
@@ -277,7 +277,7 @@ uint64_t cb_memory_free(int fd);    /* bytes that can be reserved now; fd >= 0: 
 /* os.c */
 const char *cb_variable(const char *name); /* of the environment; an empty one counts as not set */
 void cb_set_number(const char *variable, uint64_t value);
-/* A descriptor for the program that this process becomes. The variable also says what file it is, so that the program
+/* A descriptor for the program that this process becomes. The variable also identifies the file, so that the program
  * is not mistaken when it has closed it and its own file has the number. */
 bool cb_set_descriptor(const char *variable, int fd);
 int cb_take_descriptor(const char *variable); /* ours now, and closed in programs we start; -1: not there any more */

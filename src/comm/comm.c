@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* comm.c: communicators and collectives: check the arguments, describe the call, hand it to the backend.
  *
- * What is wrong with a call is found here, before anything is sent. */
+ * Wrong arguments are found here, before anything is sent. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.c: copies that go round the caches. */
+/* copy.c: copies with non-temporal stores, which bypass the caches. */
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>

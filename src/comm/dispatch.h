@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch.h: from a checked collective to its backend: a switch, no table of function pointers.
  *
- * With one backend in the build the switch folds to a direct call, and what that backend does not do leaves no
- * instruction behind: in that build the checks of operations that do nothing are for debugging only. */
+ * With one backend in the build the switch folds to a direct call, and an operation that this backend does not need
+ * leaves no instruction: in that build the checks of operations that do nothing are for debugging only. */
 #ifndef COBRE_COMM_DISPATCH_H
 #define COBRE_COMM_DISPATCH_H
 
@@ -29,7 +29,7 @@ static inline size_t cb_size_of(const cobre_comm *comm) {
 
 enum { CB_COMM_MAGIC = 0xc0b4ec01, CB_REGION_MAGIC = 0xc0b4e4e6 };
 
-/* Says why the handle cannot be used. */
+/* Sets the error that tells why the handle cannot be used. */
 cobre_status cb_bad_handle(const cobre_comm *comm, const char *operation);
 
 /* One call at a time: from CB_ENTER to the end of the function the communicator is this call's, and another call on it, by

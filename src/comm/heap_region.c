@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heap_region.c: regions of backends without shared memory: each rank has a block of its own.
  *
- * Anonymous pages are promised freely and missed later, by a kill. So we look at what there is first, and then have the
- * pages made while an error can still be returned. */
+ * The kernel promises anonymous pages freely, and kills a process later if they are missing. So we check the free memory
+ * first, and then touch the pages while an error can still be returned. */
 #include <errno.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits.c: how many cores and how much memory this process may use.
+/* limits.c: the number of cores and the memory that this process may use.
  *
  * A container or a batch job gets less than the machine has: the affinity mask and the cgroup's quota say how many
  * ranks can run at once, the cgroup's limit and the size of /dev/shm how much memory can be reserved. A cgroup is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* os.c: small things of the operating system that several backends need. */
+/* os.c: small functions around the operating system that several backends need. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* region.c: memory that the ranks of a node share: checks, who may write what, and the way to the backend. */
+/* region.c: memory that the ranks of a node share: checks, the claims of ranks to parts of it, and calls of the backend. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* room.c: what is said when there is too little memory; the same words on every backend. */
+/* room.c: the error for too little memory; its words are the same on every backend. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* same_file.h: whether a descriptor is still what it was. A program may close all descriptors, as daemons do; then files
- * of its own get our numbers, and must not get what we write. */
+/* same_file.h: checks that a descriptor is still the same file. A program may close all descriptors, as daemons do;
+ * then files of its own get our numbers, and must not get what we write. */
 #ifndef COBRE_COMM_SAME_FILE_H
 #define COBRE_COMM_SAME_FILE_H
 

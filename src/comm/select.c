@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select.c: which backend, from a config or from the environment, and whether that can be right.
+/* select.c: selects the backend, from a config or from the environment, and checks that the choice is plausible.
  *
- * auto takes the last backend of the list that is in this build and whose signs are there. The worst mistake here would
+ * auto takes the last backend of the list that is in this build and one of whose signs is set. The worst mistake here would
  * be N processes that each believe to be alone, so a choice that gives one rank is refused when anything in the
  * environment indicates more. An explicit `local` is obeyed. */
 #include "comm/select.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select.h: which backend, and why; also for `cobre info`. What the backends' own configuration needs of it. */
+/* select.h: selects the backend and explains the choice, also for `cobre info`; and helpers for the backends' own
+ * configuration. */
 #ifndef COBRE_COMM_SELECT_H
 #define COBRE_COMM_SELECT_H
 
@@ -45,7 +46,7 @@ cobre_status cb_missing(cobre_backend backend, const char *list, const char *exa
     cb_error(NULL, choice, COBRE_INITIALIZATION_FAILED,                                                                \
              &(struct cb_details){.operation = "open", .subject = culprit, .suggestion = advice}, __VA_ARGS__)
 
-/* What the launcher passes to its ranks besides the backend's own variables: the descriptor of the pipe that carries
+/* The launcher passes these to its ranks besides the backend's own variables: the descriptor of the pipe that carries
  * this rank's last error; the rank, for scripts; and the number of ranks, which then counts for more than a batch system's
  * variables. */
 void cb_find_launcher(void);

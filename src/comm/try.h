@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* try.h: how failure is handed on, in both libraries. */
+/* try.h: passes failures on, in both libraries. */
 #ifndef COBRE_COMM_TRY_H
 #define COBRE_COMM_TRY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h: what is text. It is inline for libcobre-sddp, which calls only what is public. */
+/* utf8.h: recognises UTF-8. It is inline for libcobre-sddp, which calls only public functions. */
 #ifndef COBRE_COMM_UTF8_H
 #define COBRE_COMM_UTF8_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distance.h: which name was meant. */
+/* distance.h: finds the name that was probably meant. */
 #ifndef COBRE_OPTIONS_DISTANCE_H
 #define COBRE_OPTIONS_DISTANCE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.h: options as rows of tables, set by name from text.
  *
- * A row says what an option is called, what its values can be, which fields of a struct it sets, and what it is good
- * for. Nothing here knows where the text comes from: a command line (cli/command_line.h) or another front end. */
+ * A row has an option's name, its possible values, the fields of a struct that it sets, and its help. Nothing here
+ * knows where the text comes from: a command line (cli/command_line.h) or another front end. */
 #ifndef COBRE_OPTIONS_OPTIONS_H
 #define COBRE_OPTIONS_OPTIONS_H
 
@@ -40,18 +40,18 @@ struct cb_value {
     double least, most;   /* of a number; most 0: no limit */
     bool above;           /* it must be more than `least` */
     bool optional;        /* a second value that can be left out */
-    const char *missing;  /* what is missing when a text is blank; NULL: it may be blank */
-    const char *fallback; /* what holds when it is not given, as text; NULL: there is no such value, or help says it */
+    const char *missing;  /* names the value in the error about a blank text; NULL: it may be blank */
+    const char *fallback; /* the default as text; NULL: there is none, or the help tells it */
     const struct cb_choice *choices;
 };
 
 struct cb_option {
     const char *name;                        /* "forward-passes"; NULL after the last row of a table */
     const char *help;                        /* NULL: not for users */
-    const char *group;                       /* what goes before all rows of a group; NULL: nothing */
+    const char *group;                       /* the text before all rows of a group; NULL: none */
     struct cb_field given;                   /* a bool that becomes true */
     struct cb_value value[CB_OPTION_VALUES]; /* "first,second", or with their names; none: a flag */
-    bool again;                              /* whoever resumes a training must give it again */
+    bool again;                              /* a resumed training needs it again */
     bool once;                               /* to give it twice is a mistake */
     bool many;                               /* to give it several times is not: a command line keeps all texts */
 };
@@ -64,8 +64,8 @@ const struct cb_option *cb_option_find(const struct cb_option *rows, const char 
 bool cb_option_set(const struct cb_option *rows, const char *name, const char *text, void *fields,
                    char error[CB_OPTION_ERROR]);
 
-/* The other way round: the text that sets what the struct holds, "on" for a flag. Not for values of a kind that need more than
- * a number or a word. False: it is not set, which is zero. */
+/* The inverse: the text that sets the value in the struct, "on" for a flag. Not for values of a kind that need
+ * more than a number or a word. False: it is not set, which is zero. */
 bool cb_option_text(const struct cb_option *row, const void *fields, char text[CB_OPTION_TEXT]);
 void cb_option_unset(const struct cb_option *row, void *fields);
 

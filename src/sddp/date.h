@@ -10,7 +10,7 @@ typedef struct {
     double hours; /* since the day began */
 } cb_date;
 
-/* "2027-03", "2027-03-15" or "2027-03-15T06:30". False: it is no date. */
+/* "2027-03", "2027-03-15" or "2027-03-15T06:30". False: it is not a date. */
 bool cb_date_parse(const char *text, cb_date *date);
 
 /* The day of a month that has fewer days is its last one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draft.c: writes FILE.part, and renames it; or writes straight to what is no regular file, or a descriptor. */
+/* draft.c: writes FILE.part and renames it. A descriptor, or a file that is not regular, is written directly. */
 #include "sddp/draft.h"
 
 #include <errno.h>

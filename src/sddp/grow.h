@@ -21,7 +21,7 @@ static inline bool cb_grow(void *array, size_t size, size_t count, size_t *room)
     return true;
 }
 
-/* Room for one more element; without memory it is false, and owner->no_memory is set. */
+/* Makes room for one more element. Without memory it is false, and owner->no_memory is set. */
 #define CB_GROW(owner, array, count, room)                                                                             \
     (cb_grow(&(array), sizeof *(array), (count), &(room)) || ((owner)->no_memory = true, false))
 

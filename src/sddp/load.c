@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.c: from a path to a problem. Rank 0 reads. */
+/* load.c: loads a problem from a path. Rank 0 reads. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

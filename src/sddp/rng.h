@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rng.h: counter-based random numbers (Random123, Philox 4x32-10).
  *
- * A number is a function of the seed and of what it is for, not of how many were drawn before: trajectory m of iteration
- * i meets the same noise whoever computes it. */
+ * A number depends on the seed and on its purpose, not on how many were drawn before: trajectory m of iteration i gets the
+ * same noise on any rank. */
 #ifndef COBRE_SDDP_RNG_H
 #define COBRE_SDDP_RNG_H
 
 #include <stdint.h>
 
-/* What a number is for: streams of different purpose never meet. */
+/* The purpose of a number: streams of different purposes never overlap. */
 typedef enum {
     CB_RNG_FORWARD = 1, /* a = iteration, b = trajectory, c = step */
     CB_RNG_RULE,        /* the simulation of the stopping rule: as FORWARD */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sha256.h: SHA-256 (FIPS 180-4), as sha256sum(1) prints it: for what users may want to check themselves. */
+/* sha256.h: SHA-256 (FIPS 180-4), as sha256sum(1) prints it. Users can check such hashes themselves. */
 #ifndef COBRE_SDDP_SHA256_H
 #define COBRE_SDDP_SHA256_H
 

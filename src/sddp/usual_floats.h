@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usual_floats.h: the planner computes with the floating-point settings that every thread starts with, whatever the caller has
- * set: rounding to nearest, subnormals as they are, no traps. All of fenv.h, which takes longer than comm/float_settings.h:
- * on x86-64 strtod and printf round as the x87 unit is set. */
+/* usual_floats.h: the planner computes with the default floating-point settings of a thread, whatever the caller has
+ * set: rounding to nearest, subnormals kept, no traps. It sets all of fenv.h, which takes longer than
+ * comm/float_settings.h, because on x86-64 strtod and printf depend on the rounding mode of the x87 unit. */
 #ifndef COBRE_SDDP_USUAL_FLOATS_H
 #define COBRE_SDDP_USUAL_FLOATS_H
 
 #include <fenv.h>
 
-/* From here to the end of the function, which is one of sddp.h. */
+/* Holds from here to the end of the function. It stands in functions of sddp.h. */
 #define CB_USUAL_FLOATS()                                                                                              \
     __attribute__((cleanup(cb_restore_floats))) fenv_t callers_floats_ = cb_set_usual_floats();                        \
     (void)callers_floats_

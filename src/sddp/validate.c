@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* validate.c: would a training start? */
+/* validate.c: checks whether a training of a problem could start. */
 #include <stdlib.h>
 
 #include "sddp/stage/stage.h"

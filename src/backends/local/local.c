@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* local.c: one process. Gather and reduce are the identity and copy send to recv; broadcast and barrier do nothing.
- * Memory that a node shares is this process's own. */
+ * The shared memory of the node is this process's own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls.c: MPI's collectives as this backend needs them: with counts of any size, and with a way to end.
+/* calls.c: calls MPI's collectives with counts of any size, and so that a wait can be ended.
  *
- * Counts: MPI's are ints, and libraries compute bytes in an int as well, so what is longer than 2^27 elements goes in
- * pieces. The _c calls of MPI 4 are no help: MPI_Allgatherv_c of MPICH 4.0.2 silently delivers the length of a part modulo
- * 2^32. Which way is taken depends only on what all ranks agree on, but for gather_packed, which is the same call to MPI.
+ * Counts: MPI's are ints, and libraries compute bytes in an int as well, so payloads of more than 2^27 elements go in
+ * pieces. The _c calls of MPI 4 do not help: MPI_Allgatherv_c of MPICH 4.0.2 silently delivers the length of a part
+ * modulo 2^32. The choice depends only on data that all ranks agree on, except for gather_packed, which is the same
+ * call to MPI.
  *
  * Ending: a blocking collective of MPI cannot be left. When the program has an interrupted hook or a stall limit, we
- * start the non-blocking one and test it, with naps, between looks at the hook; it costs latency, so only then. A
- * request that was given up can not be cancelled: MPI may touch its buffers as long as MPI runs. */
+ * start the non-blocking one and test it, with naps, between calls of the hook. That costs latency, so we do it only
+ * then. An abandoned request cannot be cancelled: MPI may touch its buffers as long as MPI runs. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

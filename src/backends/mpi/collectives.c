@@ -4,8 +4,8 @@
  *
  * allreduce folds in rank order, with the core's fold. Small: every rank gathers all operands and folds them by itself
  * (R - 1 times the payload received, one collective). Large, in blocks that fit the scratch: each rank gets its slice of
- * all operands, folds it, and the slices are gathered (twice the payload, two collectives a block). The same operations
- * on the same operands in the same order either way, so the same bits. */
+ * all operands, folds it, and the slices are gathered (twice the payload, two collectives per block). Both ways do the
+ * same operations on the same operands in the same order, so they give the same bits. */
 #include <string.h>
 
 #include "backends/mpi/plugin.h"

@@ -6,8 +6,9 @@
 #include "backends/mpi/mpi.h"
 
 #define CB_ENV_MPI_PLUGIN "COBRE_MPI_PLUGIN"
-/* Slurm: how many tasks srun started as this step. The shells of sbatch and salloc have other variables of tasks (SLURM_PROCID,
- * SLURM_NTASKS), but are no ranks, and have not this one; the step that salloc may start for its shell has one task. */
+/* Slurm: how many tasks srun started as this step. The shells of sbatch and salloc have other variables of tasks
+ * (SLURM_PROCID, SLURM_NTASKS), but are not ranks, and do not have this one; the step that salloc may start for its
+ * shell has one task. */
 #define CB_ENV_STEP_TASKS "SLURM_STEP_NUM_TASKS"
 
 /* Refuses a task of a Slurm step that this MPI (NULL: any) cannot start in; see load.c. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mpi.h: between libcobre and an mpi plugin.
+/* mpi.h: the interface between libcobre and an mpi plugin.
  *
  * libcobre links no MPI. plugin.c and its neighbours are compiled once for each MPI into a libcobre-mpi-NAME.so, which
  * load.c picks at run time. A plugin imports nothing from libcobre: those files of the core that it uses are compiled into

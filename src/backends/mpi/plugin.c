@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin.c: a communicator over one MPI: how it begins and ends, and what MPI says when something goes wrong.
+/* plugin.c: a communicator over one MPI: its beginning, its end, and the errors of MPI.
  *
- * MPI is initialised here unless the program has done so. Then we finalise it, once, when the process exits in order with
- * every communicator freed; a process that exits otherwise must not wait for the others in MPI_Finalize, and is left to
- * the launcher, which takes it for a failure. An MPI that the program has initialised is the program's to finalise.
+ * MPI is initialised here unless the program has done so. In that case we finalise it, once, when the process exits in
+ * order with every communicator freed. A process that exits otherwise must not wait for the others in MPI_Finalize; the
+ * launcher then treats it as a failure. If the program has initialised MPI, it must finalise it itself.
  *
  * Everything runs on our own duplicate of MPI_COMM_WORLD, where errors are returned. */
 #include <errno.h>
@@ -231,8 +231,8 @@ static struct cb_mpi_comm *find_memory(MPI_Comm parent) {
     return NULL;
 }
 
-/* A communicator over the ranks of `parent`, or an MPI error code. *made NULL without one: a rank of `all`, which make one at
- * the same time, has no memory for its part, and so none of them has made one. */
+/* A communicator over the ranks of `parent`, or an MPI error code. *made NULL without one: a rank of `all`, which make
+ * one at the same time, has no memory for its part, and so none of them has made one. */
 static int make(MPI_Comm all, MPI_Comm parent, bool one_node, bool check, struct cb_mpi_comm **made) {
     struct cb_mpi_comm *comm = find_memory(parent);
     int mine = comm != NULL, able = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin.h: inside a plugin: the communicator, and what its files use of each other. */
+/* plugin.h: inside a plugin: the communicator, and functions that its files share. */
 #ifndef COBRE_BACKENDS_MPI_PLUGIN_H
 #define COBRE_BACKENDS_MPI_PLUGIN_H
 
@@ -18,12 +18,12 @@ struct cb_mpi_comm {
     uint64_t sequence;
     bool check;         /* compare fingerprints before each operation */
     cb_failure failure; /* cause set: broken */
-    /* Room for a call, so that no call has to find any: */
-    cb_fingerprint *prints;            /* one a rank */
-    int *counts, *displs;              /* two a rank */
-    size_t *part_counts, *part_displs; /* one a rank */
+    /* Memory for calls, so that no call has to allocate: */
+    cb_fingerprint *prints;            /* one per rank */
+    int *counts, *displs;              /* two per rank */
+    size_t *part_counts, *part_displs; /* one per rank */
     char *scratch;
-    size_t scratch_bytes; /* at least CB_MPI_SMALLEST a rank */
+    size_t scratch_bytes; /* at least CB_MPI_SMALLEST per rank */
 };
 
 enum { CB_MPI_SMALLEST = 64 };
@@ -36,8 +36,8 @@ cobre_status cb_plugin_fail(struct cb_mpi_comm *comm, const cb_call *call, const
 
 bool cb_plugin_finalised(void);
 
-/* calls.c: collectives of MPI that take any count, and that end when the program's hook or the stall limit says so.
- * They return an MPI error code; when the wait was ended, comm->failure says why. */
+/* calls.c: collectives of MPI that take any count, and that end when the program's hook or the stall limit asks
+ * for it. They return an MPI error code; when the wait was ended, comm->failure has the reason. */
 int cb_plugin_wait_barrier(struct cb_mpi_comm *comm, MPI_Comm on);
 int cb_plugin_send_all(struct cb_mpi_comm *comm, void *buffer, size_t count, cobre_type type, size_t root, MPI_Comm on);
 int cb_plugin_gather_equal(struct cb_mpi_comm *comm, const void *send, size_t bytes, void *recv, MPI_Comm on);

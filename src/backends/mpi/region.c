@@ -2,10 +2,10 @@
 /* region.c: memory that the ranks of a node share: windows of MPI_Win_allocate_shared.
  *
  * A full /dev/shm is a SIGBUS under one MPI and a hang under another, and a file beyond its limit (ulimit -f) a deadly
- * signal, so each node's leader looks at what is free before anything is asked of MPI, and all ranks agree to go on. The
- * leader's share of the window holds everything; it has room to begin at a page's start, each rank zeroes its slice (and
- * so places its pages), and the window stays locked for everyone until it is freed: loads and stores then need
- * MPI_Win_sync and a barrier between them, nothing else. */
+ * signal. So each node's leader checks the free memory before it calls MPI, and all ranks agree to go on. The leader's
+ * share of the window holds everything, with room to begin at a page boundary. Each rank zeroes its slice, and so places
+ * its pages. The window stays locked for everyone until it is freed: loads and stores then need only MPI_Win_sync and a
+ * barrier between them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* liveness.c: who is alive.
+/* liveness.c: finds out which ranks are alive.
  *
  * Each rank has a helper thread that holds a robust mutex in the rank's header and sleeps. When the process ends,
- * however it ends, the kernel marks the mutex before it frees the process's memory: a rank with gigabytes is known to
- * be dead in a millisecond. Ids of processes are not used: they differ between containers that share /dev/shm, and get
- * reused. A rank that leaves in order says so in its state first. */
+ * in whatever way, the kernel marks the mutex before it frees the process's memory: a rank with gigabytes is known to
+ * be dead in a millisecond. Process ids are not used: they differ between containers that share /dev/shm, and are
+ * reused. A rank that leaves in order stores that in its state first. */
 #include <errno.h>
 #include <stdlib.h>
 

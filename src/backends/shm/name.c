@@ -4,11 +4,11 @@
  * On Linux the file is built without a name (O_TMPFILE) and linked when it is complete, so that it is complete or
  * absent. The portable path creates it under its name and stores the magic last.
  *
- * Two locks on the file, each a byte of it, owned by an open file and so dropped by the kernel at death:
- *   ALIVE     held by rank 0 while the job forms. Others only test it, which disturbs nobody: free means stale.
- *   REMOVING  held for a moment by who removes a stale name, while it checks that ALIVE is free and that the name still
- *             leads to this file. So a new job's name is never removed by mistake. Who knows rank 0 to be dead need not
- *             look at ALIVE, which the kernel drops only when it has freed all memory of rank 0. */
+ * There are two locks on the file, each on one byte. An open file owns them, so the kernel drops them at death:
+ *   ALIVE     rank 0 holds it while the job forms. Others only test it, which disturbs nobody: free means stale.
+ *   REMOVING  a process holds it briefly while it removes a stale name. It checks that ALIVE is free and that the name
+ *             still leads to this file, so a new job's name is never removed by mistake. A process that knows rank 0 to be
+ *             dead need not test ALIVE, which the kernel drops only after it has freed all memory of rank 0. */
 #include "backends/shm/name.h"
 
 #include <errno.h>

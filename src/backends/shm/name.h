@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name.h: what join.c needs of name.c. */
+/* name.h: the functions of name.c, for join.c. */
 #ifndef COBRE_BACKENDS_SHM_NAME_H
 #define COBRE_BACKENDS_SHM_NAME_H
 
 #include "backends/shm/shm.h"
 
-/* What a name leads to: nothing; a segment that is being made; one of a live job that forms; one of a dead job;
- * something of another user; something that is not a segment; a segment of another version; it could not be opened,
- * errno says why. */
+/* The object behind a name: nothing; a segment under construction; one of a live job that forms; one of a dead job; an
+ * object of another user; one that is not a segment; a segment of another version; or it could not be opened, and errno
+ * tells why. */
 enum cb_finding { CB_NOTHING, CB_UNREADY, CB_LIVE, CB_STALE, CB_FOREIGN, CB_STRANGE, CB_OTHER_LAYOUT, CB_NOT_OPENED };
 
 void cb_shm_path(const char *name, char path[256]);

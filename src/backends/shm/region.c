@@ -7,12 +7,12 @@
  *      others may have freed an extent only just before they entered.
  *   2. Each rank maps the extent and reserves its slice of it, so that on a machine with several memory nodes the pages
  *      lie near the rank that claims that slice.
- *   3. All tell how it went (last round). If one of them failed, all let go, and rank 0 punches the extent out of the
- *      file; otherwise the last to free it does.
+ *   3. All report success or failure (last round). If one failed, all unmap the extent, and rank 0 punches it out of the
+ *      file; otherwise the last rank to free it does.
  *
- * To free one is each rank's own affair, and may come after the job. The last to do it punches out the data, then the
- * header's page. So rank 0, which looks at the headers' places in the file when it needs a place, knows an extent as free
- * only when all of it is gone, and a new one there has zeros. The extent of a rank that has died stays taken. */
+ * Each rank frees an extent on its own, maybe after the job. The last one punches out the data, then the header's page. Rank
+ * 0 reads the headers' places in the file when it needs a place. So it sees an extent as free only when all of it is gone,
+ * and a new one there has zeros. The extent of a rank that has died stays taken. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accept.c: the door: connections that come in, and which of them belong to the job.
+/* accept.c: accepts connections, and finds out which of them belong to the job.
  *
  * A connection is a stranger until it has said hello and proved that it knows the token. Many can be on their way at
  * once; none is waited for, none is read beyond the bytes of a hello and a proof, and each has a few seconds. On a Unix
  * socket another user's process is not even a stranger: it is dropped at once.
  *
- * An address may have 64 strangers here, and one more for each rank of the job; for the next one its oldest has to go. But
- * if that one has just come, the next one goes: a rank in a flood from its own host gets its turn, and then the time that a
- * handshake takes. When there is no place left in all, or no descriptor, the oldest of the addresses with most strangers
- * goes. So whoever fills the door pushes out his own: a port scan, a browser or a thousand silent connections do not stop the
- * job from forming. One of ours that is pushed out comes again. */
+ * An address may have 64 strangers here, and one more for each rank of the job. For a further one its oldest is
+ * dropped. But if the oldest has just come, the new one is dropped instead: so a rank in a flood from its own host gets
+ * its turn, and then the time for a handshake. When there is no place or no descriptor left, the oldest stranger of the
+ * address with most of them is dropped. So a flood drops its own connections: a port scan, a browser or a thousand
+ * silent connections do not stop the job from forming. A rank that is dropped connects again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

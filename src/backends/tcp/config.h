@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.h: what the tcp backend itself is told about its job, and its functions that the descriptor names. */
+/* config.h: the tcp backend's own options of a job, and its functions that the descriptor names. */
 #ifndef COBRE_BACKENDS_TCP_CONFIG_H
 #define COBRE_BACKENDS_TCP_CONFIG_H
 

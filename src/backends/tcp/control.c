@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c: failures, as each rank learns and tells them.
+/* control.c: reports failures between the ranks.
  *
- * Whoever finds one tells rank 0's watcher, which decides which was the first and tells everybody; a rank that reported
- * waits a moment for that word, so that all name the same cause. */
+ * A rank that finds a failure tells rank 0's watcher, which decides which one was the first and tells all ranks. The
+ * reporter waits a moment for that message, so that all name the same cause. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * here.
  *
  * A head and what follows it are read at once. Ranks that made different calls also disagree on how many bytes follow, and
- * such a call must not write into the caller's memory: what comes with a call goes to a stage, and from there to its place
- * once the calls have been compared; or only its head may come before that. Results need neither: they are sent when all
- * calls agreed. */
+ * such a call must not write into the caller's memory. So the payload of a call goes to a staging buffer, and to its place
+ * after the calls have been compared; or only the head comes before that. Results need neither, because they are sent after
+ * all calls agreed. */
 #include <string.h>
 
 #include "backends/tcp/tcp.h"

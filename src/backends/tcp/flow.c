@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flow.c: the loop that moves bytes, and the only place where a collective waits.
  *
- * Each turn moves what can be moved, straight from and into the caller's memory, then lets the operation look at what
- * came (advance). When nothing moves it looks again for a moment, and then sleeps in poll, with the alarm among the
- * descriptors. Between two looks it yields, also where the ranks fit on the cores: the one it waits for may have been
- * woken on this core. What has arrived beats a failure: the alarm is looked at only when nothing moves. */
+ * Each turn moves all ready bytes, straight from and into the caller's memory, then lets the operation process the input
+ * (advance). When nothing moves it polls again for a moment, and then sleeps in poll, with the alarm among the descriptors.
+ * Between two polls it yields, even if the ranks fit on the cores: the peer may have been woken on this core. Data that
+ * has arrived takes precedence over a failure: the alarm is read only when nothing moves. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link.c: what a rank knows of its connections besides what they carry: whose they are, whether they still are ours,
- * and whether the other host answers.
+/* link.c: the state of a rank's connections: the rank at the other end, whether the descriptor is still ours, and
+ * whether the other host answers.
  *
  * A host that has vanished ends no connection. Three things find it, each within the timeout: the kernel's keepalive,
  * where nothing is under way (it ends the connection with an errno); a waiting rank's look at TCP_INFO, where something
- * is; on control connections, which never fill, TCP_USER_TIMEOUT. The last one is not for data: a live rank that computes
- * does not read, its window closes, and TCP_USER_TIMEOUT would end the connection. Its kernel still answers. */
+ * is; on control connections, which never fill, TCP_USER_TIMEOUT. The last one is not for data: a live rank that
+ * computes does not read, its window closes, and TCP_USER_TIMEOUT would end the connection. Its kernel still
+ * answers. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net.c: sockets: listening, connecting, and the few options that matter.
  *
- * Two ranks of one host need no TCP: a Unix socket takes a third to a half of the time, and the kernel says whose process
- * is at the other end. Rank 0's has a name that follows from its port, in the abstract namespace, which belongs to the
- * network namespace as ports do: who would reach the port from here without leaving finds it, and nobody else. These names,
- * and much of what link.c asks the kernel, are Linux's. */
+ * Two ranks of one host need no TCP: a Unix socket takes a third to a half of the time, and the kernel tells the owner
+ * of the process at the other end. Rank 0's has a name that follows from its port, in the abstract namespace, which
+ * belongs to the network namespace as ports do. So exactly the processes that reach the port without leaving the host
+ * find it. These names, and much of the information in link.c, exist only on Linux. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pair.c: two ranks. Each sends its call with what it has to give, takes the other's, and does the work itself: nothing
- * goes to rank 0 and back.
+/* pair.c: two ranks. Each sends its call with its payload, receives the other's, and does the work itself: nothing goes
+ * to rank 0 and back.
  *
  *   broadcast    The root's call carries the buffer.
  *   allgatherv   Each call carries its rank's part.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* star.c: more than two ranks, small payloads: one frame to rank 0, one frame back.
  *
- * Every rank sends its call to rank 0, with what it has to give. Rank 0 takes each as it arrives, into that rank's stage,
- * does the work, in rank order, and answers all with the result: R - 1 frames in and R - 1 out at rank 0, 1 and 1
+ * Every rank sends its call to rank 0, with its payload. Rank 0 receives each into that rank's staging buffer, does the
+ * work in rank order, and answers all with the result: R - 1 frames in and R - 1 out at rank 0, 1 and 1
  * elsewhere.
  *
  * Large payloads, where the ring could not be made, go the same way stage by stage; rank 0's link carries R times the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcp.c: the tcp backend's side of backend.h: opening, leaving, and which way an operation travels. */
+/* tcp.c: the tcp backend's side of backend.h: opening, leaving, and choosing the way of an operation (pair, star or
+ * ring). */
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ static void release(struct cb_tcp_comm *comm) {
     free(comm);
 }
 
-/* The pieces: a head and one more for each call, a head and one a rank for the result. */
+/* The pieces: a head and one more for each call, a head and one per rank for the result. */
 static bool allocate_frames(struct cb_frames *frames, size_t rank, size_t size) {
     size_t stages = rank == 0 ? size : 1;
     frames->calls = calloc(size, sizeof *frames->calls);

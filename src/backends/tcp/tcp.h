@@ -37,10 +37,10 @@ struct cb_flow {
     struct cb_frame *unread;   /* comes in, and its head has not been read yet (exchange.c) */
 };
 
-/* Called after each progress, to fold what came in and raise `ready` of what depends on it. */
+/* Called after each progress, to fold the input and raise `ready` of flows that depend on it. */
 typedef void cb_advance(void *context);
 
-/* What has come of a frame on a control connection. */
+/* The received part of a frame on a control connection. */
 struct cb_inbox {
     unsigned char bytes[CB_HEADER_BYTES + CB_FAILURE_BYTES];
     size_t got;
@@ -56,13 +56,13 @@ struct cb_frame {
     unsigned char head[CB_HEADER_BYTES];
     struct cb_piece *pieces; /* [0] is the head */
     size_t count;            /* of the others */
-    uint8_t tag;             /* of one that comes in: what it should have */
+    uint8_t tag;             /* of an incoming frame: the expected tag */
 };
 
 /* Room for the frames of one operation. */
 struct cb_frames {
-    struct cb_frame *calls;  /* by rank; one piece each: what the rank has to give */
-    struct cb_frame result;  /* rank 0's answer, with up to one piece a rank */
+    struct cb_frame *calls;  /* by rank; one piece each: the payload of the rank */
+    struct cb_frame result;  /* rank 0's answer, with up to one piece per rank */
     struct cb_piece *pieces; /* of all these frames */
     cb_fingerprint *prints;  /* by rank: of the last frame that came */
     struct cb_flow *flows;
@@ -71,7 +71,7 @@ struct cb_frames {
 
 struct cb_watch; /* rank 0's thread: watch.c */
 
-/* What is known of a connection once it is made. */
+/* The data of a connection after it is made. */
 struct cb_link {
     int fd;
     size_t peer; /* the rank at the other end */
@@ -117,14 +117,14 @@ void cb_links_note(struct cb_tcp_comm *comm);     /* all that have been made; th
 void cb_links_forget(struct cb_tcp_comm *comm);   /* all that are not ours any more, before the others are closed */
 bool cb_links_are_ours(const struct cb_tcp_comm *comm, bool ring); /* ring: those of the ring, too */
 const struct cb_link *cb_link_to(const struct cb_tcp_comm *comm, size_t peer);
-/* What the end of a connection with this errno means: its rank died, its host cannot be reached, or the program of this
- * rank, `self`, closed it. */
+/* The meaning of a connection's end with this errno: its rank died, its host cannot be reached, or the program of this rank,
+ * `self`, closed it. */
 cb_failure cb_link_failure(const struct cb_link *link, size_t self, int error);
 cb_failure cb_link_closed(size_t self);
 /* Fails if a host has not answered for the timeout, of which this rank has waited since then. */
 cobre_status cb_links_look(struct cb_tcp_comm *comm, const cb_call *call, double since);
 
-/* control.c: what broke, said once for all ranks. */
+/* control.c: the first failure, reported once to all ranks. */
 cobre_status cb_tcp_fail(struct cb_tcp_comm *comm, const cb_call *call, const cb_failure *failure);
 cobre_status cb_tcp_no_memory(struct cb_tcp_comm *comm, const cb_call *call);
 /* A rank's connection ended, with this errno; 0: in order. */
@@ -145,7 +145,7 @@ struct cb_watch *cb_watch_start(size_t size, int *controls, const int64_t *pids,
 /* Makes this the failure of the job, unless there is one already; *failure becomes the one that counts. */
 void cb_watch_fail(struct cb_watch *watch, cb_failure *failure);
 bool cb_watch_failure(struct cb_watch *watch, cb_failure *failure);
-/* A rank's data connection ended: waits a moment for what its control connection says; true if it left in order. */
+/* A rank's data connection ended: waits a moment for a message on its control connection; true if it left in order. */
 bool cb_watch_has_left(struct cb_watch *watch, size_t rank);
 void cb_watch_forget(struct cb_watch *watch);                               /* connections that are not ours any more */
 void cb_watch_say_leave(struct cb_watch *watch, const cb_failure *failure); /* failure: NULL when it is in order */
@@ -204,9 +204,9 @@ struct cb_door_keeper *cb_keeper_open(const struct cb_listeners *listeners, cons
 /* The next authenticated guest; false when patience ends, or with errno EMFILE when there is no descriptor for anyone.
  */
 bool cb_keeper_next(struct cb_door_keeper *keeper, const struct cb_patience *patience, struct cb_guest *guest);
-/* Answers a guest: in (with our proof), or out with a reason. Closes what is refused. */
+/* Answers a guest: accepts it (with our proof), or refuses it with a reason and closes its connection. */
 bool cb_keeper_answer(struct cb_door_keeper *keeper, struct cb_guest *guest, unsigned refusal);
-/* Who was turned away, as text for an error; "" if nobody. */
+/* The connections that were refused, as text for an error; "": none. */
 const char *cb_keeper_notes(const struct cb_door_keeper *keeper);
 void cb_keeper_close(struct cb_door_keeper *keeper);
 
@@ -246,7 +246,7 @@ struct cb_exchange {
     struct cb_tcp_comm *comm;
     const cb_call *call;
     size_t count;           /* of flows */
-    bool differs, nonsense; /* what the heads that came say: another call; no frame that could come now */
+    bool differs, nonsense; /* by the received heads: another call; not a valid frame at this point */
     size_t culprit;         /* whose frame is nonsense */
 };
 void cb_frame_write(const struct cb_tcp_comm *comm, const cb_call *call, uint8_t tag, struct cb_frame *frame);
@@ -261,7 +261,7 @@ cobre_status cb_exchange_run(struct cb_exchange *exchange);
 static inline size_t cb_bytes_of(const cb_call *call, size_t count) {
     return count * cb_type_size(call->type);
 }
-/* What this rank sends. */
+/* The data that this rank sends. */
 static inline struct cb_piece cb_operand_of(const cb_call *call) {
     return (struct cb_piece){(void *)(uintptr_t)call->send, cb_bytes_of(call, call->count)};
 }
@@ -274,7 +274,7 @@ static inline struct cb_piece cb_part_of(const cb_call *call, size_t rank) {
     size_t bytes = cb_bytes_of(call, call->counts[rank]);
     return (struct cb_piece){bytes ? (unsigned char *)call->recv + cb_bytes_of(call, call->displs[rank]) : NULL, bytes};
 }
-/* What this rank sends also belongs into its own place, unless it is there already. */
+/* Copies this rank's data to its own place, unless it is there already. */
 static inline void cb_put_own(const cb_call *call, struct cb_piece place) {
     cb_copy_result(call, place.base, call->send, place.bytes);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch.c: rank 0's watcher: one thread, asleep in poll, that owns the control connections.
  *
- * It is the one place where failures meet: the first that arrives is the job's, and goes out to every rank, its
- * reporter included, whatever rank 0 itself computes at the time. A control connection that ends without "I leave" is a
+ * All failures are collected here. The first that arrives is the job's failure, and is sent to every rank, including its
+ * reporter, even while rank 0 itself computes. A control connection that ends without "I leave" is a
  * death. */
 #include <errno.h>
 #include <fcntl.h>

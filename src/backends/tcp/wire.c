@@ -2,7 +2,7 @@
 /* wire.c: packing and parsing, byte by byte; nothing here touches a socket.
  *
  * Each message is described once, by a function that walks over its fields. A codec goes along, and either writes each
- * field into the bytes or reads it from there. So what is packed and what is parsed cannot differ. */
+ * field into the bytes or reads it from there. So packing and parsing cannot differ. */
 #include "backends/tcp/wire.h"
 
 #include <sodium.h>

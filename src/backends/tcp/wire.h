@@ -18,10 +18,10 @@ enum {
     CB_FAILURE_BYTES = 344,
 };
 
-/* What a connection is for. */
+/* The purpose of a connection. */
 enum { CB_DATA = 1, CB_CONTROL, CB_RING };
 
-/* The first message on every connection, from the one who connects. */
+/* The first message on every connection, from the connecting side. */
 typedef struct {
     uint16_t version;
     uint8_t byte_order; /* 1: little-endian, 2: big-endian */
@@ -53,14 +53,14 @@ enum {
 #undef CB_REFUSAL_ENUM
 };
 
-/* The answers of the one who accepts: a challenge, then, after the other's proof, a welcome; or a refusal at any time.
+/* The answers of the accepting side: a challenge, then, after the other's proof, a welcome; or a refusal at any time.
  */
 enum { CB_CHALLENGE = 1, CB_WELCOME, CB_REFUSAL };
 
 typedef struct {
     uint8_t type, reason;
     uint16_t version;
-    uint32_t number;                /* refusal: what this side expects (size); welcome: the number of ranks */
+    uint32_t number;                /* refusal: the expected value (size); welcome: the number of ranks */
     unsigned char secret[CB_PROOF]; /* challenge: a nonce; welcome: a proof */
     unsigned char job[CB_JOB_ID];   /* welcome */
 } cb_reply;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* measure.c: the measuring loop.
  *
- *  1. Fill the buffers, so that no page of them is new; call once and compare every element of the result.
- *  2. Calibrate: call twice as often each time until it lasts. That also warms up. From the slowest rank's time follow
- *     the batch (calls in a repetition, so that reading the clock costs nothing) and the number of repetitions.
- *  3. Time the repetitions, each rank for itself, with nothing between them. An operation in which each rank needs
- *     something of every other cannot run ahead; in a broadcast the root could, so each call has the next rank as root.
+ *  1. Fill the buffers, so that all their pages exist; call once and compare every element of the result.
+ *  2. Calibrate: double the number of calls until they take long enough. That also warms up. The slowest rank's time
+ *     gives the batch (calls per repetition, so that reading the clock costs nothing) and the number of repetitions.
+ *  3. Time the repetitions, each rank for itself, with nothing between them. A rank cannot run ahead in an operation that
+ *     needs data of every other rank. In a broadcast the root could, so each call has the next rank as root.
  *  4. Compare the result again, then take the maximum over the ranks of each repetition's time.
  *
  * Cold buffers: a set twice as large as the last-level cache, visited in an order that no prefetcher follows.

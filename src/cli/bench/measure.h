@@ -24,7 +24,7 @@ enum bench_operation {
 
 struct bench_work {
     enum bench_operation operation;
-    size_t bytes;   /* of the result on each rank, in whole doubles; 0 for a barrier */
+    size_t bytes;   /* of the result on each rank, a multiple of a double; 0 for a barrier */
     bool cold;      /* rotate over buffers that do not fit in the cache together; otherwise always the same ones */
     double seconds; /* about how long to time; one call may take longer */
 };
@@ -32,13 +32,13 @@ struct bench_work {
 enum { BENCH_MOST_REPETITIONS = 1000 };
 
 struct bench_samples {
-    double seconds[BENCH_MOST_REPETITIONS + 1]; /* of a call on the slowest rank, one for each repetition */
+    double seconds[BENCH_MOST_REPETITIONS + 1]; /* per call on the slowest rank, one for each repetition */
     size_t count;
     size_t batch; /* calls in a repetition */
     bool right;   /* every rank got the right results, before and after */
 };
 
-/* Collective: the same work on all ranks, which all get the same samples. */
+/* Collective. All ranks pass the same work, and get the same samples. */
 void bench_measure(struct peer *peer, const struct bench_work *work, struct bench_samples *samples);
 
 const char *bench_operation_name(enum bench_operation operation);

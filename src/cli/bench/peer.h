@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer.h: one way of communicating, as the measuring loop sees it. All data are doubles. An operation that fails says
- * why and ends the process: there is nothing left to measure. */
+/* peer.h: a library to measure, behind one interface. All data are doubles. An operation that fails prints the reason and
+ * ends the process, because there is nothing left to measure. */
 #ifndef COBRE_CLI_BENCH_PEER_H
 #define COBRE_CLI_BENCH_PEER_H
 
@@ -28,7 +28,7 @@ struct peer {
     void (*region_free)(struct peer *peer);
 };
 
-extern struct peer peer_cobre, peer_cobre_checked; /* as the environment says; with COBRE_CHECK=1 */
+extern struct peer peer_cobre, peer_cobre_checked; /* by the environment; the second with COBRE_CHECK=1 */
 extern struct peer peer_mpi;
 extern struct peer peer_gloo;
 extern struct peer peer_swap, peer_lines, peer_futex, peer_yield, peer_loopback; /* peer_floor.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls.c: calls of tools: their arguments, their answers, and those that wait. */
+/* calls.c: calls of tools: their arguments, their answers, and the calls that wait. */
 #include "cli/mcp/server.h"
 #include "cli/mcp/words.h"
 #include "comm/utf8.h"

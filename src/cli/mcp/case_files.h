@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* case_files.h: the files of a case as they are, byte by byte: to show what they say, and to change a number in a copy. What is
- * wrong with them is not of interest here: the reader of cases says that. */
+/* case_files.h: the files of a case, byte by byte: to show their contents, and to change a number in a copy. Errors in
+ * them do not matter here: the reader of cases reports those. */
 #ifndef COBRE_CLI_MCP_CASE_FILES_H
 #define COBRE_CLI_MCP_CASE_FILES_H
 
@@ -34,14 +34,14 @@ struct cb_case_files {
     bool no_memory;
 };
 
-/* Reads the files of a folder (those that end in .csv, .json, .cobre or .md), or a single one. False: `why` says what is wrong.
- * Also then they are to be freed. */
+/* Reads the files of a folder (those that end in .csv, .json, .cobre or .md), or a single one. False: `why` says what
+ * is wrong. Also then they are to be freed. */
 bool cb_case_files_read(struct cb_places *places, const struct cb_place *place, struct cb_case_files *files,
                         char why[CB_PLACE_WHY]);
 void cb_case_files_free(struct cb_case_files *files);
 const struct cb_case_file *cb_case_file_find(const struct cb_case_files *files, const char *name); /* NULL: not there */
 
-/* Reads one file; NULL: `why` says what is wrong. To be freed. */
+/* Reads one file, which the caller frees; NULL: `why` has the reason. */
 char *cb_case_read(struct cb_places *places, const char *path, size_t most, size_t *size, char why[CB_PLACE_WHY]);
 
 /* The text of a span, without its quotes. Of a long one the beginning. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide.c: the tool decide: what a policy does now, from a state. */
+/* decide.c: the tool decide: the decision of a policy at a node, from a state. */
 #include "cli/mcp/study.h"
 #include "sddp/run/decision.h"
 #include "sddp/run/json.h"

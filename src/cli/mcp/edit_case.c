@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* edit_case.c: the tool edit_case: a copy of a case with changed numbers, below the output folder. The case itself is never
- * written to. What is not changed keeps its bytes. */
+ * written to. Everything else keeps its bytes. */
 #include "cli/mcp/edit_changes.h"
 #include "cli/mcp/edit_json.h"
 #include "cli/mcp/issues.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edit_changes.h: what a list of changes does to the files of a case. */
+/* edit_changes.h: the effect of a list of changes on the files of a case. */
 #ifndef COBRE_CLI_MCP_EDIT_CHANGES_H
 #define COBRE_CLI_MCP_EDIT_CHANGES_H
 
@@ -18,15 +18,15 @@ struct cb_edits {
     size_t count, room;
     json_t *differences; /* {"file", "line", "place", "old", "new"} */
     json_t *counts;      /* {"load.csv": {"north": 36}} */
-    json_t *notes;       /* what should be looked at again: texts */
+    json_t *notes;       /* texts: changes that the user should check */
     bool no_memory;
 };
 
-/* Finds what the argument "changes" means. False: the call has been refused. Also then they are to be freed. */
+/* Reads the argument "changes". False: the call has been refused. The caller frees them, also then. */
 bool cb_edits_find(struct cb_mcp_call *call, const struct cb_case_files *files, struct cb_edits *edits);
 void cb_edits_free(struct cb_edits *edits);
 
-/* Adds one of a JSON file. path: of keys. new: taken. told: what it means, without quotes. */
+/* Adds a change of a JSON file. path: of keys. new: taken over. told: the new value without quotes. */
 bool cb_edits_add(struct cb_edits *edits, const struct cb_case_file *file, struct cb_span span, const char *path,
                   char *new, const char *told);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edit_json.c: finds a value in the text of JSON. The text has been read by a parser before: what is looked for here is only where
- * values begin and end. */
+/* edit_json.c: finds a value in the text of JSON. A parser has read the text before, so this only looks for the
+ * beginnings and ends of values. */
 #include "cli/mcp/edit_json.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edit_json.h: where a value is in the text of a JSON file, so that it alone can be replaced. */
+/* edit_json.h: finds the place of a value in the text of a JSON file, so that it alone can be replaced. */
 #ifndef COBRE_CLI_MCP_EDIT_JSON_H
 #define COBRE_CLI_MCP_EDIT_JSON_H
 
@@ -11,8 +11,8 @@ struct cb_spot {
     const char *key;      /* the last one of the path */
 };
 
-/* text: valid JSON. path: "inflow.openings", "subsystems.0". False: a key before the last one is not there, or what it leads to
- * has no members. */
+/* text: valid JSON. path: "inflow.openings", "subsystems.0". False: a key before the last one is not there, or what it
+ * leads to has no members. */
 bool cb_spot_find(const char *text, const char *path, struct cb_spot *spot);
 
 #endif

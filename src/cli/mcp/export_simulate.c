@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_simulate.c: makes tables that a run does not have: a job simulates its policy again, with the options that run.json tells. The
- * results do not depend on the number of ranks, so that they are those of the run. */
+/* export_simulate.c: makes tables that a run does not have. A job simulates its policy again, with the options in
+ * run.json. Results do not depend on the number of ranks, so they are those of the run. */
 #include "cli/mcp/export_results.h"
 
 #include "sddp/run/json.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* future_cost.h: what a policy's cuts say of the cost after a node, as a function of the state that the node leaves.
+/* future_cost.h: the future cost of a node by a policy's cuts, as a function of the state that the node leaves.
  *
- * Single cuts bound the future cost of the node itself. Multi-cuts bound the cost of each outcome of each node that follows, and
- * the future cost is their mean; with a risk measure it is something else, which is not computed here. */
+ * Single cuts bound the future cost of the node itself. Multi-cuts bound the cost of each outcome of each node that
+ * follows, and the future cost is their mean. With a risk measure it is not, and is not computed here. */
 #ifndef COBRE_CLI_MCP_FUTURE_COST_H
 #define COBRE_CLI_MCP_FUTURE_COST_H
 
@@ -38,8 +38,8 @@ void cb_future_free(struct cb_future *future);
 /* Sets the heights, and returns the future cost. */
 double cb_future_at(struct cb_future *future, const double *state);
 
-/* The same where one state is larger by `shift`; *slope: how it changes with that state; *cuts: cuts say so. Otherwise it is, at
- * least in part, a bound that holds everywhere: there the slope is not known. */
+/* The same where one state is larger by `shift`; *slope: how it changes with that state; *cuts: cuts say so. Otherwise
+ * it is, at least in part, a bound that holds everywhere: there the slope is not known. */
 double cb_future_along(const struct cb_future *future, size_t state, double shift, double *slope, bool *cuts);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspect_case.c: the tool inspect_case: what a case consists of, and all data of one element. */
+/* inspect_case.c: the tool inspect_case: the parts of a case, and all data of one element. */
 #include "cli/mcp/inspect_case.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspect_element.c: all that a case says about one element. */
+/* inspect_element.c: all data of one element of a case. */
 #include "cli/mcp/inspect_case.h"
 #include "sddp/read/hydro/hydro.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspect_tables.c: what the tables of a case say as a whole: elements by kind, topology, settings. The kinds of elements are
- * those of the reader of cases: a new one is listed by itself. */
+/* inspect_tables.c: an overview of the tables of a case: elements by kind, topology, settings. The kinds of elements
+ * are those of the reader of cases, so that a new kind is listed without a change here. */
 #include "cli/mcp/inspect_case.h"
 #include "sddp/read/hydro/hydro.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* issues.c: looks for all that is wrong with a case. */
+/* issues.c: finds all errors of a case. */
 #include "cli/mcp/issues.h"
 
 #include "cli/mcp/words.h"

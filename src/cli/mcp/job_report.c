@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_report.c: what is told of a job: its state so far, and its results. */
+/* job_report.c: reports about a job: its state so far, and its results. */
 #include "cli/mcp/jobs.h"
 #include "cli/mcp/words.h"
 #include "sddp/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.h: trainings and simulations, each as a child process that is `cobre train` or `cobre simulate`. One runs at a time. The last
- * 100 are remembered. */
+/* jobs.h: trainings and simulations, each as a child process that is `cobre train` or `cobre simulate`. One runs at a
+ * time. The last 100 are remembered. */
 #ifndef COBRE_CLI_MCP_JOBS_H
 #define COBRE_CLI_MCP_JOBS_H
 
@@ -16,7 +16,7 @@ enum cb_job_state { CB_JOB_RUNNING, CB_JOB_STOPPING, CB_JOB_FINISHED, CB_JOB_FAI
 struct cb_job {
     char id[32];             /* "job-7"; "": this place is free */
     const char *command;     /* "train" or "simulate" */
-    enum cb_job_state state; /* jobs.c alone writes what follows */
+    enum cb_job_state state; /* only jobs.c writes this and the members below */
     char case_path[PATH_MAX], out[PATH_MAX];
     unsigned made; /* so many folders at the end of `out` are new: they go if nothing has come into them */
     double begin, end;
@@ -39,7 +39,7 @@ struct cb_jobs {
     struct cb_job *running; /* NULL: none */
     pid_t pid;              /* of that */
     int out, err;           /* read ends of its pipes; -1: closed */
-    struct text line;       /* of its output: what has come of the next line */
+    struct text line;       /* of its output: the beginning of an incomplete line */
     bool too_long;          /* that line is left out */
     unsigned asked;         /* signals that have been sent */
     double next_signal;     /* when the next one is due; INFINITY: none */
@@ -49,7 +49,7 @@ struct cb_jobs {
 void cb_jobs_limit_memory(uint64_t bytes); /* of this process; 0: no limit */
 
 struct cb_jobs *cb_jobs_new(struct cb_mcp *server, const char *program);
-void cb_jobs_free(struct cb_jobs *jobs); /* what still runs is asked to stop */
+void cb_jobs_free(struct cb_jobs *jobs); /* asks a running job to stop */
 
 /* Starts `program words...`; the first is "train" or "simulate". out: where the results go. NULL: errno. */
 struct cb_job_words;
@@ -58,11 +58,11 @@ struct cb_job *cb_jobs_start(struct cb_jobs *jobs, const struct cb_job_words *wo
 
 struct cb_job *cb_jobs_find(struct cb_jobs *jobs, const char *id); /* NULL: there is none, or it is forgotten */
 
-/* Asks the job that runs to stop and save. hurry: the second signal, which saves at once what is finished, follows soon; otherwise
- * the job has the usual time for its iteration. */
+/* Asks the job that runs to stop and save. hurry: the second signal, which saves at once what is finished, follows
+ * soon; otherwise the job has the usual time for its iteration. */
 void cb_jobs_stop(struct cb_jobs *jobs, bool hurry);
 
-/* For the loop: what to watch, and to call when something has come, or a child has ended. */
+/* For the loop: the descriptors to watch, and functions to call after input, or after the end of a child. */
 size_t cb_jobs_watch(const struct cb_jobs *jobs, struct pollfd fds[2]);
 void cb_jobs_serve(struct cb_jobs *jobs);
 double cb_jobs_due(const struct cb_jobs *jobs);
@@ -70,13 +70,13 @@ void cb_jobs_tick(struct cb_jobs *jobs);
 
 const char *cb_job_state_name(enum cb_job_state state);
 
-/* job_tools.c: what tools that start a job share. */
+/* job_tools.c: functions for tools that start a job. */
 bool cb_job_is_busy(struct cb_mcp_call *call);                          /* a job runs: the call has been refused */
 void cb_job_refuse(struct cb_mcp_call *call, const struct cb_job *job); /* it has failed */
 void cb_job_tell_progress(struct cb_mcp_call *call, const struct cb_job *job);
 void cb_job_stop(struct cb_mcp_call *call); /* of a call that waits for it, and is cancelled: it stops and saves */
 
-/* job_report.c: what is told of a job. */
+/* job_report.c: reports about a job. */
 extern const struct cb_mcp_field cb_job_fields[];
 json_t *cb_job_facts(const struct cb_job *job);
 void cb_job_sentence(const struct cb_job *job, char text[1024]);
@@ -86,8 +86,8 @@ void cb_job_brief(const struct cb_job *job, char text[256]); /* "12 iterations, 
 json_t *cb_job_train_schema(const struct cb_mcp *server);
 json_t *cb_job_simulate_schema(const struct cb_mcp *server);
 
-/* The words of the command line: "--iterations", "5". False: the call has been refused. NULL-terminated in `words`, whose texts
- * belong to it; to be freed by cb_job_words_free. */
+/* The words of the command line: "--iterations", "5". False: the call has been refused. NULL-terminated in `words`,
+ * whose texts belong to it; to be freed by cb_job_words_free. */
 struct cb_job_words {
     char *word[96];
     size_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcp.h: what a tool, a resource or a prompt of `cobre mcp` needs.
+/* mcp.h: the interface for tools, resources and prompts of `cobre mcp`.
  *
  * A new tool is a file and a row:
  *
@@ -7,20 +7,20 @@
  *      and the row: const struct cb_mcp_tool cb_mcp_validate_case = {...}.
  *   2. A line of CB_MCP_TOOL_MAP below, and the file in CMakeLists.txt.
  *
- * The function gets arguments that have been checked against its fields: what is required is there, types and limits are
+ * The function gets arguments that have been checked against its fields: required ones are given, types and limits are
  * right, names are known. It answers its call exactly once:
  *
  *     cb_mcp_answer(call, facts, "The case is valid.")            the result: facts by the output fields, and a sentence
- *     cb_mcp_refuse(call, "validate the case", "it has errors")   what the caller can correct: what to do, and what is wrong
+ *     cb_mcp_refuse(call, "validate the case", "it has errors")   an error that the caller can correct: remedy, and error
  *     cb_mcp_mistake(call, &(struct cb_mcp_mistake){...})         the same of one argument
  *     cb_mcp_failed(call)                                         the same of cobre_last_error()
  *     cb_mcp_wait(call, 30, look, cancelled)                      later: see below
  *
- * Paths of arguments go through cb_mcp_place, which refuses what is outside of the allowed folders. What computes or reads
- * uses the communicator server->comm, which has one rank. JSON is made with cli/json.h; cb_json_real makes null of
- * NaN and infinities. Texts of the planner are written for a command line: cb_mcp_plain_json (words.h) makes them fit for
- * tools; refusals are made so by themselves. A result has at most CB_MCP_MOST_TEXT characters, or it is refused: tools with long lists take
- * CB_MCP_PAGE_FIELDS, give CB_MCP_NEXT_FIELD, and fill both by cb_mcp_put_page. */
+ * Paths of arguments go through cb_mcp_place, which refuses paths outside of the allowed folders. Tools that compute or
+ * read use the communicator server->comm, which has one rank. JSON is made with cli/json.h; cb_json_real makes null of
+ * NaN and infinities. Texts of the planner are written for a command line: cb_mcp_plain_json (words.h) makes them fit
+ * for tools; refusals are made so by themselves. A result has at most CB_MCP_MOST_TEXT characters, or it is refused:
+ * tools with long lists take CB_MCP_PAGE_FIELDS, give CB_MCP_NEXT_FIELD, and fill both by cb_mcp_put_page. */
 #ifndef COBRE_CLI_MCP_MCP_H
 #define COBRE_CLI_MCP_MCP_H
 
@@ -32,7 +32,7 @@
 
 enum { CB_MCP_MOST_TEXT = 20000, CB_MCP_MOST_LINE = 10 << 20, CB_MCP_MOST_REPLY = 8 << 20 };
 
-/* Fields: what arguments and results consist of. JSON schemas are made of them (schema.c). */
+/* Fields describe arguments and results. JSON schemas are made of them (schema.c). */
 
 enum cb_mcp_kind { CB_MCP_TEXT, CB_MCP_NUMBER, CB_MCP_WHOLE, CB_MCP_YES_NO, CB_MCP_OBJECT, CB_MCP_LIST };
 
@@ -45,8 +45,8 @@ struct cb_mcp_field {
     bool limited;                      /* least and most count, of a number */
     double least, most;                /* both included */
     const char *const *choices;        /* of a text; NULL after the last. NULL: any */
-    const char *fallback;              /* what holds when an argument is not given: the JSON of it; NULL: nothing */
-    enum cb_mcp_kind items;            /* of a list: what it is a list of */
+    const char *fallback;              /* the default of an argument, as JSON; NULL: none */
+    enum cb_mcp_kind items;            /* of a list: the kind of its items */
     const struct cb_mcp_field *fields; /* of an object, and of the objects in a list; NULL: of any */
     size_t longest;                    /* of a list of arguments: so many items at most; 0: any number */
 };
@@ -132,9 +132,9 @@ const char *cb_mcp_text(const struct cb_mcp_call *call, const char *name);      
 double cb_mcp_number(const struct cb_mcp_call *call, const char *name, double fallback); /* also of whole ones */
 bool cb_mcp_yes(const struct cb_mcp_call *call, const char *name);                       /* false: not given */
 
-/* Sets facts[key] to the rows of `list` that limit and offset ask for, and next_offset. usual: limit when it is not given. The page
- * has fewer rows when they would have more than `room` characters; they are in the answer twice, as text and as data, but only
- * the text counts. */
+/* Sets facts[key] to the rows of `list` that limit and offset ask for, and next_offset. usual: limit when it is not
+ * given. The page has fewer rows when they would have more than `room` characters; they are in the answer twice, as
+ * text and as data, but only the text counts. */
 void cb_mcp_put_page(const struct cb_mcp_call *call, json_t *facts, const char *key, const json_t *list, size_t usual,
                      size_t room);
 
@@ -142,7 +142,8 @@ void cb_mcp_put_page(const struct cb_mcp_call *call, json_t *facts, const char *
 json_t *cb_mcp_page(const struct cb_mcp_call *call, const json_t *list, size_t usual, size_t room);
 
 /* The place that a path argument names, or false: the call has been refused, and says why. The caller closes it by
- * cb_place_close. wanted: what it must be. place.path is for readers that take a path, place.fd for those that take a descriptor. */
+ * cb_place_close. wanted: what it must be. place.path is for readers that take a path, place.fd for those that take a
+ * descriptor. */
 bool cb_mcp_place(struct cb_mcp_call *call, const char *name, enum cb_place_kind wanted, struct cb_place *place);
 
 /* The same of a path that is only a part of an argument, such as one of a list. */
@@ -170,13 +171,14 @@ void cb_mcp_refuse(struct cb_mcp_call *call, const char *next, const char *probl
     __attribute__((format(printf, 3, 4)));
 void cb_mcp_failed(struct cb_mcp_call *call); /* the same, of cobre_last_error() */
 
-/* Answers later: `look` is called when a job has news, each second if progress is wanted, and once when so many seconds have passed
- * (late); it may answer. When the
- * request is cancelled, `cancelled` is called, if there is one, and the call ends without an answer. */
+/* Answers later: `look` is called when a job has news, each second if progress is wanted, and once when so many seconds
+ * have passed (late); it may answer. When the request is cancelled, `cancelled` is called, if there is one, and the
+ * call ends without an answer. */
 void cb_mcp_wait(struct cb_mcp_call *call, double seconds, void (*look)(struct cb_mcp_call *call, bool late),
                  void (*cancelled)(struct cb_mcp_call *call));
 
-/* Tells whoever asked for it how far a call is. Too many, and what is no progress, are left out. total NaN: not known. */
+/* Sends the progress of a call, if the client asked for it. Too frequent or unchanged values are left out. total NaN:
+ * not known. */
 void cb_mcp_progress(struct cb_mcp_call *call, double progress, double total, const char *message);
 
 /* Resources */
@@ -207,7 +209,7 @@ struct cb_mcp_prompt {
 };
 extern const struct cb_mcp_prompt cb_mcp_prompts[];
 
-/* The server. handle() knows no transport: it takes one message and emits what there is to send, now or later. */
+/* The server. handle() knows no transport: it takes one message and sends its output, now or later. */
 
 struct cb_mcp_emit {
     void (*send)(void *arg, const char *message, size_t length); /* one message, without an end of line */
@@ -249,7 +251,7 @@ void cb_mcp_handle(struct cb_mcp *server, const char *message, size_t length, co
 /* A message that was too long to be read. */
 void cb_mcp_handle_too_long(struct cb_mcp *server, const struct cb_mcp_emit *emit);
 
-/* The time of the next thing to do, by cb_clock; INFINITY: there is none. And does what is due. */
+/* The time of the next task, by cb_clock; INFINITY: there is none. And: runs the tasks that are due. */
 double cb_mcp_due(const struct cb_mcp *server);
 void cb_mcp_tick(struct cb_mcp *server);
 

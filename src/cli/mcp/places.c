@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* places.c: from the text of a client to a file or folder that it may name.
  *
- * The process is confined to the roots and the output (sddp/open.h): the kernel refuses each step of a path that would leave them. So
- * nothing can be changed between the check and the opening. What is returned is a descriptor (O_PATH); it stays what it is when
- * names are changed. */
+ * The process is confined to the roots and the output (sddp/open.h): the kernel refuses each step of a path that would
+ * leave them. So nothing can be changed between the check and the opening. The result is a descriptor (O_PATH), which
+ * stays the same file when names are changed. */
 #include "cli/mcp/places.h"
 
 #include "sddp/open.h"

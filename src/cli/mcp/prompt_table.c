@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prompt_table.c: what a user can ask an assistant to do, in steps that have proved right. */
+/* prompt_table.c: prompts: tasks that a user can give to an assistant, in steps that have proved right. */
 #include "cli/mcp/mcp.h"
 
 const struct cb_mcp_prompt cb_mcp_prompts[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* query_blocks.h: what query_results asks for, and figures by load block. */
+/* query_blocks.h: the question of query_results, and figures by load block. */
 #ifndef COBRE_CLI_MCP_QUERY_BLOCKS_H
 #define COBRE_CLI_MCP_QUERY_BLOCKS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply.c: how results, errors and notifications look in each revision. */
+/* reply.c: the form of results, errors and notifications in each revision. */
 #include "cli/mcp/server.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resource_table.c: what can be read: the format of cases, the tables of a case, what a run has left. */
+/* resource_table.c: the resources: the format of cases, the tables of a case, the results of a run. */
 #include "cli/mcp/mcp.h"
 #include "cli/mcp/texts.h"
 #include "sddp/report/report.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.c: JSON schemas made of fields. Clients differ in what they can read: there are no arrays of types, and each array says
- * what its items are. */
+/* schema.c: makes JSON schemas from fields. Not all clients can read everything, so there are no arrays of types, and
+ * each array gives the type of its items. */
 #include "cli/mcp/mcp.h"
 
 static const char *const type_name[] = {"string", "number", "integer", "boolean", "object", "array"};

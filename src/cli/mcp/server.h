@@ -57,7 +57,7 @@ struct cb_mcp_request {
 
 /* reply.c: each of these replies and frees the request. result, data: taken; data NULL: none. */
 void cb_mcp_reply(struct cb_mcp_request *request, json_t *result);
-void cb_mcp_reply_cached(struct cb_mcp_request *request, json_t *result, bool steady); /* lists, and what is read */
+void cb_mcp_reply_cached(struct cb_mcp_request *request, json_t *result, bool steady); /* for lists and resources */
 void cb_mcp_reply_error(struct cb_mcp_request *request, int code, json_t *data, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void cb_mcp_drop(struct cb_mcp_request *request); /* without a reply */
@@ -91,13 +91,13 @@ struct cb_mcp_room {
 };
 bool cb_mcp_check(json_t *value, const json_t *schema, struct cb_mcp_mistake *mistake, struct cb_mcp_room *room);
 
-/* The name in `names`, the keys of an object, that was probably meant; NULL: none is close. typo: so close that only a few letters
- * are wrong; nearest: also one that has the word in it, or begins like it. */
+/* The name in `names`, the keys of an object, that was probably meant; NULL: none is close. typo: so close that only a
+ * few letters are wrong; nearest: also one that has the word in it, or begins like it. */
 const char *cb_mcp_typo(const char *word, const json_t *names);
 const char *cb_mcp_nearest(const char *word, const json_t *names);
 
-/* list_studies.c: the path of a study whose last part is like that of `path`, as a text; NULL: there is none. kind: "case", "run",
- * "policy", or NULL for any. */
+/* list_studies.c: the path of a study whose last part is like that of `path`, as a text; NULL: there is none. kind:
+ * "case", "run", "policy", or NULL for any. */
 json_t *cb_mcp_near_study(struct cb_places *places, const char *kind, const char *path);
 
 /* resources.c, prompts.c: their methods. */

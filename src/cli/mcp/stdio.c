@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stdio.c: the transport: a message is a line, on standard input and output.
  *
- * One loop waits for the client, for the child that trains, and for times. Nothing blocks but the wait: what the client does not
- * take at once is kept, and when there is a lot of it, nothing more is read from it. When the client has gone, a training is
- * asked to save, and the server ends within 2 s.
+ * One loop waits for the client, for the child that trains, and for times. Only that wait blocks. Output that the
+ * client does not take at once is kept, and when there is a lot of it, nothing more is read from the client. When the
+ * client has gone, a training is asked to save, and the server ends within 2 s.
  *
- * While a tool works, the loop does not look. Then a timer does, and ends the process if the client has been gone for a second: a
- * training notices that nobody reads its events any more, and saves. */
+ * While a tool works, the loop does not look. Then a timer does, and ends the process if the client has been gone for a
+ * second: a training notices that nobody reads its events any more, and saves. */
 #include "cli/mcp/stdio.h"
 
 #include "cli/mcp/jobs.h"
@@ -210,8 +210,8 @@ static bool catch_signals(struct stdio *io) {
     return io->signals >= 0;
 }
 
-/* From now on what libraries print goes to standard error. A pipe is opened again, so that writing does not block. Files never
- * block, and have a place where the next bytes go. */
+/* From now on what libraries print goes to standard error. A pipe is opened again, so that writing does not block.
+ * Files never block, and have a place where the next bytes go. */
 static bool take_output(struct stdio *io) {
     int kind;
     struct stat status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* study.h: what tools share that look at a case, a policy or a run. Each function that returns false has refused the call. */
+/* study.h: functions that tools share to open a case, a policy or a run. Each function that returns false has refused
+ * the call. */
 #ifndef COBRE_CLI_MCP_STUDY_H
 #define COBRE_CLI_MCP_STUDY_H
 

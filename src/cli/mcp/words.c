@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.c: what the planner says to users of a command line, said to those who have tools. */
+/* words.c: rewrites the planner's texts for clients of tools (words.h). */
 #include "cli/mcp/words.h"
 
 #include <ctype.h>

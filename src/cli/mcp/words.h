@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.h: texts of the planner, which are written for a command line, for those who have tools instead: "--iterations" becomes
+/* words.h: rewrites texts of the planner, which are meant for a command line, for clients of tools: "--iterations" becomes
  * "iterations", "`cobre simulate`" becomes "`simulate`", and a document becomes a resource. */
 #ifndef COBRE_CLI_MCP_WORDS_H
 #define COBRE_CLI_MCP_WORDS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_table.c: what `cobre compare` prints for people, on lines of at most 100 characters.
+/* compare_table.c: the output of `cobre compare` for people, in lines of at most 100 characters.
  *
- * Two runs and their difference are columns. Of more runs each is a column, with its difference from the first one below its
- * value; as many as fit stand beside each other, and the others, again with the first run, in a table below. */
+ * Two runs and their difference are three columns. With more runs each is a column, with its difference from the first one
+ * below its value. Runs that do not fit follow in further tables, each again with the first run. */
 #include "cli/plan/compare.h"
 
 #include "cli/cli.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c: `cobre report`: one HTML page of what `cobre train` and `cobre simulate` left in folders. */
+/* report.c: `cobre report`: one HTML page about the run folders of `cobre train` and `cobre simulate`. */
 #include "cli/plan/session.h"
 #include "sddp/run/record.h"
 

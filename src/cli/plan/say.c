@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* say.c: what a command says besides its results: errors, warnings, advice. It goes to standard error, and to the log of a
- * training, which also gets what a training prints. */
+/* say.c: messages of a command besides its results: errors, warnings, advice. They go to standard error and to the log
+ * of a training. The log also gets the output of the training. */
 #include "cli/live.h"
 #include "cli/plan/session.h"
 

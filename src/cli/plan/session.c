@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c: one run of a command of the trainer, from its options to its end. */
+/* session.c: one run of a command of the planner, from its options to its end. */
 #include "cli/plan/session.h"
 
 #include "cli/json.h"

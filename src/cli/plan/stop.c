@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop.c: a signal asks the trainer to stop, and so does a reader of its output that has gone. */
+/* stop.c: stops a training or simulation on a signal, or when the reader of its output has gone. */
 #include "cli/plan/session.h"
 #include "cli/run/job.h"
 

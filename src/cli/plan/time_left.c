@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time_left.c: how long until the next rule stops a training.
+/* time_left.c: estimates the time until the next rule stops a training.
  *
- * --time says that itself. For --iterations the time T(k) of the first k iterations is taken as c k^p: each iteration has
- * more cuts than the one before. p comes from T at k and at an earlier k; it is at least 1, and at most 2, so that noise of a
- * few iterations is not taken for growth. Nothing is claimed for the other rules. */
+ * For --time it is known. For --iterations the time T(k) of the first k iterations is taken as c k^p, because each
+ * iteration has more cuts than the one before. p comes from T at k and at an earlier k. It is limited to 1 to 2, so
+ * that the noise of a few iterations is not mistaken for growth. For the other rules there is no estimate. */
 #include "cli/plan/time_left.h"
 
 #include "sddp/train/rules.h"

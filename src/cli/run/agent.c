@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent.c: `cobre agent`, the launcher's hand on another host. Not for users: `cobre run --hosts` starts it.
+/* agent.c: `cobre agent`, the launcher's helper on another host. It is not for users: `cobre run --hosts` starts it.
  *
- *  1. Read the order from standard input: where, with what environment, which program, which rank of how many.
+ *  1. Read the order from standard input: folder, environment, program, rank and number of ranks.
  *  2. Rank 0: listen at a free port.
- *  3. Start the guard, then the rank, as the launcher does with its own; say its pid and the port.
- *  4. Pass frames on, both ways, until standard input ends: then the launcher or the way to it is gone.
- *  5. Kill what is left of the rank and its children.
+ *  3. Start the guard, then the rank, as the launcher does with its own; report its pid and the port.
+ *  4. Pass frames on, both ways, until standard input ends: then the launcher or the connection to it is gone.
+ *  5. Kill the rank and its children, as far as they still live.
  *
- * The end of the rank is only reported: what it leaves behind lives on until the job ends, as it does locally. */
+ * The end of the rank is only reported: its children live on until the job ends, as they do locally. */
 #include "cli/run/frame.h"
 
 #include <errno.h>

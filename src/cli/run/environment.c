@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment.c: how a rank learns where it is. What it must know is for its backend to say. */
+/* environment.c: sets the environment of a rank, from which it learns its place in the job. The backend names the
+ * variables. */
 #include "cli/run/job.h"
 
 #include <stdlib.h>

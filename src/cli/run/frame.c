@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame.c: frames as bytes, and back. Nothing here reads or writes anything.
+/* frame.c: frames as bytes, and back. Nothing here does input or output.
  *
- * A frame is a byte for its type, 4 bytes for its length, most significant first, and as many bytes. Numbers in it are
+ * A frame is a byte for its type, 4 bytes for its length (most significant first), and that many bytes. Numbers in it are
  * 4 bytes. An order is a sequence of texts, each with a 0 at its end: version, host, rank, size, backend, coordinator,
  * port, name, directory, number of variables, variables, program and arguments. */
 #include "cli/run/frame.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame.h: what launcher and agent say to each other: a type, a length, bytes. */
+/* frame.h: the frames between launcher and agent: a type, a length, bytes. */
 #ifndef COBRE_CLI_RUN_FRAME_H
 #define COBRE_CLI_RUN_FRAME_H
 
 #include "cli/run/job.h"
 
-/* No type is a character of text: a start-up file of a shell that prints something is found out by its first byte. */
+/* No type is a character of text: if a shell's start-up file prints something, its first byte shows it. */
 enum frame_type {
     /* to the agent */
     FRAME_JOB = 0x81, /* first and once: struct order */
@@ -15,7 +15,7 @@ enum frame_type {
     FRAME_UNWANTED, /* number of an output that nobody reads */
     /* from the agent */
     FRAME_STARTED,  /* pid, port (0 on ranks other than 0) */
-    FRAME_CANNOT,   /* exit code: the program was not started; why is on standard error */
+    FRAME_CANNOT,   /* exit code: the program was not started; the reason is on standard error */
     FRAME_OUT,      /* bytes of standard output */
     FRAME_ERR,      /* bytes of standard error */
     FRAME_ERROR,    /* bytes of its error pipe */
@@ -33,9 +33,9 @@ struct frame {
     size_t count;
 };
 
-/* What the first frame asks of an agent. Points into the frame. */
+/* The first frame: the order to an agent. Points into the frame. */
 struct order {
-    const char *host;                                     /* the agent's, as the launcher calls it */
+    const char *host;                                     /* the agent's, under the launcher's name for it */
     const char *backend, *coordinator, *name, *directory; /* name: cb_launch.name */
     size_t rank, size;
     uint16_t port; /* 0 for rank 0, whose agent chooses it */
@@ -45,7 +45,7 @@ struct order {
 void cb_frame_put(struct text *text, enum frame_type type, const void *bytes, size_t count);
 void cb_frame_put_numbers(struct text *text, enum frame_type type, uint32_t first, uint32_t second);
 
-/* The frame at the start of some bytes. 1: there is one, *used bytes long; 0: not all of it is there; -1: no frame. */
+/* The frame at the start of some bytes. 1: there is one, *used bytes long; 0: it is incomplete; -1: not a frame. */
 int cb_frame_get(const char *bytes, size_t count, struct frame *frame, size_t *used);
 bool cb_frame_numbers(const struct frame *frame, uint32_t *first, uint32_t *second);
 

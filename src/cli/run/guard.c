@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard.c: a process that outlives the launcher by a moment, to take the ranks with it.
+/* guard.c: a process that outlives the launcher by a moment, to end the ranks.
  *
  * It reads the ids of the ranks' process groups from a pipe whose write end only the launcher has. EOF means that the
- * launcher is gone, however that came: the guard kills the groups, and so the ranks' own children too, which a
- * parent-death signal would not reach. There is no moment at which a rank runs and the guard does not know it: a rank
- * writes its own id, before exec, and holds the write end until then.
+ * launcher has ended, in whatever way. Then the guard kills the groups. That includes the ranks' own children, which a
+ * parent-death signal would not reach. The guard knows every rank that runs: a rank writes its own id before exec, and
+ * holds the write end until then.
  *
  * The ids stay valid because the launcher reaps no rank before it has killed all groups and said so (record 0).
  *

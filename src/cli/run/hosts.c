@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts.c: which hosts, from --hosts and --hostfile. A host is "name", "name:slots" or "[address]:slots", in a file
- * also "name slots=2". */
+/* hosts.c: reads the list of hosts from --hosts and --hostfile. A host is "name", "name:slots" or "[address]:slots", in
+ * a file also "name slots=2". */
 #include "cli/run/job.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.h: the launcher's picture of its job. One thread; each struct is written by the file that its comment names. */
+/* job.h: the launcher's data about its job. There is one thread; only the file named in its comment writes a struct. */
 #ifndef COBRE_CLI_RUN_JOB_H
 #define COBRE_CLI_RUN_JOB_H
 
@@ -27,11 +27,11 @@ struct host_list {
 
 /* A job to start. */
 struct run_options {
-    const char *command; /* that asks for it: "run" */
+    const char *command; /* the command that starts it: "run" */
     size_t size;         /* 0: the cores that this process may use; with hosts, all their slots */
     const char *backend; /* NULL: the usual one for ranks here, or on several hosts */
     bool label;
-    bool self;              /* the ranks are this command itself, which has said what an exit code of 1 or 2 means */
+    bool self;              /* the ranks are this command itself, which has explained exit codes 1 and 2 */
     const char *log_dir;    /* NULL: none */
     char **program;         /* with its arguments, NULL at the end */
     struct host_list hosts; /* count 0: all ranks run here */
@@ -39,7 +39,7 @@ struct run_options {
     const char *remote_cobre; /* NULL: as ours */
 };
 
-/* Bytes that grow. */
+/* A growing sequence of bytes. */
 struct text {
     char *data;
     size_t length, capacity;
@@ -61,30 +61,30 @@ struct stream {
     struct text line;
 };
 
-/* How far the early end of a job has come, and what drives it on. (stage.c) */
+/* The stage of a job's early end, and the events that change it. (stage.c) */
 enum stage { RUNNING, HURRYING, FAILING, TERMINATING, KILLING, CUTTING };
 enum event { RANK_FAILED, RANK_NOT_STARTED, ASKED_TWICE, INTERRUPTED, TIME_OVER };
 
-/* Signals that ask for the end and come closer together are one wish: timeout(1) sends its own to the process and then
- * to its group, and a batch system to the launcher and to each rank. */
+/* Signals that ask for the end and come closer together count as one request: timeout(1) sends its own to the process
+ * and then to its group, and a batch system to the launcher and to each rank. */
 enum { CB_ECHO_MS = 500 };
 
 /* With the agent of a rank elsewhere:
  *   CONNECTING -> CONNECTED    the agent has started the rank
  *   CONNECTING -> NOT_RUNNING  it could not, and has said why
  *   CONNECTED  -> RANK_ENDED   the rank has ended, and the agent has said how
- *   CONNECTED  -> LOST         nothing comes any more, what comes is no frame, or we have cut it
+ *   CONNECTED  -> LOST         the connection ended, sent no valid frame, or was cut by us
  *   CONNECTING -> NO_ANSWER    the same before its first frame, or that did not come in time
  * For us the rank has ended in all states but CONNECTING and CONNECTED. */
 enum contact { CONNECTING, CONNECTED, NOT_RUNNING, RANK_ENDED, LOST, NO_ANSWER };
 
-/* What connects us with the agent of a rank elsewhere. (remote.c) */
+/* The connection to the agent of a remote rank. (remote.c) */
 struct link {
     int to, from; /* the remote shell's standard input and output; -1: closed */
     struct text outgoing, incoming;
     enum contact contact;
     int64_t deadline;            /* for the agent's answer */
-    bool late, garbled;          /* it passed; what came was no frame */
+    bool late, garbled;          /* the deadline passed; the answer was not a frame */
     bool told_closed[2];         /* the rank knows that nobody reads its output, error */
     bool shell_ended;            /* then with: */
     int shell_how, shell_status; /* as siginfo_t has it */
@@ -95,14 +95,15 @@ struct link {
 /* One rank. `pid` is also its process group; it stays ours, and cannot be given to a stranger, until the end of the
  * job, because the leader is looked at with WNOWAIT and reaped only after the group has been killed. */
 struct rank {
-    pid_t pid;          /* 0: not started (start.c); of a rank elsewhere: its remote shell */
-    bool ended;         /* this, sweep and seen_in: run.c */
-    int how, status;    /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal (here.c, remote.c) */
-    unsigned sweep;     /* number of the look at the children that found its end: ends in one look have no order */
+    pid_t pid;       /* 0: not started (start.c); of a rank elsewhere: its remote shell */
+    bool ended;      /* this, sweep and seen_in: run.c */
+    int how, status; /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit code or signal (here.c, remote.c) */
+    unsigned
+        sweep; /* the number of the look at the children that found its end; ends found in one look have no order */
     enum stage seen_in; /* stage of the job before that look */
     bool never_ran;     /* it ended before it had become its program (remote.c) */
     int error_fd;       /* read end of its error pipe; -1: closed */
-    struct text line;   /* what has come of the error line now arriving */
+    struct text line;   /* the beginning of an incomplete error line */
     struct text error;  /* the last complete one, with a 0 at the end; length 0: none */
     struct stream out, err;
     const char *host; /* NULL: here */
@@ -112,7 +113,7 @@ struct rank {
 
 struct job;
 
-/* Where ranks run, and so how they are started, heard and reached: here (here.c) or on other hosts (remote.c). */
+/* The functions for ranks here (here.c) or on other hosts (remote.c): starting, reading and ending them. */
 struct place {
     size_t (*files)(const struct job *job);     /* the most descriptors that the ranks take of us */
     int (*start)(struct job *job);              /* as many as may start now; 0, or the exit code after a message */
@@ -124,13 +125,13 @@ struct place {
     bool (*has_ended)(struct rank *rank);                     /* then it sets how, status and never_ran */
     void (*signal)(struct rank *rank, int signal);
     void (*cut)(struct job *job);   /* ranks that SIGKILL has not ended: ends the contact; NULL: there is none */
-    void (*close)(struct job *job); /* all have ended: waits for their last words; NULL: they have come */
+    void (*close)(struct job *job); /* all have ended: waits for the rest of their output; NULL: nothing to wait for */
 };
 extern const struct place cb_here, cb_elsewhere;
 
 struct job {
     const struct place *place;
-    struct run_options options; /* settled; what they point to is the caller's */
+    struct run_options options; /* settled; pointers in it belong to the caller */
     cobre_backend backend;
     struct rank *ranks;
     size_t started, running;
@@ -156,10 +157,10 @@ const char *cb_host_of_rank(const struct host_list *list, size_t rank);
 const char *cb_host_address(const char *name); /* without "user@" */
 void cb_hosts_free(struct host_list *list);
 
-/* settle.c: fills in what the caller left open. CB_GO_ON, or the exit code. */
+/* settle.c: fills in defaults. CB_GO_ON, or the exit code. */
 int cb_settle(struct run_options *options, cobre_backend *backend);
 
-/* environment.c: what a backend needs, before the first rank, in each, and at the end. */
+/* environment.c: the needs of a backend before the first rank, in each rank, and at the end. */
 bool cb_environment_prepare(struct job *job);
 bool cb_environment_prepare_here(struct job *job); /* on the host of rank 0 */
 void cb_environment_end(const struct job *job);
@@ -180,17 +181,17 @@ int cb_remote_shell_start(struct job *job, size_t index, char **command, int in,
 /* stage.c */
 void cb_job_event(struct job *job, enum event event);
 void cb_signal_ranks(const struct job *job, int signal);
-bool cb_is_stopping(enum stage stage); /* the ranks have been told to end: how they do it says little */
+bool cb_is_stopping(enum stage stage); /* the ranks have been told to end, so how they end says little */
 bool cb_is_killing(enum stage stage);
 
-/* remote.c: what it knows of ends that are not a program's. */
-int cb_remote_explain(const struct job *job); /* says why a rank never ran; its exit code, 0: all did */
+/* remote.c: explains ends that are not those of a program. */
+int cb_remote_explain(const struct job *job); /* prints why a rank never ran; returns its exit code, 0: all ran */
 bool cb_remote_is_lost(const struct rank *rank);
 void cb_remote_print_loss(const struct rank *rank);
 
 /* signals.c */
 bool cb_signals_catch(void);
-void cb_signals_restore(bool terminal_output); /* in a rank: what we were started with */
+void cb_signals_restore(bool terminal_output); /* in a rank: restores the signals that we were started with */
 int cb_signals_fd(void);                       /* readable when one has come */
 void cb_signals_read(void);                    /* those that have come can be taken then */
 bool cb_signal_take(int signal);
@@ -207,8 +208,8 @@ int cb_output_file(const char *directory, size_t rank, const char *ending);
 void cb_output_open(void);
 void cb_stream_init(struct stream *stream, size_t rank, int number, int fd, int log_fd);
 void cb_stream_take(struct stream *stream, const char *bytes, size_t count);
-bool cb_stream_broken(const struct stream *stream); /* nobody wants what it says */
-bool cb_stream_wanted(const struct stream *stream); /* there is room for what it has to say */
+bool cb_stream_broken(const struct stream *stream); /* nobody reads it */
+bool cb_stream_wanted(const struct stream *stream); /* there is room for its output */
 bool cb_stream_read(struct stream *stream);         /* false: nothing more for now */
 void cb_stream_end(struct stream *stream);
 int cb_sink_fd(int number); /* -1: nothing to write */
@@ -216,7 +217,7 @@ void cb_sink_write(int number);
 int cb_output_lost(void); /* errno if a rank's output could not be written; 0: it could */
 void cb_output_close(void);
 
-/* terminal.c: what is typed goes to rank 0. */
+/* terminal.c: passes typed input to rank 0. */
 int cb_terminal_open(void); /* the read end for rank 0; -1: errno says why not */
 int cb_terminal_fd(bool *look_again);
 int cb_terminal_feed_fd(bool *pending);
@@ -228,13 +229,13 @@ int cb_run(const struct run_options *options); /* the launcher: returns the exit
 void cb_keep_error(struct rank *rank, const char *bytes, size_t count); /* the last whole line that looks like one */
 bool cb_read_error(struct rank *rank);                                  /* from its pipe; false: nothing more for now */
 
-/* verdict.c: prints who failed first and how; returns the exit code of the job. */
+/* verdict.c: prints which rank failed first and how; returns the exit code of the job. */
 int cb_verdict(const struct job *job);
 
 /* text.c */
 void cb_text_append(struct text *text, const char *bytes, size_t count);
 void cb_text_drop(struct text *text, size_t count); /* from the front */
-bool cb_text_write(struct text *text, int fd);      /* what fd takes now; false: nobody reads there any more */
+bool cb_text_write(struct text *text, int fd);      /* as much as fd takes now; false: it has no reader any more */
 bool cb_pipe(int ends[2]);                          /* both close-on-exec */
 void cb_unblocked(int fd);
 void cb_close(int *fd);

@@ -7,10 +7,10 @@
  *  4. Start the guard, which ends the ranks if the launcher is killed.
  *  5. Start the ranks one by one, each in a process group of its own, and wait until each has become the program: if
  *     one cannot, say why, start no more, kill the others.
- *  6. Until all ranks have ended: pass signals on, relay labelled output and what is typed, keep each rank's last
+ *  6. Until all ranks have ended: pass signals on, relay labelled output and typed input, keep each rank's last
  *     error. When one fails, end the others (stage.c).
- *  7. Kill what is left in the ranks' groups, tell the guard, reap the ranks, remove the name, end the guard.
- *  8. Write out what is left of the output; say who failed first and why; exit with its code.
+ *  7. Kill all processes left in the ranks' groups, tell the guard, reap the ranks, remove the name, end the guard.
+ *  8. Write the rest of the output; print which rank failed first and why; exit with its code.
  */
 #include "cli/run/job.h"
 

@@ -15,8 +15,8 @@ struct self {
 /* -n, --backend, and --rank, which is not for users. */
 extern const struct cb_option cb_self_rows[];
 
-/* argv: the command's own, its name first. CB_GO_ON: as a rank, by the environment; otherwise this process has been the
- * launcher of the ranks, and that is the exit code. */
+/* argv: the command's own, its name first. CB_GO_ON: this process is a rank, by the environment. Otherwise it was
+ * the launcher of the ranks, and this is the exit code. */
 int cb_self_start(const struct self *self, int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signals.c: signals are blocked and come through a descriptor that the launcher's poll watches, so that none is lost
- * between a look and a sleep. */
+/* signals.c: signals are blocked and arrive through a descriptor that the launcher's poll watches. So none is lost
+ * between a check and a sleep. */
 #include "cli/run/job.h"
 
 #include <string.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage.c: how a job ends before its time. The stage of a job changes here and nowhere else.
+/* stage.c: the early end of a job. Its stage changes here and nowhere else.
  *
- * A signal that asks for the end is passed on to the ranks, and it is theirs to end. After a second one they get a
+ * A signal that asks for the end is passed on to the ranks, which then end by themselves. After a second one they get a
  * moment (HURRYING), then SIGKILL (KILLING); after a third one SIGKILL at once. Ranks that are the command itself get
  * both one signal later.
  *
  * When a rank fails, the others get a moment to notice it and to report (FAILING), then SIGTERM (TERMINATING), then
- * SIGKILL (KILLING). A host that cannot be reached any more does not answer to that: at last the contact with the ranks
+ * SIGKILL (KILLING). A host that cannot be reached any more does not react to that: finally the connection to the ranks
  * is cut, and all count as ended (CUTTING). The events:
  *   RANK_FAILED       a rank that had become its program ended badly.
  *   RANK_NOT_STARTED  a rank could not become its program: the others cannot form a job, and have nothing to report.
  *   ASKED_TWICE       a second signal asks for the end (a third one, see above).
  *   INTERRUPTED       one more does, or one that came while ranks were still starting: not all of them can be told.
  *   TIME_OVER         the stage has lasted as long as it may.
- * What is not in the table of transitions changes nothing. */
+ * An event without a transition in the table changes nothing. */
 #include "cli/run/job.h"
 
 static const struct {

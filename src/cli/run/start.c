@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start.c: from nothing to a running rank. */
+/* start.c: starts a rank. */
 #include "cli/run/job.h"
 
 #include <errno.h>

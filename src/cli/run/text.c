@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.c: small things that the launcher's files share. */
+/* text.c: small functions that the launcher's files share. */
 #include "cli/run/job.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict.c: who failed first, and what to tell the user.
+/* verdict.c: finds the rank that failed first, and tells the user.
  *
  * The order in which ends are seen is not the order of cause and effect: a rank with much memory that is killed becomes
  * a zombie long after the others have noticed its death and given up, and one look at the children may find several
  * ends. So:
- *   1. Start from the end that was seen first. Of those seen in one look: one killed by a signal before one that
- *      exited, one that blames nobody before one that blames another rank, then the lowest rank.
- *   2. Follow the blame. A rank's last error names a culprit. If that rank failed too, and not by a signal of ours, it
- *      is the better answer; ask its error in turn. Two ranks that blame each other (a mismatched call) leave it at 1.
+ *   1. Start from the end that was seen first. Among ends seen in one look, prefer a rank killed by a signal to
+ *      one that exited, then one that blames nobody to one that blames another rank, then the lowest rank.
+ *   2. Follow the blame. A rank's last error names a culprit. If that rank failed, too, and not by a signal of ours, it
+ *      is the better answer; follow its error in turn. Two ranks that blame each other (a mismatched call) leave it at 1.
  *      A culprit that did not fail (it left with exit code 0, or it stalled and lives) stays in the error's text only.
  */
 #include "cli/live.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas.c: a picture of the screen in memory. */
+/* canvas.c: a picture of the screen in memory (canvas.h). */
 #include "cli/watch/canvas.h"
 
 #include <math.h>

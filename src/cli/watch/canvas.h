@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas.h: a picture of the screen in memory: letters with a style. What is drawn outside of it is cut off. The terminal gets
- * it from here (screen.c), and so do the files that are exported. */
+/* canvas.h: a picture of the screen in memory: letters with a style. Drawing outside of it is cut off. It is shown
+ * on the terminal (screen.c) and written to exported files. */
 #ifndef COBRE_CLI_WATCH_CANVAS_H
 #define COBRE_CLI_WATCH_CANVAS_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a letter is, not how it looks: on a terminal without colours several look alike. */
+/* The meaning of a letter, not its look: on a terminal without colours several look alike. */
 enum cb_style {
     CB_PLAIN,
     CB_FAINT,  /* axes, rules, hints */
@@ -21,7 +21,7 @@ enum cb_style {
     CB_CARE,
     CB_BAD,
     CB_BAR,
-    CB_BAR_REST, /* what a bar has beyond its mean */
+    CB_BAR_REST, /* the part of a bar beyond its mean */
     CB_STYLES
 };
 
@@ -43,7 +43,8 @@ void cb_canvas_free(struct cb_canvas *canvas);
 void cb_canvas_put(struct cb_canvas *canvas, int y, int x, enum cb_style style, uint32_t letter);
 void cb_canvas_fill(struct cb_canvas *canvas, int y, int x, int count, enum cb_style style, uint32_t letter);
 
-/* Writes a text in UTF-8. What cannot be shown in one column, as control characters, becomes '?'. Returns the column behind it. */
+/* Writes a text in UTF-8. What cannot be shown in one column, as control characters, becomes '?'. Returns the column
+ * behind it. */
 int cb_canvas_text(struct cb_canvas *canvas, int y, int x, enum cb_style style, const char *text);
 int cb_canvas_print(struct cb_canvas *canvas, int y, int x, enum cb_style style, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

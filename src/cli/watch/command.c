@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.c: `cobre watch`. It has no communicator: it looks at a training from outside. */
+/* command.c: `cobre watch`. It has no communicator: it watches a training from outside. */
 #include "cli/cli.h"
 #include "cli/watch/watch.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dashboard.h: what the parts of the dashboard share. One thread; nothing here waits. */
+/* dashboard.h: the data that the parts of the dashboard share. There is one thread, and nothing here waits. */
 #ifndef COBRE_CLI_WATCH_DASHBOARD_H
 #define COBRE_CLI_WATCH_DASHBOARD_H
 
@@ -11,13 +11,13 @@
 
 enum { CB_LEAST_WIDTH = 80, CB_LEAST_HEIGHT = 24, CB_TOP = 2, CB_BOTTOM = 4 }; /* lines above and below a view */
 
-/* How the training is. */
+/* The state of the training. */
 enum cb_state { CB_STARTING, CB_RUNNING, CB_PAUSED, CB_LAGGING, CB_ENDED, CB_BROKEN, CB_DIED };
 
-/* What the keys go to. */
+/* The receiver of keys. */
 enum cb_mode { CB_BROWSING, CB_ASKING, CB_TYPING, CB_HELP, CB_INSPECTING };
 
-/* What a question or a prompt is about. */
+/* The subject of a question or a prompt. */
 enum cb_wish { CB_WISH_QUIT, CB_WISH_STOP, CB_WISH_RULE, CB_WISH_STAGE };
 
 struct cb_dashboard {
@@ -61,16 +61,16 @@ struct cb_dashboard {
 struct cb_view {
     const char *name;
     void (*draw)(struct cb_dashboard *dashboard, int top, int height);
-    void (*write)(struct cb_dashboard *dashboard, FILE *to); /* what it is drawn from, as CSV */
+    void (*write)(struct cb_dashboard *dashboard, FILE *to); /* its numbers, as CSV */
 };
 enum { CB_VIEWS = 5 };
 extern const struct cb_view cb_view_convergence, cb_view_iteration, cb_view_cuts, cb_view_resources,
     cb_view_communication;
 extern const struct cb_view *const cb_views[CB_VIEWS];
 
-/* view.c: what views have alike. */
+/* view.c: code that views share. */
 const struct cb_record *cb_view_record(struct cb_dashboard *dashboard); /* at the cursor; NULL: there is none */
-bool cb_view_detail(struct cb_dashboard *dashboard, int top);           /* false: it has said why there is none */
+bool cb_view_detail(struct cb_dashboard *dashboard, int top); /* false: there is none, and the view shows why */
 size_t cb_view_scroll(struct cb_dashboard *dashboard, size_t rows, int lines);      /* the first row that is shown */
 const char *cb_view_cost(const struct cb_dashboard *dashboard, char text[64]);      /* "cost in kR$" */
 const char *cb_view_bytes(double bytes, char text[32]);                             /* "12.3 MB" */
@@ -101,7 +101,7 @@ void cb_keys_take(struct cb_dashboard *dashboard, int key);
 
 /* steer.c: commands to the training. */
 void cb_steer_send(struct cb_dashboard *dashboard, const char *words);
-void cb_steer_hear(struct cb_dashboard *dashboard); /* when something has come, or it is time to give up */
+void cb_steer_hear(struct cb_dashboard *dashboard); /* after input, or when it is time to give up */
 const char *cb_steer_folder(const struct cb_dashboard *dashboard);
 
 /* export.c */

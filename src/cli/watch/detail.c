@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* detail.c: what an iteration says of each rank, stage and operation. */
+/* detail.c: the data of an iteration by rank, stage and operation. */
 #include "cli/watch/detail.h"
 
 #include <math.h>

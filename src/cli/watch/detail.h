@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* detail.h: what an iteration says of each rank, stage and operation. It is read again from its line when it is looked at. */
+/* detail.h: the data of an iteration by rank, stage and operation. They are read again from the line of the event when
+ * they are shown. */
 #ifndef COBRE_CLI_WATCH_DETAIL_H
 #define COBRE_CLI_WATCH_DETAIL_H
 
@@ -16,14 +17,14 @@ struct cb_operation {
 struct cb_detail {
     bool known;
     struct cb_place place;
-    size_t ranks, stages;             /* the longest array counts; what another lacks is NaN */
+    size_t ranks, stages;             /* of the longest array; missing values of others are NaN */
     double *rank[COBRE_SDDP_EFFORTS]; /* by cobre_sddp_effort */
     double *stage[CB_STAGE_QUANTITIES];
     struct cb_operation operation[CB_MOST_OPERATIONS]; /* the slowest first */
     size_t operations;
 };
 
-/* Takes that of a record, unless it has it. False: it can no longer be read. */
+/* Reads the detail of a record, unless it is already here. False: it can no longer be read. */
 bool cb_detail_take(struct cb_detail *detail, const struct cb_source *source, const struct cb_record *record);
 void cb_detail_free(struct cb_detail *detail);
 

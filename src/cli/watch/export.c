@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export.c: what is seen, as a text, and what it is drawn from, as a table: two new files in the current directory. */
+/* export.c: exports the screen as a text, and its numbers as a table: two new files in the current folder. */
 #include "cli/watch/dashboard.h"
 
 #include <errno.h>
@@ -57,7 +57,8 @@ static int write_pair(struct cb_dashboard *dashboard, struct pair *pair) {
     return first ? first : second;
 }
 
-/* Draws first: keys can be faster than the screen. On a screen that is too small nothing is drawn, but the rows are there. */
+/* Draws first: keys can be faster than the screen. On a screen that is too small nothing is drawn, but the rows are
+ * there. */
 static bool prepare(struct cb_dashboard *dashboard) {
     if (!cb_canvas_size(&dashboard->canvas, dashboard->canvas.width, dashboard->canvas.height))
         return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.c: what the events of a training have said so far. */
+/* history.c: collects the events of a training (history.h). */
 #include "cli/watch/history.h"
 
 #include "sddp/grow.h"
@@ -218,8 +218,9 @@ static void take_event(struct cb_history *history, const json_t *event, const ch
         take_error(history, event);
 }
 
-/* The arrays of the stages are half of a line, and the history needs none of them. `"per_stage":` is never within a text, where
- * quotes are escaped. Returns where the object begins, and its length; 0: it is not found, or has more than numbers. */
+/* The arrays of the stages are half of a line, and the history needs none of them. `"per_stage":` is never within a
+ * text, where quotes are escaped. Returns where the object begins, and its length; 0: it is not found, or has more than
+ * numbers. */
 static size_t find_stages(const char *line, size_t length, size_t *begin) {
     static const char key[] = "\"per_stage\"";
     const char *end = line + length, *at = memmem(line, length, key, sizeof key - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.h: what the events of a training have said so far: a short record of each iteration, and how the training is.
- * docs/events.md describes the events. Nothing in them is trusted: what is missing is NaN, empty or 0. */
+/* history.h: the contents of a training's events so far: a short record of each iteration, and the state of the training.
+ * docs/events.md describes the events. None of them is trusted: missing members are NaN, empty or 0. */
 #ifndef COBRE_CLI_WATCH_HISTORY_H
 #define COBRE_CLI_WATCH_HISTORY_H
 
@@ -12,10 +12,10 @@
 
 enum { CB_SHORT = 128, CB_LONG = 1024 };
 
-/* Of the quantities of a rank, cobre_sddp_effort, those before this one are seconds of the wall clock. */
+/* The quantities of a rank (cobre_sddp_effort) before this one are seconds of wall-clock time. */
 enum { CB_SPENTS = COBRE_SDDP_EFFORT_CPU };
 
-/* Where a line is in what was read. */
+/* The position of a line in the input. */
 struct cb_place {
     uint64_t begin;
     size_t length;
@@ -55,9 +55,9 @@ struct cb_history {
     double idle;  /* seconds of pauses since the newest iteration */
     enum cb_end end;
     bool proven;          /* the bound; true until an end says otherwise */
-    double without_cut;   /* LPs that gave none */
+    double without_cut;   /* the number of LPs that gave no cut */
     char reason[CB_LONG]; /* why it has ended */
-    char advice[CB_LONG]; /* ... and what to do, after an error */
+    char advice[CB_LONG]; /* the remedy, after an error */
     double saved;         /* the iteration of the newest policy that was saved; 0: none was */
     char policy[CB_LONG]; /* its file; "": not known */
     char note[CB_LONG];   /* a warning, or what was done; empty: nothing new */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.c: lines on the canvas, in dots of braille.
+/* plot.c: draws lines on the canvas, in braille dots.
  *
- * A letter has 2 x 4 dots and one style: the one that comes first in cb_style, of those drawn there. */
+ * A letter has 2 x 4 dots and one style. If several were drawn there, it is the first in the order of cb_style. */
 #include "cli/watch/plot.h"
 
 #include "sddp/report/chart.h"
@@ -139,8 +139,9 @@ static void label_y(struct cb_plot *plot, double value, double step, double larg
     cb_canvas_put(plot->canvas, line, plot->left - 1, CB_FAINT, plot->canvas->ascii ? '+' : TICK);
 }
 
-/* Round numbers on whole lines, evenly spaced: of all axes on which some lines are a step of 1, 2 or 5 times a power of ten, the
- * one that leaves least room around the values. Returns the step; 0: the values are too close to each other. */
+/* Round numbers on whole lines, evenly spaced: of all axes on which some lines are a step of 1, 2 or 5 times a power of
+ * ten, the one that leaves least room around the values. Returns the step; 0: the values are too close to each
+ * other. */
 static double fit_y(struct cb_plot *plot) {
     static const double digit[] = {1, 2, 5};
     double rows = plot->height - 1, range = plot->y.to - plot->y.from, best = INFINITY, best_step = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.h: lines on the canvas, in dots of braille: two a column, four a line. With ASCII there is one dot per letter. */
+/* plot.h: lines on the canvas, in braille dots: two per column, four per line. With ASCII there is one dot per letter. */
 #ifndef COBRE_CLI_WATCH_PLOT_H
 #define COBRE_CLI_WATCH_PLOT_H
 
 #include "cli/watch/canvas.h"
 
-/* What the axes go over. A logarithm is of the values, to base 10. */
+/* The ranges of the axes. With a logarithmic scale, values are logarithms to base 10. */
 struct cb_range {
     double from, to;
     bool log;
@@ -19,15 +19,15 @@ struct cb_plot {
     unsigned char *style;
 };
 
-/* Draws the axes with their labels into the area, which leaves the plot its place. False: there is no memory or no room. */
+/* Draws the axes with their labels into the area; the rest is for the plot. False: no memory or no room. */
 bool cb_plot_open(struct cb_plot *plot, struct cb_canvas *canvas, int top, int left, int height, int width,
                   struct cb_range x, struct cb_range y, bool clock);
 
-/* From one point to the next. A point that is not finite, or not positive with a logarithm, is not there. */
+/* Draws a line from one point to the next. Points that are not finite, or not positive with a logarithm, are left out. */
 void cb_plot_line(struct cb_plot *plot, enum cb_style style, double x0, double y0, double x1, double y1);
 void cb_plot_point(struct cb_plot *plot, enum cb_style style, double x, double y);
 
-/* Dots between two values, thinly. */
+/* Draws thin dots between two values. */
 void cb_plot_band(struct cb_plot *plot, double x, double low, double high);
 
 /* Puts the dots on the canvas, and frees them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.c: where the lines come from. */
+/* source.c: reads the lines of events (source.h). */
 #include "cli/watch/source.h"
 
 #include "sddp/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.h: where the lines come from: a file that grows, or a pipe. Only new bytes are read. */
+/* source.h: the source of the lines of events: a file that grows, or a pipe. Only new bytes are read. */
 #ifndef COBRE_CLI_WATCH_SOURCE_H
 #define COBRE_CLI_WATCH_SOURCE_H
 
@@ -12,19 +12,18 @@ enum { CB_SOURCE_TAIL = 256, CB_SOURCE_KEPT = 1000, CB_SOURCE_MOST = 1 << 26 };
 
 struct cb_source {
     const char *path;         /* NULL: a pipe */
-    const struct stat *older; /* a file that is still like this is an older training's; NULL: there was none */
+    const struct stat *older; /* a file that still looks like this belongs to an older training; NULL: there was none */
     int fd;                   /* -1: not open yet */
     bool ended;               /* the pipe */
     uint64_t size;            /* of the file, when it was last looked at */
     uint64_t done;            /* bytes that were read */
-    char tail
-        [CB_SOURCE_TAIL]; /* what was read last: in a file that was cut off and has grown again other bytes are there */
+    char tail[CB_SOURCE_TAIL]; /* the last bytes read; they differ in a file that was cut off and has grown again */
     size_t tail_length;
     char *line; /* that has no end yet */
     size_t length, room;
     bool skips;     /* the line is too long */
-    bool loading;   /* what was in the file when it was opened is still being read */
-    double changed; /* when something came last: seconds of the monotonic clock */
+    bool loading;   /* the initial contents of the file are still being read */
+    double changed; /* the time of the last input, by the monotonic clock */
     struct cb_kept {
         char *line;
         struct cb_place place;
@@ -43,7 +42,7 @@ enum cb_news {
     CB_NEWS_ANEW  /* the file was replaced: the history has been emptied */
 };
 
-/* Reads what there is, for a short while. It does not wait. */
+/* Reads the available input, for a short time. It does not wait. */
 enum cb_news cb_source_read(struct cb_source *source, struct cb_history *history);
 
 /* The line at a place, read again; NULL: it is no longer there. To be freed. */

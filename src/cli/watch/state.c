@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state.c: how the training is, in words. */
+/* state.c: the state of the training, in words. */
 #include "cli/watch/dashboard.h"
 
 #include "sddp/clock.h"

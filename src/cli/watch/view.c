@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.c: what views have alike. */
+/* view.c: code that views share. */
 #include "cli/watch/dashboard.h"
 
 #include "sddp/run/numbers.h"

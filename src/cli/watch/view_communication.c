@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_communication.c: what the collective operations move and take, and how long each rank waits. */
+/* view_communication.c: bytes and times of the collective operations, and the waiting time of each rank. */
 #include "cli/watch/dashboard.h"
 
 #include "sddp/run/table.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_iteration.c: where the time of an iteration goes, and the iterations before it. */
+/* view_iteration.c: the use of time in an iteration, and the iterations before it. */
 #include "cli/watch/dashboard.h"
 
 #include "sddp/run/numbers.h"

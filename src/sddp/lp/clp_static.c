@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clp_static.c: what LAPACK, which CLP's static libraries need, has from Fortran's library, which cannot be in a plugin. */
+/* clp_static.c: provides two functions of LAPACK that otherwise need Fortran's library. CLP's static libraries need
+ * LAPACK, and Fortran's library cannot be in a plugin. */
 
 int ilaenv_(const int *what);
 void xerbla_(void);

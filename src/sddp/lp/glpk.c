@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* glpk.c: GLPK behind lp.h. Its rows and columns count from 1.
  *
- * A start removes the extra rows, adds the new ones in the order given and sets the basis. The first solve after it, when
- * the noise is in, sorts the matrix if an entry was changed and factorises the basis: from there a used object and a
- * fresh one go the same way, bit by bit.
+ * A start removes the extra rows, adds the new ones in the order given and sets the basis. The first solve after it comes
+ * when the noise is set. It sorts the matrix if an entry was changed, and factorises the basis. From there on a used object
+ * and a fresh one give the same bits.
  *
- * GLPK ends the program when it has no memory or an assertion of its own fails. Here it jumps back instead. All objects that
- * this thread has of it are gone then, and every call on one does nothing; new ones are as good as ever. */
+ * GLPK ends the program when it has no memory or one of its assertions fails. Here it jumps back instead. All GLPK objects
+ * of this thread are then gone, and calls on them do nothing; new objects work as before. */
 #include <glpk.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lp.c: the retry ladder, and what it led to. */
+/* lp.c: the retry ladder of a solve. */
 #include "sddp/lp/plugins.h"
 
 cb_lp_outcome cb_lp_solve_from(const cb_lp_solver *solver, cb_lp *lp, int first) {

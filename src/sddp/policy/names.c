@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c: what a policy knows about its problem, so that it can be shown without it. */
+/* names.c: the description of the problem that a policy carries, so that a policy can be shown without its case. */
 #include <string.h>
 
 #include "sddp/hash.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* builder.c: building a problem, one thing at a time. */
+/* builder.c: builds a problem step by step. */
 #include "sddp/problem/builder.h"
 
 #include <math.h>

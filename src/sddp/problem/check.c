@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c: what only a whole problem can show, and the order that the trainer relies on.
+/* check.c: checks that need the whole problem, and sorts it as the trainer expects.
  *
- * Entries are sorted by column, then row, duplicates summed in the order they were added.
- * The longest path is found by removing nodes without unvisited parents; what cannot be removed lies on a cycle.
+ * Entries are sorted by column, then row; duplicates are summed in the order in which they were added. The longest path
+ * is found by removing nodes without unvisited parents. The nodes that cannot be removed lie on a cycle.
  *
- * What has probability 0 never happens, and need have no solution. Nobody is to solve it: such outcomes are dropped, and such
- * edges come behind the others and are not counted among them. */
+ * An outcome or edge of probability 0 never happens, and need not have a solution. It must not be solved: such outcomes
+ * are dropped, and such edges come after the others and are not counted among them. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

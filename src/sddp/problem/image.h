@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.h: a problem as one block of memory, with offsets from its beginning instead of pointers, so that it can be shared
- * and sent as it is. Arrays begin at multiples of 8 bytes. */
+/* image.h: a problem as one block of memory. It holds offsets from its beginning instead of pointers, so that it can be
+ * shared and sent as it is. Arrays begin at multiples of 8 bytes. */
 #ifndef COBRE_SDDP_PROBLEM_IMAGE_H
 #define COBRE_SDDP_PROBLEM_IMAGE_H
 
 #include "sddp/problem/builder.h"
 
-/* The bytes of the image of a problem that was checked; 0: more than there can be. */
+/* The size in bytes of the image of a checked problem; 0: larger than memory can be. */
 size_t cb_image_size(const cobre_sddp_builder *builder);
 
-/* Writes it into that many bytes, which are zero; outcomes of noise models are drawn straight into it. */
+/* Writes the image into that many bytes, which must be zero; outcomes of noise models are drawn straight into it. */
 void cb_image_pack(const cobre_sddp_builder *builder, void *image);
 
-/* What is computed from the whole goes into its image: fingerprint, scale and unit, the ranges of columns.
+/* Computes numbers of the whole problem and writes them into its image: fingerprint, scale and unit, ranges of columns.
  * false: no memory. */
 bool cb_image_sum_up(const cobre_sddp_problem *problem, void *image); /* sums.c */
-bool cb_find_ranges(const cobre_sddp_problem *problem, void *image);  /* ranges.c: its part of it */
+bool cb_find_ranges(const cobre_sddp_problem *problem, void *image);  /* ranges.c: the ranges of columns */
 
 /* The views of an image; it must last as long as the problem. false: no memory. */
 bool cb_image_view(const void *image, cobre_sddp_problem *problem);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* label.c: what the numbers of a problem mean to people: kinds, elements, load blocks, units, dates. Nothing of it changes a
- * result. */
+/* label.c: the meaning of a problem's numbers for people: kinds, elements, load blocks, units, dates. Labels never
+ * change a result. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

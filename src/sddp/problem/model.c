@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.c: drawing from a noise model. Row i of the factor needs only the first i + 1 normals, so the product can replace
- * them from the end. */
+/* model.c: draws from a noise model. Row i of the factor needs only the first i + 1 normals, so the product can
+ * overwrite them, beginning at the end. */
 #include <math.h>
 
 #include "sddp/problem/problem.h"

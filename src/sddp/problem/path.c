@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* path.c: sampling a path. */
+/* path.c: samples the path of a trajectory. */
 #include "sddp/problem/path.h"
 
 #include "sddp/grow.h"

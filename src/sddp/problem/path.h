@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* path.h: which nodes and outcomes a trajectory meets. All of it is known before any LP is solved, so that every rank
- * knows every trajectory's path without communication. */
+/* path.h: the nodes and outcomes that a trajectory visits. They are known before any LP is solved, so every rank knows
+ * every trajectory's path without communication. */
 #ifndef COBRE_SDDP_PROBLEM_PATH_H
 #define COBRE_SDDP_PROBLEM_PATH_H
 
@@ -14,8 +14,9 @@ typedef struct {
     } * step;
 } cb_path;
 
-/* Trajectory (a, b) of `purpose`, from `start` on: a node, or CB_ROOT, for where that leads. Step k draws from cb_rng_start(seed, purpose, a, b, k): first the node, then the
- * outcome. max_steps 0: until it ends by itself. False: no memory. */
+/* Samples the path of trajectory (a, b) of `purpose`. It begins at the node `start`, or at a successor of the root if
+ * that is CB_ROOT. Step k draws from cb_rng_start(seed, purpose, a, b, k): first the node, then the outcome. max_steps
+ * 0: until the path ends by itself. False: no memory. */
 bool cb_path_sample(const cobre_sddp_problem *problem, size_t start, uint64_t seed, cb_rng_purpose purpose, uint32_t a,
                     uint32_t b, size_t max_steps, cb_path *path);
 

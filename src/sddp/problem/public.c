@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* public.c: the builder of sddp.h: that of builder.h, without places. */
+/* public.c: the builder functions of sddp.h. They call those of builder.h without places. */
 #include "sddp/grow.h"
 #include "sddp/problem/builder.h"
 #include "sddp/usual_floats.h"

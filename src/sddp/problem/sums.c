@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sums.c: what is computed once from a whole problem. */
+/* sums.c: numbers computed once from a whole problem: fingerprint, scale and unit. */
 #include <math.h>
 #include <stdlib.h>
 

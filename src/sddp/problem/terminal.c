@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.c: what comes after a node without successors, as cuts say it. They become rows of its LP:
+/* terminal.c: terminal cuts bound the cost after a node without successors. They become rows of its LP:
  *
  *     terminal[k]   terminal - sum of slope * outgoing state >= intercept     (<= in a problem that maximises)
  *
  * The column `terminal` has the cost 1 and no bounds: its range follows from the rows (ranges.c).
  *
- * Each row costs time in every solve. So a cut becomes none if another one says at least as much in the whole box that the
- * bounds of the states make. That is so if the other one is higher in the middle of the box by at least the sum of
- * |difference of slopes| * half the width, over the states. Cuts are looked at from the highest in the middle to the lowest; each
- * is compared with those kept before it. Cost: pairs times states at the most, and mostly far less, because the sum soon
- * exceeds the difference. Beyond STEPS only the last ones kept are asked, which still finds copies. */
+ * Each row costs time in every solve. So a cut is dropped if another one dominates it in the whole box of the states'
+ * bounds. That is so if the other one is higher in the middle of the box by at least the sum over the states of
+ * |difference of slopes| * half the width. Cuts are visited from the highest in the middle to the lowest, and each is
+ * compared with the cuts kept before it. This costs at most pairs times states, and mostly far less, because the sum soon
+ * exceeds the difference. After STEPS operations only the last kept cuts are compared, which still finds copies. */
 #include <math.h>
 #include <stdlib.h>
 

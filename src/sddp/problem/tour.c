@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tour.c: in which order the outcomes of a node are solved.
+/* tour.c: the order in which the outcomes of a node are solved.
  *
- * Each LP of a chain starts from the basis of the one before, so that it takes fewer steps the more alike the two are:
- * after an outcome comes the nearest of the next few that are left, each random variable measured by its range. Only
- * training needs them. They are in one region per host; each of its L ranks has found those of every L-th node. */
+ * Each LP of a chain starts from the basis of the one before. The more alike the two are, the fewer pivots it takes. So
+ * after each outcome comes the nearest of the next few that are left, with each random variable measured by its range.
+ * Only training needs tours. They are in one region per host; each of its L ranks finds those of every L-th node. */
 #include <math.h>
 #include <stdlib.h>
 

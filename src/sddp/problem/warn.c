@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* warn.c: what is no error of a problem, but will cost accuracy.
+/* warn.c: warns about numbers that are not errors, but will cost accuracy.
  *
- * Numbers of one kind that lie far apart: an LP solver has 16 digits, and tolerances, for all of them together. The limits were
- * found by trying: a penalty that nobody pays spoiled bounds from 1e13 times the smallest cost on, a coefficient from 1e12
- * times the smallest on. Real cases were seen to have 2e10 between costs (a token price of spill, and that of water that
- * lacks), 2e7 between bounds and 5e3 between coefficients. */
+ * These are numbers of one kind that lie far apart: an LP solver has 16 digits, and one tolerance, for all of them. The
+ * limits were found by experiment. A penalty that is never paid spoiled bounds from 1e13 times the smallest cost on, a
+ * coefficient from 1e12 times the smallest on. Real cases had ratios of 2e10 between costs (a token price of spill, and
+ * the penalty for missing water), 2e7 between bounds and 5e3 between coefficients. */
 #include <math.h>
 
 #include "sddp/problem/builder.h"

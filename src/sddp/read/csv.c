@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv.c: reads tables. */
+/* csv.c: reads tables (csv.h). */
 #include "sddp/read/csv.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* csv.h: one table of a case: comma-separated, the first line names the columns, RFC 4180 quotes.
  *
- * Strict where leniency would hide a mistake: every line has as many fields as the header; a quoted field ends on its
- * line; the text is UTF-8. Tolerated because programs write it: a byte order mark, CRLF, blanks around fields, empty
+ * The reader is strict where leniency would hide a mistake: every line has as many fields as the header; a quoted field ends
+ * on its line; the text is UTF-8. It tolerates what programs write: a byte order mark, CRLF, blanks around fields, empty
  * lines, no newline at the end, lines that start with #, a column name in the wrong case. */
 #ifndef COBRE_SDDP_READ_CSV_H
 #define COBRE_SDDP_READ_CSV_H
@@ -12,8 +12,8 @@
 /* A column that was asked for. */
 typedef struct {
     char *name;
-    bool there;         /* or its name is blamed for being another */
-    const char *advice; /* about one that is needed, and not there; NULL: it may be left out */
+    bool there;         /* the table has it, or a misspelling of its name was reported */
+    const char *advice; /* for the error if it is missing; NULL: it is optional */
 } cb_csv_name;
 
 typedef struct {
@@ -24,37 +24,38 @@ typedef struct {
     size_t *line;    /* of each row, in the file */
     char **place;    /* "column NAME", of each column */
     bool *known;     /* columns that were asked for */
-    bool incomplete; /* a column that it needs is not there */
-    size_t errors;   /* there had been before it was read */
+    bool incomplete; /* a required column is missing */
+    size_t errors;   /* the number of errors before it was read */
     cb_csv_name *asked;
     size_t asks, asks_room;
     bool no_memory;
 } cb_csv;
 
-/* False: there is no such table (reported unless `optional`), or nothing of it could be read (reported). Lines that are
- * wrong are reported and left out. Free in any case. */
+/* False: there is no such table (reported unless `optional`), or nothing of it could be read (reported). Wrong lines
+ * are reported and left out. The caller frees the table in any case. */
 bool cb_csv_read(cobre_sddp_builder *builder, const char *path, bool optional, cb_csv *table);
 void cb_csv_free(cb_csv *table);
 
-size_t cb_csv_find(cb_csv *table, const char *name); /* a column that is known from now on; CB_NONE: there is none */
-size_t cb_csv_need(cb_csv *table, const char *name, const char *advice); /* the same, and it must be there */
-size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name, bool required); /* one of these */
-/* When all columns have been asked for: reports those that nobody asked for, and those that are needed, unless the name of
- * one that nobody asked for is close. A table with such a column, or without one that it needs, has no rows from here on:
- * what its lines mean is not sure, and each would be blamed for the header. */
+size_t cb_csv_find(cb_csv *table, const char *name); /* marks the column as known; CB_NONE: there is none */
+size_t cb_csv_need(cb_csv *table, const char *name, const char *advice); /* the same for a required column */
+size_t cb_csv_column(cobre_sddp_builder *builder, cb_csv *table, const char *name,
+                     bool required); /* either of the two */
+/* Call it after all columns were asked for. Reports unknown columns, and required ones that are missing, unless an unknown
+ * name is close to theirs. Such a table has no rows from here on: the meaning of its lines is not sure, and each would
+ * repeat the error of the header. */
 void cb_csv_check_columns(cobre_sddp_builder *builder, cb_csv *table);
 
-/* A field; column CB_NONE: the row. row CB_NONE: the header. It lasts as long as the table. */
+/* The place of a field. column CB_NONE: of the row. row CB_NONE: of the header. It lasts as long as the table. */
 cb_place cb_csv_place(const cb_csv *table, size_t row, size_t column);
 #define CB_CSV_AT(...) ((const cb_place[]){cb_csv_place(__VA_ARGS__)}) /* as an argument */
 
-bool cb_csv_sound(const cobre_sddp_builder *builder, const cb_csv *table); /* nothing of it has been reported */
+bool cb_csv_sound(const cobre_sddp_builder *builder, const cb_csv *table); /* has it no reported error? */
 
 const char *cb_csv_text(const cb_csv *table, size_t row, size_t column); /* "" for column CB_NONE */
 
 /* A decimal number, whatever the locale; false for anything else: hexadecimal, infinities, NaN, trailing text. */
 bool cb_csv_number(const char *text, double *value);
 void cb_csv_not_a_number(cobre_sddp_builder *builder, const cb_place *at,
-                         const char *text); /* reports it, with advice */
+                         const char *text); /* reports a text that is not a number, with advice */
 
 #endif

@@ -12,14 +12,14 @@ cobre_sddp_builder *cb_read_hydrothermal(const char *folder, const cobre_sddp_lo
 /* Scenarios to simulate, from a table, in place of the case's own; by_stage: node n - 1 is stage n. */
 void cb_read_scenarios(cobre_sddp_builder *builder, const char *path, bool by_stage);
 
-/* Whose cuts say what comes after a node. */
+/* The source of terminal cuts: they bound the cost after a node. */
 typedef struct {
     const char *file; /* of a policy, or a table: *.csv. NULL: there are none */
-    const char *node; /* there; NULL: not said */
-    size_t stage;     /* there; 0: not said */
+    const char *node; /* in that file; NULL: not given */
+    size_t stage;     /* in that file; 0: not given */
 } cb_terminal;
 
-/* at: where it was asked for. */
+/* at: the place of the request in the case. */
 void cb_read_terminal(cobre_sddp_builder *builder, const cb_place *at, size_t node, const cb_terminal *wish);
 
 #endif

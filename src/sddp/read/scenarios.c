@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenarios.c: scenarios to simulate, from a table: one line per step, in order, with a column for each random variable. Where
- * they begin is for the simulation to check. */
+/* scenarios.c: scenarios to simulate, from a table: one line per step, in order, with a column for each random variable. The
+ * simulation checks where they begin. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* values.c: states and noise as people write them: "Furnas=40%,inflow[Furnas,1]=120", or a table with a line for each. */
+/* values.c: reads states and noise that people write: "Furnas=40%,inflow[Furnas,1]=120", or a table with one per
+ * line. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* axis.c: scales and ticks. */
+/* axis.c: scales and ticks of a picture. */
 #include "sddp/report/parts.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chart.c: pictures as inline SVG. Colours and sizes of text are the page's (report.css); a picture is as wide as its
- * card, and its text is larger there on a narrow screen, so the margins hold more than they need to. */
+/* chart.c: pictures as inline SVG. The page sets colours and sizes of text (report.css). A picture is as wide as its
+ * card. On a narrow screen its text is larger, so the margins are wider than necessary. */
 #include "sddp/report/parts.h"
 
 #include <math.h>

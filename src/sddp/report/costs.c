@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* costs.c: what the trajectories cost, and how bad the worst of them are. */
+/* costs.c: the distribution of the costs of trajectories, and the worst of them. */
 #include "sddp/report/parts.h"
 #include "sddp/run/sampling.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parts.h: what a report is made of. */
+/* parts.h: the parts of a report. */
 #ifndef COBRE_SDDP_REPORT_PARTS_H
 #define COBRE_SDDP_REPORT_PARTS_H
 
@@ -14,14 +14,14 @@
 
 enum { CB_MOST_RUNS = CB_REPORT_MOST, CB_WORDS = 128 };
 
-/* What is known of one run folder. */
+/* One run folder, as read. */
 struct run {
     const char *folder;
-    const char *name; /* by which several are told apart */
+    const char *name; /* tells several runs apart */
     const struct cb_results *results;
     struct cb_run_verdict verdict;
     bool maximises, averse;
-    bool unchecked; /* there is no record of what its files belong to */
+    bool unchecked; /* it has no record, so its files cannot be checked */
 };
 
 struct report {
@@ -34,7 +34,7 @@ struct report {
     bool no_memory;
 };
 
-/* answers.c: what a reader wants to know first. */
+/* answers.c: the answers at the top. */
 void cb_report_answers(struct report *report);
 void cb_answer_verdict(FILE *to, const char *question, const struct cb_run_verdict *verdict, const char *class);
 
@@ -42,7 +42,7 @@ void cb_answer_verdict(FILE *to, const char *question, const struct cb_run_verdi
 bool cb_report_convergence(struct report *report); /* training.c */
 bool cb_report_times(struct report *report);
 bool cb_report_costs(struct report *report);   /* costs.c */
-bool cb_report_system(struct report *report);  /* system.c: what a policy does in a hydrothermal system */
+bool cb_report_system(struct report *report);  /* system.c: storage, prices, ... of a hydrothermal system */
 bool cb_report_unnamed(struct report *report); /* fans.c: states and variables of any other problem */
 void cb_report_several(struct report *report); /* several.c: runs side by side */
 
@@ -62,7 +62,7 @@ size_t cb_steps_of(const struct cb_series *series); /* those that 5 % of the tra
 double cb_mean_over_steps(const struct cb_series *series);
 const char *cb_axis_name(const char *name, const char *unit, char text[CB_WORDS]); /* "spill, MW" */
 
-/* Rows of at most so many steps, evenly taken: the place of the step, from 1, and what `fill` puts into the others. */
+/* Rows for at most so many steps, evenly chosen: the number of the step, from 1, and the columns that `fill` sets. */
 enum { CB_MOST_STEPS = 160 };
 void cb_grid_steps(struct report *report, struct grid *grid, const struct cb_series *series,
                    void fill(double *row, const struct cb_point *point));
@@ -79,7 +79,7 @@ bool cb_report_fans(struct report *report, const struct fans *fans);
 
 double *cb_grid_add(struct report *report, struct grid *grid); /* a new row of zeros; NULL: no memory */
 
-/* words.c: how numbers, dates and names are said. They return `text`. */
+/* words.c: numbers, dates and names in words. All return `text`. */
 const char *cb_grouped_text(const char *number, char text[CB_WORDS]); /* 71,603.4 */
 const char *cb_amount_text(double value, char text[CB_WORDS]);        /* 442.6 million */
 double cb_amount_scale(double largest, const char **name);            /* 1e6 and "million "; 1 and "" */
@@ -89,13 +89,13 @@ const char *cb_kind_text(const char *kind, char text[CB_WORDS]);       /* "therm
 const char *cb_element_text(const char *element, char text[CB_WORDS]); /* "N → S"; or `element` itself */
 const char *cb_date_text(const char *date, char text[CB_WORDS]);       /* "Jun 2027" */
 const char *cb_step_text(const struct cb_point *point, char text[CB_WORDS]);
-int cb_month_of(const char *date); /* since the year 0; -1: it is no date */
+int cb_month_of(const char *date); /* months since the year 0; -1: not a date */
 
 /* page.c: HTML around the pictures. */
 void cb_page_begin(FILE *to, const char *name);
 void cb_page_end(FILE *to);
 void cb_section_end(FILE *to);
-void cb_paragraph(FILE *to, const char *text); /* nothing if it is empty or NULL */
+void cb_paragraph(FILE *to, const char *text); /* writes nothing if the text is empty or NULL */
 void cb_card_begin(FILE *to, const char *title, const char *text);
 void cb_card_end(FILE *to);
 void cb_tile(FILE *to, const char *name, const char *value, const char *note);
@@ -118,8 +118,8 @@ void cb_cell(FILE *to, const char *text);
 void cb_row_end(FILE *to);
 void cb_table_end(FILE *to);
 
-/* The numbers behind a picture: the last row, and so many before it that they are few. `digits` are those of the first
- * column; 0: it has whole numbers. points: it has their dates or stages instead; NULL: it has not. */
+/* The numbers of a picture as a table: the last row, and a few evenly chosen before it. `digits`: of the first column;
+ * 0: whole numbers. points: the first column has their dates or stages instead; NULL: it does not. */
 void cb_data_table(FILE *to, const char *const *names, const struct grid *grid, int digits,
                    const struct cb_point *points);
 

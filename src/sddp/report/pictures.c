@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pictures.c: the pictures of a report, each as a file of its own.
  *
- * The page is made as always, and cut up: a section begins with <h2>, a card with <h3>, a legend is a list, a picture an element
- * svg. Texts in the page are escaped, so that no other '<' can be taken for one of these. A picture alone has no style sheet
- * around it, and what draws it may not know variables: so its colours are those of the page, written out. */
+ * The whole page is made first, and then cut up: a section begins with <h2>, a card with <h3>, a legend is a list, a picture
+ * is an element svg. Texts in the page are escaped, so no other '<' can be mistaken for one of these. A picture alone has
+ * no style sheet, and the program that draws it may not know CSS variables. So the page's colours are written out. */
 #include "sddp/report/report.h"
 
 #include "sddp/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h: a report and its pictures, for those who do not want a file. */
+/* report.h: a report and its pictures, for callers that do not want a file. */
 #ifndef COBRE_SDDP_REPORT_REPORT_H
 #define COBRE_SDDP_REPORT_REPORT_H
 
@@ -9,14 +9,14 @@
 
 enum { CB_REPORT_MOST = 6 }; /* folders */
 
-/* As cobre_sddp_report, into a file that is open. */
+/* Like cobre_sddp_report, into an open file. */
 cobre_status cb_report_write(const char *const *folders, size_t count, FILE *to);
 
 /* pictures.c: the pictures of a page, by name. */
 struct cb_picture {
     char *name;             /* "stored_energy/north": the section, and the card */
     char *title;            /* "Stored energy: north" */
-    const char *at, *until; /* in the page: what is in its element svg */
+    const char *at, *until; /* in the page: the contents of its element svg */
     const char *legend;     /* in the page; NULL: there is none */
     double height;
 };
@@ -26,14 +26,15 @@ struct cb_pictures {
     size_t count, room;
     bool no_memory;
 };
-/* Also after a failure they are to be freed. */
+/* The caller frees them, also after a failure. */
 cobre_status cb_pictures_make(struct cb_pictures *pictures, const char *const *folders, size_t count);
 void cb_pictures_free(struct cb_pictures *pictures);
 
 /* By its name, by the name of its card if no other has it, or the first one of a section. NULL: there is none. */
 const struct cb_picture *cb_pictures_find(const struct cb_pictures *pictures, const char *name);
 
-/* As a file of its own, with title and legend, on a light ground. tips: with what is shown under the pointer. */
+/* Writes a picture as a file of its own, with title and legend, on a light ground. tips: with the texts under the
+ * pointer. */
 void cb_picture_write(const struct cb_picture *picture, bool tips, FILE *to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* system.c: what a policy does in a hydrothermal system: storage, prices, generation, deficits, exchanges, spill, inflow. */
+/* system.c: the results of a hydrothermal system: storage, prices, generation, deficits, exchanges, spill, inflow. */
 #include "sddp/report/parts.h"
 
 #include <math.h>

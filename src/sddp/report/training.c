@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.c: how the bound moved, and where the time went. */
+/* training.c: the progress of the bound, and the use of time. */
 #include "sddp/report/parts.h"
 
 #include <math.h>

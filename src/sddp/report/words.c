@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.c: how numbers, dates and names are said in a report. */
+/* words.c: numbers, dates and names in the words of a report. */
 #include "sddp/report/parts.h"
 
 #include <math.h>

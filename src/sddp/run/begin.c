@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* begin.c: where a simulation begins. */
+/* begin.c: finds where a simulation begins. */
 #include "sddp/run/begin.h"
 
 #include "sddp/date.h"

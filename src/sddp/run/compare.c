@@ -3,8 +3,8 @@
  *
  * First come figures of the trainings and of whole trajectories, then means over the stages that all runs have, or these
  * stages one by one. Runs are matched by what statistics.csv calls a figure, and stages by their dates: a run of this month
- * and one of the last month have most of them in common. Errors are those of sampling.h. That of a mean over stages needs
- * how stages depend on each other, which no table has; but it is at most the mean of their errors. */
+ * and one of the last month have most of them in common. Errors are those of sampling.h. The error of a mean over stages
+ * depends on the correlation of stages, which no table has; but it is at most the mean of their errors. */
 #include "sddp/run/compare.h"
 
 #include "sddp/error.h"

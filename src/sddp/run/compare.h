@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h: runs side by side. compared_runs.c reads them, compare.c makes the rows, compare_words.c says them in words,
+/* compare.h: runs side by side. compared_runs.c reads them, compare.c makes the rows, compare_words.c puts them into words,
  * comparison.c shows them. */
 #ifndef COBRE_SDDP_RUN_COMPARE_H
 #define COBRE_SDDP_RUN_COMPARE_H
@@ -9,16 +9,16 @@
 
 enum { CB_COMPARE_MOST = 8 };
 
-/* A run: what its folder holds. Numbers are NaN where it holds none. */
+/* A run, as its folder holds it. Missing numbers are NaN. */
 struct cb_run {
     const char *path, *name, *words;
-    struct cb_results results; /* empty of a policy file */
+    struct cb_results results; /* empty for a policy file */
     bool simulated, sample;    /* sample: its trajectories were drawn, so that there is a sampling error */
     bool has_policy, averse, maximises, unproven;
-    cb_risk risk; /* that the training was asked for */
+    cb_risk risk; /* the risk measure in the options of the training */
     double bound, iterations, cuts;
     const char *unit; /* of costs */
-    double *worst;    /* what each cost adds to the mean of the worst: sampling.h */
+    double *worst;    /* each cost's part in the mean of the worst: sampling.h */
     double worst_mean;
     struct json_t *origin; /* of a folder: cb_record_origin */
 };
@@ -27,12 +27,12 @@ struct cb_run {
 struct cb_moment {
     const char *date;
     size_t stage, step[CB_COMPARE_MOST]; /* of each run; 0: it has no such stage */
-    bool common;                         /* all runs with statistics have it, and enough trajectories get there */
+    bool common;                         /* all runs with statistics have it, and enough trajectories reach it */
 };
 
 struct cobre_sddp_comparison {
     cobre_sddp_compare_options options;
-    cb_arena memory; /* of texts, and of what the runs need besides their results */
+    cb_arena memory; /* of texts and of the runs' data besides their results */
     struct cb_run run[CB_COMPARE_MOST];
     size_t runs;
     struct cb_moment *moment;
@@ -57,14 +57,14 @@ cobre_status cb_compare_read(cobre_sddp_comparison *c, const char *const *paths)
 void cb_compare_words(cobre_sddp_comparison *c);
 void cb_compare_notes(cobre_sddp_comparison *c);
 
-/* A bound is one of the mean cost, or of what a risk measure makes of the costs: is it the same thing in both? */
+/* A bound is one of the mean cost, or of a risk measure of the costs. Is it the same in both runs? */
 bool cb_compare_same_aim(const struct cb_run *a, const struct cb_run *b);
 
-/* A figure as planners call it: "cost of thermal generation", "marginal cost Sul". Is it shown in percent? */
+/* The planners' name of a figure: "cost of thermal generation", "marginal cost Sul". And: is it shown in percent? */
 void cb_compared_words(const cobre_sddp_compared *row, char text[256]);
 bool cb_compared_is_share(const cobre_sddp_compared *row);
 
-/* What the runs differ by in a figure of whole trajectories; NULL: it is not there. */
+/* The differences of the runs in a figure of whole trajectories; NULL: there is no such figure. */
 const cobre_sddp_difference *cb_compare_find(const cobre_sddp_comparison *c, const char *kind, size_t run);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compared_runs.c: the runs of a comparison: their files, their names, and what of them cannot be compared as it seems. */
+/* compared_runs.c: the runs of a comparison: reads their files, names them, and notes differences that make a
+ * comparison misleading. */
 #include "sddp/run/compare.h"
 
 #include "sddp/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* comparison.c: a comparison as its users see it. */
+/* comparison.c: the public functions of a comparison. */
 #include <jansson.h>
 #include <stdlib.h>
 

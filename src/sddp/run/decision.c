@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decision.c: what a policy decides, as JSON. */
+/* decision.c: a policy's decision as JSON. */
 #include "sddp/run/decision.h"
 
 #include "sddp/error.h"

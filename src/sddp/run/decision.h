@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decision.h: what a policy decides now, as `cobre decide --json` and `cobre mcp` say it. */
+/* decision.h: the decision of a policy at a node, as JSON for `cobre decide --json` and `cobre mcp`. */
 #ifndef COBRE_SDDP_RUN_DECISION_H
 #define COBRE_SDDP_RUN_DECISION_H
 
@@ -11,19 +11,19 @@ struct cb_decision {
     /* The question. */
     struct cb_begin begin;
     const char *inflow;    /* as for cobre_sddp_noise_from_text; NULL: the mean */
-    const char *solver;    /* as in cobre_sddp_decide_options, both */
+    const char *solver;    /* this and lp_folder are as in cobre_sddp_decide_options */
     const char *lp_folder; /* where an LP without a solution is written; NULL: the current folder */
 
-    /* What it means. */
+    /* Its meaning for the problem. */
     struct cb_beginning beginning;
     size_t node;
     double *noise;
 };
 
-/* Finds what the question means. Also after a failure it is to be freed. */
+/* Finds the meaning of the question. The caller frees it, also after a failure. */
 cobre_status cb_decision_find(const cobre_sddp_problem *problem, struct cb_decision *decision);
 
-/* Decides. policy_path: as it is called in the answer. */
+/* Decides. policy_path: its name in the answer. */
 cobre_status cb_decision_make(const cobre_sddp_problem *problem, cobre_sddp_policy *policy,
                               const struct cb_decision *decision, const char *policy_path, json_t **answer);
 void cb_decision_free(struct cb_decision *decision);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.h: what a run folder holds: its files, their columns, and the phases of times.csv. Writers and readers take the
+/* files.h: the names in a run folder: its files, their columns, and the phases of times.csv. Writers and readers take the
  * names from here. */
 #ifndef COBRE_SDDP_RUN_FILES_H
 #define COBRE_SDDP_RUN_FILES_H
 
 #define CB_FILE_POLICY "policy.cobre"
 #define CB_FILE_TRAINING "training.csv"
-#define CB_FILE_EVENTS "events.jsonl" /* all that follows of a training is made of it: training.h */
+#define CB_FILE_EVENTS "events.jsonl" /* the files of a training below are made of it: training.h */
 #define CB_FILE_STEER "steer.sock"    /* while it trains: steering.h */
 #define CB_FILE_TIMES "times.csv"
 #define CB_FILE_SUMMARY "summary.csv"
 #define CB_FILE_SIMULATION "simulation.csv"
 #define CB_FILE_STATISTICS "statistics.csv" /* of all trajectories: statistics.c */
 #define CB_FILE_NETCDF "simulation.nc"      /* all tables in one: netcdf.c */
-#define CB_FILE_RUN "run.json"              /* what the others belong to: record.h */
+#define CB_FILE_RUN "run.json"              /* the record of the other files: record.h */
 #define CB_FILE_REPORT "report.html"        /* where `cobre report` writes it by default */
 #define CB_FILE_COMPARE "compare.html"      /* ... and one of several runs: into the current folder */
 
@@ -21,11 +21,11 @@
 #define CB_COLUMNS_TIMES "rank,phase,seconds"
 #define CB_COLUMNS_FACTS "key,value" /* summary.csv and simulation.csv */
 
-/* Of statistics.csv. The step is empty in rows about the whole of the trajectories. */
+/* Of statistics.csv. The step is empty in rows about whole trajectories. */
 #define CB_COLUMNS_STATISTICS                                                                                          \
     "table,kind,level,element,unit,step,stage,date,count,mean,deviation,minimum,p5,p25,p50,p75,p95,maximum,positive"
 
-/* X(code, name, title): where the time of a rank goes; as COBRE_SDDP_EFFORT_MAP has them. */
+/* X(code, name, title): the phases of a rank's time, as in COBRE_SDDP_EFFORT_MAP. */
 #define CB_PHASE_MAP(X)                                                                                                \
     X(FORWARD, "forward", "Forward")                                                                                   \
     X(BACKWARD, "backward", "Backward")                                                                                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* folder.c: where the results of a run go. */
+/* folder.c: the folder of a run (folder.h). */
 #include "sddp/run/folder.h"
 
 #include "sddp/draft.h"

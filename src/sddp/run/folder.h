@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* folder.h: where the results of a run go. After a failure cobre_last_error() says why. */
+/* folder.h: the folder for the results of a run. After a failure cobre_last_error() tells why. */
 #ifndef COBRE_SDDP_RUN_FOLDER_H
 #define COBRE_SDDP_RUN_FOLDER_H
 
@@ -10,7 +10,7 @@
 /* The default folder of a case: NAME-out in the working directory; beside the case if that is in the case. */
 cobre_status cb_folder_default(const char *case_path, char folder[PATH_MAX]);
 
-/* The policy of a case: `given`, or where a training leaves it by default when that is NULL. */
+/* The path of the policy of a case: `given`, or the default path of a training if that is NULL. */
 cobre_status cb_folder_policy(const char *case_path, const char *given, char policy[PATH_MAX]);
 
 /* folder/name */
@@ -19,29 +19,29 @@ cobre_status cb_folder_join(const char *folder, const char *name, char path[PATH
 /* The folder that a file is in. */
 void cb_folder_of(const char *path, char folder[PATH_MAX]);
 
-/* After a call failed that has set errno: the error is about `path`. Returns COBRE_FILE_FAILED. */
+/* Sets the error from errno, after a call about `path` failed. Returns COBRE_FILE_FAILED. */
 cobre_status cb_file_failed(const char *path);
 
 /* A folder while a run writes to it. */
 struct cb_folder {
     const char *path; /* NULL: not open */
-    size_t made;      /* what of `path`, from this length on, was not there before; 0: nothing */
+    size_t made;      /* the part of `path` from this offset on is new; 0: nothing is */
     int lock;         /* -1: none */
 };
 
-/* Makes the folder and its parents, and sees whether a file can be written there. */
+/* Makes the folder and its parents, and checks that a file can be written there. */
 cobre_status cb_folder_open(struct cb_folder *folder, const char *path);
 
-/* Two trainings that write the same files at once would mix them up: the second one fails here. */
+/* Locks the folder. Two trainings must not write the same files at once: the second one fails here. */
 cobre_status cb_folder_lock(struct cb_folder *folder);
 
-/* Does a training write to it? *known is false if nobody can tell. */
+/* Does a training write to it? *known is false if that cannot be found out. */
 bool cb_folder_is_locked(const char *folder, bool *known);
 
-/* Removes files of a run that are not whole: a process that was killed may have left some. Also for signal handlers. */
+/* Removes incomplete files of a run, which a killed process may have left. Signal handlers may call it. */
 void cb_folder_remove_drafts(const char *folder);
 
-/* Ends the lock, and removes folders that were made and into which nothing has come. */
+/* Ends the lock, and removes folders that were made and are still empty. */
 void cb_folder_close(struct cb_folder *folder);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grid.h: the numbers of a step as cells of arrays, for NetCDF: a variable per kind, with an axis of elements (all plants of
- * a type share one) and, where it has them, one of load blocks. */
+/* grid.h: the numbers of a step as cells of arrays, for NetCDF. Each kind is a variable. It has an axis of elements,
+ * which all plants of a type share, and maybe one of load blocks. */
 #ifndef COBRE_SDDP_RUN_GRID_H
 #define COBRE_SDDP_RUN_GRID_H
 
@@ -26,7 +26,7 @@ struct cb_grid {
     struct cb_variable *variable;
     size_t axes, variables, axes_room, variables_room;
     uint32_t *cell;   /* of each item; CB_NO_FIGURE: it has none */
-    uint32_t *before; /* of each state: what it was before the step */
+    uint32_t *before; /* of each state: the cell of its value before the step */
     size_t cells;     /* in all; the first three are cost, future cost and discount */
     bool no_memory;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* netcdf.c: all tables of a simulation as one NetCDF-4 file: what xarray, R, Julia and MATLAB read.
+/* netcdf.c: all tables of a simulation as one NetCDF-4 file, which xarray, R, Julia and MATLAB read.
  *
- * The library is loaded when it is first needed, and never linked: with it come HDF5 and a dozen others, which no other
- * command should wait for. The file is written trajectory by trajectory as rank 0 gets them. Numbers have 24 bits, which is
- * more than an LP solver's tolerance leaves; totals and statistics are made of the full ones. */
+ * The library is loaded when it is first needed, and never linked: it brings HDF5 and a dozen others, which would slow
+ * every command down. The file is written trajectory by trajectory as rank 0 gets them. Numbers have 24 bits, more
+ * than the tolerance of LP solvers; totals and statistics are made from full precision. */
 #include "sddp/run/netcdf.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* numbers.c: how numbers look in tables and pages. */
+/* numbers.c: the format of numbers in tables and pages. */
 #include "sddp/run/numbers.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.h: what a simulation reports of each step: the numbers of the problem, under the labels that it gives them.
+/* outputs.h: the output of a simulation for each step: the numbers of the problem, with their labels.
  *
  * An item is a name of the problem (a state, a column, a row, a random variable) with its label. The detailed tables have a
  * row for each item. The statistics are about figures, which are made of items:
@@ -27,13 +27,13 @@ typedef struct {
     bool discounted;              /* in that total */
 } cb_figure;
 
-/* What an item adds to, and how often. */
+/* The figures that an item adds to. */
 typedef struct {
     uint32_t element, subsystem, system;    /* its value, weighted by the share of its load block */
-    uint32_t energy, all_energy;            /* that times what it is worth as energy */
-    uint32_t least, at_least;               /* the least that it can be, and whether it is there */
-    uint32_t capacity;                      /* the most that it can be ... */
-    uint32_t energy_capacity, all_capacity; /* ... as energy */
+    uint32_t energy, all_energy;            /* that times its worth in energy */
+    uint32_t least, at_least;               /* the least possible value, and whether it is reached */
+    uint32_t capacity;                      /* the largest possible value, */
+    uint32_t energy_capacity, all_capacity; /* the same as energy */
     uint32_t unserved, all_unserved;        /* a deficit as energy */
     uint32_t cost;                          /* its cost */
 } cb_targets;
@@ -43,7 +43,7 @@ typedef struct {
     cobre_sddp_part part;
     cobre_sddp_label label;
     size_t block;  /* CB_NONE: of the whole stage */
-    bool is_state; /* a column that a state comes in or goes out by: the state says the same */
+    bool is_state; /* an incoming or outgoing column of a state: the state has the same number */
     cb_targets to;
 } cb_item;
 
@@ -63,7 +63,7 @@ typedef struct {
     uint32_t *state;       /* the item of each state */
     cb_node_items *node;   /* of each node */
     uint32_t cost, future; /* figures: of the step, and from then on */
-    uint32_t other;        /* costs that are due to no kind */
+    uint32_t other;        /* costs that belong to no kind */
     struct cb_index {
         uint32_t *slot;
         size_t room, used;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_json.c: what a policy holds, as JSON. */
+/* policy_json.c: the contents of a policy as JSON. */
 #include "sddp/run/policy_json.h"
 
 #include "sddp/run/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* results.h: what a run folder holds, read back: for reports, comparisons and questions. */
+/* results.h: reads a run folder back, for reports, comparisons and questions. */
 #ifndef COBRE_SDDP_RUN_RESULTS_H
 #define COBRE_SDDP_RUN_RESULTS_H
 
@@ -23,13 +23,13 @@ struct cb_point {
     size_t step, stage; /* stage 0: not known */
     const char *date;   /* "": not known */
     double count, mean, deviation, minimum, percentile[CB_PERCENTILES], maximum;
-    double positive; /* the share of the trajectories in which it is above 0 */
+    double positive; /* the share of trajectories in which it is above 0 */
 };
 
 /* A row of training.csv. */
 struct cb_iteration {
     double iteration, bound;
-    double mean, half; /* of the last forward passes, and half its interval; NaN: one pass has none */
+    double mean, half; /* of the last forward passes, and half its interval; NaN with a single pass */
 };
 
 /* One figure over the steps. */
@@ -56,7 +56,8 @@ struct cb_results {
 /* Reads the facts only. */
 cobre_status cb_results_facts(struct cb_results *results, const char *folder);
 
-/* Reads what there is; what is missing is empty. Fails when memory is out. Also then the results are to be freed. */
+/* Reads all files that exist; the results of others are empty. Fails without memory. The caller frees the results, also
+ * then. */
 cobre_status cb_results_read(struct cb_results *results, const char *folder);
 void cb_results_free(struct cb_results *results);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simulation.c: the files of a simulation. Rank 0 writes them, all of them or none: files of two simulations do not go
- * together. */
+/* simulation.c: the files of a simulation. Rank 0 writes all of them or none, because files of two simulations must not
+ * be mixed. */
 #include "sddp/run/simulation.h"
 #include "sddp/open.h"
 

@@ -18,7 +18,7 @@ struct sheet {
     char *line;
     size_t room;
     size_t count, column[CB_SHEET_FIELDS]; /* the columns asked for, and where they are */
-    char *field[CB_SHEET_FIELDS];          /* what the row has in them */
+    char *field[CB_SHEET_FIELDS];          /* their fields in this row */
 };
 
 /* `columns` are their names, up to a NULL. False: there is no such table, or it lacks one of them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_run.c: see train_run.h. Rank 0 has the files. */
+/* train_run.c: see train_run.h. Only rank 0 writes files. */
 #include "sddp/run/train_run.h"
 
 #include "sddp/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_steer.c: a training that is steered while it runs, by lines over the socket in its folder. They are answered at once, and take
- * effect after the iteration; docs/events.md has the words. */
+/* train_steer.c: steers a training while it runs, by commands over the socket in its folder. They are answered at once,
+ * and take effect after the iteration. docs/events.md lists them. */
 #include "sddp/clock.h"
 #include "sddp/run/train_run.h"
 #include "sddp/train/rules.h"

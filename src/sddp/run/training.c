@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.c: the events of a training, and what is written of each. */
+/* training.c: the events of a training, and the files that each of them updates. */
 #include "sddp/run/training.h"
 
 #include "sddp/clock.h"
@@ -53,8 +53,8 @@ static void put_date(json_t *event) {
     cb_put(event, "date", json_string(date));
 }
 
-/* The line of an event. Bounds and costs have all their digits. Times are rounded to microseconds before, and few digits are enough
- * for them: so they come apart. */
+/* The line of an event. Bounds and costs have all their digits. Times are rounded to microseconds before, and few
+ * digits are enough for them: so they come apart. */
 static char *line_of(const json_t *event, size_t *length) {
     static const char *const rounded[] = {"seconds", "per_rank", "per_stage", "operations", "overhead"};
     json_t *exact = json_copy((json_t *)event), *rest = json_object();

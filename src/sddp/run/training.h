@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training.h: what a training leaves in its folder besides the policy. It is a stream of events, events.jsonl, which docs/events.md
- * describes. The tables are made of the same events: training.csv, a row per iteration; times.csv, seconds by rank and phase;
- * summary.csv, a key and a value per row.
+/* training.h: the files of a training besides the policy. They are a stream of events, events.jsonl, which
+ * docs/events.md describes. The tables are made of the same events: training.csv, a row per iteration; times.csv,
+ * seconds by rank and phase; summary.csv, a key and a value per row.
  *
- * All calls are for rank 0, but for cb_training_finished. Each returns a status; after a failure cobre_last_error() names the
- * file. Lines that cannot be written are kept, and tried again by the next call. */
+ * All calls except cb_training_finished are for rank 0. Each returns a status; after a failure cobre_last_error() names
+ * the file. Lines that cannot be written are kept, and tried again by the next call. */
 #ifndef COBRE_SDDP_RUN_TRAINING_H
 #define COBRE_SDDP_RUN_TRAINING_H
 
 #include "sddp/run/trail.h"
 
-/* The caller sets what comes before `events`; the rest starts as zero. */
+/* The caller sets the members before `events`; the rest is zero at first. */
 struct cb_training {
-    const char *folder; /* NULL: events are told by `event` only */
+    const char *folder; /* NULL: events go to `event` only */
     const char *policy; /* its file; NULL: there is none */
     const char *case_path;
     cobre_comm *comm;
     const cobre_sddp_problem *problem;
     const cobre_sddp_train_options *options; /* whose rules may change */
     void *arg;
-    void (*event)(void *arg, const char *line, size_t length); /* gets the line of each event, too; NULL: nobody */
+    void (*event)(void *arg, const char *line, size_t length); /* also gets the line of each event; may be NULL */
     struct cb_trail events, trace;                             /* trace: training.csv */
-    char older[PATH_MAX];                                      /* folder of the run that this one goes on from */
+    char older[PATH_MAX];                                      /* folder of the run that this one continues */
     struct json_t *started;                                    /* the first event, for summary.csv */
     double start_time;
-    double event_seconds, steer_seconds; /* what events have cost; and steering, by who does it */
+    double event_seconds, steer_seconds; /* time spent on events; and on steering, which train_steer.c adds */
     struct json_t *record;               /* run.json, as of the start (record.h) */
     bool steered;                        /* rules have changed */
 };

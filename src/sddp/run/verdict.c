@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verdict.c: has a run converged?
  *
- * Without a risk measure the bound and the simulated mean enclose what the policy can still gain. If the bound lies within
- * the interval of the mean, the sample does not show a gap: the policy is good if that interval is narrow, and otherwise
- * nobody knows. A gap that the sample does show is small enough, or it is not; then it matters whether the bound still
- * moves. What makes the two numbers incomparable is looked at first. */
+ * Without a risk measure, the policy can gain at most the distance between the bound and the simulated mean. If the
+ * bound lies within the interval of the mean, the sample does not show a gap: the policy is good if that interval is
+ * narrow; otherwise the answer is unknown. If the sample does show a gap, it may be small enough. If it is not, it
+ * matters whether the bound still moves. Reasons that make the two numbers incomparable are checked first. */
 #include "sddp/run/verdict.h"
 
 #include <inttypes.h>

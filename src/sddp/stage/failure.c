@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* failure.c: what is said of an LP that has no optimum. */
+/* failure.c: the error of an LP that has no optimum. */
 #include "comm/file_limit.h"
 #include "sddp/open.h"
 #include "sddp/stage/conflict.h"
@@ -154,8 +154,8 @@ static void write_conflict(const cb_stage *stage, const cb_conflict *conflict, c
     fclose(file);
 }
 
-/* A solver writes by a path, and would follow a symbolic link that bears the name of the file. So it writes into a new folder, where
- * nobody else has put anything, and the file is moved from there. */
+/* A solver writes by a path, and would follow a symbolic link that bears the name of the file. So it writes into a new
+ * folder, where nobody else has put anything, and the file is moved from there. */
 static bool write_file(const cb_stage *stage, const double *values, const cb_conflict *conflict, const char *folder,
                        const char *to) {
     char own[PATH_MAX], from[PATH_MAX + 16], path[64];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* effort.c: what each rank has done in an iteration, gathered on all ranks at its end; and the cuts of each stage.
+/* effort.c: the work of each rank in an iteration, gathered on all ranks at its end; and the number of cuts of each
+ * stage.
  *
- * Waiting is the time in cb_agree, where the ranks meet before data moves: who is there first waits for the last. What
- * follows finds all ranks ready, and its time is that of communication. */
+ * Waiting is the time in cb_agree, where the ranks meet before data moves: the first rank there waits for the last. In
+ * the collective that follows all ranks are ready, so its time is communication. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

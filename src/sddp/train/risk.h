@@ -5,9 +5,9 @@
 
 #include "sddp/problem/problem.h"
 
-/* probability and cost have `count` entries; the probabilities add up to about 1. Weight k is beta * p_k plus (1 - beta)
- * times its share in the worst alpha: costs in descending order, equal ones as they come, p_k / alpha each until 1 is
- * used up. worst: scratch of `count`. */
+/* probability and cost have `count` entries; the probabilities add up to about 1. Weight k is beta * p_k plus
+ * (1 - beta) times its share in the worst alpha. That share is p_k / alpha each, from the highest cost down (equal costs in
+ * their order), until 1 is used up. worst: scratch of `count`. */
 void cb_risk_weights(cb_risk risk, const double *probability, const double *cost, size_t count, const double **worst,
                      double *weight);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steer.c: what is wished from outside while it trains: a pause, a checkpoint, other stopping rules.
+/* steer.c: requests from outside during a training: a pause, a checkpoint, other stopping rules.
  *
- * Rank 0 is told, before the ranks exchange their news at the end of an iteration. By the news all ranks know of it at once, and
- * do the same. A pause is a loop: all ranks sleep, rank 0 asks again, and they exchange their news. */
+ * Rank 0 gets them before the ranks exchange their news at the end of an iteration. By the news all ranks learn of them
+ * at once, and do the same. A pause is a loop: all ranks sleep, rank 0 looks for requests, and the ranks exchange their
+ * news. */
 #include <time.h>
 
 #include "sddp/train/rules.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* build.c: the linear program of each stage.
+/* build.c: builds the LP of each stage.
  *
  *     load[s,b]   hours of b * (generation + deficit + imports - exports) = hours of b * load
  *
- * and what the elements add, each in its own file. Balances are in energy and in volume, so that their duals are prices
- * of a MWh and of a unit of stored water. */
+ * The kinds of elements add the rest, each in its own file. Balances are in energy and in volume, so that their duals
+ * are prices of a MWh and of a unit of stored water. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

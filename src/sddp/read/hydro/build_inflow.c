@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* build_inflow.c: random inflows and loads that come from a table or from history. */
+/* build_inflow.c: puts random inflows and loads into the LP, from a table or from history. */
 #include "sddp/read/hydro/hydro.h"
 
 /* A random load moves the balance of every block, and the columns whose bounds are shares of it. */

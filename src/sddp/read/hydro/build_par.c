@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* build_par.c: inflows by the autoregressive model of par.c, as rows of the stage's program:
+/* build_par.c: inflows of the autoregressive model of par.c, as rows of the stage's LP:
  *
  *     inflow[h]   inflow - sum of coefficient * inflow_in[h,l] = constant + noise             (normal)
  *     inflow[h]   inflow - noise * sum of coefficient * inflow_in[h,l] = noise * constant     (lognormal)
- *     lag[h,l]    inflow_lag[h,l] = inflow_in[h,l-1]: what was l - 1 stages ago will be l stages ago */
+ *     lag[h,l]    inflow_lag[h,l] = inflow_in[h,l-1]: the inflow of l - 1 stages ago is l stages ago in the next */
 #include <math.h>
 #include <stdio.h>
 

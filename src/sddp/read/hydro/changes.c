@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* changes.c: changes.csv, numbers of the other tables that differ in some stages or seasons. */
+/* changes.c: changes.csv, which changes numbers of the other tables in some stages or seasons. */
 #include "sddp/read/hydro/hydro.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c: what only the whole case shows: files that are no tables, loads that nothing can meet. */
+/* check.c: checks that need the whole case: files that are not tables of a case, loads that nothing can meet. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dates.c: when stages begin. Months count as months where the case has them: with "time_unit": "month", and with 12 seasons
- * whose stages are about a month long. Else hours are added up. */
+/* dates.c: the dates at which stages begin. Calendar months are added with "time_unit": "month", and with 12 seasons
+ * whose stages are about a month long. Otherwise hours are added up. */
 #include <math.h>
 #include <string.h>
 

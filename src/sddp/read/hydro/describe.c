@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe.c: what the numbers of a hydrothermal case mean: labels with units, for tables, reports and answers. Each kind
- * of elements describes its own. */
+/* describe.c: the meaning of the numbers of a hydrothermal case: labels with units, for tables, reports and answers.
+ * Each kind of elements describes its own. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hydro.h: a hydrothermal case while it is read. docs/case-format.md is the format; the names here are its names.
  *
- * Reading goes in three steps. The tables fill cb_hydro_case, each checking its own lines (elements.c, series.c, inflow.c,
- * par.c); then check.c looks at what only the whole shows; and if nothing was wrong, build.c makes one node for each
- * stage. Elements of the system (hydros, thermals, ...) are described by a cb_hydro_kind, each in its own file in
- * elements/; only what concerns water knows hydros. After an error a field may be NaN or an index CB_NONE: comparisons with
- * them are false, so that one mistake is reported once.
+ * Reading has three phases. First the readers of tables fill cb_hydro_case, and check each line (elements.c, series.c,
+ * inflow.c, par.c). Then check.c makes the checks that need the whole case. If there was no error, build.c makes one node
+ * per stage. A cb_hydro_kind describes a kind of elements (hydros, thermals, ...), each in its own file in elements/; only
+ * code about water knows hydros. After an error a field may be NaN or an index CB_NONE: comparisons with them are false, so
+ * that one mistake is reported once.
  *
  * Units. time: hours or months (h). power: MW. energy: MW h. Water units: flow m3/s, volume hm3, and a flow of 1 over h
  * hours is 0.0036 h hm3. Energy units: flow MW, volume MW h, and a flow of 1 over h is a volume of h. */
@@ -21,12 +21,12 @@
 
 enum { CB_HYDRO_MAX_LAGS = 24 };
 
-/* What the lines of a series stand for. */
+/* The key of the lines of a series. */
 typedef enum { CB_HYDRO_ALWAYS, CB_HYDRO_BY_STAGE, CB_HYDRO_BY_SEASON } cb_hydro_key;
 
 typedef enum { CB_HYDRO_TABLE, CB_HYDRO_HISTORY, CB_HYDRO_PAR } cb_hydro_source;
 
-/* Where electricity is balanced: a subsystem, or a transshipment node, which has neither load nor plants. */
+/* Electricity is balanced at a subsystem, or at a transshipment node, which has neither load nor plants. */
 typedef struct {
     const char *name;
     bool transshipment;
@@ -47,7 +47,7 @@ enum { CB_HYDRO_KIND_MAP(CB_HYDRO_INDEX) CB_KINDS };
 
 /* Every element's struct begins with this. */
 typedef struct {
-    const char *name; /* "": reported */
+    const char *name; /* "": an error was reported */
     size_t line;      /* of its table */
 } cb_hydro_element;
 
@@ -55,23 +55,23 @@ typedef struct {
 typedef struct {
     void *at; /* count structs of the kind */
     size_t count;
-    bool unsure; /* the table has lines that could not be read, or all of it */
+    bool unsure; /* the table, or some lines of it, could not be read */
 } cb_hydro_list;
 
 /* hydros.csv */
 typedef struct {
     cb_hydro_element base;
     size_t subsystem;
-    size_t downstream, spill_downstream; /* hydros; CB_NONE: the water is gone */
+    size_t downstream, spill_downstream; /* hydros; CB_NONE: the water leaves the system */
     double productivity, storage_min, storage_max, storage_initial, turbine_max;
     double spill_max, spill_cost, outflow_min, outflow_penalty;
-    double first_inflow;    /* NaN: stage 1 is as random as the others */
-    size_t lags;            /* PAR: the most that any season uses */
-    bool may_lack;          /* its inflow can be negative */
-    double worth;           /* MW that a flow of 1 makes on its best way down, through turbines or over spillways */
-    double saves, saved;    /* penalties that a unit of volume saves at most, here and on its way down */
-    bool reservoir;         /* it can store water in some stage ... */
-    double lowest, highest; /* ... and these are its limits over all stages */
+    double first_inflow; /* NaN: stage 1 is as random as the others */
+    size_t lags;         /* PAR: the largest number of lags of any season */
+    bool may_lack;       /* its inflow can be negative */
+    double worth;        /* the most MW that a flow of 1 can make on its way down, through turbines or over spillways */
+    double saves, saved; /* the most that a unit of volume saves in penalties: here, and on its way down */
+    bool reservoir;      /* it can store water in some stage; */
+    double lowest, highest; /* its limits over all stages */
     size_t state;           /* storage; then come the inflows of the last stages, latest first */
     size_t lag_state;
 } cb_hydro_hydro;
@@ -96,7 +96,7 @@ typedef struct {
     double mean, scale, noise, phi[CB_HYDRO_MAX_LAGS];
 } cb_hydro_par;
 
-/* changes.csv: another value, in a stage or season, for a number of an element. */
+/* A line of changes.csv: another value of an element's number, in a stage or season. */
 typedef struct {
     size_t line, period, kind, element, field;
     double value;
@@ -106,8 +106,8 @@ typedef struct {
     cobre_sddp_builder *builder;
     const char *folder;
     const char *json_path; /* of case.json */
-    bool unsure;           /* a key or a word of case.json is not known: tables may mean something else */
-    cb_arena arena;        /* all that cb_hydro_array and cb_hydro_text make */
+    bool unsure;           /* case.json has an unknown key or word: tables may have another meaning */
+    cb_arena arena;        /* memory of cb_hydro_array and cb_hydro_text */
 
     const char *name;
     const char *start;    /* the date of stage 1; "": not known */
@@ -157,16 +157,16 @@ static inline const char *cb_hydro_at_name(const cb_hydro_case *c, size_t index)
     return cb_hydro_at(c, index)->base.name;
 }
 
-/* The inflow of stage 1 is known: of all hydros or of none. */
+/* Is the inflow of stage 1 known? It is, for all hydros or for none. */
 static inline bool cb_hydro_first_known(const cb_hydro_case *c) {
     return cb_hydros(c) > 0 && !isnan(cb_hydro_at(c, 0)->first_inflow);
 }
 
-/* A number in a line of a table. A field that is empty, or whose column is not there, means the fallback. */
+/* A number in a line of a table. If the field is empty, or its column missing, it has the fallback. */
 typedef struct {
     const char *name;
     size_t offset;    /* in the element's struct */
-    const char *unit; /* said when it is wrong, with what to do: "give ..." */
+    const char *unit; /* for the advice about a wrong number: "give ..." */
     double fallback;  /* may be NaN */
     double low, high; /* inclusive */
     bool required;    /* there is no fallback */
@@ -178,9 +178,9 @@ typedef struct {
 typedef struct {
     const void *at; /* count structs that begin with a name; "" is none */
     size_t count, size;
-    const char *word; /* what they name: "subsystem" */
+    const char *word; /* the kind of the names: "subsystem" */
     char file[64];    /* where more can be added; "": nowhere */
-    bool unsure;      /* their table could not be read as a whole: a name that is not there may be right */
+    bool unsure;      /* their table could not be read completely: an unknown name may be right */
 } cb_hydro_names;
 
 /* A column that names something. It is looked up when the whole table has been read. */
@@ -191,10 +191,10 @@ typedef struct {
     bool optional;
 } cb_hydro_reference;
 
-/* What elements can do for the balance of a subsystem, in MW. */
+/* What elements contribute to the balance of a subsystem, in MW. */
 typedef struct {
     double must, can;       /* the least and the most that they generate or bring in */
-    const char *must_table; /* the first whose elements must generate; set by the caller */
+    const char *must_table; /* the first table whose elements must generate; set by the caller */
     double exports;         /* the most that they take away */
     double depth;           /* the share of the load that may stay unserved */
     double dearest;         /* the highest cost of a MWh that serves load */
@@ -214,18 +214,18 @@ typedef struct {
     const cb_hydro_reference *reference;
     size_t fields, references;
 
-    /* Checks an element by itself: as it is in the table, and in each stage in which something of it changes. */
+    /* Checks one element: as in the table, and in each stage in which changes.csv changes it. */
     void (*check)(cb_hydro_case *c, const cb_place *at, const void *element);
 
-    /* Element i is row i of the table: fills in what depends on others, and checks what one line does not show. */
+    /* Element i is row i of the table. Fills in members that depend on other elements, and checks them. */
     void (*complete)(cb_hydro_case *c, const cb_hydro_list *list, cb_csv *table);
 
-    void (*supply)(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply *sum); /* adds theirs */
+    void (*supply)(const cb_hydro_list *list, size_t subsystem, cb_hydro_supply *sum); /* adds their part */
 
-    /* Says what their columns and rows mean: labels, for tables and reports. */
+    /* Labels their columns and rows, for tables and reports. */
     void (*describe)(cb_hydro_case *c, const cb_hydro_list *list);
 
-    /* What they add to the problem: states; to each stage; then, block by block, to each block of it. */
+    /* Add their parts to the problem: states; to each stage; then to each block of a stage. */
     void (*add_states)(cb_hydro_case *c, const cb_place *at, const cb_hydro_list *list);
     void (*build_stage)(cb_hydro_builder *b, const cb_hydro_list *list);
     void (*build_block)(cb_hydro_builder *b, const cb_hydro_list *list, size_t block);
@@ -240,11 +240,11 @@ static inline cb_hydro_element *cb_hydro_element_at(const cb_hydro_case *c, size
     return (cb_hydro_element *)((char *)c->list[kind].at + index * cb_hydro_kinds[kind]->size);
 }
 
-/* table.c: what all readers of tables share. */
+/* table.c: functions that all readers of tables share. */
 void *cb_hydro_array(cb_hydro_case *c, size_t count, size_t size); /* zeroed; NULL: no memory, noted */
 const char *cb_hydro_text(cb_hydro_case *c, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* "": no memory, noted */
-/* A file of the case, or a line of it; 0: the file. */
+/* The place of a line in a file of the case; 0: of the file. */
 cb_place cb_hydro_place(cb_hydro_case *c, const char *file, size_t line);
 #define CB_HYDRO_AT(...) ((const cb_place[]){cb_hydro_place(__VA_ARGS__)}) /* as an argument */
 bool cb_hydro_open(cb_hydro_case *c, const char *file, bool optional, cb_csv *table);
@@ -255,7 +255,7 @@ void cb_hydro_fields(cb_hydro_case *c, cb_csv *table, const size_t *columns, siz
                      size_t count, void *element);
 void cb_hydro_field_columns(cb_hydro_case *c, cb_csv *table, const cb_hydro_field *field, size_t count,
                             size_t *columns);
-bool cb_hydro_good_name(cb_hydro_case *c, const cb_place *at, const char *name); /* else reported */
+bool cb_hydro_good_name(cb_hydro_case *c, const cb_place *at, const char *name); /* if not, it reports */
 
 /* The name in a field as an index. CB_NONE: reported. */
 size_t cb_hydro_refer(cb_hydro_case *c, const cb_csv *table, size_t row, size_t column, cb_hydro_names names);
@@ -266,14 +266,14 @@ cb_hydro_names cb_hydro_subsystem_names(const cb_hydro_case *c); /* those with l
 cb_hydro_names cb_hydro_node_names(const cb_hydro_case *c);      /* and the transshipment nodes */
 cb_hydro_names cb_hydro_block_names(const cb_hydro_case *c);
 
-/* A table keyed by stage, by season or by nothing. */
+/* A table has a key: stage, season or none. */
 cb_hydro_key cb_hydro_find_key(cb_hydro_case *c, cb_csv *table, size_t *column);
 size_t cb_hydro_periods(const cb_hydro_case *c, cb_hydro_key key);
 size_t cb_hydro_period(const cb_hydro_case *c, cb_hydro_key key, size_t stage); /* stage from 0 */
 size_t cb_hydro_read_period(cb_hydro_case *c, const cb_csv *table, size_t row, cb_hydro_key key, size_t column);
 void cb_hydro_period_text(cb_hydro_key key, size_t period, char text[32]); /* "stage 3", "season 1", "every stage" */
 
-/* The readers, in the order that they need each other. */
+/* The readers, in the order in which they must be called. */
 void cb_hydro_read_json(cb_hydro_case *c);   /* json.c */
 void cb_hydro_read_stages(cb_hydro_case *c); /* series.c */
 void cb_hydro_read_blocks(cb_hydro_case *c);
@@ -285,19 +285,19 @@ void cb_hydro_read_correlation(cb_hydro_case *c); /* correlation.c */
 void cb_hydro_read_load(cb_hydro_case *c);        /* series.c; after the inflows, which may hold random loads */
 void cb_hydro_read_changes(cb_hydro_case *c);     /* changes.c */
 bool cb_hydro_at_stage(cb_hydro_case *c, size_t stage,
-                       cb_hydro_case *now); /* a copy with the changes made; false: no memory */
+                       cb_hydro_case *now); /* now: a copy with the changes; false: no memory */
 void cb_hydro_leave_stage(cb_hydro_case *now);
-void cb_hydro_check_files(cb_hydro_case *c); /* check.c: reports tables that are none of a case's */
+void cb_hydro_check_files(cb_hydro_case *c); /* check.c: reports files that are not tables of a case */
 void cb_hydro_check(cb_hydro_case *c);
 void cb_hydro_check_growth(cb_hydro_case *c);    /* growth.c */
 void cb_hydro_check_plausible(cb_hydro_case *c); /* plausible.c: warnings */
 void cb_hydro_build(cb_hydro_case *c);           /* build.c */
 
-/* dates.c: is that a date, "2027-03" or "2027-03-15"? When each stage begins. */
+/* dates.c: is this a date, "2027-03" or "2027-03-15"? And: sets the date of each stage. */
 bool cb_hydro_is_date(const char *text);
 void cb_hydro_date_stages(cb_hydro_case *c);
 
-/* describe.c: the units of the case, and a label: for the columns, rows, ... of that name. */
+/* describe.c: sets the units of the case, and labels the columns, rows, ... of a name. */
 typedef enum {
     CB_HYDRO_POWER,
     CB_HYDRO_FLOW,
@@ -324,9 +324,9 @@ typedef struct cb_hydro_follower {
     double share;
 } cb_hydro_follower;
 
-/* One stage while it is built. */
+/* A stage under construction. */
 struct cb_hydro_builder {
-    cb_hydro_case *c; /* as it is in this stage */
+    cb_hydro_case *c; /* with the changes of this stage */
     cb_place at;      /* of the stage */
     size_t node, stage;
     double hours;                       /* of the stage, or months */
@@ -336,7 +336,8 @@ struct cb_hydro_builder {
     const cb_hydro_follower *followers; /* a list */
 };
 
-const char *cb_hydro_name(const char *kind, const char *a, const char *b, const char *block); /* until the next call */
+const char *cb_hydro_name(const char *kind, const char *a, const char *b,
+                          const char *block); /* valid until the next call */
 size_t cb_hydro_column(cb_hydro_builder *b, const char *name, double lower, double upper, double cost); /* unscaled */
 size_t cb_hydro_row(cb_hydro_builder *b, const char *name, double lower, double upper);
 void cb_hydro_entry(cb_hydro_builder *b, size_t row, size_t column, double value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plausible.c: warns about numbers that are legal, but look like another unit, a mark or a slip. */
+/* plausible.c: warns about numbers that are legal, but look like a wrong unit, a placeholder or a slip. */
 #include <math.h>
 #include <stdio.h>
 

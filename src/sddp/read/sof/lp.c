@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lp.c: a subproblem of StochOptFormat, which is MathOptFormat with states and random variables, as the LP of a node.
  *
- * Taken: variables; objectives and constraints that are a Variable, a ScalarAffineFunction, or a ScalarQuadraticFunction
+ * It accepts variables; objectives and constraints that are a Variable, a ScalarAffineFunction, or a ScalarQuadraticFunction
  * whose products have exactly one random factor; sets LessThan, GreaterThan, EqualTo, Interval. Random variables are not
  * columns: a term c d of an objective is noise in its constant, of a constraint it is noise in the right-hand side; a
  * product c d x is noise in the cost, or in the coefficient, of x. */
