@@ -2,7 +2,7 @@
 /* cobre/comm.h: collective communication and node-shared memory.
  *
  * One program, unchanged, runs in one process (local), in N processes on one machine (shm), over sockets (tcp), and
- * under an MPI (mpi). The results are the same bits everywhere.
+ * under an MPI (mpi). The results are the same bits on all of them, for the same number of ranks.
  *
  *     cobre_comm *comm;
  *     if (cobre_comm_open(NULL, &comm) != COBRE_OK) { puts(cobre_last_error()->message); return 1; }
@@ -88,7 +88,7 @@ typedef enum {
 /* X(code, name): why a collective failed. */
 #define COBRE_CAUSE_MAP(X)                                                                                             \
     X(NONE, "none")                                                                                                    \
-    X(PEER_DIED, "peer died")     /* a rank's process ended without a word */                                          \
+    X(PEER_DIED, "peer died")     /* a rank's process ended without leaving */                                         \
     X(PEER_LEFT, "peer left")     /* a rank freed the communicator or exited while others still use it */              \
     X(MISMATCH, "mismatch")       /* the ranks made different calls */                                                 \
     X(STALLED, "stalled")         /* a rank stayed away for longer than the stall limit */                             \
@@ -161,15 +161,16 @@ typedef struct {
     size_t rank, size;           /* shm, tcp: this rank, number of ranks (shm: at most 1024) */
     const char *shm_name;        /* shm: "/name", the same on all ranks */
     const char *tcp_coordinator; /* tcp: host of rank 0 */
-    const char *tcp_bind;        /* tcp, rank 0: where to listen */
-    const char *tcp_token;       /* tcp: the job's secret; without: one host, one user */
-    uint16_t tcp_port;           /* tcp: 29500 */
-    bool tcp_open;               /* tcp: without a token: let anyone who reaches the port join */
+    const char *tcp_bind;        /* tcp, rank 0: address to listen at; default: all */
+    const char *tcp_token;       /* tcp: the job's secret; without it: one host, one user */
+    uint16_t tcp_port;           /* tcp: port of rank 0; default: 29500 */
+    bool tcp_open;               /* tcp, without a token: let anyone join who reaches the port */
     bool check;                  /* mpi: explain calls that do not match, at the cost of a small collective per call */
-    const char *mpi_plugin;      /* mpi: "openmpi", "mpich" or a file; the launcher's */
-    double join_timeout_secs;    /* longest wait for the other ranks to join, and over tcp for a host to answer; 60 */
-    double stall_secs;           /* a rank that enters a collective later than this is an error; default: never */
-    int (*interrupted)(void *);  /* asked at least every 100 ms of waiting; non-zero ends the call, and with it the
+    const char *mpi_plugin;      /* mpi: "openmpi", "mpich" or a file; default: the launcher's */
+    double
+        join_timeout_secs; /* longest wait for the other ranks to join, over tcp also for a host to answer; default: 60 */
+    double stall_secs;     /* report an error if a rank enters a collective this much later; default: never */
+    int (*interrupted)(void *); /* asked at least every 100 ms of waiting; non-zero ends the call, and with it the
                                     communicator. Called on the waiting thread, must not call cobre. */
     void *interrupted_arg;
     bool environment; /* who and where this rank is comes from the environment, as without a config; the timeouts, if
@@ -181,7 +182,7 @@ typedef struct {
  * failure *comm is NULL and nothing is left behind. */
 COBRE_API cobre_status cobre_comm_open(const cobre_config *config, cobre_comm **comm);
 
-/* Leaves. Collective: every rank calls it as its last call on the communicator; ranks that go on using it see "peer
+/* Leaves the job and frees the communicator. Collective: every rank calls it as its last call on the communicator; ranks that go on using it see "peer
  * left". It does not wait for the others (mpi may). Regions must have been freed before: if one has not, this is
  * COBRE_INVALID_ARGUMENT and nothing changes. Sets *comm to NULL. NULL and pointers to NULL are accepted. */
 COBRE_API cobre_status cobre_comm_free(cobre_comm **comm);
@@ -191,7 +192,7 @@ COBRE_API cobre_status cobre_comm_free(cobre_comm **comm);
  * stderr are flushed, unless another thread holds them; atexit handlers do not run. comm may be NULL. */
 COBRE_API COBRE_NORETURN void cobre_abort(cobre_comm *comm, int code, const char *text);
 
-/* Constant for the life of the communicator; never block, cannot fail (0 and COBRE_AUTO for NULL). The node's ranks
+/* Tell who this rank is. They are constant for the life of the communicator, never block, and cannot fail (0 and COBRE_AUTO for NULL). The node's ranks
  * are those that share memory: all of them on shm, one on local and tcp. */
 COBRE_API size_t cobre_rank(const cobre_comm *comm);
 COBRE_API size_t cobre_size(const cobre_comm *comm);
@@ -211,14 +212,16 @@ COBRE_API cobre_status cobre_split_local(cobre_comm *comm, cobre_comm **local);
  * as their type requires (not checked), and are not kept. Counts are in elements. After COBRE_COLLECTIVE_FAILED the
  * contents of recv are undefined. */
 
-/* Part r of recv, at displs[r], becomes the counts[r] elements that rank r sent; what lies between the parts stays.
+/* Gathers the parts of all ranks on every rank. Part r of recv, at displs[r], becomes the counts[r] elements that rank r
+ * sent. The gaps between the parts stay.
  * counts must be the same on all ranks, displs may differ; send_count == counts[rank]; parts must not overlap and must
  * end within recv_count. send may be the caller's own part of recv, otherwise the two must not overlap. */
 COBRE_API cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size_t send_count, void *recv,
                                         size_t recv_count, const size_t *counts, const size_t *displs, cobre_type type);
 
-/* recv[i] = send[i] of rank 0 op send[i] of rank 1 op ..., folded in rank order: the same bits on every rank, backend
- * and run. Integer sums wrap. min and max: -0 < +0. A NaN operand gives the canonical quiet NaN (more than one rank).
+/* Reduces the buffers of all ranks to one result, which every rank gets: recv[i] = send[i] of rank 0 op send[i] of rank 1
+ * op ..., computed in the order of the ranks. So all ranks get the same bits, on every backend and in every run with so many
+ * ranks. Integer sums wrap. min and max: -0 < +0. A NaN operand gives the canonical quiet NaN (more than one rank).
  * Floats round to nearest, subnormals are numbers and no operand traps, whatever the thread has set (rounding mode, flush
  * to zero, traps); its settings are the same afterwards. Only a trap of inexact results (FE_INEXACT) must be off: the
  * library's times are inexact.
@@ -226,10 +229,10 @@ COBRE_API cobre_status cobre_allgatherv(cobre_comm *comm, const void *send, size
 COBRE_API cobre_status cobre_allreduce(cobre_comm *comm, const void *send, size_t send_count, void *recv,
                                        size_t recv_count, cobre_type type, cobre_op op);
 
-/* Every rank's buf becomes root's. Same count and root on all ranks. On failure root's buf is unchanged. */
+/* Copies root's buf into buf of every rank. count and root must be the same on all ranks. On failure root's buf is unchanged. */
 COBRE_API cobre_status cobre_broadcast(cobre_comm *comm, void *buf, size_t count, cobre_type type, size_t root);
 
-/* Nobody returns before everybody has entered. */
+/* Waits until every rank has entered. */
 COBRE_API cobre_status cobre_barrier(cobre_comm *comm);
 
 /* A shared region is one page-aligned, zeroed block for all ranks of a node. On backends without shared memory each
@@ -240,31 +243,32 @@ enum {
     COBRE_REGION_INTERLEAVE = 1u /* spread the pages over the NUMA nodes instead of by the ranks' slices */
 };
 
-/* Collective, blocks. The memory is reserved before this returns. If there is too little, even if only one rank lacks
+/* Makes a region. Collective, blocks. The memory is reserved before this returns. If there is too little, even if only one rank lacks
  * memory for its handle, this is COBRE_ALLOCATION_FAILED on all ranks, and the communicator stays usable. The caller owns
  * *region (NULL on failure). count may be 0. */
 COBRE_API cobre_status cobre_region_create(cobre_comm *comm, size_t count, cobre_type type, unsigned flags,
                                            cobre_region **region);
 
-/* The whole region for reading, NULL only for NULL. Not collective, never blocks. Valid until the region is freed. */
+/* Returns the whole region for reading; NULL only for NULL. Not collective, never blocks. Valid until the region is freed. */
 COBRE_API const void *cobre_region_data(const cobre_region *region);
 
-/* The whole region for writing: the node's leader gets it, a follower NULL; after seal everybody NULL. */
+/* Returns the whole region for writing: the node's leader gets it, and other ranks get NULL. After seal all get NULL. */
 COBRE_API void *cobre_region_data_mut(cobre_region *region);
 
-/* [first, first + count) for writing, on any rank: rank l of the L ranks of this node (cobre_node_rank,
- * cobre_node_size) claims part l of L. NULL, with an error, when that is outside the region or the region is sealed.
- * Not collective, never blocks; who claims what is for the program to keep apart. */
+/* Returns the elements [first, first + count) for writing, on any rank: rank l of the L ranks of this node
+ * (cobre_node_rank, cobre_node_size) claims part l of L. Returns NULL, with an error, if they are outside the region or the
+ * region is sealed. Not collective, never blocks. The program must keep the parts of different ranks apart. */
 COBRE_API void *cobre_region_claim(cobre_region *region, size_t first, size_t count);
 
+/* Returns how many elements a region has. Never blocks; 0 for NULL. */
 COBRE_API size_t cobre_region_count(const cobre_region *region);
 
-/* What any rank of the node wrote before it, every rank reads after it. Collective over the node; blocks on backends
- * with shared memory. */
+/* Makes writes visible: every rank of the node reads after it what any of them wrote before it. Collective over the node;
+ * blocks on backends with shared memory. */
 COBRE_API cobre_status cobre_region_fence(cobre_region *region);
 
-/* Fence, then read-only for everyone: a later write through an old pointer is a segmentation fault, not a silent
- * change. Collective over the node. If the system does not let a rank protect its pages, that rank alone gets
+/* A fence that makes the region read-only for everyone: a later write through an old pointer is a segmentation fault, not a
+ * silent change. Collective over the node. If the system does not let a rank protect its pages, that rank alone gets
  * COBRE_ALLOCATION_FAILED. The region counts as sealed on all ranks all the same, so that they refuse the same calls. To
  * try again, all ranks of the node call seal once more. */
 COBRE_API cobre_status cobre_region_seal(cobre_region *region);
@@ -280,7 +284,7 @@ COBRE_API cobre_status cobre_region_free(cobre_region **region);
  * of the node has detached goes when the processes end. */
 COBRE_API cobre_status cobre_region_detach(cobre_region *region, cobre_memory **memory);
 
-/* Not collective, never blocks, from any thread. Sets *memory to NULL. NULL and pointers to NULL are accepted. */
+/* Frees memory that was detached from a region. Not collective, never blocks, from any thread. Sets *memory to NULL. NULL and pointers to NULL are accepted. */
 COBRE_API void cobre_memory_free(cobre_memory **memory);
 
 /* allgatherv into a region of this communicator: where memory is shared each rank copies only its own part. The region
@@ -302,13 +306,14 @@ typedef struct {
     int64_t pending;                  /* additions since the last carry; internal */
 } cobre_exact;
 
-COBRE_API void cobre_exact_init(cobre_exact *sum);
-COBRE_API void cobre_exact_add(cobre_exact *sum, double value);
-COBRE_API void cobre_exact_add_n(cobre_exact *sum, const double *values, size_t count);
+COBRE_API void cobre_exact_init(cobre_exact *sum);                                      /* makes it the empty sum */
+COBRE_API void cobre_exact_add(cobre_exact *sum, double value);                         /* adds a value */
+COBRE_API void cobre_exact_add_n(cobre_exact *sum, const double *values, size_t count); /* adds count values */
 
 /* Every rank's *sum becomes the sum of all ranks'. Collective, blocks. On failure *sum is unchanged. */
 COBRE_API cobre_status cobre_exact_allreduce(cobre_comm *comm, cobre_exact *sum);
 
+/* The sum, correctly rounded. Not collective, never blocks. */
 COBRE_API double cobre_exact_round(const cobre_exact *sum);
 
 /* The last failure on this thread, until its next failing call; never NULL (status COBRE_OK when there was none). */
@@ -318,10 +323,11 @@ COBRE_API const cobre_error *cobre_last_error(void);
  * this one and report as it does. error must not be NULL. */
 COBRE_API cobre_status cobre_set_error(const cobre_error *error);
 
-/* Writes the error (NULL: the last one) as one JSON object {"kind", "message", "context", "suggestion"} into buf, always terminated when
- * len > 0. Returns the length of the whole text as snprintf does: >= len means it was cut. */
+/* Writes an error as a JSON object into buf, always terminated when len > 0. error NULL: the last one. The members are "kind",
+ * "message", "context" and "suggestion". Returns the length of the whole text as snprintf does: >= len means it was cut. */
 COBRE_API size_t cobre_error_json(const cobre_error *error, char *buf, size_t len);
 
+/* What the constants are called, for messages. The texts last as long as the program; never NULL. */
 COBRE_API const char *cobre_status_name(cobre_status status);    /* "CollectiveFailed"; "?" if unknown */
 COBRE_API const char *cobre_cause_name(cobre_cause cause);       /* "peer died" */
 COBRE_API const char *cobre_backend_name(cobre_backend backend); /* "shm" */
@@ -333,9 +339,9 @@ COBRE_API const char *cobre_version(void);                       /* "0.1.0" */
 }
 #endif
 
-/* The type from the pointer: cobre_allreduce_t(comm, send, recv, n, op), cobre_broadcast_t(comm, buf, n, root),
+/* These take the type from the pointer: cobre_allreduce_t(comm, send, recv, n, op), cobre_broadcast_t(comm, buf, n, root),
  * cobre_allgatherv_t(comm, send, n, recv, recv_n, counts, displs), cobre_region_create_t(comm, n, T, flags, &region):
- * a type that cobre does not know, or two buffers of different types, do not compile. */
+ * a type that cobre does not know, or two buffers of different types, do not compile, and the compiler says why. C11, C++11. */
 #if LONG_MAX == INT64_MAX
 #define COBRE_LONG COBRE_I64
 #define COBRE_ULONG COBRE_U64
@@ -344,8 +350,21 @@ COBRE_API const char *cobre_version(void);                       /* "0.1.0" */
 #define COBRE_ULONG COBRE_U32
 #endif
 
+/* What the compiler says then. */
+#define COBRE_NO_ELEMENT                                                                                               \
+    "cobre: not a pointer to an element type. Use unsigned char, int, unsigned, long, unsigned long, long long, "      \
+    "unsigned long long, float or double; or call the function without _t, with a cobre_type"
+#define COBRE_NOT_THE_SAME                                                                                             \
+    "cobre: send and recv point to different types. Give both the same type, or call the function without _t"
+
 #ifdef __cplusplus
-template <typename T> struct cobre_type_of; /* no definition: not an element type */
+template <typename S, typename R> struct cobre_same_type { static const bool value = false; };
+template <typename T> struct cobre_same_type<T, T> { static const bool value = true; };
+template <typename T> struct cobre_type_of {
+    static_assert(!cobre_same_type<T, T>::value, COBRE_NO_ELEMENT); /* false, but not before T is known */
+    static const cobre_type value = (cobre_type)0;
+};
+#define COBRE_CHECK_SAME(S, R) static_assert(cobre_same_type<S, R>::value, COBRE_NOT_THE_SAME)
 #define COBRE_TYPE_TRAIT(T, code)                                                                                      \
     template <> struct cobre_type_of<T> { static const cobre_type value = code; };
 COBRE_TYPE_TRAIT(unsigned char, COBRE_U8)
@@ -359,23 +378,25 @@ COBRE_TYPE_TRAIT(float, COBRE_F32)
 COBRE_TYPE_TRAIT(double, COBRE_F64)
 #undef COBRE_TYPE_TRAIT
 
-template <typename T>
-inline cobre_status cobre_allreduce_t(cobre_comm *comm, const T *send, T *recv, size_t count, cobre_op op) {
-    return cobre_allreduce(comm, send, count, recv, count, cobre_type_of<T>::value, op);
+template <typename S, typename R>
+inline cobre_status cobre_allreduce_t(cobre_comm *comm, const S *send, R *recv, size_t count, cobre_op op) {
+    COBRE_CHECK_SAME(S, R);
+    return cobre_allreduce(comm, send, count, recv, count, cobre_type_of<R>::value, op);
 }
 template <typename T> inline cobre_status cobre_broadcast_t(cobre_comm *comm, T *buf, size_t count, size_t root) {
     return cobre_broadcast(comm, buf, count, cobre_type_of<T>::value, root);
 }
-template <typename T>
-inline cobre_status cobre_allgatherv_t(cobre_comm *comm, const T *send, size_t send_count, T *recv, size_t recv_count,
+template <typename S, typename R>
+inline cobre_status cobre_allgatherv_t(cobre_comm *comm, const S *send, size_t send_count, R *recv, size_t recv_count,
                                        const size_t *counts, const size_t *displs) {
-    return cobre_allgatherv(comm, send, send_count, recv, recv_count, counts, displs, cobre_type_of<T>::value);
+    COBRE_CHECK_SAME(S, R);
+    return cobre_allgatherv(comm, send, send_count, recv, recv_count, counts, displs, cobre_type_of<R>::value);
 }
 #define cobre_region_create_t(comm, count, T, flags, region)                                                           \
     cobre_region_create(comm, count, cobre_type_of<T>::value, flags, region)
 
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define COBRE_TYPE_OF(pointer)                                                                                         \
+#define COBRE_CODE_OF(pointer)                                                                                         \
     _Generic((pointer),                                                                                                \
         unsigned char *: COBRE_U8, const unsigned char *: COBRE_U8,                                                    \
         int *: COBRE_I32, const int *: COBRE_I32,                                                                      \
@@ -385,11 +406,20 @@ inline cobre_status cobre_allgatherv_t(cobre_comm *comm, const T *send, size_t s
         long long *: COBRE_I64, const long long *: COBRE_I64,                                                          \
         unsigned long long *: COBRE_U64, const unsigned long long *: COBRE_U64,                                        \
         float *: COBRE_F32, const float *: COBRE_F32,                                                                  \
-        double *: COBRE_F64, const double *: COBRE_F64)
+        double *: COBRE_F64, const double *: COBRE_F64,                                                                \
+        default: 0)
 
-/* The type of recv; an array of negative size, which does not compile, where send's is another. */
+/* 0, if the condition holds; a struct is the one place in an expression where C lets it be asserted. */
+#define COBRE_ASSERTED(condition, sentence)                                                                            \
+    (0 * sizeof(struct {                                                                                               \
+         _Static_assert(condition, sentence);                                                                          \
+         int unused;                                                                                                   \
+     }))
+#define COBRE_TYPE_OF(pointer)                                                                                         \
+    ((cobre_type)(COBRE_CODE_OF(pointer) + COBRE_ASSERTED(COBRE_CODE_OF(pointer) != 0, COBRE_NO_ELEMENT)))
 #define COBRE_TYPE_OF_BOTH(send, recv)                                                                                 \
-    ((cobre_type)(COBRE_TYPE_OF(recv) + 0 * sizeof(char[COBRE_TYPE_OF(send) == COBRE_TYPE_OF(recv) ? 1 : -1])))
+    ((cobre_type)(COBRE_TYPE_OF(recv) +                                                                                \
+                  COBRE_ASSERTED((int)COBRE_CODE_OF(send) == (int)COBRE_CODE_OF(recv), COBRE_NOT_THE_SAME)))
 
 /* A function, so that the macro below evaluates count once. */
 static inline cobre_status cobre_allreduce_same(cobre_comm *comm, const void *send, void *recv, size_t count,

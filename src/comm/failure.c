@@ -110,7 +110,7 @@ static void describe(const cb_failure *failure, char *text, size_t len) {
     case COBRE_CAUSE_PEER_DIED: snprintf(text, len, "%s died", who); break;
     case COBRE_CAUSE_PEER_LEFT: snprintf(text, len, "%s left: it freed the communicator or exited", who); break;
     case COBRE_CAUSE_MISMATCH: describe_mismatch(failure, text, len); break;
-    case COBRE_CAUSE_STALLED: snprintf(text, len, "%s had not come when the stall limit was over", who); break;
+    case COBRE_CAUSE_STALLED: snprintf(text, len, "%s did not enter before the stall limit", who); break;
     case COBRE_CAUSE_INTERRUPTED: snprintf(text, len, "the call was interrupted on %s", who); break;
     case COBRE_CAUSE_ABORTED:
         snprintf(text, len, "%s aborted with code %" PRId32 ": %s", who, failure->code, failure->text);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shm_internal.c: what cannot be seen from outside the shm backend: the wrap of round numbers, lost wake-ups, and copies
- * between cores that are far apart. Ranks are threads of this process. */
+/* test_shm_internal.c: what cannot be seen from outside the shm backend: the wrap of round numbers, lost wake-ups, waits of
+ * ranks on one core, and copies between cores that are far apart. Ranks are threads of this process. */
+#include <math.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "comm/backend.h"
@@ -138,6 +142,82 @@ static void no_wake_up_is_lost(void) {
     slices_end = true;
 }
 
+static atomic_long slept; /* times */
+
+static void wait_on_one_core(cobre_comm *comm) {
+    cpu_set_t all, one;
+    struct rusage before, after;
+    /* As if there were a core for each, which the system does not use. */
+    ((struct cb_shm_comm *)comm)->job->crowded = false;
+    CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
+    CPU_ZERO(&one);
+    for (size_t core = 0; CPU_COUNT(&one) == 0; core++)
+        if (CPU_ISSET(core, &all))
+            CPU_SET(core, &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK_OK(cobre_barrier(comm));
+    CHECK(getrusage(RUSAGE_THREAD, &before) == 0);
+    for (int i = 0; i < 1000; i++)
+        CHECK_OK(cobre_barrier(comm));
+    CHECK(getrusage(RUSAGE_THREAD, &after) == 0);
+    slept += after.ru_nvcsw - before.ru_nvcsw; /* sched_yield does not count as one */
+}
+
+/* Ranks that share a core sleep, so that they are woken on another, instead of yielding to each other for ever. */
+static void ranks_on_one_core_sleep(void) {
+#ifdef COBRE_SHM_PORTABLE
+    puts("skipped: nobody is woken in this build");
+    return;
+#endif
+    slices_end = false;
+    run_ranks(wait_on_one_core);
+    slices_end = true;
+    CHECK_SAY(slept > 500, "of 1000 rounds on one core some rank sleeps in most, not %ld", (long)slept);
+}
+
+/* Time that passes only when a copy is judged: each look at the clock takes `tick`, if that is set. */
+static double tick, faked;
+static unsigned looks;
+double __real_cb_now(void);
+double __wrap_cb_now(void);
+double __wrap_cb_now(void) {
+    if (tick == 0)
+        return __real_cb_now();
+    looks++;
+    return faked += tick;
+}
+
+/* How often the clock was looked at: before, and after each piece that was not streamed. */
+static unsigned put(struct cb_shm_comm *comm, size_t bytes, double seconds_per_look) {
+    static unsigned char from[160 << 10], to[sizeof from];
+    for (size_t i = 0; i < bytes; i++)
+        from[i] = (unsigned char)(i * 31 + looks);
+    tick = seconds_per_look;
+    looks = 0;
+    cb_shm_put(comm, to, from, bytes);
+    tick = 0;
+    CHECK_BYTES(to, from, bytes);
+    return looks;
+}
+
+/* Five pieces of 32 KiB: usual ones take 3 us each, between far cores 15. */
+static void slow_copies_stream(void) {
+    enum { FIVE = 160 << 10, ONE = 32 << 10 };
+    const double usual = 3e-6, far = 15e-6;
+    struct cb_shm_comm comm = {0};
+    CHECK_EQ(put(&comm, FIVE, usual), 6);
+    CHECK_EQ(put(&comm, ONE, far), 2);
+    CHECK_EQ(put(&comm, FIVE, usual), 6); /* a single slow one, as by an interrupt, changes nothing */
+    CHECK_EQ(put(&comm, FIVE, far), 3);   /* two, and the rest streams */
+    for (int i = 0; i < 100; i++)
+        CHECK_EQ(put(&comm, FIVE, far), 1);
+    faked += 10e-3;
+    CHECK_EQ(put(&comm, FIVE, far), 2); /* one is tried, which is slow again */
+    faked += 10e-3;
+    CHECK_EQ(put(&comm, FIVE, usual), 6); /* the cores are near again */
+    CHECK_EQ(put(&comm, 0, usual), 0);
+}
+
 /* At every place in a line, of every length: what is asked for is copied, and nothing beside it is touched. */
 static void streams_exactly(void) {
     enum { MOST = 3 * CB_LINE + 5, SIDE = CB_LINE };
@@ -156,7 +236,7 @@ static void streams_exactly(void) {
 
 static void stream_all(cobre_comm *comm) {
     for (unsigned i = 0; i < 60; i++) {
-        ((struct cb_shm_comm *)comm)->to_stream = UINT32_MAX;
+        ((struct cb_shm_comm *)comm)->stream_until = INFINITY;
         collective(comm, i, 1000 * i);
     }
 }
@@ -169,6 +249,8 @@ int main(int argc, char **argv) {
     static const check_case tests[] = {
         CHECK_CASE(round_numbers_wrap),
         CHECK_CASE(no_wake_up_is_lost),
+        CHECK_CASE(ranks_on_one_core_sleep),
+        CHECK_CASE(slow_copies_stream),
         CHECK_CASE(streams_exactly),
         CHECK_CASE(streamed_copies_arrive),
         CHECK_END,

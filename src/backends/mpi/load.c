@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.c: the core's side of the mpi backend: which plugin, where it is, and the way into it.
+/* load.c: the core's side of the mpi backend: chooses, finds and loads a plugin.
  *
- * Which: COBRE_MPI_PLUGIN (a name or a path); else that of the MPI which the program itself is linked with; else that of
- * the launcher, by its variables; else the first that is there. Where: beside libcobre (or the program it is linked
- * into), then wherever the system's loader looks. RTLD_LOCAL, so that the symbols of one MPI never meet another's.
+ * It chooses COBRE_MPI_PLUGIN (a name or a path); else the plugin of the MPI that the program itself is linked with; else
+ * that of the launcher, by its variables; else the first that is found. It looks beside libcobre (or the program it is
+ * linked into), then in the folders of the system's loader. RTLD_LOCAL keeps the symbols of different MPIs apart.
  *
- * A plugin of the wrong MPI starts without complaint, as a job of one rank: so the number of ranks is compared with what
- * the launcher says. But Open MPI ends the process if a Slurm step offers no PMIx: so that is checked before. */
+ * A plugin of the wrong MPI starts without complaint, as a job of one rank: so the number of ranks is compared with
+ * that of the launcher. Open MPI ends the process if a Slurm step offers no PMIx, so that is checked before. */
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "backends/mpi/config.h"
+#include "comm/plugin_folders.h"
 #include "comm/select.h"
 
 /* MPIs that have a plugin, if the build found them. */
@@ -55,6 +55,8 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 /* One process uses one MPI. Set once, under the lock, and then only read. */
 static const cb_mpi_plugin *plugin;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum { PROBLEM = 1200 }; /* bytes of the text that says why a plugin cannot be loaded */
 
 static const char *sign_of(const struct maker *maker) {
     for (const char *const *sign = maker->signs; *sign; sign++)
@@ -126,33 +128,56 @@ cobre_status cb_mpi_check_step(const char *asked) {
     return refuse_step(maker, tasks);
 }
 
-/* The directory of the file that holds this function. */
-static void own_directory(char *directory, size_t len) {
-    Dl_info info;
+struct search {
+    char name[128];         /* the file */
+    char file[PATH_MAX];    /* its path; empty: it was not found */
+    char folders[PATH_MAX]; /* where it was looked for, for error texts */
+};
+
+static void look_in(const char *folder, void *arg) {
+    struct search *search = arg;
     char real[PATH_MAX];
-    snprintf(directory, len, ".");
-    if (dladdr((void *)(uintptr_t)own_directory, &info) && realpath(info.dli_fname, real))
-        snprintf(directory, len, "%s", dirname(real));
+    const char *name = search->file[0] ? NULL : cb_folder_add(search->folders, sizeof search->folders, folder, real);
+    if (!name)
+        return;
+    int length = snprintf(search->file, sizeof search->file, "%s/%s", name, search->name);
+    if (length >= (int)sizeof search->file || access(search->file, F_OK) != 0)
+        search->file[0] = 0;
 }
 
-static void *load_by_name(const char *name) {
-    char file[128], directory[PATH_MAX], beside[PATH_MAX + 128];
-    snprintf(file, sizeof file, "libcobre-mpi-%s.so", name);
-    own_directory(directory, sizeof directory);
-    snprintf(beside, sizeof beside, "%s/%s", directory, file);
-    return dlopen(access(beside, F_OK) == 0 ? beside : file, RTLD_NOW | RTLD_LOCAL);
+/* NULL, with the reason in `problem`. By its name alone it may still be in the loader's cache (ldconfig). With the lock
+ * held. */
+static void *load_by_name(const char *name, char *problem, size_t len) {
+    static union cb_loader_folders list;
+    static struct search search;
+    search = (struct search){.file = ""};
+    snprintf(search.name, sizeof search.name, "libcobre-mpi-%s.so", name);
+    cb_visit_plugin_folders((const void *)(uintptr_t)load_by_name, &list, look_in, &search);
+    void *library = dlopen(search.file[0] ? search.file : search.name, RTLD_NOW | RTLD_LOCAL);
+    if (!library && search.file[0])
+        snprintf(problem, len, "%s", dlerror());
+    else if (!library)
+        snprintf(problem, len, "there is no %s in %.900s or in the loader's cache", search.name, search.folders);
+    return library;
 }
 
-/* NULL, with the reason in `problem`. */
+static void *load_path(const char *path, char *problem, size_t len) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        snprintf(problem, len, "%s", dlerror());
+    return library;
+}
+
+/* NULL, with the reason in `problem`. With the lock held. */
 static const cb_mpi_plugin *load(const char *name_or_path, char *problem, size_t len) {
     void *library =
-        strchr(name_or_path, '/') ? dlopen(name_or_path, RTLD_NOW | RTLD_LOCAL) : load_by_name(name_or_path);
+        strchr(name_or_path, '/') ? load_path(name_or_path, problem, len) : load_by_name(name_or_path, problem, len);
     const cb_mpi_plugin *found = library ? dlsym(library, "cobre_mpi_plugin") : NULL;
     if (found && strcmp(found->abi, CB_MPI_ABI) == 0)
         return found;
     if (found)
         snprintf(problem, len, "it belongs to cobre %.32s, this is %s", found->abi, CB_MPI_ABI);
-    else
+    else if (library)
         snprintf(problem, len, "%s", dlerror());
     return NULL;
 }
@@ -176,7 +201,7 @@ static cobre_status refuse(const char *name, const struct maker *maker, const ch
 
 /* The plugin of this process: loads it if this is the first time. */
 static cobre_status choose(const char *asked, const cb_mpi_plugin **chosen) {
-    char why[128], problem[512] = "";
+    char why[128], problem[PROBLEM] = "";
     const struct maker *maker = asked ? maker_named(asked) : find_maker(why, sizeof why);
     const char *name = asked ? asked : maker ? maker->plugin : NULL;
     if (asked)
@@ -257,8 +282,8 @@ static void describe(const cb_mpi_plugin *found, const char *name, char *text, s
              dladdr((const void *)found, &info) && info.dli_fname ? info.dli_fname : "?");
 }
 
-void cb_mpi_explain(char *text, size_t len) {
-    char why[128], problem[512], each[PATH_MAX + 256];
+static void explain(char *text, size_t len) {
+    char why[128], problem[PROBLEM], each[PATH_MAX + 256];
     const struct maker *maker = find_maker(why, sizeof why);
     const char *asked = cb_variable(CB_ENV_MPI_PLUGIN), *name = asked ? asked : maker ? maker->plugin : NULL;
     if (asked)
@@ -281,6 +306,12 @@ void cb_mpi_explain(char *text, size_t len) {
     }
     if (used == none)
         snprintf(text + used, len - used, " none");
+}
+
+void cb_mpi_explain(char *text, size_t len) {
+    pthread_mutex_lock(&lock);
+    explain(text, len);
+    pthread_mutex_unlock(&lock);
 }
 
 void cb_mpi_free(cobre_comm *comm) {

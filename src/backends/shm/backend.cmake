@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    set(have_shm ON)
-else()
-    set(have_shm OFF)
+set(shm_missing "")
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    set(shm_missing Linux)
 endif()
-option(COBRE_SHM "the shm backend: N processes on one node" ${have_shm})
+optional_part(COBRE_SHM "the shm backend" "${shm_missing}" "a Linux system")
 option(COBRE_SHM_PORTABLE "shm: timed sleeps instead of futex, shm_open instead of O_TMPFILE" OFF)
 
 list(APPEND library_sources ${folder}/config.c) # its variables are known without it, too

@@ -4,26 +4,28 @@
  * Let B be the bytes of a rank's part, C those of a bulk area, R the ranks. Costs are per rank.
  *
  *   barrier             1 round, no payload.
- *   broadcast           max(1, B/C) rounds; the root copies chunk k + 1 in while the others copy chunk k out.
+ *   broadcast           max(1, B/S) rounds, S about 256 KiB or C if that is less; the root copies chunk k + 1 in while the
+ *                       others copy chunk k out.
  *   allgatherv          max(1, B/G) rounds, B of the largest part, G about 512 KiB or C if that is less; copies its part
  *                       in, and R parts to recv.
  *   allreduce, small    1 round: everyone folds all R operands in rank order. R*B read.
- *   allreduce, large    by blocks of up to R slices, one round a block and one more: rank l folds slice l of all R operands, in
+ *   allreduce, large    by blocks of up to R slices, one round per block and one more: rank l folds slice l of all R operands, in
  *                       rank order, and everyone reads the slices. B copied in, B read to fold, B copied out.
  *   allgatherv_region   2 rounds: nobody writes before all have entered, nobody returns before all have written. Each
  *                       rank copies its own part, once.
  *
- * All ways to reduce give the same bits: each element is folded as x0 op x1 op ..., wherever that happens. */
+ * All ways to reduce give the same bits: each element is folded as x0 op x1 op ..., on whichever rank. */
 #include <string.h>
 
 #include "backends/shm/shm.h"
 
-/* FOLD_ALL and GATHERED decide how many rounds a call takes, so that all ranks of a job must have the same: whoever changes
- * one raises CB_SHM_LAYOUT. */
+/* FOLD_ALL, GATHERED and SENT decide how many rounds a call takes, so that all ranks of a job must have the same: whoever
+ * changes one raises CB_SHM_LAYOUT. */
 enum {
     FOLD_ALL = 32 << 10,  /* while the operands of all ranks together are no larger, everyone folds everything */
     FOLD_BLOCK = 8 << 10, /* the part of a fold that should stay in the first-level cache */
     GATHERED = 512 << 10, /* of a part, in a round: still in a cache when others take what one core has put */
+    SENT = 256 << 10,     /* of a broadcast, in a round: the less it is, the sooner the others begin */
 };
 
 static struct cb_shm_comm *shm(cobre_comm *comm) {
@@ -63,60 +65,70 @@ cobre_status cb_shm_region_fence(cobre_comm *comm, const cb_call *call) {
     return meet(shm(comm), call);
 }
 
-cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
-    struct cb_shm_comm *comm = shm(base);
-    size_t bytes = call->count * cb_type_size(call->type), done = 0;
-    CB_TRY(cb_shm_enter(comm, call));
-    do {
-        size_t now = cb_least(bytes - done, comm->bulk_bytes);
-        if (base->rank == call->root)
-            cb_shm_put(comm, cb_shm_payload(comm, base->rank, comm->round + 1, now), byte_of(call->recv, done), now);
-        CB_TRY(round_trip(comm, call));
-        if (base->rank != call->root)
-            copy(byte_of(call->recv, done), cb_shm_payload(comm, call->root, comm->round, now), now);
-        done += now;
-    } while (done < bytes);
-    return COBRE_OK;
-}
-
-/* How a gather is cut: rounds, and the most that a rank puts in one of them. */
-struct gather {
+/* How a payload is cut: rounds, and the most that a rank puts in one of them. */
+struct pieces {
     size_t rounds, chunk;
 };
 
-static struct gather gather_of(const struct cb_shm_comm *comm, const cb_call *call) {
+static struct pieces cut_evenly(const struct cb_shm_comm *comm, size_t bytes, size_t about) {
+    size_t rounds = (bytes + about / 2) / about, needed = chunks_of(bytes, comm->bulk_bytes);
+    rounds = rounds > needed ? rounds : needed;
+    rounds = rounds ? rounds : 1;
+    return (struct pieces){.rounds = rounds, .chunk = cb_round_up(chunks_of(bytes, rounds), CB_LINE)};
+}
+
+/* Of chunk k. Chunks are whole lines, so that of very many the last ones may be empty. */
+static size_t chunk_bytes(const struct pieces *cut, size_t bytes, size_t k) {
+    size_t from = k * cut->chunk;
+    return from < bytes ? cb_least(bytes - from, cut->chunk) : 0;
+}
+
+cobre_status cb_shm_broadcast(cobre_comm *base, const cb_call *call) {
+    struct cb_shm_comm *comm = shm(base);
+    size_t bytes = call->count * cb_type_size(call->type);
+    struct pieces cut = cut_evenly(comm, bytes, SENT);
+    CB_TRY(cb_shm_enter(comm, call));
+    for (size_t k = 0; k < cut.rounds; k++) {
+        size_t now = chunk_bytes(&cut, bytes, k);
+        unsigned char *at = byte_of(call->recv, cb_least(k * cut.chunk, bytes));
+        if (base->rank == call->root)
+            cb_shm_put(comm, cb_shm_payload(comm, base->rank, comm->round + 1, now), at, now);
+        CB_TRY(round_trip(comm, call));
+        if (base->rank != call->root)
+            copy(at, cb_shm_payload(comm, call->root, comm->round, now), now);
+    }
+    return COBRE_OK;
+}
+
+static struct pieces gather_of(const struct cb_shm_comm *comm, const cb_call *call) {
     size_t largest = 0;
     for (size_t r = 0; r < comm->base.size; r++)
         largest = call->counts[r] > largest ? call->counts[r] : largest;
-    largest *= cb_type_size(call->type);
-    size_t rounds = (largest + GATHERED / 2) / GATHERED, needed = chunks_of(largest, comm->bulk_bytes);
-    rounds = rounds > needed ? rounds : needed;
-    rounds = rounds ? rounds : 1;
-    return (struct gather){.rounds = rounds, .chunk = cb_round_up(chunks_of(largest, rounds), CB_LINE)};
+    return cut_evenly(comm, largest * cb_type_size(call->type), GATHERED);
 }
 
 /* Chunk k of rank's part: its bytes, and where in recv it belongs. */
-static size_t chunk_of_part(const cb_call *call, const struct gather *cut, size_t rank, size_t k, size_t *at) {
-    size_t size = cb_type_size(call->type), part = call->counts[rank] * size, from = k * cut->chunk;
-    *at = call->displs[rank] * size + from;
-    return from < part ? cb_least(part - from, cut->chunk) : 0;
+static size_t chunk_of_part(const cb_call *call, const struct pieces *cut, size_t rank, size_t k, size_t *at) {
+    size_t size = cb_type_size(call->type);
+    *at = call->displs[rank] * size + k * cut->chunk;
+    return chunk_bytes(cut, call->counts[rank] * size, k);
 }
 
 /* Own chunk k into the next round's slot. */
-static void put_chunk(struct cb_shm_comm *comm, const cb_call *call, const struct gather *cut, size_t k) {
+static void put_chunk(struct cb_shm_comm *comm, const cb_call *call, const struct pieces *cut, size_t k) {
     size_t at, me = comm->base.rank, bytes = chunk_of_part(call, cut, me, k, &at);
     if (bytes)
         cb_shm_put(comm, cb_shm_payload(comm, me, comm->round + 1, bytes), byte_of(call->send, k * cut->chunk), bytes);
 }
 
 /* The same into its place in recv. */
-static void keep_chunk(const struct cb_shm_comm *comm, const cb_call *call, const struct gather *cut, size_t k) {
+static void keep_chunk(const struct cb_shm_comm *comm, const cb_call *call, const struct pieces *cut, size_t k) {
     size_t at, bytes = chunk_of_part(call, cut, comm->base.rank, k, &at);
     if (bytes)
         cb_copy_result(call, byte_of(call->recv, at), byte_of(call->send, k * cut->chunk), bytes);
 }
 
-static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, const struct gather *cut, size_t k) {
+static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, const struct pieces *cut, size_t k) {
     for (size_t r = 0; r < comm->base.size; r++) {
         size_t at, bytes = r == comm->base.rank ? 0 : chunk_of_part(call, cut, r, k, &at);
         if (bytes)
@@ -126,7 +138,7 @@ static void take_chunks(const struct cb_shm_comm *comm, const cb_call *call, con
 
 cobre_status cb_shm_allgatherv(cobre_comm *base, const cb_call *call) {
     struct cb_shm_comm *comm = shm(base);
-    struct gather cut = gather_of(comm, call);
+    struct pieces cut = gather_of(comm, call);
     CB_TRY(cb_shm_enter(comm, call));
     put_chunk(comm, call, &cut, 0);
     for (size_t k = 0; k < cut.rounds; k++) {

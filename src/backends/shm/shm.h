@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shm.h: the memory that the ranks of a node share, and who may write what in it.
+/* shm.h: the memory that the ranks of a node share, and the rank that may write each part.
  *
  *   file:   [ job header | rank headers | arena of the first communicator | extents: regions, arenas of further ones ]
  *   arena:  [ arena header | doors, one per rank | slots, two per rank | bulk areas, two per rank ]
@@ -42,7 +42,7 @@
 #include "comm/same_file.h"
 
 enum {
-    CB_SHM_LAYOUT = 5, /* raised when anything below changes, or how a call is cut into rounds */
+    CB_SHM_LAYOUT = 6, /* raised when anything below changes, or how a call is cut into rounds */
     CB_SHM_MAX_CPUS = 1024,
     CB_LINE = 64,    /* a cache line */
     CB_SMALL = 32,   /* bytes of a payload that fits into the slot's own line */
@@ -66,7 +66,8 @@ struct cb_job_header {
 
 enum { CB_ABSENT, CB_JOINED, CB_LEFT, CB_ABORTED, CB_DIED }; /* cb_rank_header.state */
 
-/* One per rank, written by that rank; only DIED is stored by whoever finds it out. What is not atomic is ordered by state:
+/* One per rank, written by that rank; only DIED is stored by the rank that finds it out. Members that are not atomic are
+ * ordered by state:
  *
  *   pid, quota, cpus         the rank stores them, then JOINED (release); rank 0 reads the state (acquire), then stores
  *                            READY into phase (release), which the others read (acquire) before they use any of them. A
@@ -91,6 +92,7 @@ struct cb_arena_header {
 struct cb_door {
     alignas(2 * CB_LINE) _Atomic uint32_t sleepers; /* ranks that may be asleep on this rank's words; they count it */
     _Atomic uint32_t left;                          /* set by this rank when it frees the communicator */
+    _Atomic uint32_t core; /* set by this rank: 1 + the core where it last waited for long; 0: not known, not long */
 };
 
 /* Written by its rank only, published by `round`. One line: a payload of up to CB_SMALL bytes costs one transfer. */
@@ -147,9 +149,10 @@ struct cb_shm_comm {
     struct cb_slot *slots;
     unsigned char *bulk;
     size_t bulk_bytes;
-    uint32_t round;     /* last published */
-    uint64_t sequence;  /* collectives so far */
-    unsigned to_stream; /* copies that put.c shall still stream */
+    uint32_t round;      /* last published */
+    uint64_t sequence;   /* collectives so far */
+    double stream_until; /* put.c: a time */
+    bool slow_put;       /* its last piece */
 };
 
 /* mapping.c */
@@ -166,7 +169,7 @@ bool cb_shm_has_file(const struct cb_job *job);
 
 /* liveness.c */
 int cb_shm_init_alive(pthread_mutex_t *alive);
-int cb_shm_claim_rank(struct cb_job *job); /* 0, EBUSY: taken, EOWNERDEAD: who had it died; other errno */
+int cb_shm_claim_rank(struct cb_job *job); /* 0, EBUSY: taken, EOWNERDEAD: its process died; other errno */
 void cb_shm_release_rank(struct cb_job *job);
 uint32_t cb_shm_state(struct cb_rank_header *rank); /* its state now, DIED found out */
 

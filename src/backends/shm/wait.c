@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait.c: publishing a round, waiting for the others, and what ends a wait.
+/* wait.c: publishes a round, waits for the others, and ends a wait that fails.
  *
  * A wait goes through three phases: spin while the ranks fit on the cores; yield for a bounded time, which lets others run;
- * then sleep on the word. Around a sleep the order matters:
+ * then sleep on the word. Ranks that fit can still share one core, and the system may leave them there for long while
+ * another core is idle. Then a rank sleeps at once, because a woken rank goes to an idle core. Around a sleep the
+ * order matters:
  *
- *     look who is gone; then at the word: reached?  -> done. A published slot beats the death of its rank.
+ *     check which ranks are gone; then read the word: reached?  -> done. A published slot beats the death of its rank.
  *     failure set, somebody gone, interrupted, stalled?  -> fail
  *     raise the door's sleepers; read the word again: reached?  -> lower it, done
  *     sleep while the word has the value just read, at most one slice; lower it; again
@@ -47,6 +49,10 @@ static void wake(_Atomic uint32_t *word) {
     (void)word;
 }
 
+static uint32_t this_core(void) {
+    return 0; /* nobody is woken, so nobody is woken elsewhere */
+}
+
 /* One nap of a tenth of what has been waited: late by a tenth at the most, and rare when the wait is long. */
 static void sleep_on(struct cb_door *door, _Atomic uint32_t *word, uint32_t value, double since) {
     (void)door, (void)word, (void)value;
@@ -54,6 +60,11 @@ static void sleep_on(struct cb_door *door, _Atomic uint32_t *word, uint32_t valu
     cb_nap(nap < 50e-6 ? 50e-6 : nap > 20e-3 ? 20e-3 : nap);
 }
 #else
+/* Its number and 1; 0: not known. */
+static uint32_t this_core(void) {
+    return (uint32_t)(sched_getcpu() + 1);
+}
+
 static void wake(_Atomic uint32_t *word) {
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -218,14 +229,35 @@ static cobre_status sleep_for_rank(struct cb_shm_comm *comm, const cb_call *call
     }
 }
 
+static void note_core(struct cb_door *own, uint32_t core) {
+    if (atomic_load_explicit(&own->core, memory_order_relaxed) != core)
+        atomic_store_explicit(&own->core, core, memory_order_relaxed);
+}
+
+/* The door's rank waited on this core, at last. */
+static bool is_here(const struct cb_door *door) {
+    uint32_t core = atomic_load_explicit(&door->core, memory_order_relaxed);
+    return core && core == this_core();
+}
+
+/* The quick part of a wait for rank r: awake. */
+static bool comes_soon(const struct cb_shm_comm *comm, size_t r) {
+    const _Atomic uint32_t *word = &cb_shm_slot(comm, r, comm->round)->round;
+    struct cb_door *own = &comm->doors[comm->base.rank], *other = &comm->doors[r];
+    bool crowded = comm->job->crowded;
+    if (reached(word, comm->round) || (!crowded && !is_here(other) && spin(word, comm->round))) {
+        note_core(own, 0);
+        return true;
+    }
+    if (crowded)
+        return yield_for_a_while(word, comm->round, CROWDED_YIELD_SECONDS);
+    note_core(own, this_core());
+    return !is_here(other) && yield_for_a_while(word, comm->round, YIELD_SECONDS);
+}
+
 /* since: when the first sleep of this round began; 0: there was none yet. */
 static cobre_status await(struct cb_shm_comm *comm, const cb_call *call, size_t r, double *since) {
-    const _Atomic uint32_t *word = &cb_shm_slot(comm, r, comm->round)->round;
-    if (reached(word, comm->round))
-        return COBRE_OK;
-    if (!comm->job->crowded && spin(word, comm->round))
-        return COBRE_OK;
-    if (yield_for_a_while(word, comm->round, comm->job->crowded ? CROWDED_YIELD_SECONDS : YIELD_SECONDS))
+    if (comes_soon(comm, r))
         return COBRE_OK;
     return sleep_for_rank(comm, call, r, since);
 }

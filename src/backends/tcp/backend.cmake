@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-if(PkgConfig_FOUND)
-    pkg_check_modules(libsodium QUIET IMPORTED_TARGET libsodium)
-endif()
-option(COBRE_TCP "the tcp backend: processes on several hosts; needs libsodium" ${libsodium_FOUND})
+find_module(libsodium libsodium libsodium-dev)
+optional_part(COBRE_TCP "the tcp backend" "${libsodium_missing}" "${libsodium_package}")
 
 list(APPEND library_sources ${folder}/config.c) # its variables are known without it, too
 if(COBRE_TCP)
-    if(NOT libsodium_FOUND)
-        message(FATAL_ERROR "COBRE_TCP needs libsodium (Debian: libsodium-dev) and pkg-config")
-    endif()
     list(APPEND library_sources
         ${folder}/accept.c
         ${folder}/control.c

@@ -141,9 +141,9 @@ static cobre_status not_the_coordinator(const struct joining *joining) {
     char at[256];
     if (joining->finding.result == IMPOSTOR)
         return CB_TCP_ERROR(EPROTO, "give all ranks the same token; see who listens there",
-                            "tcp: what answers at %s does not know this job's token", place(joining, at));
+                            "tcp: the process that answers at %s does not know this job's token", place(joining, at));
     return CB_TCP_ERROR(EPROTO, "choose another COBRE_TCP_PORT, or see that COBRE_TCP_COORDINATOR leads to rank 0",
-                        "tcp: what answers at %s is not a cobre coordinator", place(joining, at));
+                        "tcp: the process that answers at %s is not a cobre coordinator", place(joining, at));
 }
 
 static cobre_status never_reached(const struct joining *joining, int error) {
