@@ -31,7 +31,7 @@ class Runner:
         self.results = report.Results()
         self.floor = Job("floor", self.programs.floor(), 2)
         self.turns, self.disturbed = 0, 0
-        self.done, self.total = 0, sum(len(list(setting.works(options.cold))) for setting in options.settings)
+        self.done, self.total = 0, sum(len(list(setting.works(options.cold, options.sizes))) for setting in options.settings)
 
     def progress(self, setting, work):
         self.done += 1
@@ -125,7 +125,7 @@ class Runner:
             begin = time.monotonic()
             jobs = self.open_jobs(setting)
             try:
-                for works in setting.works(self.options.cold):
+                for works in setting.works(self.options.cold, self.options.sizes):
                     self.progress(setting, works[0])
                     self.take_turns(setting, works, jobs)
             finally:
@@ -146,6 +146,8 @@ def parse():
     parser.add_argument("--build", default="build/bench", help="where the programs have been built")
     parser.add_argument("--quick", action="store_true", help="about 2 minutes: fewer settings, warm buffers, 3 rounds")
     parser.add_argument("--settings", help="comma-separated, of " + ",".join(map(str, SETTINGS)))
+    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")],
+                        help="comma-separated bytes: each operation with a payload has these instead of its own")
     parser.add_argument("--rounds", type=int, help="turns of each contender at each work (default 5)")
     parser.add_argument("--seconds", type=float, help="about how long to time in each turn (default 0.03)")
     parser.add_argument("--csv", metavar="FILE", help="write all figures there")

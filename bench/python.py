@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cobre in Python beside mpi4py and multiprocessing: calls, the start of interpreters and workers, memory.
+"""cobre in Python beside mpi4py and multiprocessing: calls, the start of interpreters and workers, memory. And a training on two
+workers beside two trainings.
 
     python.py [--build DIRECTORY] [--quick] [--json FILE]
 
@@ -23,6 +24,9 @@ from settings import AS_ROOT, SWAP, Programs, Setting, Work
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = 200_000_000  # bytes
 WORKERS = 4
+CASE = os.path.join(HERE, "..", "cases", "brazil60")
+ITERATIONS = 40
+NODES = 10_000
 
 
 def open_jobs(options):
@@ -120,6 +124,36 @@ def by_starts(options):
     return turns
 
 
+def by_training(options):
+    """Two workers train once. Beside that, two processes that know nothing of each other train once each. All start from nothing."""
+    rounds = 3 if options.quick else 9
+    found = {}
+    for passes in (1, 4):
+        train = f"import cobre; cobre.train({CASE!r}, iterations={ITERATIONS}, forward_passes={passes}, num_workers=%d)"
+        turns = []
+        for number in range(rounds):
+            wait_for_peace()
+            turn = {}
+            for name in ("two", "beside") if number % 2 else ("beside", "two"):
+                turn[name] = seconds_of(lambda: start_python(train % 2) if name == "two" else start_python(train % 1, 2))
+            turns.append(turn)
+        ratio = median(turn["beside"] / (2 * turn["two"]) for turn in turns)
+        print(f"  a training of {ITERATIONS} iterations with its start, {passes} forward pass{'es'[:2 * passes - 2]}: two workers "
+              f"{time_text(median(turn['two'] for turn in turns))}, two trainings side by side "
+              f"{time_text(median(turn['beside'] for turn in turns))}; the workers do {ratio:.2f} of that")
+        found[passes] = {"turns": turns, "ratio": ratio}
+    return found
+
+
+def by_problem(options):
+    """A large problem, written in Python."""
+    from large import build_large
+
+    seconds = median(build_large(NODES) for _ in range(1 if options.quick else 5))
+    print(f"  a problem of {NODES} nodes with 50 columns each, built in Python: {seconds:.2f} s of CPU time")
+    return seconds
+
+
 def hold_copies(count):
     import numpy
     import python_peer
@@ -162,6 +196,10 @@ def goals(found):
     yield more < 0.03, f"import cobre < 30 ms: {1e3 * more:.1f} ms"
     ratio = median(turn["launch"] / turn["four"] for turn in starts)
     yield ratio < 2, f"launch of {WORKERS} workers < 2x of {WORKERS} x python3 -c pass at once: {ratio:.2f}x"
+    for passes, its in found["training"].items():
+        yield its["ratio"] >= 0.9, (f"two workers train >= 0.9x as much as two trainings side by side, start included, forward passes "
+                                    f"per iteration {passes}: {its['ratio']:.2f}x")
+    yield found["problem"] < 5, f"a problem of {NODES} nodes with 50 columns each is built in < 5 s: {found['problem']:.2f} s"
     yield memory["region"] < 1.05 * TABLE, (
         f"a table of {TABLE / 1e6:.0f} MB takes that once: {memory['region'] / 1e6:.0f} MB (multiprocessing: {memory['copies'] / 1e6:.0f} MB)"
     )
@@ -181,8 +219,9 @@ def main():
     compileall.compile_dir(package, quiet=2)  # as pip does when it installs
     compileall.compile_file(os.path.join(HERE, "python_peer.py"), quiet=2)
     os.environ["PYTHONPATH"] = package
-    sys.path.insert(0, package)
-    found = {"calls": by_calls(options), "starts": by_starts(options), "memory": by_memory()}
+    sys.path[:0] = [package, os.path.join(HERE, "..", "tests", "python")]
+    found = {"calls": by_calls(options), "starts": by_starts(options), "training": by_training(options),
+             "problem": by_problem(options), "memory": by_memory()}
     end_part("the Python package", goals(found), found, options.json)
 
 

@@ -39,8 +39,10 @@ class Setting(NamedTuple):
     def crowded(self):
         return self.ranks > usable_cores()
 
-    def works(self, cold):
+    def works(self, cold, chosen=None):
         """Lists of works that are measured in the same rounds: a gather into a region is compared with allgatherv.
+
+        chosen: the sizes of all operations that have a payload.
 
         Cold buffers only where each rank has a core, or it would take too long.
         """
@@ -48,7 +50,8 @@ class Setting(NamedTuple):
             yield from ([Work("barrier", 0)], [Work("broadcast", 10 * KIB)], [Work("broadcast", 20_000_000)])
             yield from ([Work("allgatherv", size)] for size in SIZES["allgatherv"][:-1])
             return
-        for operation, sizes in SIZES.items():
+        for operation, usual in SIZES.items():
+            sizes = chosen if chosen and operation != "barrier" else usual
             for work in (Work(operation, size, state) for size in sizes for state in (False, True)):
                 if work.cold and (not cold or self.crowded() or operation == "barrier"):
                     continue
