@@ -108,6 +108,9 @@ def _check_arguments(backend: object, given: dict[str, object]) -> None:
             raise TypeError(f"{what}: {why}")
 
 
+MOST_RANKS = 4096  # that one machine starts, as in `cobre run`
+
+
 def whole(what: str, number: Any, least: int, most: int) -> int | None:
     if number is None:
         return None

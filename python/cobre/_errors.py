@@ -78,7 +78,7 @@ class Issue:
         return Issue, tuple(getattr(self, name) for name in self.__slots__)
 
 
-class CaseError(CobreError):
+class CaseError(CobreError, ValueError):
     """A case has errors: .issues lists all of them, each with file, line, place, message and suggestion."""
 
     issues: list[Issue] = []
@@ -106,19 +106,34 @@ class FileError(CobreError):
     """A file or folder cannot be read or written, or holds a run already."""
 
 
-class WorkerError(Exception):
-    """A worker of launch() failed: its rank, its exit code (negative: the signal that killed it), and the exception that it raised.
+class ConvergenceError(CobreError):
+    """train(..., require="converged") has ended, and no rule has found that it converged. result: the Training."""
+
+    result: Any = None
+
+    @classmethod
+    def of(cls, result: Any) -> ConvergenceError:
+        error = cls("NotConverged", f"it has not converged: {result.stop}", {"stop": result.stop}, "what was trained is in .result")
+        error.result = result
+        return error
+
+
+class WorkerError(CobreError):
+    """A worker of launch() or train() failed: its rank, its exit code (negative: the signal that killed it), and the exception that it raised.
 
     inner is None when the worker said nothing, as one that was killed; else its traceback is the cause of inner. result: what
     train() had made before, if there is anything; else None.
     """
 
     def __init__(self, rank: int, exit_code: int, inner: BaseException | None) -> None:
-        super().__init__(rank, exit_code, inner)
         self.rank = rank
         self.exit_code = exit_code
         self.inner = inner
         self.result: Any = None
+        super().__init__("WorkerFailed", str(self), {"rank": rank, "exit_code": exit_code}, "")
+
+    def __reduce__(self) -> Any:
+        return WorkerError, (self.rank, self.exit_code, self.inner)
 
     def __str__(self) -> str:
         if self.inner is not None:
@@ -129,7 +144,7 @@ class WorkerError(Exception):
 
 
 for _family in (CobreError, CollectiveError, ArgumentError, CommunicatorError, AllocationError, OpenError, WorkerError, CaseError,
-                SolverError, PolicyError, FileError, Issue):  # fmt: skip
+                SolverError, PolicyError, FileError, ConvergenceError, Issue):  # fmt: skip
     _family.__module__ = "cobre"  # which a traceback shows
 
 _FAMILIES = {

@@ -22,7 +22,7 @@ from _signal import SIGINT, SIGKILL, SIGTERM, getsignal, signal
 from time import monotonic
 
 from . import _worker
-from ._comm import whole
+from ._comm import MOST_RANKS, whole
 from ._errors import CollectiveError, OpenError, WorkerError
 
 _LAST_WORDS = 0.5  # seconds from the first failure to SIGTERM
@@ -83,7 +83,7 @@ def _check(function, num_workers, args, start_method):
         )
     if start_method not in ("spawn", "forkserver"):
         raise ValueError(f"start_method: {start_method!r} is none of 'spawn', 'forkserver'")
-    return whole("num_workers", num_workers, 1, 2**31) or len(os.sched_getaffinity(0))
+    return whole("num_workers", num_workers, 1, MOST_RANKS) or len(os.sched_getaffinity(0))
 
 
 class _Patience:

@@ -11,10 +11,10 @@ import json
 import os
 
 from . import _cobre
-from ._comm import Comm, whole
+from ._comm import MOST_RANKS, Comm, whole
 from ._launch import open_memory as _open_memory
 from ._launch import take_part
-from ._errors import CaseError, CobreError, CollectiveError, Issue, WorkerError
+from ._errors import CaseError, CobreError, ConvergenceError, FileError, Issue
 from ._notebook import progress_of
 from ._tables import Table, from_rows, read_table
 
@@ -24,7 +24,7 @@ if not hasattr(_cobre, "load"):
 TYPE_CHECKING = False  # typing takes time to import
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any, Union, overload
+    from typing import IO, Any, Literal, Union, overload
 
     from ._problem import Problem
 
@@ -34,37 +34,85 @@ if TYPE_CHECKING:
 # ---- Options
 
 
-def _text(value: Any) -> str:
+def _path(what: str, path: Any) -> str:
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise TypeError(f"{what}: {path!r} is no path")
+    if not text:
+        raise ValueError(f"{what}: the path is empty")
+    return text
+
+
+def _optional_path(what: str, path: Any) -> str | None:
+    return None if path is None else _path(what, path)
+
+
+def _plain_bool(value: Any) -> Any:
+    """NumPy's truth values as Python's; others as they are."""
+    return bool(value) if getattr(getattr(value, "dtype", None), "kind", None) == "b" else value
+
+
+def _text(what: str, value: Any) -> str:
+    """A value as one writes it on the command line."""
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        return str(os.fspath(value))
     if hasattr(value, "items"):
-        return ",".join(f"{name}={_text(one)}" for name, one in value.items())
+        return ",".join(f"{name}={_text(what, one)}" for name, one in value.items())
+    if hasattr(value, "tolist"):  # of NumPy
+        value = value.tolist()
     if isinstance(value, (tuple, list)):
-        return ",".join(map(_text, value))
-    if isinstance(value, float) or hasattr(value, "dtype"):
-        return repr(float(value)) if not float(value).is_integer() else repr(int(value))
-    return str(value)
+        return ",".join(_text(what, one) for one in value)
+    if hasattr(value, "__index__"):
+        return str(value.__index__())
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"{what}: {value!r} is neither a number nor a text")
+    number = float(value)
+    return repr(int(number)) if number.is_integer() and abs(number) < 2**64 else repr(number)
+
+
+# What the command line has, and programs get otherwise.
+_INSTEAD = {
+    "json": "results are objects: .events of a training, .facts of a decision or a comparison are what --json prints",
+    "watch": "give out=DIR and look at it with `cobre watch DIR`; progress=True shows a line",
+    "n": "it is called num_workers",
+    "quiet": "nothing is printed",
+}
+
+
+def _check_names(command: str, given: Mapping[str, Any]) -> dict[str, str]:
+    """What each option of the command line takes; a flag takes "". All of those that are given are there."""
+    known = {name.replace("-", "_"): values for name, values, *_ in _cobre.options(command)}
+    for name in given:
+        if name in known:
+            continue
+        if name in _INSTEAD:
+            raise TypeError(f"{command}() has no option {name!r}: {_INSTEAD[name]}")
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, known, 1)
+        others = f"; there are {', '.join(known)}" if known else ""
+        raise TypeError(f"{command}() has no option {name!r}" + (f"; did you mean {close[0]}?" if close else others))
+    return known
 
 
 def _pairs(command: str, given: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     """Options as the tables of the command line name them; a flag has no text."""
-    known = {name: values for name, values, *_ in _cobre.options(command)}
+    known = _check_names(command, given)
     pairs: list[tuple[str, str | None]] = []
-    for word, value in given.items():
-        name = word.replace("_", "-")
-        if name not in known:
-            from difflib import get_close_matches
-
-            close = get_close_matches(name, known, 1)
-            hint = f"; did you mean {close[0].replace('-', '_')}?" if close else f"; there are {', '.join(known)}".replace("-", "_")
-            raise TypeError(f"{command}() has no option {word!r}{hint}")
+    for name, value in given.items():
+        value = _plain_bool(value)
         if value is None or value is False:
             continue
+        if name in ("state", "inflow") and not isinstance(value, (str, os.PathLike)):
+            if not hasattr(value, "items"):
+                raise TypeError(f"{name}: {value!r} is no mapping of names to values")
+            if len(value) == 0:
+                continue
         if known[name] == "" and value is not True:
-            raise TypeError(f"{word}: {value!r} is not a bool")
+            raise TypeError(f"{name}: {value!r} is not a bool")
         if known[name] != "" and value is True:
-            raise TypeError(f"{word}: it needs a value, {known[name]}")
-        pairs.append((name, _text(value) if known[name] else None))
+            raise TypeError(f"{name}: it needs a value, {known[name]}")
+        pairs.append((name.replace("_", "-"), _text(name, value) if known[name] else None))
     return pairs
 
 
@@ -111,7 +159,7 @@ class Case:
 
     def write(self, path: Path) -> None:
         """As a StochOptFormat file, *.sof.json."""
-        self._problem.write(os.fspath(path))
+        self._problem.write(_path("path", path))
 
     def __repr__(self) -> str:
         return f"<cobre.Case {self.name!r}: {self.stages} stages, {len(self.nodes)} nodes, {len(self.states)} states>"
@@ -123,28 +171,37 @@ def load(case: CaseLike, *, scenarios: Path | None = None) -> Case:
     scenarios: a table of scenarios to simulate. A case with errors raises CaseError, which has all of them. Warnings are in
     .warnings of what is returned.
     """
-    if isinstance(case, Case):
-        return case
+    table = _optional_path("scenarios", scenarios)
+    if isinstance(case, Case) and (table is None or case.path):
+        if table is None:
+            return case
+        case = case.path
     if not isinstance(case, (str, os.PathLike)):
+        if table is not None:
+            raise ValueError("scenarios: this problem was built in Python; add them by problem.scenario()")
         if hasattr(case, "_as_case"):
             made: Case = case._as_case()
             return made
         raise TypeError(f"case: {case!r} is no path, no Case and no Problem")
-    path, comm = os.fspath(case), Comm(backend="local")
+    path, comm = _path("case", case), Comm(backend="local")
     issues: list[Any] = []
-    problem = _cobre.load(comm, path, None if scenarios is None else os.fspath(scenarios), issues)
+    problem = _cobre.load(comm, path, table, issues)
     if problem is None:
         raise CaseError.of(path, [Issue(*issue) for issue in issues])
     return Case(problem, comm, path, [Issue(*issue) for issue in issues])
 
 
 class Validation:
-    """What validate() found. It is true if the case can be trained."""
+    """What validate() found. It is true if the case can be trained; with table=, if that table has no errors.
 
-    def __init__(self, issues: list[Issue], case: Case | None) -> None:
+    elsewhere: how many errors there are in other files, if only one was asked about.
+    """
+
+    def __init__(self, issues: list[Issue], case: Case | None, elsewhere: int = 0) -> None:
         self.issues = issues
         self.errors = [issue for issue in issues if not issue.warning]
         self.warnings = [issue for issue in issues if issue.warning]
+        self.elsewhere = elsewhere
         self.case = case
 
     def __bool__(self) -> bool:
@@ -157,9 +214,18 @@ class Validation:
         return "\n".join(map(str, self.issues)) or "no errors"
 
 
-def validate(case: CaseLike, **options: Any) -> Validation:
-    """Find every error of a case, and warnings. It raises nothing for them."""
-    pairs = _pairs("validate", options)
+def _of_table(found: Validation, table: str) -> Validation:
+    """What is about this table; errors of case.json keep tables from being read."""
+
+    def counts(issue: Issue) -> bool:
+        file = os.path.basename(issue.file)
+        return file == table or not issue.warning and file == "case.json"
+
+    others = [issue for issue in found.errors if not counts(issue)]
+    return Validation([issue for issue in found.issues if counts(issue)], found.case, sum(1 + issue.more for issue in others))
+
+
+def _validate(case: CaseLike, pairs: list[tuple[str, str | None]]) -> Validation:
     scenarios = next((text for name, text in pairs if name == "scenarios"), None)
     try:
         loaded = load(case, scenarios=scenarios)
@@ -170,15 +236,58 @@ def validate(case: CaseLike, **options: Any) -> Validation:
     return Validation(loaded.warnings + [Issue(*issue) for issue in issues], loaded)
 
 
+def validate(case: CaseLike, *, table: str | None = None, write: Path | None = None, **options: Any) -> Validation:
+    """Find every error of a case, and warnings. It raises nothing for them.
+
+    table: only what is wrong with this table of the case, "hydros.csv", and with case.json.
+    write: a file, *.sof.json, for the case, if it is valid.
+
+    Options are those of the command line, with _ for -:
+
+{options}
+    """
+    pairs = _pairs("validate", options)
+    if table is not None:
+        if not isinstance(case, (str, os.PathLike)) or not os.path.isfile(os.path.join(case, table)) or os.path.dirname(table):
+            raise ValueError(f"table: {case!r} has no table {table!r}; give the name of one, such as hydros.csv")
+    found = _validate(case, pairs)
+    if write is not None and found and found.case is not None:
+        found.case.write(write)
+    return found if table is None else _of_table(found, table)
+
+
+validate.__doc__ = (validate.__doc__ or "").replace("{options}", _option_help("validate"))
+
+
 # ---- Policies
+
+
+class _Kept:
+    """A file that was read or written; false if it is another one by now."""
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        self._facts = self._look()
+
+    def _look(self) -> tuple[int, int, int, int] | None:
+        try:
+            facts = os.stat(self.path)
+        except OSError:
+            return None
+        return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+    def __bool__(self) -> bool:
+        return self._facts is not None and self._look() == self._facts
 
 
 class Policy:
     """A trained policy: its cuts, and what they were trained for. train() makes it, load_policy() reads it."""
 
-    def __init__(self, policy: Any, case: Case | None, path: str | None) -> None:
+    def __init__(self, policy: Any, case: Case | None, path: str | None, origin: Policy | None = None) -> None:
         self._policy = policy
         self._case = case
+        self._origin = origin  # with another case
+        self._file = None if path is None else _Kept(path)
         self.path = path
         facts = policy.describe()
         self.name: str = facts["name"]
@@ -210,8 +319,14 @@ class Policy:
         return Table(found | {name: slopes[i::states] for i, name in enumerate(self.states)})
 
     def save(self, path: Path) -> None:
-        self._policy.save(os.fspath(path))
-        self.path = os.fspath(path)
+        """Write it to a file, *.cobre."""
+        file = _path("path", path)
+        self._policy.save(file)
+        self.path = file
+        self._file = _Kept(file)
+
+    def _files(self, folder: str) -> None:
+        self._policy.save(os.path.join(folder, "policy.cobre"))
 
     def _for(self, case: CaseLike | None) -> Policy:
         """The same policy with its case: the one given, or the one that its run folder names."""
@@ -221,7 +336,7 @@ class Policy:
         if wanted is self._case:
             return self
         with _file_of(self) as path:
-            return Policy(_cobre.load_policy(wanted._problem, path), wanted, self.path)
+            return Policy(_cobre.load_policy(wanted._problem, path), wanted, self.path, self)
 
     def decide(
         self,
@@ -233,19 +348,20 @@ class Policy:
         inflow: Mapping[str, Any] | str | None = None,
         solver: str | None = None,
         case: CaseLike | None = None,
+        **options: Any,
     ) -> Decision:
         """What the policy decides at a stage: the first one, or that of `stage`, `date` or `node`.
 
         state: what comes in, {"Furnas": "40%", "Serra Alta": 2300}; what is not named is as the case begins. inflow: of the stage,
         likewise; what is not named is the mean. case: needed if the policy was read, and its run folder does not name it.
         """
+        given = {"stage": stage, "date": date, "node": node, "state": state, "inflow": inflow, "solver": solver}
+        pairs = _pairs("decide", given | options)
         own = self._for(case)
-        given = {"stage": stage, "date": date, "node": node, "state": state}
-        pairs = [(name, _text(value)) for name, value in given.items() if value is not None]
-        pairs += [(name, _text(value)) for name, value in (("inflow", inflow), ("solver", solver)) if value is not None]
         return Decision(json.loads(own._policy.decide(pairs, os.devnull)))
 
     def simulate(self, *, case: CaseLike | None = None, **options: Any) -> Simulation:
+        """As cobre.simulate(), of this policy and its case."""
         own = self._for(case)
         assert own._case is not None
         result: Simulation = simulate(own._case, own, **options)
@@ -281,18 +397,31 @@ class _file_of:
         self._fd = -1
 
     def __enter__(self) -> Any:
-        if self._policy is None:  # another rank has it
+        if self._policy is None:  # nobody reads it, or another rank has it
             return None
-        if self._policy.path is not None and os.path.exists(self._policy.path):
-            return self._policy.path
+        own = self._policy
+        while (own._case is None or own.difference is not None) and own._origin is not None:
+            own = own._origin
+        if own._case is None or own.difference is not None:  # the library saves only what belongs to its case
+            if not own._file:
+                raise FileError("FileFailed", f"{own.path}: the file of this policy has changed", {"file": own.path}, "read it again")
+            return own._file.path
         self._fd = _open_memory("cobre-policy")  # type: ignore[no-untyped-call]
         path = f"/proc/self/fd/{self._fd}"
-        self._policy._policy.save(path)
+        own._policy.save(path)
         return path
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._fd >= 0:
             os.close(self._fd)
+            if isinstance(error, CobreError):  # nobody knows this file
+                error.message = error.message.replace(f"/proc/self/fd/{self._fd}", "the policy")
+
+
+def _policy_file(what: str, path: Any) -> str:
+    """A folder of a run has one."""
+    file = _path(what, path)
+    return os.path.join(file, "policy.cobre") if os.path.isdir(file) else file
 
 
 def load_policy(path: PolicyLike, case: CaseLike | None = None) -> Policy:
@@ -301,9 +430,9 @@ def load_policy(path: PolicyLike, case: CaseLike | None = None) -> Policy:
         path = path.policy
     if isinstance(path, Policy):
         return path._for(case) if case is not None else path
-    file = os.fspath(path)
-    if os.path.isdir(file):
-        file = os.path.join(file, "policy.cobre")
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"policy: {path!r} is no path, no Policy and no Training")
+    file = _policy_file("policy", path)
     loaded = None if case is None else load(case)
     return Policy(_cobre.load_policy(None if loaded is None else loaded._problem, file), loaded, file)
 
@@ -324,11 +453,16 @@ class Decision:
             raise AttributeError(f"a decision has no {name!r}; it has {', '.join(self.__dict__.get('facts', {}))}") from None
 
     def of(self, type: str, element: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.facts["decision"][type][element]
+        types = self.facts["decision"]
+        for key, among in ((type, types), (element, types.get(type, ()))):
+            if key not in among:
+                raise KeyError(f"there is no {key!r}; there are {', '.join(among)}")
+        found: dict[str, Any] = types[type][element]
         return found
 
     def __repr__(self) -> str:
-        return f"<cobre.Decision: stage {self.facts.get('stage')}, cost {self.facts.get('cost')}, future cost {self.facts.get('future_cost')}>"
+        cost, future = (self.facts[name] if self.facts.get(name) is not None else float("nan") for name in ("cost", "future_cost"))
+        return f"<cobre.Decision: stage {self.facts.get('stage')}, cost {cost:.8g}, future cost {future:.8g}>"
 
     def _repr_html_(self) -> str:
         from ._notebook import decision_html
@@ -390,6 +524,7 @@ class Training:
     def __init__(self, policy: Policy, events: list[dict[str, Any]], folder: str | None) -> None:
         self.policy = policy
         self.folder = folder
+        self._kept = None if folder is None else _Kept(os.path.join(folder, "policy.cobre"))
         self.events = events
         started = _last(events, "started")
         finished = _last(events, "finished")
@@ -404,7 +539,7 @@ class Training:
         self.solves: int = (finished or (iterations[-1] if iterations else {})).get("solves", 0)
         self.cost_unit: str = started.get("cost_unit", "")
         self.backend: str = started.get("backend", "local")
-        self.workers: list[Worker] | None = _workers(started, finished) if started.get("ranks", 1) > 1 else None
+        self.workers: list[Worker] | None = _workers(started, finished, iterations) if started.get("ranks", 1) > 1 else None
 
     def to_pandas(self) -> Any:
         """The trace, a row per iteration, as a pandas.DataFrame with the iteration as its index."""
@@ -415,16 +550,18 @@ class Training:
         return self.to_pandas().to_xarray()
 
     def simulate(self, **options: Any) -> Simulation:
+        """As cobre.simulate(), of this policy and its case."""
         return self.policy.simulate(**options)
 
     def decide(self, *args: Any, **options: Any) -> Decision:
+        """As policy.decide()."""
         return self.policy.decide(*args, **options)
 
     def _files(self, folder: str) -> None:
         """Writes what a report needs."""
         lines = [json.dumps(event) for event in self.events]
         _cobre.write_training(folder, lines)
-        self.policy._policy.save(os.path.join(folder, "policy.cobre"))
+        self.policy._files(folder)
 
     def __repr__(self) -> str:
         return f"<cobre.Training: {self.iterations} iterations, {self.stop}, bound {self.bound:.8g} {self.cost_unit}>".replace(" >", ">")
@@ -439,44 +576,85 @@ def _last(events: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     return next((event for event in reversed(events) if event["event"] == kind), {})
 
 
-def _workers(started: dict[str, Any], finished: dict[str, Any]) -> list[Worker]:
+def _workers(started: dict[str, Any], finished: dict[str, Any], iterations: list[dict[str, Any]]) -> list[Worker]:
+    """From the totals; of a training that failed, from its iterations."""
     effort = finished.get("per_rank", {})
+    if not effort and iterations:
+        names = _PHASES + ("solves",)
+        effort = {name: [sum(each) for each in zip(*(event["per_rank"][name] for event in iterations))] for name in names}
     seconds = [sum(times) for times in zip(*(effort.get(phase, []) for phase in _PHASES))]
     return [Worker(rank, started["backend"], took, effort["solves"][rank]) for rank, took in enumerate(seconds)]
 
 
 def _follow_training(comm: Comm, *rest: Any) -> None:
     """What ranks other than 0 do."""
-    _cobre.train(comm, None, *rest, [], None)  # type: ignore[call-arg]
+    _cobre.train(comm, None, *rest, -1, [], None)  # type: ignore[call-arg]
 
 
 def _follow_simulation(comm: Comm, *rest: Any) -> None:
-    _cobre.simulate(comm, None, None, *rest, None)  # type: ignore[call-arg]
+    _simulate_on(comm, None, None, *rest, None)
+
+
+def _simulate_on(comm: Comm, *rest: Any) -> Any:
+    """The simulation on this rank, with what each rank has done."""
+    from array import array
+
+    facts, exception, seconds, solves = _cobre.simulate(comm, *rest)
+    work = comm.allgatherv(array("d", [seconds, solves]))
+    if facts is not None:
+        each = zip(work[::2], work[1::2])
+        facts["workers"] = [Worker(rank, comm.backend, took, int(solved)) for rank, (took, solved) in enumerate(each)]
+    return facts, exception
 
 
 def _ranks(num_workers: Any, comm: Comm | None) -> int:
-    count = whole("num_workers", num_workers, 1, 2**31) or 1
+    count = whole("num_workers", num_workers, 1, MOST_RANKS) or 1
     if comm is not None and count > 1:
         raise ValueError("num_workers: the communicator says how many there are")
     return count
+
+
+def _is_alone(count: int, backend: str, comm: Comm | None) -> bool:
+    """The call needs no ranks but the one of the case."""
+    return comm is None and count == 1 and backend in ("auto", "local")
 
 
 def _on_ranks(here: Any, follow: Any, rest: Any, case: Case | None, count: int, backend: str, comm: Comm | None) -> Any:
     """here(comm) on this rank, and follow(comm, *rest) on the others, if they are not started yet."""
     if comm is not None:
         return here(comm)
-    if count == 1 and backend in ("auto", "local"):
+    if _is_alone(count, backend, comm):
         assert case is not None
         return here(case._comm)
     return take_part(follow, count, backend, rest, here)  # type: ignore[no-untyped-call]
 
 
+def _seconds(what: str, given: Any) -> float:
+    seconds = float(given) if hasattr(given, "__float__") else -1.0
+    if not seconds >= 0:
+        raise ValueError(f"{what}: {given!r} is not a number of seconds")
+    return seconds
+
+
 def _attach(error: BaseException, result: Any) -> None:
-    """What was made before the error."""
+    """What was made before the error; None if there is nothing."""
     try:
+        error.result = None  # type: ignore[attr-defined]
         error.result = result()  # type: ignore[attr-defined]
     except Exception:
-        pass  # there is nothing, or the exception takes no attributes
+        pass  # the exception takes no attributes
+
+
+def _open_log(path: Path, warnings: list[Issue]) -> IO[str]:
+    """For appending, with the warnings about the case in it."""
+    try:
+        file = open(path, "a", encoding="utf-8", buffering=1)
+    except OSError as error:
+        name = str(os.fspath(path))
+        raise FileError("FileFailed", f"log: {name}: {error.strerror}", {"file": name}, "give a file that can be written") from None
+    for warning in warnings:
+        file.write(f"cobre train: {warning}\n")
+    return file
 
 
 class _Listener:
@@ -489,7 +667,7 @@ class _Listener:
     def __call__(self, line: str) -> bool:
         event = json.loads(line)
         self.events.append(event)
-        return event["event"] == "iteration" and self._progress is not None and self._progress(Progress(event)) is False
+        return event["event"] == "iteration" and self._progress is not None and _plain_bool(self._progress(Progress(event))) is False
 
     def close(self) -> None:
         if hasattr(self._progress, "close"):
@@ -509,6 +687,9 @@ if TYPE_CHECKING:
         comm: None = None,
         force: bool = False,
         grace: float = 25.0,
+        log: Path | None = None,
+        quiet: bool = False,
+        require: Literal["converged"] | None = None,
         **options: Any,
     ) -> Training: ...
     @overload
@@ -522,6 +703,9 @@ if TYPE_CHECKING:
         comm: Comm,
         force: bool = False,
         grace: float = 25.0,
+        log: Path | None = None,
+        quiet: bool = False,
+        require: Literal["converged"] | None = None,
         **options: Any,
     ) -> Training | None: ...
 
@@ -536,6 +720,9 @@ def train(
     comm: Comm | None = None,
     force: bool = False,
     grace: float = 25.0,
+    log: Path | None = None,
+    quiet: bool = False,
+    require: Literal["converged"] | None = None,
     **options: Any,
 ) -> Training | None:
     """Train a policy for a case by SDDP, as `cobre train` does, to the same bits.
@@ -548,6 +735,9 @@ def train(
     progress: called after each iteration with its figures; if it returns False, training stops then. True shows a line.
     comm: train on the ranks of this communicator instead. Each of them makes this call; rank 0's case counts, and the others get None.
     grace: seconds that an iteration may still take when Ctrl-C, or an exception of `progress`, ends the training.
+    log: a file to which the lines are appended that `cobre train` prints.
+    quiet: no line of progress, in a notebook either.
+    require: "converged" raises ConvergenceError unless a rule has found that it converged: stall, gap or simulation.
 
     Ctrl-C and exceptions of `progress` stop it after the iteration. What was trained is in .result of the exception.
 
@@ -558,9 +748,17 @@ def train(
     from contextlib import ExitStack
 
     count = _ranks(num_workers, comm)
-    listener = _Listener(progress_of(progress))
+    _check_names("train", options)
+    patience = _seconds("grace", grace)
+    if require not in (None, "converged"):
+        raise ValueError(f'require: {require!r} is not "converged"')
+    if quiet and progress:
+        raise TypeError("quiet and progress: give one of them")
+    if out is None and options.get("checkpoint_every") is not None:
+        raise ValueError("checkpoint_every: give out=DIR, too: without a folder nothing is saved, and results stay in memory")
+    listener = _Listener(progress_of(False if quiet else progress))
     loaded = load(case) if comm is None or comm.rank == 0 else None  # type: ignore[arg-type]
-    folder = None if out is None else os.fspath(out)
+    folder = _optional_path("out", out)
     warnings = [] if loaded is None else [(str(issue), issue.suggestion) for issue in loaded.warnings]
     with ExitStack() as files:
         memory = _open_memory("cobre-checkpoint")  # type: ignore[no-untyped-call]
@@ -570,26 +768,45 @@ def train(
         for name in {"resume", "warm_start"} & set(options):
             if isinstance(options[name], (Policy, Training)):
                 options[name] = files.enter_context(_file_of(load_policy(options[name])))
-        rest = ("" if loaded is None else loaded.path, _pairs("train", options), folder, force, checkpoint, float(grace))
+            elif options[name] is not None:
+                options[name] = _policy_file(name, options[name])
+        path = "" if loaded is None else loaded.path
+        rest = (path, _pairs("train", options), folder, force, require is not None, checkpoint, patience)
+        lines = None if log is None or loaded is None else files.enter_context(_open_log(log, loaded.warnings))
 
         def train_here(ranks: Comm) -> Any:
-            return _cobre.train(ranks, None if loaded is None else loaded._problem, *rest, warnings, listener)
+            problem = None if loaded is None else loaded._problem
+            return _cobre.train(ranks, problem, *rest, -1 if lines is None else lines.fileno(), warnings, listener)
 
         def result(policy: Any = None) -> Training | None:
-            """Of the policy, or of what is in the folder or the checkpoint."""
-            file = checkpoint if folder is None else os.path.join(folder, "policy.cobre")
-            if loaded is None or policy is None and not (os.path.exists(file) and os.path.getsize(file)):
+            """Of the policy, or of what is in the checkpoint, which also has what the folder could not take, or in the folder."""
+            if loaded is None:
                 return None
-            policy = policy or _cobre.load_policy(loaded._problem, file)
-            return Training(Policy(policy, loaded, None if folder is None else file), listener.events, folder)
+            places = [(checkpoint, None)] + ([] if folder is None else [(os.path.join(folder, "policy.cobre"), folder)])
+            kept = folder
+            for file, kept in places if policy is None and listener.events else []:  # without events the folder holds an older run
+                try:
+                    policy = _cobre.load_policy(loaded._problem, file)
+                    break
+                except CobreError:
+                    pass  # there is none, or it is not whole
+            if policy is None:
+                return None
+            path = None if kept is None else os.path.join(kept, "policy.cobre")
+            return Training(Policy(policy, loaded, path), listener.events, kept)
 
         try:
             policy, exception = _on_ranks(train_here, _follow_training, rest, loaded, count, backend, comm)
             if exception is not None:
                 raise exception
             made = result(policy)
+            if require is not None and made is not None and not made.converged:
+                raise ConvergenceError.of(made)
         except BaseException as error:
-            _attach(error, result)
+            if getattr(error, "result", None) is None:
+                _attach(error, result)
+            if lines is not None:
+                lines.write(f"cobre train: {error or type(error).__name__}\n")
             raise
     return made
 
@@ -613,6 +830,15 @@ class Series:
 
         return numpy.asarray(self.values, dtype)
 
+    def _at(self, element: str) -> Series:
+        """One element of the last axis. A view, by NumPy."""
+        import numpy
+
+        axis = self.dims[-1]
+        values = numpy.asarray(self.values)[..., self.coords[axis].index(element)]
+        coords = {dim: its for dim, its in self.coords.items() if dim != axis}
+        return Series(element, self.unit, self.description, self.dims[:-1], coords, values)
+
     def __repr__(self) -> str:
         return f"<{self.name} [{self.unit}] by {', '.join(self.dims)}>"
 
@@ -626,6 +852,8 @@ class Simulation:
 
     def __init__(self, facts: dict[str, Any], folder: str | None) -> None:
         self.folder = folder
+        self._kept = None if folder is None else _Kept(os.path.join(folder, "costs.csv"))
+        self.workers: list[Worker] | None = facts["workers"] if len(facts["workers"]) > 1 else None
         self.trajectories: int = facts["trajectories"]
         self.mean: float = facts["mean"]
         self.deviation: float = facts["deviation"]
@@ -660,6 +888,10 @@ class Simulation:
     def __getitem__(self, name: str) -> Series:
         if name in self.variables:
             return self.variables[name]
+        for kind in ("value", "level", "outcome", "dual"):  # of a problem without labels: variables, states, noise, constraints
+            its = self.variables.get(kind)
+            if its is not None and name in its.coords[its.dims[-1]]:
+                return its._at(name)
         if not self.variables:
             raise KeyError(f'{name!r}: the numbers of all trajectories are kept on request: simulate(..., tables="all")')
         raise KeyError(f"there is no {name!r}; there are {', '.join(self.variables)}")
@@ -687,7 +919,7 @@ class Simulation:
                 file.write(text)
 
     def __repr__(self) -> str:
-        return f"<cobre.Simulation: {self.trajectories} trajectories, mean {self.mean:.8g} +- {self.half:.3g} {self.cost_unit}>"
+        return f"<cobre.Simulation: {self.trajectories} trajectories, mean {self.mean:.8g} +- {self.half:.3g} {self.cost_unit}>".replace(" >", ">")
 
     def _repr_html_(self) -> str:
         from ._notebook import result_html
@@ -782,16 +1014,18 @@ def simulate(
     leads = comm is None or comm.rank == 0
     if leads and policy is None:
         raise TypeError("policy: it is missing")
+    if out is None and options.get("netcdf"):
+        raise ValueError("netcdf: give out=DIR, too: it is a file there; simulation.to_xarray() has the same in memory")
     loaded = load(case, scenarios=options.get("scenarios")) if leads else None  # type: ignore[arg-type]
     own = load_policy(policy, loaded) if leads and policy is not None else None
-    folder = None if out is None else os.fspath(out)
+    folder = _optional_path("out", out)
     notes: list[str] = []
-    with _file_of(own) as file:
+    with _file_of(None if _is_alone(count, backend, comm) else own) as file:  # only other ranks read it
         rest = (file, own.path if own is not None else None, pairs, folder)
 
         def simulate_here(ranks: Comm) -> Any:
             problem = None if loaded is None else loaded._problem
-            return _cobre.simulate(ranks, problem, None if own is None else own._policy, *rest, notes.append)
+            return _simulate_on(ranks, problem, None if own is None else own._policy, *rest, notes.append)
 
         facts = _on_ranks(simulate_here, _follow_simulation, rest, loaded, count, backend, comm)
     if loaded is None:
@@ -823,21 +1057,27 @@ class _folders:
     def _folder(self, i: int, run: Any) -> str:
         if isinstance(run, (str, os.PathLike)):
             return str(os.fspath(run))
-        if isinstance(run, Policy) and run.path is not None:
-            return run.path
-        if getattr(run, "folder", None) is not None:
-            return str(run.folder)
+        if isinstance(run, Policy) and run._file:
+            return run._file.path
+        if getattr(run, "_kept", None):
+            return str(os.path.dirname(run._kept.path))
+        parts = run if isinstance(run, (tuple, list)) and run else [run]
+        for one in parts:
+            if not hasattr(one, "_files"):
+                raise TypeError(f"{one!r} is no run: give a folder, a Training, a Simulation, or a tuple of both")
         from tempfile import TemporaryDirectory
 
         own = TemporaryDirectory(prefix="cobre-")
         self._temporary.append(own)
         folder = os.path.join(own.name, f"run{i + 1}")
         os.mkdir(folder)
-        for one in run if isinstance(run, (tuple, list)) else [run]:
-            if not hasattr(one, "_files"):
-                raise TypeError(f"{one!r} is no run: give a folder, a Training, a Simulation, or a tuple of both")
+        for one in parts:
             one._files(folder)
         return folder
+
+    @property
+    def temporary(self) -> tuple[str, ...]:
+        return tuple(own.name for own in self._temporary)
 
     def __exit__(self, *error: object) -> None:
         for own in self._temporary:
@@ -873,18 +1113,29 @@ class Comparison:
         return "\n".join([f"<cobre.Comparison of {len(self.runs)} runs>", *self.words, *self.notes])
 
 
-def compare(*runs: Any, by: str = "subsystem", kind: str | None = None) -> Comparison:
+def compare(*runs: Any, by: str = "subsystem", kind: str | None = None, csv: Path | None = None, **options: Any) -> Comparison:
     """Compare 2 to 8 runs: folders, policy files, Trainings, Simulations, or tuples (training, simulation).
 
-    by: "subsystem", "element" or "stage". kind: only this one, such as "marginal_cost".
+    by: "subsystem", "element" or "stage". kind: only this one, such as "marginal_cost". csv: a file for the rows, too.
     """
-    with _folders(runs) as folders:
-        return Comparison(json.loads(_cobre.compare(folders, by, kind)))
+    pairs = _pairs("compare", {"by": None if by == "subsystem" else by, "kind": kind} | options)
+    own = _folders(runs)
+    with own as folders:
+        facts = json.loads(_cobre.compare(folders, pairs, _optional_path("csv", csv)))
+    # Files of a temporary folder belong together.
+    facts["notes"] = [note for note in facts["notes"] if not note.startswith(own.temporary)]
+    return Comparison(facts)
 
 
-def report(*runs: Any, out: Path = "report.html") -> str:
-    """Write a page about one run, or 2 to 6 side by side, in one file without scripts. Returns its path."""
-    path = os.fspath(out)
+def report(*runs: Any, out: Path | None = None, **options: Any) -> str:
+    """Write a page about one run, or 2 to 6 side by side, in one file without scripts. Returns its path.
+
+    out: the file. Without it report.html in the folder of the run, or here if the run is in memory; of several runs compare.html here.
+    """
+    _pairs("report", options)
     with _folders(runs) as folders:
+        kept = len(runs) == 1 and (isinstance(runs[0], (str, os.PathLike)) or bool(getattr(runs[0], "_kept", None)))
+        usual = os.path.join(folders[0], "report.html") if kept else "report.html" if len(runs) == 1 else "compare.html"
+        path = _optional_path("out", out) or usual
         _cobre.report(folders, path)
     return path

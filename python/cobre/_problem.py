@@ -7,11 +7,12 @@ simulates or writes; so the whole is checked once, by the library. What can be s
 
 from __future__ import annotations
 
+import os
 from array import array
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 
 from . import _cobre
-from ._comm import Comm
+from ._comm import Comm, whole
 from ._errors import CaseError, Issue
 from ._linear import ONE, Constraint, Expression, Random, State, Variable, finite, number_of, terms_of
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 # As in sddp.h: cobre_sddp_noise_target.
 _ROW, _ROW_LOWER, _ROW_UPPER, _COLUMN_LOWER, _COLUMN_UPPER, _COST, _CONSTANT, _ENTRY = range(8)
+
+# As in sddp.h: cobre_sddp_part.
+_STATE, _COLUMN, _LABELLED_ROW, _RANDOM = range(4)
 
 _SLACK = 1e-6  # of probabilities that shall add up to 1, as in the library
 _MOST_OUTCOMES = 1_000_000
@@ -64,6 +68,24 @@ def _probabilities(what: str, given: Iterable[Number] | None, count: int) -> arr
     return result
 
 
+def _factor(what: str, correlation: Iterable[Iterable[Number]] | None, order: int) -> array[float]:
+    """The lower triangle whose product with its transpose is the matrix, by rows; without a matrix, of independent variables."""
+    unit = [[float(i == j) for j in range(order)] for i in range(order)]
+    matrix = unit if correlation is None else [[finite(f"{what}: a correlation", one) for one in row] for row in correlation]
+    if len(matrix) != order or any(len(row) != order for row in matrix):
+        raise ValueError(f"{what}: the correlations are not {order} rows of {order} numbers")
+    factor = array("d", bytes(8 * order * order))
+    for i in range(order):
+        for j in range(i + 1):
+            rest = matrix[i][j] - sum(factor[i * order + k] * factor[j * order + k] for k in range(j))
+            root = sqrt(max(rest, 0.0)) if i == j else factor[j * order + j]
+            factor[i * order + j] = root if i == j else rest / root if root > _SLACK else 0.0
+            wrong = matrix[i][i] != 1 or rest < -_SLACK if i == j else root <= _SLACK and abs(rest) > _SLACK
+            if wrong or abs(matrix[i][j] - matrix[j][i]) > _SLACK:
+                raise ValueError(f"{what}: this is no matrix of correlations: they are symmetric, 1 on the diagonal, and go together")
+    return factor
+
+
 class Root:
     """Where a policy graph begins."""
 
@@ -78,13 +100,21 @@ class Root:
         return "the root"
 
 
+def _label_text(what: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{what}: {text!r} is not a str")
+    if set(text) & set(',"\r\n'):
+        raise ValueError(f"{what}: {text!r} has a comma, a quote or the end of a line in it")
+    return text
+
+
 class Node:
     """A linear program of the policy graph: problem.stage() and problem.node() make one."""
 
     __slots__ = (
         "problem", "name", "index", "_stage", "_bound", "_date", "_columns", "_lower", "_upper", "_cost", "_rows", "_row_lower",
         "_row_upper", "_counts", "_entry_columns", "_entry_values", "_constant", "_randoms", "_groups", "_noise", "_edges", "_total",
-        "_cvar", "_cuts",
+        "_cvar", "_cuts", "_model", "_duration", "_shares",
     )  # fmt: skip
 
     def __init__(self, problem: Problem, name: str, stage: int, bound: float | None, date: str | None) -> None:
@@ -112,6 +142,9 @@ class Node:
         self._total = 0.0
         self._cvar: tuple[float, float] | None = None
         self._cuts: list[tuple[float, array[float]]] = []
+        self._model: tuple[int, bool, array[float], array[float]] | None = None  # as Builder.model takes it
+        self._duration = 0.0
+        self._shares = array("d")
 
     def __repr__(self) -> str:
         return f"node {self.name}"
@@ -132,10 +165,10 @@ class Node:
             raise ValueError(f"{self}: there is a variable or state {name} already")
         self.problem._made = None
         try:
-            low = lower if lower.__class__ in _EXACT else self._bound_of(name, lower, -inf, _COLUMN_LOWER)
-            high = upper if upper.__class__ in _EXACT else self._bound_of(name, upper, inf, _COLUMN_UPPER)
-            if not low <= high or low == inf or high == -inf:  # type: ignore[operator]
-                raise ValueError(f"{self}, variable {name}: nothing lies between the bounds {low} and {high}")
+            low = float(lower) if lower.__class__ in _EXACT else self._bound_of(name, lower, -inf, _COLUMN_LOWER)  # type: ignore[arg-type]
+            high = float(upper) if upper.__class__ in _EXACT else self._bound_of(name, upper, inf, _COLUMN_UPPER)  # type: ignore[arg-type]
+            if not low <= high or low == inf or high == -inf:
+                raise ValueError(f"{self}, variable {name}: nothing lies between the bounds {low:g} and {high:g}")
             if isinstance(cost, Expression):
                 each = self._random_number(f"{self}, variable {name}: the cost", cost)
                 self._noise += [(_COST, column, 0, factor, random) for random, _, factor in each._noise]
@@ -147,8 +180,8 @@ class Node:
             del columns[name]
             self._noise = [term for term in self._noise if term[0] not in (_COLUMN_LOWER, _COLUMN_UPPER, _COST) or term[1] != column]
             raise
-        self._lower.append(low)  # type: ignore[arg-type]
-        self._upper.append(high)  # type: ignore[arg-type]
+        self._lower.append(low)
+        self._upper.append(high)
         return Variable(self, (column,), ONE, (), 0.0)
 
     def variables(self, *names: str, lower: Bound = None, upper: Bound = None, cost: Linear = 0.0) -> list[Variable]:
@@ -194,6 +227,40 @@ class Node:
             count *= len(others)
         if count > _MOST_OUTCOMES:
             raise ValueError(f"{what}: independent random variables make {count} outcomes; give a sample of joint ones to randoms()")
+        if self._model is not None:
+            raise ValueError(f"{what}: normals() of this node has made others already; a node has a model or a table")
+        made = self._name_randoms(what, names)
+        self._groups.append((len(names), weights, values))
+        return made
+
+    def normals(
+        self,
+        names: Iterable[str],
+        deviations: Iterable[Number],
+        correlation: Iterable[Iterable[Number]] | None = None,
+        *,
+        openings: int = 20,
+        lognormal: bool = False,
+    ) -> list[Random]:
+        """Random variables with a model: normal, with these deviations, a mean of 0 and these correlations; without, independent.
+
+        lognormal: the exponential of that, with a median of 1. So an inflow is 80 + w, or 80 * w. openings: outcomes that are drawn for a
+        training, all equally likely; simulate(..., sampling="out-of-sample") draws new ones. They are all the randoms of the node.
+        """
+        kept = list(names)
+        what = f"{self}, random variable {', '.join(map(str, kept))}"
+        if self._randoms:
+            raise ValueError(f"{what}: this node has random variables already; a node has a model or a table")
+        widths = array("d", [finite(f"{what}: a deviation", one) for one in deviations])
+        if len(widths) != len(kept) or not kept or min(widths) < 0:
+            raise ValueError(f"{what}: there is not a deviation of at least 0 for each name")
+        count = whole("openings", openings, 1, _MOST_OUTCOMES) or 1
+        model = (count, bool(lognormal), widths, _factor(what, correlation, len(kept)))
+        made = self._name_randoms(what, kept)
+        self._model = model
+        return made
+
+    def _name_randoms(self, what: str, names: list[str]) -> list[Random]:
         for i, name in enumerate(names):
             if not isinstance(name, str):
                 raise TypeError(f"{what}: the name {name!r} is not a str")
@@ -202,13 +269,12 @@ class Node:
         first = len(self._randoms)
         for name in names:
             self._randoms[name] = len(self._randoms)
-        self._groups.append((len(names), weights, values))
         self.problem._made = None
         return [Random(self, (), (), ((first + i, -1, 1.0),), 0.0) for i in range(len(names))]
 
-    def add(self, constraint: Constraint, name: str | None = None) -> None:
+    def add(self, constraint: Constraint | bool, name: str | None = None) -> None:
         """A constraint of this node: node.add(x + y == 3)."""
-        if constraint.__class__ is not Constraint:
+        if not isinstance(constraint, Constraint):  # bool: what a type checker takes sum(...) <= 4 for
             raise TypeError(f"{self}: add() takes a constraint, such as x + y <= 3, not {constraint!r}")
         sense = constraint._sense
         self._add_row(constraint._expression, 0.0 if sense != "<=" else -inf, 0.0 if sense != ">=" else inf, name)
@@ -372,8 +438,13 @@ class Node:
             self.name, self._stage, self._constant, self._columns, rows, self._lower, self._upper, self._cost, self._row_lower,
             self._row_upper, self._counts, self._entry_columns, self._entry_values,
         )  # fmt: skip
-        if self._randoms:
+        if self._model is not None:
+            builder.noise(self.index, self._randoms, self._noise, array("d"), array("d"))
+            builder.model(self.index, *self._model)
+        elif self._randoms:
             builder.noise(self.index, self._randoms, self._noise, *self._outcomes())
+        if self._duration:
+            builder.duration(self.index, self._duration, self._shares)
         if self._cvar is not None:
             builder.risk(self.index, *self._cvar)
         bound = self.problem.bound if self._bound is None else self._bound
@@ -383,6 +454,16 @@ class Node:
             builder.date(self.index, self._date)
         for intercept, slopes in self._cuts:
             builder.terminal_cut(self.index, intercept, slopes)
+
+
+def _part_of(problem: Problem, thing: Any) -> tuple[int, str]:
+    if isinstance(thing, str):
+        return _LABELLED_ROW, thing
+    if isinstance(thing, State) and any(thing is own for own in problem._states.values()):
+        return _STATE, thing.name
+    if isinstance(thing, (Variable, Random)) and isinstance(thing._owner, Node) and thing._owner.problem is problem:
+        return _COLUMN if isinstance(thing, Variable) else _RANDOM, thing.name
+    raise TypeError(f"label: {thing!r} is no state, variable or random variable of this problem, and no name of a constraint")
 
 
 class Problem:
@@ -401,11 +482,28 @@ class Problem:
 
     sense: "min" or "max". bound: the least that the future can cost at any node, or the most that it can earn; without it a training
     finds one.
+
+    For reports and tables: cost_unit, "k$"; time_unit, "h", of durations; blocks, the names of load blocks. opening_seed: of the outcomes
+    that are drawn for normals().
     """
 
-    def __init__(self, name: str = "problem", sense: Literal["min", "max"] = "min", bound: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str = "problem",
+        sense: Literal["min", "max"] = "min",
+        bound: float | None = None,
+        *,
+        cost_unit: str = "",
+        time_unit: str = "",
+        blocks: Iterable[str] = (),
+        opening_seed: int = 0,
+    ) -> None:
         if sense not in ("min", "max"):
             raise ValueError(f'sense: {sense!r} is neither "min" nor "max"')
+        self._units = (_label_text("time_unit", time_unit), _label_text("cost_unit", cost_unit))
+        self._blocks = [_label_text("blocks", one) for one in blocks]
+        self._seed = whole("opening_seed", opening_seed, 0, 2**64 - 1) or 0
+        self._labels: list[tuple[int, str, str, str, str, str, str, str, float, float, bool]] = []  # as Builder.label takes them
         self.name = name
         self.sense = sense
         self.bound = None if bound is None else finite("bound", bound)
@@ -472,10 +570,12 @@ class Problem:
         discount: float = 1.0,
         bound: float | None = None,
         date: str | None = None,
+        duration: Number = 0.0,
+        shares: Mapping[str, Number] | None = None,
     ) -> Node:
         """The next node of a linear graph: it follows the one that stage() made before, or the root."""
         before = self._last
-        node = self.node(name, bound=bound, date=date)
+        node = self.node(name, bound=bound, date=date, duration=duration, shares=shares)
         try:
             self.edge(before, node, probability, discount)
         except BaseException:
@@ -484,8 +584,20 @@ class Problem:
         self._last = node
         return node
 
-    def node(self, name: str | None = None, stage: int | None = None, *, bound: float | None = None, date: str | None = None) -> Node:
-        """A node without edges. stage: its number in reports, from 1; without it the distance from the root. date: "2027-03-01"."""
+    def node(
+        self,
+        name: str | None = None,
+        stage: int | None = None,
+        *,
+        bound: float | None = None,
+        date: str | None = None,
+        duration: Number = 0.0,
+        shares: Mapping[str, Number] | None = None,
+    ) -> Node:
+        """A node without edges. stage: its number in reports, from 1; without it the distance from the root. date: "2027-03-01".
+
+        duration: in the unit of time. shares: of it, that each load block has: {"peak": 0.25, "low": 0.75}.
+        """
         if name is None:
             number = len(self.nodes) + 1
             while str(number) in self._node_names:
@@ -498,10 +610,63 @@ class Problem:
         if stage is not None and not stage >= 1:
             raise ValueError(f"node {name}: stage {stage} is not at least 1")
         node = Node(self, name, stage or 0, None if bound is None else finite(f"node {name}: bound", bound), date)
+        node._duration = finite(f"node {name}: duration", duration)
+        if node._duration < 0 or (shares is not None and not node._duration):
+            raise ValueError(f"node {name}: the duration {duration} is not above 0")
+        node._shares = self._shares_of(f"node {name}: shares", shares)
         self._node_names.add(name)
         self.nodes.append(node)
         self._made = None
         return node
+
+    def _shares_of(self, what: str, shares: Mapping[str, Number] | None) -> array[float]:
+        if shares is None:
+            return array("d")
+        if list(sorted(shares)) != sorted(self._blocks):
+            raise ValueError(f"{what}: they are of {', '.join(shares) or 'nothing'}, but the blocks are {', '.join(self._blocks) or 'none'}")
+        return _probabilities(what, [shares[block] for block in self._blocks], len(self._blocks))
+
+    def label(
+        self,
+        thing: State | Variable | Random | str,
+        *,
+        kind: str | None = None,
+        element: str | None = None,
+        unit: str = "",
+        type: str = "",
+        subsystem: str = "",
+        block: str = "",
+        factor: Number = 1.0,
+        energy: Number = 0.0,
+        detail: bool = False,
+    ) -> None:
+        """What the numbers of something mean, in tables, reports and decisions: of a state, a variable or a random variable, in all
+        nodes that have one of this name; or of the dual of a constraint, by its name.
+
+        kind, element: "generation", "coal"; without them those of the name, generation[coal]. unit: "MW". type: what the element is,
+        "thermal". subsystem: where it is. block: the load block. factor: what a number is multiplied with to be in this unit. energy: what one
+        unit of a store is worth as energy. detail: it is left out of statistics.
+        """
+        part, name = _part_of(self, thing)
+        head, bracket, key = name.partition("[")
+        named = bracket and key.endswith("]") and head
+        texts = {
+            "kind": (head if named else "") if kind is None else kind,
+            "element": (key[:-1] if named else name) if element is None else element,
+            "block": block,
+            "unit": unit,
+            "type": type,
+            "subsystem": subsystem,
+        }
+        what = f"label of {name}"
+        if block and block not in self._blocks:
+            raise ValueError(f"{what}: there is no block {block}; there are {', '.join(self._blocks) or 'none'}")
+        kept = [_label_text(f"{what}: {key}", text) for key, text in texts.items()]
+        numbers = (finite(f"{what}: factor", factor), finite(f"{what}: energy", energy))
+        if any(label[:2] == (part, name) for label in self._labels):
+            raise ValueError(f"{what}: there is one already")
+        self._labels.append((part, name, *kept, *numbers, bool(detail)))  # type: ignore[arg-type]
+        self._made = None
 
     def edge(self, start: Node | Root, end: Node, probability: float = 1.0, discount: float = 1.0) -> None:
         """From a node, or problem.root, to a node. discount: what a cost at `end` is worth at `start`.
@@ -528,7 +693,7 @@ class Problem:
         start._total = total
         self._made = None
 
-    def markov(self, transitions: Sequence[Sequence[Sequence[float]]]) -> list[list[Node]]:
+    def markov(self, transitions: Iterable[Iterable[Iterable[Number]]]) -> list[list[Node]]:
         """The nodes of a Markov chain, by stages: markov([[[1.0]], [[0.5, 0.5]], [[0.9, 0.1], [0.2, 0.8]]]).
 
         transitions: a matrix for each stage, with a row for each node of the stage before (the first has one, for the root), and in it
@@ -536,10 +701,18 @@ class Problem:
         """
         stages: list[list[Node]] = []
         before: list[Any] = [self.root]
-        for t, matrix in enumerate(transitions, 1):
-            width = len(matrix[0]) if len(matrix) else 0
-            if len(matrix) != len(before) or not width or any(len(row) != width for row in matrix):
-                raise ValueError(f"markov: the matrix of stage {t} has not {len(before)} rows of equal length")
+        matrices = [[[finite("markov", one) for one in row] for row in matrix] for matrix in transitions]
+        rows = 1
+        for t, matrix in enumerate(matrices, 1):  # all of them before the first node is made
+            width = len(matrix[0]) if matrix else 0
+            if len(matrix) != rows or not width or any(len(row) != width for row in matrix):
+                raise ValueError(f"markov: the matrix of stage {t} has not {rows} rows of equal length")
+            for row in matrix:
+                if min(row) < 0 or sum(row) > 1 + _SLACK:
+                    raise ValueError(f"markov: stage {t}: {row} are not probabilities that add up to at most 1")
+            rows = width
+        for t, matrix in enumerate(matrices, 1):
+            width = len(matrix[0])
             nodes = [self.node(f"{t}-{i + 1}", t) for i in range(width)]
             for start, row in zip(before, matrix):
                 for end, probability in zip(nodes, row):
@@ -593,11 +766,15 @@ class Problem:
     def _finish(self, comm: Comm | None = None) -> tuple[_cobre.Problem | None, list[_cobre._Issue]]:
         """The problem in the library, and warnings; or None and the errors. It is built again if anything has changed."""
         if comm is None:
-            comm = self._made[0][0] if self._made is not None else Comm(backend="local")
-        key = (comm, self.name, self.sense, self.bound)
+            comm = self._made[0][0] if self._made is not None and self._made[0][-1] == os.getpid() else Comm(backend="local")
+        key = (comm, self.name, self.sense, self.bound, os.getpid())  # the child of a fork has its own
         if self._made is None or self._made[0] != key:
             issues: list[_cobre._Issue] = []
-            self._made = (key, self._build().finish(comm, issues), issues)
+            try:
+                made = self._build().finish(comm, issues)
+            except ValueError as error:  # what the library cannot know, because it is written in Python
+                made, issues = None, [("", 0, "", str(error), "", False, 0)]
+            self._made = (key, made, issues)
         return self._made[1:]
 
     def _as_case(self) -> Case:
@@ -617,6 +794,10 @@ class Problem:
 
     def _build(self) -> _cobre.Builder:
         builder = _cobre.Builder(self.name, self.sense == "max")
+        builder.units(*self._units, self._blocks)
+        builder.opening_seed(self._seed)
+        for label in self._labels:
+            builder.label(*label)
         for state in self._states.values():
             builder.state(state.name, state.initial)
         for node in self.nodes:

@@ -84,10 +84,14 @@ def _column(values: list[str]) -> Any:
 
 
 def read_table(text: str) -> Table:
-    """A table of the library, as text of CSV. No field of these has commas or quotes."""
-    lines = text.splitlines()
-    names = lines[0].split(",")
-    fields = [line.split(",") for line in lines[1:]]
+    """A table of the library, as text of CSV."""
+    lines = text.rstrip("\n").split("\n")
+    if '"' in text:  # a name has a comma in it
+        from csv import reader
+
+        names, *fields = reader(lines)
+    else:
+        names, *fields = (line.split(",") for line in lines)
     columns = [list(values) for values in zip(*fields)] if fields else [[] for _ in names]
     return Table({name: _column(values) for name, values in zip(names, columns)})
 

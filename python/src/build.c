@@ -204,6 +204,80 @@ static PyObject *add_noise(PyObject *self, PyObject *arguments) {
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
+/* model(node, openings, lognormal, deviations, factor): of the random variables that the node has by now; the factor is square, by
+ * rows. */
+static PyObject *set_model(PyObject *self, PyObject *arguments) {
+    cobre_sddp_builder *builder = ((builder_object *)self)->builder;
+    Py_ssize_t node, openings;
+    int lognormal;
+    PyObject *given[2];
+    struct operand deviations, factor;
+    if (!PyArg_ParseTuple(arguments, "nnpOO", &node, &openings, &lognormal, &given[0], &given[1]) ||
+        !take_array(given[0], "deviations", COBRE_F64, SIZE_MAX, &deviations))
+        return NULL;
+    size_t order = deviations.count;
+    if (take_array(given[1], "factor", COBRE_F64, order * order, &factor)) {
+        cobre_sddp_set_model(builder, (size_t)node, (size_t)openings, lognormal, deviations.view.buf,
+                             cobre_sddp_add_factor(builder, order, factor.view.buf));
+        drop_operand(&factor);
+    }
+    drop_operand(&deviations);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* opening_seed(seed) */
+static PyObject *set_opening_seed(PyObject *self, PyObject *arguments) {
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(arguments, "K", &seed))
+        return NULL;
+    cobre_sddp_set_opening_seed(((builder_object *)self)->builder, seed);
+    return Py_NewRef(Py_None);
+}
+
+static void add_block(void *of, size_t i, const char *name) {
+    (void)i;
+    cobre_sddp_add_block(of, name);
+}
+
+/* units(time, cost, blocks): and the names of the load blocks. */
+static PyObject *set_units(PyObject *self, PyObject *arguments) {
+    cobre_sddp_builder *builder = ((builder_object *)self)->builder;
+    const char *time, *cost;
+    PyObject *blocks;
+    if (!PyArg_ParseTuple(arguments, "ssO", &time, &cost, &blocks) || !each_name(blocks, add_block, builder, SIZE_MAX))
+        return NULL;
+    cobre_sddp_set_units(builder, time, cost);
+    return Py_NewRef(Py_None);
+}
+
+/* duration(node, duration, shares): shares of the load blocks, all of them, or none. */
+static PyObject *set_duration(PyObject *self, PyObject *arguments) {
+    Py_ssize_t node;
+    double duration;
+    PyObject *given;
+    struct operand shares;
+    if (!PyArg_ParseTuple(arguments, "ndO", &node, &duration, &given) ||
+        !take_array(given, "shares", COBRE_F64, SIZE_MAX, &shares))
+        return NULL;
+    cobre_sddp_set_duration(((builder_object *)self)->builder, (size_t)node, duration,
+                            shares.count ? shares.view.buf : NULL);
+    drop_operand(&shares);
+    return Py_NewRef(Py_None);
+}
+
+/* label(part, name, kind, element, block, unit, type, subsystem, factor, energy, detail) */
+static PyObject *add_label(PyObject *self, PyObject *arguments) {
+    int part, detail;
+    const char *name;
+    cobre_sddp_label label = {.struct_size = sizeof label};
+    if (!PyArg_ParseTuple(arguments, "isssssssddp", &part, &name, &label.kind, &label.element, &label.block,
+                          &label.unit, &label.type, &label.subsystem, &label.factor, &label.energy, &detail))
+        return NULL;
+    label.detail = detail;
+    cobre_sddp_add_label(((builder_object *)self)->builder, (cobre_sddp_part)part, name, &label);
+    return Py_NewRef(Py_None);
+}
+
 /* edge(from, to, probability, discount): from -1 is the root. */
 static PyObject *add_edge(PyObject *self, PyObject *arguments) {
     Py_ssize_t from, to;
@@ -306,6 +380,11 @@ static PyMethodDef methods[] = {
     {"state", add_state, METH_VARARGS, NULL},
     {"node", add_node, METH_VARARGS, NULL},
     {"noise", add_noise, METH_VARARGS, NULL},
+    {"model", set_model, METH_VARARGS, NULL},
+    {"opening_seed", set_opening_seed, METH_VARARGS, NULL},
+    {"units", set_units, METH_VARARGS, NULL},
+    {"duration", set_duration, METH_VARARGS, NULL},
+    {"label", add_label, METH_VARARGS, NULL},
     {"edge", add_edge, METH_VARARGS, NULL},
     {"risk", set_risk, METH_VARARGS, NULL},
     {"value_bound", set_value_bound, METH_VARARGS, NULL},

@@ -120,8 +120,7 @@ void keep_issue(void *arg, const cobre_sddp_issue *issue) {
     give_gil();
 }
 
-/* Texts of a file need not be UTF-8. */
-static PyObject *text_of(const char *text) {
+PyObject *text_of(const char *text) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
@@ -385,14 +384,12 @@ METHOD(decide) {
     TAKE("decide", 2, "options", "lp_folder", )
     policy_object *its = (policy_object *)self;
     struct cb_decision decision = {.inflow = NULL};
-    const struct cb_option own[] = {
-        {.name = "inflow", .value = {{.kind = CB_VALUE_TEXT, .field = CB_FIELD(struct cb_decision, inflow)}}},
-        {.name = "solver", .value = {{.kind = CB_VALUE_TEXT, .field = CB_FIELD(struct cb_decision, solver)}}},
-        {.name = NULL}};
-    const struct option_table tables[] = {{cb_begin_rows, &decision.begin}, {own, &decision}, {NULL, NULL}};
+    const struct option_table tables[] = {{cb_begin_rows, &decision.begin}, {cb_decide_rows, &decision}, {NULL, NULL}};
     json_t *answer = NULL;
     if (!take_text(found[1], "lp_folder", &decision.lp_folder) || !set_options(tables, found[0]))
         return NULL;
+    if (!cb_begin_is_clear(&decision.begin))
+        return PyErr_Format(PyExc_ValueError, "stage, date and node: give one of them");
     if (!its->problem) {
         PyErr_SetString(PyExc_ValueError, "this policy was read without its case, and cannot decide");
         return NULL;
@@ -444,29 +441,25 @@ static bool take_paths(PyObject *list, const char *path[MOST_PATHS], size_t *cou
     return !PyErr_Occurred();
 }
 
-/* compare(paths, by, kind): the JSON of `cobre compare --json`. */
+/* compare(paths, options, csv): the JSON of `cobre compare --json`; csv: a file for the rows, or None. */
 static PyObject *compare(PyObject *module, PyObject *arguments) {
-    static const char *const by_name[] = {"subsystem", "element", "stage"};
-    PyObject *list;
-    const char *by, *path[MOST_PATHS];
-    size_t count, detail = 0;
+    PyObject *list, *pairs;
+    const char *csv, *path[MOST_PATHS];
+    size_t count;
     cobre_sddp_compare_options options = {.struct_size = sizeof options};
-    cobre_sddp_comparison *comparison;
-    if (!PyArg_ParseTuple(arguments, "Osz", &list, &by, &options.kind) || !take_paths(list, path, &count))
+    const struct option_table tables[] = {{cb_compare_rows, &options}, {NULL, NULL}};
+    cobre_sddp_comparison *comparison = NULL;
+    if (!PyArg_ParseTuple(arguments, "OOz", &list, &pairs, &csv) || !take_paths(list, path, &count) ||
+        !set_options(tables, pairs))
         return NULL;
-    while (detail < 3 && strcmp(by_name[detail], by) != 0)
-        detail++;
-    if (detail == 3)
-        return PyErr_Format(PyExc_ValueError, "by: %s is none of subsystem, element, stage", by);
-    options.by = (cobre_sddp_detail)detail;
     PyThreadState *thread = PyEval_SaveThread();
     cobre_status status = cobre_sddp_compare(path, count, &options, &comparison);
+    if (!status && csv)
+        status = cb_compare_csv(csv, comparison);
     PyEval_RestoreThread(thread);
-    if (status)
-        return raise_error(PyModule_GetState(module));
-    json_t *json = cb_compare_json(comparison);
+    json_t *json = status ? NULL : cb_compare_json(comparison);
     cobre_sddp_comparison_free(&comparison);
-    return json_text(json);
+    return status ? raise_error(PyModule_GetState(module)) : json_text(json);
 }
 
 /* report(folders, path) */
@@ -547,7 +540,9 @@ static PyObject *options(PyObject *module, PyObject *command) {
         return rows_of(rows_of(rows_of(list, cb_simulate_rows), cb_begin_rows), cb_scenario_rows);
     if (strcmp(name, "validate") == 0)
         return rows_of(rows_of(list, cb_load_rows), cb_validate_rows);
-    return rows_of(list, cb_begin_rows);
+    if (strcmp(name, "decide") == 0)
+        return rows_of(rows_of(list, cb_begin_rows), cb_decide_rows);
+    return strcmp(name, "compare") == 0 ? rows_of(list, cb_compare_rows) : list;
 }
 
 static PyObject *solvers(PyObject *module, PyObject *unused) {

@@ -32,6 +32,9 @@ comm_object *take_comm(struct state *state, PyObject *object);
 problem_object *take_problem(struct state *state, PyObject *object, bool may_be_none);
 policy_object *take_policy(struct state *state, PyObject *object, bool may_be_none);
 
+/* A str. Texts of a file need not be UTF-8. */
+PyObject *text_of(const char *text);
+
 /* A text, or NULL for None. False: an exception is set. It lives as long as the object. */
 bool take_text(PyObject *object, const char *name, const char **text);
 

@@ -9,7 +9,7 @@
 #include "sddp/clock.h"
 #include "sddp/run/option_tables.h"
 #include "sddp/run/simulate_run.h"
-#include "sddp/run/train_run.h"
+#include "sddp/run/train_text.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -17,12 +17,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NOWHERE "/dev/null" /* as a folder: LPs without a solution are not written */
+
 /* One call, while it runs. */
 struct run {
     PyObject *callback;             /* gets each event, or each note, as str; true: stop. None: nobody listens */
     PyObject *type, *value, *trace; /* the first exception of a handler or a callback; NULL: none */
+    bool broken;                    /* who asked twice breaks the job */
     int wish;                       /* as cobre_sddp_train_options.stop returns it */
     double grace, asked_at, looked_at;
+    const struct cb_train_run *train; /* of a training that is logged */
+    FILE *log;                        /* NULL: none, or not on this rank */
+    cobre_sddp_progress last;         /* the row before, in the log */
 };
 
 static _Thread_local struct run *running;
@@ -56,15 +62,17 @@ static void look_for_signals(struct run *run) {
         return;
     run->looked_at = now;
     take_gil();
-    if (PyErr_CheckSignals() != 0)
+    if (PyErr_CheckSignals() != 0) {
+        run->broken |= run->wish > 0;
         keep_exception(run);
+    }
     give_gil();
 }
 
 /* While it waits for other ranks. Only who asks twice breaks the job. */
 static int signals_of_run(void) {
     look_for_signals(running);
-    return running->wish == 2 && running->type ? -1 : 0;
+    return running->broken ? -1 : 0;
 }
 
 static int asked(void *arg) {
@@ -93,16 +101,59 @@ static void on_event(void *arg, const char *line, size_t length) {
     tell(arg, line, length);
 }
 
-static void on_words(void *arg, const char *words) {
-    (void)arg;
-    (void)words; /* the events tell it, too */
+static void log_start(void *arg, uint64_t iterations) {
+    const struct run *run = arg;
+    (void)iterations;
+    if (!run->log)
+        return;
+    const struct cb_train_text text = cb_train_text_of(run->train);
+    cb_train_text_start(run->log, run->train);
+    cb_train_text_header(run->log, &text);
+}
+
+static void log_row(void *arg, const cobre_sddp_progress *now) {
+    struct run *run = arg;
+    if (!run->log)
+        return;
+    const struct cb_train_text text = cb_train_text_of(run->train);
+    cb_train_text_row(run->log, &text, &run->last, now);
+    run->last = *now;
+}
+
+/* A stream of lines to a descriptor that stays open; -1: none. False: an exception is set. */
+static bool open_log(struct run *run, int fd) {
+    int own = fd < 0 ? -1 : dup(fd);
+    run->log = own < 0 ? NULL : fdopen(own, "a");
+    if (fd >= 0 && !run->log) {
+        PyErr_SetFromErrno(PyExc_OSError);
+        if (own >= 0)
+            close(own);
+        return false;
+    }
+    if (run->log)
+        setvbuf(run->log, NULL, _IOLBF, BUFSIZ); /* who reads it sees each line */
+    return true;
+}
+
+/* False: an exception is set: a warning is one where warnings are errors. */
+static bool close_log(struct run *run) {
+    if (!run->log)
+        return true;
+    bool lost = ferror(run->log);
+    lost |= fclose(run->log) != 0;
+    return !lost || PyErr_Occurred() ||
+           PyErr_WarnEx(PyExc_RuntimeWarning, "log: the file could not be written; a part is missing", 1) == 0;
 }
 
 /* Both communicators are busy meanwhile: that of the problem, and that of the ranks, which may be the same. */
 static bool enter(struct run *run, comm_object *comm, problem_object *problem) {
     struct handle *own = problem && problem->comm->handle != comm->handle ? problem->comm->handle : NULL;
-    if ((own && is_busy(own)) || is_busy(comm->handle))
+    if ((own && is_busy(own)) || is_busy(comm->handle)) {
+        if (problem)
+            PyErr_SetString(PyExc_RuntimeError, "this case is in use by another call, of another thread or of this "
+                                                "progress: load it once more for each");
         return false;
+    }
     if (own)
         own->busy = true;
     running = run;
@@ -110,11 +161,9 @@ static bool enter(struct run *run, comm_object *comm, problem_object *problem) {
     return enter_call(comm->handle);
 }
 
-/* False: the library has failed, which is raised; an exception that was kept is its context no more. */
-static bool leave(struct run *run, struct state *state, comm_object *comm, problem_object *problem,
-                  cobre_status status) {
+/* False: the library has failed, which is raised. */
+static bool leave(struct state *state, comm_object *comm, problem_object *problem, cobre_status status) {
     bool good = leave_call(state, comm->handle, status);
-    (void)run;
     signals_of_call = NULL;
     running = NULL;
     if (problem)
@@ -174,59 +223,76 @@ static PyObject *answer(struct state *state, problem_object *problem, cobre_sddp
     return its ? Py_BuildValue("(NN)", its, kept_exception(run)) : NULL;
 }
 
-/* train(comm, problem, case, options, folder, force, checkpoint, grace, warnings, on_event): collective. Rank 0 has the problem, others
- * None. What is trained is in the folder, or else in the checkpoint. Returns (policy, exception): the policy if the communicator is that
- * of the problem; the exception of a callback, or of a signal, that has ended it. */
+/* How it ends: the policy if the communicator is that of the problem, else None. False: the library has failed, which is raised, or
+ * else what made it fail: an exception of a callback, or of a signal. */
+static bool train_all(struct run *run, struct cb_train_run *its, struct state *state, comm_object *comm,
+                      problem_object *problem, cobre_sddp_policy **policy) {
+    bool own = problem && problem->comm == comm;
+    cobre_sddp_training result = {.struct_size = sizeof result};
+    if (!enter(run, comm, problem))
+        return false;
+    cobre_status status = share(comm, problem, &its->problem);
+    if (!status)
+        status = cb_train_run(its, policy, &result);
+    if (!status && run->log)
+        cb_train_text_end(run->log, its, &result, *policy);
+    if (!own) {
+        cobre_sddp_policy_free(policy);
+        cobre_sddp_problem_free(&its->problem);
+    }
+    if (leave(state, comm, problem, status))
+        return true;
+    if (run->type) { /* there was nothing to keep */
+        PyErr_Clear();
+        PyErr_Restore(run->type, run->value, run->trace);
+    }
+    return false;
+}
+
+/* train(comm, problem, case, options, folder, force, required, checkpoint, grace, log, warnings, on_event): collective. Rank 0 has the
+ * problem, others None. required: it shall converge, so a rule must be there that finds that. What is trained is in the folder, or else
+ * in the checkpoint. log: a descriptor, or -1. Returns (policy, exception): the policy if the communicator is that of the problem; the
+ * exception of a callback, or of a signal, that has ended it. */
 static PyObject *train(PyObject *module, PyObject *arguments) {
     struct state *state = PyModule_GetState(module);
     PyObject *comm_given, *problem_given, *pairs, *warnings, *callback;
     struct cb_train_run its = {.options = {.struct_size = sizeof its.options, .checkpoint_seconds = 300}};
-    struct run run = {.wish = 0};
+    struct run run = {.wish = 0, .train = &its};
     const char *checkpoint;
-    int force;
-    if (!PyArg_ParseTuple(arguments, "OOsOzpzdOO", &comm_given, &problem_given, &its.case_path, &pairs, &its.folder,
-                          &force, &checkpoint, &run.grace, &warnings, &callback))
+    int force, required, log;
+    if (!PyArg_ParseTuple(arguments, "OOsOzppzdiOO", &comm_given, &problem_given, &its.case_path, &pairs, &its.folder,
+                          &force, &required, &checkpoint, &run.grace, &log, &warnings, &callback))
         return NULL;
     comm_object *comm = take_comm(state, comm_given);
     problem_object *problem = comm ? take_problem(state, problem_given, true) : NULL;
     const struct option_table tables[] = {{cb_rule_rows, &its.options}, {cb_train_rows, &its.options}, {NULL, NULL}};
     if (PyErr_Occurred() || !set_options(tables, pairs))
         return NULL;
-    bool own = problem && problem->comm == comm;
+    if (required && !cb_rules_can_converge(&its.options))
+        return PyErr_Format(PyExc_ValueError, "require: give a rule that finds it, too: stall, gap or simulation");
+    if (its.options.accept_other_case && !its.options.warm_start)
+        return PyErr_Format(PyExc_ValueError, "accept_other_case: it says which cuts warm_start may take");
     its.force = force;
-    its.warnings = warnings_of(warnings);
     its.arg = &run;
     its.stop = asked;
+    its.start = log_start;
+    its.progress = log_row;
     its.event = on_event;
-    its.say = on_words;
     run.callback = callback;
+    its.options.rescue = checkpoint;
     if (!its.folder) {
-        its.options.checkpoint = checkpoint;
-        its.options.checkpoint_every = 0;
+        its.options.checkpoint = checkpoint; /* it is written at the end, and when a rank dies */
         its.options.checkpoint_seconds = 0;
+        its.options.lp_folder = NOWHERE;
     }
     cobre_sddp_policy *policy = NULL;
-    cobre_sddp_training result = {.struct_size = sizeof result};
-    if (PyErr_Occurred() || !enter(&run, comm, problem)) {
-        json_decref(its.warnings);
-        return NULL;
-    }
-    cobre_status status = share(comm, problem, &its.problem);
-    if (!status)
-        status = cb_train_run(&its, &policy, &result);
-    if (!own)
-        cobre_sddp_policy_free(&policy);
-    if (!own)
-        cobre_sddp_problem_free(&its.problem);
-    bool good = leave(&run, state, comm, problem, status);
+    its.warnings = warnings_of(warnings);
+    bool good = !PyErr_Occurred() && open_log(&run, log) && train_all(&run, &its, state, comm, problem, &policy);
     json_decref(its.warnings);
-    if (good)
-        return answer(state, problem, policy, &run);
-    if (run.type) { /* that is why it has failed: there was nothing to keep */
-        PyErr_Clear();
-        PyErr_Restore(run.type, run.value, run.trace);
-    }
-    return NULL;
+    PyObject *made = good ? answer(state, problem, policy, &run) : NULL;
+    if (!close_log(&run))
+        Py_CLEAR(made);
+    return made;
 }
 
 /* write_training(folder, lines): the tables of a training, made of its events. */
@@ -284,10 +350,6 @@ PyType_Spec block_spec = {
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = block_slots,
 };
-
-static PyObject *text_of(const char *text) {
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-}
 
 /* [name(0), ...]; takes what `name` returns. */
 static PyObject *list_of(size_t count, PyObject *name(const void *from, size_t i), const void *from) {
@@ -378,7 +440,8 @@ static void on_note(void *arg, const char *text) {
 }
 
 /* simulate(comm, problem, policy, file, path, options, folder, on_note): collective. Rank 0 has the problem and the policy, others None. file:
- * where rank 0 finds the policy for ranks that do not have it; path: of its own, for the record. Returns (facts, exception). */
+ * where rank 0 finds the policy for ranks that do not have it; path: of its own, for the record. Returns (facts, exception, seconds,
+ * LPs): the last two of this rank. */
 static PyObject *simulate(PyObject *module, PyObject *arguments) {
     struct state *state = PyModule_GetState(module);
     PyObject *comm_given, *problem_given, *policy_given, *pairs;
@@ -397,6 +460,8 @@ static PyObject *simulate(PyObject *module, PyObject *arguments) {
     if (PyErr_Occurred() || !set_options(tables, pairs))
         return NULL;
     its.has_sampling = has_option(pairs, "sampling");
+    if (!its.folder)
+        its.options.lp_folder = NOWHERE;
     its.scenarios = load.scenarios;
     its.arg = &run;
     its.stop = asked;
@@ -423,11 +488,12 @@ static PyObject *simulate(PyObject *module, PyObject *arguments) {
     cobre_sddp_policy_free(&loaded);
     if (!own)
         cobre_sddp_problem_free(&shared);
-    if (!leave(&run, state, comm, problem, status) || PyErr_Occurred()) {
+    if (!leave(state, comm, problem, status) || PyErr_Occurred()) {
         Py_XDECREF(facts);
         return NULL;
     }
-    return Py_BuildValue("(NN)", facts ? facts : Py_NewRef(Py_None), kept_exception(&run));
+    return Py_BuildValue("(NNdd)", facts ? facts : Py_NewRef(Py_None), kept_exception(&run), result.seconds,
+                         (double)result.solves);
 }
 
 PyMethodDef run_functions[] = {

@@ -28,6 +28,7 @@ def fails_with(comm, cause, culprit, *texts):
 def left():
     comm = cobre.Comm()
     if comm.rank == 0:
+        comm.barrier()  # the other rank is in, too
         comm.free()
     else:
         fails_with(comm, "peer left", 0, "left")
@@ -36,6 +37,7 @@ def left():
 def killed():
     comm = cobre.Comm()
     if comm.rank == 0:
+        comm.barrier()
         os.kill(os.getpid(), signal.SIGKILL)
     fails_with(comm, "peer died", 0, "died")
 
@@ -46,6 +48,7 @@ def aborted():
         for code in (0, 256, -1, 2**80):
             with raises(ValueError, f"code: {code} is not from 1 to 255"):
                 comm.abort("nothing", code)
+        comm.barrier()
         comm.abort("the tank \udc80 is empty\0", 7)
     fails_with(comm, "aborted", 0, "the tank", "is empty")
 

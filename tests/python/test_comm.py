@@ -80,8 +80,11 @@ def quick_enough(times):
 @pytest.mark.parametrize("where", ["shm", "tcp", "openmpi", "mpich"])
 def test_interrupt(job, where):
     for _ in range(5):
-        done = job("ranks_wait.py", "interrupt", where, 2, fails=None if where == "openmpi" else False)
-        if quick_enough(done.stdout.split()):
+        # Ranks that leave a broken MPI may be ended by its launcher, which then fails.
+        done = job("ranks_wait.py", "interrupt", where, 2, fails=None if where in ("openmpi", "mpich") else False)
+        took, word = done.stdout.split()[:2]
+        assert word == "done"
+        if quick_enough([took]):
             return
     raise AssertionError(done.stdout)
 

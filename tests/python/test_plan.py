@@ -2,19 +2,23 @@
 """Studies from Python: the same bits as the command line, results in memory, errors, and what is left behind: nothing."""
 
 import gc
+import inspect
 import json
 import os
 import pathlib
 import pickle
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import tracemalloc
 
 import cobre
 import numpy
 import pytest
+from cobre import _cobre
 from conftest import COBRE
 
 CASES = pathlib.Path(__file__).parents[2] / "cases"
@@ -45,7 +49,7 @@ def nothing_left(tmp_path, monkeypatch):
 @pytest.mark.parametrize("workers, backend", [(1, "auto"), (2, "auto"), (4, "shm"), (2, "tcp")])
 def test_folder_of_the_command_line(tmp_path, workers, backend):
     options = {"iterations": 8, "forward_passes": 4, "seed": 7}
-    result = cobre.train(BRAZIL3, workers, backend, "py", **options)
+    result = cobre.train(BRAZIL3, workers, backend, "py", checkpoint_every=3, **options)
     command("train", BRAZIL3, "--iterations", 8, "--forward-passes", 4, "--seed", 7, "--out", "cli", "--quiet")
     assert sorted(os.listdir("py")) == sorted(os.listdir("cli"))
     for name in ["policy.cobre", "run.json"]:
@@ -65,16 +69,83 @@ def test_folder_of_the_command_line(tmp_path, workers, backend):
 
 def test_nothing_is_written():
     cobre.train(TOY, 2, iterations=3).simulate(trajectories=10, tables="all")
+    problem = cobre.Problem()
+    problem.stage().between(2, problem.nodes[0].variable("x", upper=1), 3)
+    for workers in (1, 2):
+        with pytest.raises(cobre.SolverError, match="infeasible"):
+            problem.train(workers, iterations=1)
     assert os.listdir() == []
 
 
-def test_every_option_of_the_command_line():
-    for name, call in [("train", cobre.train), ("simulate", cobre.simulate)]:
-        text = command(name, "--help")
-        own = {"json", "quiet", "watch", "log", "require", "backend", "out", "policy", "force", "grace"}
-        options = [line.split()[0].lstrip("-").rstrip(",") for line in text.splitlines() if line.startswith("  --")]
-        for option in set(options) - own:
-            assert option.replace("-", "_") + "=" in call.__doc__, option
+COMMANDS = {
+    "train": cobre.train,
+    "simulate": cobre.simulate,
+    "validate": cobre.validate,
+    "decide": cobre.Policy.decide,
+    "compare": cobre.compare,
+    "report": cobre.report,
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_the_command_line(name):
+    """It is there under the same name, or the exception says what takes its place."""
+    call = COMMANDS[name]
+    lines = [line.split() for line in command(name, "--help").splitlines() if line.startswith("  -")]
+    names = {line[0].strip("-,").replace("-", "_") for line in lines} - {"h", "policy"}  # which is the object itself
+    table = {row[0].replace("-", "_") for row in _cobre.options(name)}
+    here = set(inspect.signature(call).parameters) | table
+    for option in names - here:
+        with pytest.raises(TypeError, match=f"has no option '{option}': [a-z]"):
+            call(None, **{option: True})
+    assert len(names & here) >= 1 and names - here <= {"n", "json", "watch"}
+    if name in ("train", "simulate", "validate"):
+        assert all(f"        {option}=" in call.__doc__ for option in table)
+
+
+def test_log():
+    """The lines of the command line, but for times and for what to type next."""
+
+    def lines(path):
+        text = re.sub(r" *\d+  0:00:\d\d|[\d.]+ s$", "TIME", pathlib.Path(path).read_text(), flags=re.M)
+        return [line for line in text.splitlines() if not line.startswith("next ")]
+
+    command("train", BRAZIL3, "-n", 2, "--iterations", 4, "--out", "run", "--quiet", "--log", "cli.log")
+    for _ in range(2):
+        cobre.train(BRAZIL3, 2, iterations=4, out="run", force=True, log="py.log")
+    assert lines("py.log") == 2 * lines("cli.log") and len(lines("cli.log")) > 10
+    cobre.train(TOY, iterations=1, log="memory.log")
+    assert "policy    in memory (" in pathlib.Path("memory.log").read_text()
+    with pytest.raises(cobre.FileError, match="log: .*No such file"):
+        cobre.train(TOY, iterations=1, log="nowhere/x.log")
+    with pytest.warns(RuntimeWarning, match="log: the file could not be written"):
+        cobre.train(TOY, iterations=1, log="/dev/full")
+
+
+def test_convergence_is_required():
+    with pytest.raises(cobre.ConvergenceError, match="it has not converged: iteration limit") as caught:
+        cobre.train(TOY, iterations=2, gap=True, window=1000, require="converged", log="run.log")
+    assert caught.value.result.iterations == 2 and not caught.value.result.converged
+    assert "it has not converged" in pathlib.Path("run.log").read_text()
+    assert cobre.train(TOY, stall=2, require="converged").converged
+    with pytest.raises(ValueError, match="require: give a rule that finds it, too"):
+        cobre.train(TOY, iterations=2, require="converged")
+
+
+def test_validation_of_a_table():
+    pathlib.Path("case").mkdir()
+    for file in pathlib.Path(TOY).iterdir():
+        pathlib.Path("case", file.name).write_bytes(file.read_bytes())
+    path = pathlib.Path("case/thermals.csv")
+    path.write_text(path.read_text().replace("\n", ",x\n", 1))
+    assert not cobre.validate("case", write="x.sof.json") and not os.path.exists("x.sof.json")
+    found = cobre.validate("case", table="hydros.csv")
+    assert found and found.elsewhere >= 1 and found.issues == []
+    found = cobre.validate("case", table="thermals.csv")
+    assert not found and found.elsewhere == 0 and all("thermals.csv" in issue.file for issue in found.errors)
+    with pytest.raises(ValueError, match="has no table 'nothing.csv'"):
+        cobre.validate("case", table="nothing.csv")
+    assert cobre.validate(TOY, write="x.sof.json") and cobre.load("x.sof.json").states == cobre.load(TOY).states
 
 
 def test_progress_is_told_in_order_and_stops():
@@ -161,19 +232,47 @@ def test_errors_of_arguments():
         "iterations: it needs a value": lambda: cobre.train(TOY, iterations=True),
         "is no path, no Case and no Problem": lambda: cobre.train(7),
         "cannot be called": lambda: cobre.train(TOY, progress=3),
+        "quiet and progress: give one": lambda: cobre.train(TOY, progress=True, quiet=True),
+        "out: b'x' is no path": lambda: cobre.train(TOY, out=b"x"),
+        "policy: 3 is no path, no Policy": lambda: cobre.simulate(TOY, 3),
+        "state: 3 is no mapping": lambda: cobre.simulate(TOY, "p", state=3),
+        "is neither a number nor a text": lambda: cobre.train(TOY, iterations=object()),
+        "resume: 3 is no path": lambda: cobre.train(TOY, resume=3),
+        "is no run: give a folder": lambda: cobre.compare((), ()),
     }.items():
         with pytest.raises(TypeError, match=words.replace("?", r"\?")):
             call()
-    with pytest.raises(ValueError, match="iterations: x: not a whole number"):
-        cobre.train(TOY, iterations="x")
+    for words, call in {
+        "iterations: x: not a whole number": lambda: cobre.train(TOY, iterations="x"),
+        "checkpoint_every: give out=DIR": lambda: cobre.train(TOY, checkpoint_every=1),
+        "accept_other_case: it says": lambda: cobre.train(TOY, accept_other_case=True),
+        "require: 'all' is not": lambda: cobre.train(TOY, require="all"),
+        "stage, date and node: give one": lambda: cobre.train(TOY, iterations=1).decide(1, node="2"),
+        "by: year: element or stage": lambda: cobre.compare("a", "b", by="year"),
+        "num_workers: 5000 is not from 1 to 4096": lambda: cobre.train(TOY, 5000),
+        "grace: nan is not a number of seconds": lambda: cobre.train(TOY, grace=float("nan")),
+        "out: the path is empty": lambda: cobre.train(TOY, out=""),
+        "netcdf: give out=DIR": lambda: cobre.simulate(TOY, "p", netcdf=True),
+        "scenarios: this problem was built": lambda: cobre.load(cobre.Problem(), scenarios="x.csv"),
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            call()
     with pytest.raises(cobre.PolicyError):
         pathlib.Path("p.cobre").write_bytes(b"nothing")
         cobre.load_policy("p.cobre")
     with pytest.raises(cobre.SolverError):
         cobre.train(TOY, solver="nobody")
+    training = cobre.train(TOY, iterations=1)
+    with pytest.raises(cobre.PolicyError, match="^the policy: this policy belongs to another problem"):
+        cobre.simulate(BRAZIL3, training)
+    with pytest.raises(KeyError, match="there is no 'sea'; there are lake"):
+        training.decide(state={}).of("hydro", "sea")
+    with pytest.raises(cobre.ArgumentError, match="cannot be 1e\\+300"):
+        training.decide(state={"lake": 1e300})
     cobre.train(TOY, iterations=1, out="run")
-    with pytest.raises(cobre.FileError, match="holds a finished run"):
+    with pytest.raises(cobre.FileError, match="holds a finished run") as caught:
         cobre.train(TOY, 2, iterations=1, out="run")
+    assert caught.value.result is None  # that run is another one
     cobre.train(TOY, 2, iterations=1, out="run", force=True)
 
 
@@ -200,19 +299,37 @@ def test_simulation_as_the_command_line(tmp_path):
     assert float(memory.costs["cost"][7]) == float(pathlib.Path("cli/costs.csv").read_text().splitlines()[8].split(",")[2])
 
 
+def test_scenarios_of_a_table():
+    """Also for a case that is loaded already, as that of a training is."""
+    training = cobre.train(BRAZIL3, iterations=5)
+    names = [name[len("storage[") : -1] for name in training.policy.states]
+    rows = [",".join([scenario, str(stage)] + [inflow] * len(names)) for scenario, inflow in (("dry", "100"), ("wet", "30000")) for stage in (1, 2, 3)]
+    pathlib.Path("mine.csv").write_text("\n".join([",".join(["scenario", "stage", *names]), *rows, ""]))
+    costs = list(training.simulate(scenarios="mine.csv").costs["cost"])
+    assert len(costs) == 2 and costs[0] > costs[1]
+    assert list(cobre.simulate(BRAZIL3, training, 2, scenarios="mine.csv").costs["cost"]) == costs
+
+
 def test_results_for_pandas_and_xarray():
     training = cobre.train(BRAZIL3, iterations=10)
-    simulation = training.simulate(trajectories=20, tables="all")
+    simulation = training.simulate(trajectories=1000, tables="all")
     frame = training.to_pandas()
     assert list(frame.index) == list(range(1, 11)) and frame["bound"].iloc[-1] == training.bound
     assert training.to_xarray()["bound"].sizes == {"iteration": 10}
     table = simulation.to_pandas()
     assert {"kind", "mean", "p5"} <= set(table.columns)
     data = simulation.to_xarray()
-    assert data["storage"].sizes == {"trajectory": 20, "stage": 3, "hydro": 4} and data["storage"].attrs["units"]
+    assert data["storage"].sizes == {"trajectory": 1000, "stage": 3, "hydro": 4} and data["storage"].attrs["units"]
     # The numbers are where the library has put them.
-    assert numpy.shares_memory(data["storage"].values, numpy.asarray(simulation._cells[0]))
+    block = numpy.asarray(simulation._cells[0])
+    for name in simulation.variables:
+        assert numpy.shares_memory(data[name].values, block) and numpy.shares_memory(numpy.asarray(simulation[name]), block), name
     assert numpy.shares_memory(training.trace.to_pandas()["bound"].to_numpy(), numpy.asarray(training.trace["bound"]))
+    tracemalloc.start()
+    simulation.to_xarray()
+    _now, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < block.nbytes / 4
     with pytest.raises(KeyError, match="tables"):
         training.simulate(trajectories=2)["storage"]
 
@@ -230,11 +347,13 @@ def test_decide_as_the_command_line():
 
 
 def test_comparisons_reports_and_charts():
-    first = cobre.train(BRAZIL3, iterations=10)
-    second = cobre.train(BRAZIL3, iterations=10, cvar=(0.2, 0.5))
+    first = cobre.train(BRAZIL3, iterations=numpy.int64(10))
+    second = cobre.train(BRAZIL3, iterations=10, cvar=numpy.array([0.2, 0.5]))
     runs = [(each, each.simulate(trajectories=50)) for each in [first, second]]
     found = cobre.compare(*runs)
     assert len(found.runs) == 2 and found.words and {"kind", "run", "value"} <= set(found.to_pandas().columns)
+    assert found.notes == []  # files of temporary folders are no matter of the user's
+    assert len(cobre.compare(*runs, by="stage", kind="storage", csv="rows.csv").rows) * 2 + 1 == len(open("rows.csv").readlines())
     assert cobre.report(*runs, out="two.html") == "two.html" and "<svg" in pathlib.Path("two.html").read_text()
     for result in [first, runs[0][1]]:
         html = result._repr_html_() + result._repr_html_()  # twice on one page: names stay apart
@@ -242,7 +361,8 @@ def test_comparisons_reports_and_charts():
         assert html.count("<svg") >= 2 and len(set(names)) == len(names)
         assert set(re.findall(r"url\(#([^)]+)\)", html)) <= set(names)
     assert "<table" in first.trace._repr_html_() and "<table" in first.decide()._repr_html_()
-    assert os.listdir() == ["two.html"]
+    assert sorted(os.listdir()) == ["rows.csv", "two.html"]
+    assert (cobre.report(first), cobre.report(*runs)) == ("report.html", "compare.html")
 
 
 def test_resume_and_warm_start_from_memory():
@@ -250,6 +370,15 @@ def test_resume_and_warm_start_from_memory():
     whole = cobre.train(BRAZIL3, iterations=10, resume=half)
     assert whole.bound == cobre.train(BRAZIL3, iterations=10).bound and whole.trace["iteration"][0] == 6
     assert cobre.train(BRAZIL3, 2, iterations=1, warm_start=half.policy).bound >= half.bound
+    os.mkdir("run")
+    half.policy.save("run/policy.cobre")
+    assert cobre.train(BRAZIL3, iterations=10, resume="run").bound == whole.bound
+
+
+def test_a_case_is_used_by_one_call_at_a_time():
+    case = cobre.load(TOY)
+    with pytest.raises(RuntimeError, match="this case is in use by another call"):
+        cobre.train(case, iterations=2, progress=lambda now: cobre.train(case, iterations=1))
 
 
 def test_threads_train_side_by_side():
@@ -260,3 +389,51 @@ def test_threads_train_side_by_side():
     for thread in threads:
         thread.join()
     assert bounds[0] == bounds[1] == cobre.train(BRAZIL3, iterations=5).bound
+
+
+def test_an_object_stays_what_it_was(tmp_path):
+    """Whatever becomes of its file and its folder."""
+    folder = tmp_path / "run"
+    good = cobre.train(BRAZIL3, iterations=12, out=folder)
+    mean = good.simulate(trajectories=20).mean
+    cobre.train(BRAZIL3, iterations=1, out=folder, force=True)
+    assert good.simulate(trajectories=20, num_workers=2).mean == mean
+    assert cobre.load_policy(good, BRAZIL3).iterations == 12
+    assert cobre.train(BRAZIL3, resume=good, iterations=13).iterations == 13
+    assert "12" in cobre.report(good, out=tmp_path / "12.html") and "svg" in good._repr_html_()
+    shutil.rmtree(folder)
+    assert good.simulate(trajectories=20, num_workers=2).mean == mean and "svg" in good._repr_html_()
+
+
+def test_a_policy_simulates_another_case(tmp_path):
+    """Without a file of its own."""
+    shutil.copytree(BRAZIL3, tmp_path / "other")
+    table = tmp_path / "other/deficits.csv"
+    table.write_text(table.read_text().replace(",1142.8", ",1200"))
+    training = cobre.train(BRAZIL3, iterations=5)
+    one, two = (cobre.simulate(tmp_path / "other", training, trajectories=20, num_workers=count) for count in (1, 2))
+    assert one.mean == two.mean and one.workers is None
+    assert [worker.rank for worker in two.workers] == [0, 1] and sum(worker.solves for worker in two.workers) == 60
+
+
+def test_progress_stops_on_any_number_of_workers():
+    """Rank 0 may have nothing to do when it is asked."""
+    for count in (2, 3, 4):
+        for _ in range(3):
+            training = cobre.train(BRAZIL3, num_workers=count, iterations=40, progress=lambda now: now.iteration < 4)
+            assert (training.iterations, training.stop) == (4, "asked to stop")
+
+
+def test_an_exception_of_progress_ends_it_in_order():
+    def fail(now):
+        if now.iteration == 3:
+            raise KeyError("mine")
+
+    for count in (2, 4):
+        with pytest.raises(KeyError) as info:
+            cobre.train(BRAZIL3, num_workers=count, iterations=40, progress=fail)
+        assert info.value.result.iterations == 3 and len(info.value.result.workers) == count
+
+
+def test_numpy_says_no():
+    assert cobre.train(BRAZIL3, iterations=20, multi_cut=numpy.True_, progress=lambda now: numpy.bool_(now.iteration < 2)).iterations == 2
