@@ -11,36 +11,53 @@ TEST ?= .
 SOAK ?= 10
 # Of `make fuzz`.
 FUZZ_SECONDS ?= 600
-# QUICK=1: about 3 minutes instead of 14. ARGS: options of bench/bench.py, which then runs alone, without trainer.py and python.py.
+# PACKAGES=no: cmake/packages.sh installs nothing.
+export PACKAGES
+# QUICK=1: about 4 minutes instead of 17. ARGS: options of bench/bench.py, which then runs alone, without trainer.py and python.py.
 QUICK ?=
 ARGS ?=
 # Debian's, whatever comes first in the PATH: its headers and NumPy are here.
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
-.DEFAULT_GOAL := build
-.PHONY: build demo test test-builds test-clients soak fuzz bench install wheel format clean help setup-build setup-test setup-bench
+.DEFAULT_GOAL := all
+.PHONY: all build demo test check test-builds test-clients soak fuzz bench docs install uninstall deb wheel format clean help \
+    setup-build setup-test setup-bench setup-docs
 
 help:
-	@echo 'make                builds the libraries, the cobre command and the examples (build/release)'
-	@echo 'make demo           runs the examples, kills a rank, trains the Brazilian case and makes a page of it'
-	@echo 'make test           builds and tests every preset: $(PRESETS)'
-	@echo '                    TEST=/fault_ picks tests by a regex, PRESETS="default asan" picks builds'
-	@echo 'make test-clients   drives cobre mcp by the clients of others; needs Node and npm, and installs into build/clients'
-	@echo 'make soak           runs the slow tests, the others longer, and the random ones SOAK=$(SOAK) times with other seeds'
-	@echo 'make fuzz           fuzzes what is read from the network, policy files, and messages of cobre mcp, each for FUZZ_SECONDS=$(FUZZ_SECONDS)'
-	@echo 'make bench          measures cobre beside Open MPI, MPICH, Gloo and mpi4py, and the trainer: about 14 minutes; QUICK=1: about 3;'
-	@echo '                    ARGS=--help shows what else it can do'
-	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set'
-	@echo 'make wheel          builds the Python package in build/wheel; `pip install .` does without make'
-	@echo 'make format         clang-format, in place'
-	@echo 'make clean          removes build/'
+	@echo 'make               builds the libraries, the command and the examples in'
+	@echo '                   build/release, and names what was left out;'
+	@echo '                   PACKAGES=no installs no packages'
+	@echo 'make demo          runs the examples, kills a rank, trains the Brazilian case'
+	@echo '                   and makes a report'
+	@echo 'make test          (or check) builds and tests every preset;'
+	@echo '                   TEST=/fault_ picks tests by a regex,'
+	@echo '                   PRESETS="default asan" picks builds'
+	@echo 'make install       into PREFIX ($(PREFIX)), below DESTDIR if it is set'
+	@echo 'make uninstall     removes the files of the last make install'
+	@echo 'make deb           builds Debian packages in build/release/deb'
+	@echo 'make wheel         builds the Python package in build/wheel;'
+	@echo '                   `pip install .` does without make'
+	@echo 'make docs          makes a site of the documents: build/docs/index.html'
+	@echo 'make bench         measures cobre beside Open MPI, MPICH, Gloo and mpi4py, and'
+	@echo '                   the trainer: 17 minutes; QUICK=1: 4; ARGS=--help shows more'
+	@echo 'make test-clients  drives cobre mcp by the clients of others; needs Node and npm'
+	@echo 'make soak          runs the slow tests, and the random ones SOAK=$(SOAK) times'
+	@echo 'make fuzz          fuzzes what is read from the network, policy files and'
+	@echo '                   messages of cobre mcp, each for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make format        runs clang-format, in place'
+	@echo 'make clean         removes build/'
 
-setup-build setup-test setup-bench: setup-%:
+setup-build setup-test setup-bench setup-docs: setup-%:
 	@cmake/packages.sh $*
 
 build: setup-build
 	@cmake --preset $(PRESET) >/dev/null
 	@cmake --build build/$(PRESET)
+	@cat build/$(PRESET)/left-out.txt
+
+all: build
+	@echo 'Built in build/$(PRESET). Next: make demo, sudo make install, or without installing:'
+	@echo '  export PATH=$(CURDIR)/build/$(PRESET):$(CURDIR)/build/$(PRESET)/examples:$$PATH'
 
 demo: build
 	@examples/demo.sh $(CURDIR)/build/$(PRESET)
@@ -54,6 +71,8 @@ test-builds: setup-test
 	    echo "== $$preset"; cmake --preset $$preset >/dev/null; cmake --build build/$$preset; \
 	done
 	@echo 'subdirs($(PRESETS))' >build/CTestTestfile.cmake
+
+check: test
 
 test: test-builds
 	@$(ctest) -R '$(TEST)' -LE slow
@@ -99,10 +118,26 @@ bench: setup-bench
 	@$(if $(ARGS),,python3 bench/trainer.py $(if $(QUICK),--quick) --json build/bench/trainer.json)
 	@$(if $(ARGS),,$(PYTHON) bench/python.py $(if $(QUICK),--quick) --json build/bench/python.json)
 
+docs: setup-docs
+	@python3 docs/site/build.py build/docs
+
 # ldconfig: so that the loader finds the library at its new place.
+ldconfig = if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
 install: build
-	@cmake --install build/$(PRESET) --prefix $(abspath $(PREFIX))
-	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+	@cmake/may_write.sh "$(DESTDIR)$$(realpath -m "$(PREFIX)")"
+	@cmake --install build/$(PRESET) --prefix "$$(realpath -m "$(PREFIX)")"
+	@$(ldconfig)
+
+uninstall:
+	@cmake -DMANIFEST=build/$(PRESET)/install_manifest.txt -P cmake/uninstall.cmake
+	@$(ldconfig)
+
+# From what `make` has built, which needs no other options: the files are the same, at another place.
+deb: build
+	@rm -rf build/$(PRESET)/deb
+	@cd build/$(PRESET) && cpack >cpack.log 2>&1 || { cat cpack.log >&2; exit 1; }
+	@ls build/$(PRESET)/deb/*.deb
 
 # auditwheel, where it is found, checks the wheel and names the oldest systems that it runs on, in build/wheel/repaired.
 wheel: setup-build

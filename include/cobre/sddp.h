@@ -100,10 +100,11 @@ COBRE_API cobre_status cobre_sddp_problem_share(cobre_comm *comm, const cobre_sd
  * (states; nodes; columns, rows and random variables of one node); NULL makes one up. Bounds may be infinite. */
 #define COBRE_SDDP_ROOT (SIZE_MAX - 1) /* as the `from` of an edge */
 
+/* Makes a builder without states and nodes, and frees one that was not finished. */
 COBRE_API cobre_status cobre_sddp_builder_new(const char *name, bool maximise, cobre_sddp_builder **builder);
 COBRE_API void cobre_sddp_builder_free(cobre_sddp_builder **builder); /* without finish; sets NULL; accepts NULL */
 
-/* Each returns the index of what it added: from 0, in the order added. stage: for reports; 0: the distance from the root. */
+/* Add states, nodes, columns, rows and entries. Each returns the index of what it added: from 0, in the order added. stage: for reports; 0: the distance from the root. */
 COBRE_API size_t cobre_sddp_add_state(cobre_sddp_builder *builder, const char *name, double initial);
 COBRE_API size_t cobre_sddp_add_node(cobre_sddp_builder *builder, const char *name, size_t stage);
 COBRE_API size_t cobre_sddp_add_column(cobre_sddp_builder *builder, size_t node, const char *name, double lower,
@@ -131,16 +132,17 @@ typedef enum {
     COBRE_SDDP_NOISE_ENTRY     /* of row `index` in column `column`; no other target uses `column` */
 } cobre_sddp_noise_target;
 
+/* Adds a random variable to a node, and a term of it. */
 COBRE_API size_t cobre_sddp_add_random(cobre_sddp_builder *builder, size_t node, const char *name);
 COBRE_API void cobre_sddp_add_noise(cobre_sddp_builder *builder, size_t node, size_t random, double factor,
                                     cobre_sddp_noise_target target, size_t index, size_t column);
 
-/* values: one for each random variable of the node. A node without random variables needs no outcome. One of probability 0
+/* Adds an outcome of the random variables of a node. values: one for each of them. A node without random variables needs no outcome. One of probability 0
  * is left out: the others are numbered without it. */
 COBRE_API void cobre_sddp_add_outcome(cobre_sddp_builder *builder, size_t node, double probability,
                                       const double *values);
 
-/* Instead of a table: `openings` equally likely outcomes, drawn by finish. With independent normal z[j] random variable i
+/* Give a node a noise model instead of a table of outcomes: finish draws `openings` equally likely outcomes. With independent normal z[j] random variable i
  * is deviation[i] * sum over j <= i of factor[i][j] * z[j], or, lognormal, the exponential of that. A factor is a square
  * matrix by rows, of which only the lower triangle is used; nodes can share it. The seed is 0 unless set. */
 COBRE_API size_t cobre_sddp_add_factor(cobre_sddp_builder *builder, size_t order, const double *values);
@@ -148,7 +150,7 @@ COBRE_API void cobre_sddp_set_model(cobre_sddp_builder *builder, size_t node, si
                                     const double *deviation, size_t factor);
 COBRE_API void cobre_sddp_set_opening_seed(cobre_sddp_builder *builder, uint64_t seed);
 
-/* From a node, or COBRE_SDDP_ROOT, to a node. What the probabilities of a node's edges lack of 1 ends the process.
+/* Adds an edge from a node, or COBRE_SDDP_ROOT, to a node. What the probabilities of a node's edges lack of 1 ends the process.
  * discount, above 0 and at most 1: what a cost at `to` is worth at `from`. */
 COBRE_API void cobre_sddp_add_edge(cobre_sddp_builder *builder, size_t from, size_t to, double probability,
                                    double discount);
@@ -165,7 +167,7 @@ COBRE_API void cobre_sddp_set_value_bound(cobre_sddp_builder *builder, size_t no
 COBRE_API void cobre_sddp_add_terminal_cut(cobre_sddp_builder *builder, size_t node, double intercept,
                                            const double *slopes);
 
-/* The same with all cuts of one node, called `of`, from a policy file or from a table as `cobre policy --export csv` writes it
+/* Adds terminal cuts from a file: all cuts of one node, called `of`, from a policy file or from a table as `cobre policy --export csv` writes it
  * (*.csv): those of the future cost of that node. NULL: the file has cuts of one node only. States are found by name;
  * docs/case-format.md says more. */
 COBRE_API void cobre_sddp_add_terminal(cobre_sddp_builder *builder, size_t node, const char *path, const char *of);
@@ -193,7 +195,7 @@ typedef struct {
     bool detail;   /* of interest to few: not in the statistics of a simulation */
 } cobre_sddp_label;
 
-/* For all states, columns, rows or random variables of that name, whatever their node. */
+/* Says what the numbers of a name mean: of all states, columns, rows or random variables of that name, whatever their node. */
 COBRE_API void cobre_sddp_add_label(cobre_sddp_builder *builder, cobre_sddp_part part, const char *name,
                                     const cobre_sddp_label *label);
 COBRE_API size_t cobre_sddp_add_block(cobre_sddp_builder *builder, const char *name);
@@ -290,7 +292,8 @@ typedef struct {
     const char *problem;     /* why it cannot be used; NULL if it can */
 } cobre_sddp_solver;
 
-COBRE_API size_t cobre_sddp_solvers(void); /* how many; in the order of names */
+/* The number of solvers that were found, and one of them, from 0, in the order of names. */
+COBRE_API size_t cobre_sddp_solvers(void);
 COBRE_API cobre_status cobre_sddp_solver_at(size_t index, cobre_sddp_solver *solver);
 
 /* Why training ended. A rule that was not set never fires. */
@@ -310,7 +313,7 @@ typedef enum {
 #undef COBRE_SDDP_STOP_ENUM
 } cobre_sddp_stop;
 
-COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop);
+COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop); /* "iteration limit" */
 
 /* What a rank has done and what it holds: X(code, name, unit). A pause counts nowhere. */
 #define COBRE_SDDP_EFFORT_MAP(X)                                                                                       \
@@ -335,8 +338,8 @@ typedef enum {
 
 #define COBRE_SDDP_EFFORT_ROOM 16 /* in results: for those that may come */
 
-COBRE_API const char *cobre_sddp_effort_name(cobre_sddp_effort effort);
-COBRE_API const char *cobre_sddp_effort_unit(cobre_sddp_effort effort);
+COBRE_API const char *cobre_sddp_effort_name(cobre_sddp_effort effort); /* "forward" */
+COBRE_API const char *cobre_sddp_effort_unit(cobre_sddp_effort effort); /* "s" */
 
 /* The collectives that carry data while it trains: X(code, name). */
 #define COBRE_SDDP_OPERATION_MAP(X)                                                                                    \
@@ -351,7 +354,7 @@ typedef enum {
         COBRE_SDDP_OPERATIONS
 } cobre_sddp_operation;
 
-COBRE_API const char *cobre_sddp_operation_name(cobre_sddp_operation operation);
+COBRE_API const char *cobre_sddp_operation_name(cobre_sddp_operation operation); /* "allgatherv" */
 
 typedef struct {
     uint64_t calls, bytes; /* bytes: of what a rank has afterwards */
@@ -378,9 +381,17 @@ typedef struct {
     /* On rank 0; elsewhere 0 and NULL. Of each stage that nodes have, in the order of their numbers. */
     size_t stages;
     const uint64_t *cuts_made;   /* so far */
-    const uint64_t *cuts_kept;   /* of equal ones one */
+    const uint64_t *cuts_kept;   /* of equal ones one; those that are not dropped */
     const uint64_t *cuts_active; /* that the LPs hold when the next iteration starts; the others come when violated */
 } cobre_sddp_progress;
+
+/* Which cuts a training stops looking for. LPs get only cuts that they violate, so that this saves a part of the search for
+ * these, and no more. All cuts stay in the policy: simulations and decisions use them. */
+typedef enum {
+    COBRE_SDDP_DROP_NEVER,
+    COBRE_SDDP_DROP_LEVEL_ONE,  /* cuts that are the highest at none of the states where cuts were made */
+    COBRE_SDDP_DROP_LAST_ACTIVE /* cuts that were active in no LP of the last drop_after iterations */
+} cobre_sddp_drop;
 
 /* What can be changed while it trains. None of it changes the bits of an iteration. */
 typedef struct {
@@ -396,8 +407,8 @@ typedef struct {
 typedef struct cobre_sddp_train_options {
     size_t struct_size;
     const char *solver; /* * LP solver, "glpk" for instance; NULL: the one that is preferred for the problem's size */
-    uint64_t seed;      /* * */
-    size_t forward_passes; /* * a constant, never the number of ranks; 1 */
+    uint64_t seed;      /* * of the random numbers */
+    size_t forward_passes; /* * a constant, never the number of ranks; default: 1 */
     bool multi_cut;        /* * a cut for each outcome instead of one for their weighted mean */
     bool has_risk;         /* * replaces the problem's own: beta * mean + (1 - beta) * worst alpha share */
     double risk_beta, risk_alpha;
@@ -405,14 +416,14 @@ typedef struct cobre_sddp_train_options {
                              With multi-cuts it must also bound the cost of each outcome of a node from there on */
     double value_bound;   /* * a resumed training has the bounds of its file; another one is refused */
 
-    uint64_t iterations;     /* rule: this many in all, those before a resume included */
+    uint64_t iterations;     /* rule: this many in all, including those before a resume */
     double seconds;          /* rule: time since this call */
-    uint64_t stall_window;   /* rule: over so many iterations the bound moved by no more than ... */
-    double stall_tolerance;  /*       ... this, relative; 1e-6 */
+    uint64_t stall_window;   /* rule: over this many iterations the bound moved by no more than ... */
+    double stall_tolerance;  /*       ... this, relative; default: 1e-6 */
     bool gap_rule;           /* rule: the bound lies within the 95 % interval of the window's mean */
-    uint64_t window;         /* forward passes in the window; 100 */
-    uint64_t simulate_every; /* rule: every so many iterations simulate; the bound lies in the interval */
-    size_t simulate_passes;  /*       with so many passes; 500 */
+    uint64_t window;         /* forward passes in the window; default: 100 */
+    uint64_t simulate_every; /* rule: simulate every this many iterations; the bound lies in the interval */
+    size_t simulate_passes;  /*       with this many passes; default: 500 */
     bool stop_when_all;      /* all the rules that are set must hold; default: any. Without rules: 100 iterations */
 
     const char *checkpoint;    /* file to write, atomically, by rank 0, once an iteration is complete ... */
@@ -439,7 +450,10 @@ typedef struct cobre_sddp_train_options {
     /* On rank 0, after each iteration, before `progress`; and while it is paused. A pause ends also when it is asked to stop, or out of
      * time. */
     void (*steer)(void *arg, cobre_sddp_steering *steering);
-    bool accept_other_case; /* * warm_start may be of a case with other data; then no bound is proven */
+    bool accept_other_case;    /* * warm_start may be of a case with other data; then no bound is proven */
+    cobre_sddp_drop drop_cuts; /* * */
+    uint64_t drop_after;       /* * default: 50 */
+    const char *rescue; /* file for the complete iterations if `checkpoint` cannot be written when training ends */
 } cobre_sddp_train_options;
 
 typedef struct {
@@ -455,7 +469,7 @@ typedef struct {
     double effort[COBRE_SDDP_EFFORT_ROOM]; /* of this rank in all, by cobre_sddp_effort */
 } cobre_sddp_training;
 
-/* Trains. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
+/* Trains a policy. Collective, blocks. `result` may be NULL. The caller owns *policy and frees it before the problem. On failure
  * *policy is NULL; the checkpoint, if one was asked for, holds the iterations that were complete. COBRE_INVALID_CASE: a node has no bound of its future cost;
  * cobre_sddp_validate says so for every node. */
 COBRE_API cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_train_options *options,
@@ -473,7 +487,7 @@ typedef struct {
 /* Would a training start? Looks for a bound of every node's future cost, as a training does first. Collective, blocks. */
 COBRE_API cobre_status cobre_sddp_validate(cobre_sddp_problem *problem, const cobre_sddp_validate_options *options);
 
-/* The policy file is also the checkpoint: names, cuts, where each LP starts from, the trace of bounds. It holds no time,
+/* Save and load a policy. The file is also the checkpoint: names, cuts, where each LP starts from, the trace of bounds. It holds no time,
  * host, backend or rank count. Saving: rank 0 writes beside `path` and renames, but straight to a descriptor,
  * "/proc/self/fd/7", which may be one of memory; collective. Loading: rank 0 reads; collective. The file must belong to a problem with the same states and nodes; cobre_sddp_policy_difference says what
  * else differs. */
@@ -485,7 +499,7 @@ COBRE_API cobre_status cobre_sddp_policy_load(cobre_sddp_problem *problem, const
  * be simulated or saved. */
 COBRE_API cobre_status cobre_sddp_policy_read(const char *path, cobre_sddp_policy **policy);
 
-/* Sets NULL; accepts NULL. Collective, except for a policy that was read. */
+/* Frees a policy. Sets NULL; accepts NULL. Collective, except for a policy that was read. */
 COBRE_API void cobre_sddp_policy_free(cobre_sddp_policy **policy);
 
 /* What a policy holds. Names belong to the policy. */
@@ -515,7 +529,7 @@ COBRE_API const char *cobre_sddp_policy_fallback(const cobre_sddp_policy *policy
 COBRE_API const char *cobre_sddp_policy_fallback_version(const cobre_sddp_policy *policy);
 COBRE_API uint64_t cobre_sddp_policy_seed(const cobre_sddp_policy *policy);
 
-/* Trained with a risk measure: then the mean of simulated costs is no bound, and its distance from `bound` no gap. */
+/* Was it trained with a risk measure? Then the mean of simulated costs is no bound, and its distance from `bound` no gap. */
 COBRE_API bool cobre_sddp_policy_averse(const cobre_sddp_policy *policy);
 
 /* A cut says: future cost of `node` (of `outcome` of `node`, for multi-cuts; else outcome is COBRE_SDDP_NONE) >= intercept
@@ -527,9 +541,10 @@ typedef struct {
     double intercept;
 } cobre_sddp_cut;
 
+/* The number of cuts. */
 COBRE_API uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy);
 
-/* Cut `index`, from 0. slopes: room for cobre_sddp_policy_states values; may be NULL. */
+/* Returns a cut by its index, from 0. slopes: room for cobre_sddp_policy_states values; may be NULL. */
 COBRE_API cobre_status cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t index, cobre_sddp_cut *cut,
                                              double *slopes);
 
@@ -537,7 +552,7 @@ COBRE_API cobre_status cobre_sddp_policy_cut(const cobre_sddp_policy *policy, ui
 typedef struct {
     size_t struct_size;
     size_t trajectory, step;            /* from 0 */
-    size_t node, outcome;               /* outcome is COBRE_SDDP_NONE for noise that is none of the node's outcomes */
+    size_t node, outcome;               /* outcome: COBRE_SDDP_NONE if the noise is not one of the node's outcomes */
     double stage_cost;                  /* without future cost, not discounted */
     double future_cost;                 /* the policy's estimate */
     double discount;                    /* what a cost of this stage is worth at the start */
@@ -585,6 +600,8 @@ typedef struct {
     size_t trajectories;
     double mean, deviation, half; /* of the discounted cost; half the 95 % interval of the mean */
     double minimum, maximum;
+    uint64_t solves; /* LPs of this rank */
+    double seconds;  /* this took, by this rank's clock */
 } cobre_sddp_simulation;
 
 /* Simulates the policy; trajectories are spread over the ranks. Collective, blocks. `result` may be NULL. */
@@ -618,7 +635,7 @@ typedef struct {
     double value;
 } cobre_sddp_figure;
 
-/* Calls `figure` for each. Not collective. It looks at the labels of the whole problem each time: for single stages. */
+/* Calls `figure` for each figure of a stage. Not collective. It looks at the labels of the whole problem each time: for single stages. */
 COBRE_API cobre_status cobre_sddp_figures(const cobre_sddp_problem *problem, const cobre_sddp_stage *stage, void *arg,
                                           void (*figure)(void *arg, const cobre_sddp_figure *figure));
 
@@ -638,7 +655,7 @@ typedef struct {
     const char *kind; /* only this one, such as "marginal_cost", at all levels; NULL: all kinds */
 } cobre_sddp_compare_options;
 
-/* paths: run folders, of `cobre train` or `cobre simulate`, or policy files; 2 to 8. Files of a folder that do not belong
+/* Compares runs. paths: run folders, of `cobre train` or `cobre simulate`, or policy files; 2 to 8. Files of a folder that do not belong
  * together are COBRE_FILE_FAILED. The caller frees *comparison. */
 COBRE_API cobre_status cobre_sddp_compare(const char *const *paths, size_t count,
                                           const cobre_sddp_compare_options *options,
@@ -655,6 +672,7 @@ typedef struct {
     bool averse; /* trained with a risk measure */
 } cobre_sddp_compared_run;
 
+/* The number of runs, and what is known of one of them, from 0. */
 COBRE_API size_t cobre_sddp_comparison_runs(const cobre_sddp_comparison *comparison);
 COBRE_API cobre_status cobre_sddp_comparison_run(const cobre_sddp_comparison *comparison, size_t run,
                                                  cobre_sddp_compared_run *result);
@@ -674,6 +692,7 @@ typedef struct {
     size_t step, stage; /* 0: not of one stage */
 } cobre_sddp_compared;
 
+/* The number of figures, and one of them, from 0. */
 COBRE_API size_t cobre_sddp_comparison_rows(const cobre_sddp_comparison *comparison);
 COBRE_API cobre_status cobre_sddp_comparison_row(const cobre_sddp_comparison *comparison, size_t row,
                                                  cobre_sddp_compared *result);
@@ -693,12 +712,13 @@ typedef struct {
     const char *note; /* why there is no difference, or no error; "": there is */
 } cobre_sddp_difference;
 
+/* Figure `row` in run `run`, both from 0. */
 COBRE_API cobre_status cobre_sddp_comparison_difference(const cobre_sddp_comparison *comparison, size_t row, size_t run,
                                                         cobre_sddp_difference *result);
 
 /* Writes an HTML page, in one file without scripts, of what is in `count` run folders: those of `cobre train` and `cobre
  * simulate`. One folder: what was found, in words, figures and pictures. 2 to 6 of them: side by side, with the differences
- * from the first one. Not collective: one rank calls it. COBRE_FILE_FAILED: a folder is none, its files do not belong
+ * from the first one. Not collective: one rank calls it. COBRE_FILE_FAILED: a folder holds no run, its files do not belong
  * together, there is nothing to show, or the page cannot be written. */
 COBRE_API cobre_status cobre_sddp_report(const char *const *folders, size_t count, const char *path);
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* CB_EXIT_BROKEN: the ranks lost each other. Then the launcher explains; for the other codes the rank itself does. */
+/* CB_EXIT_BROKEN: the communicator failed, and the launcher prints why. With the other codes the rank itself does. */
 enum { CB_EXIT_FAILED = 1, CB_EXIT_USAGE, CB_EXIT_BROKEN, CB_EXIT_NOT_CONVERGED };
 
 int cb_command_run(int argc, char **argv);
@@ -30,7 +30,20 @@ extern const struct command_line cb_line_run, cb_line_info, cb_line_clean, cb_li
     cb_line_decide, cb_line_simulate, cb_line_policy, cb_line_validate, cb_line_report, cb_line_compare, cb_line_watch,
     cb_line_mcp;
 
-void cb_solvers_print(void); /* `cobre info`: the LP solvers, a line each */
+/* `cobre info`: parts that a build may lack, or that need a library at run time; returns how many. And the LP solvers,
+ * one per line. */
+enum { CB_PARTS = 4 };
+struct cb_part {
+    const char *name;
+    char problem[256]; /* "": it can be used */
+};
+size_t cb_parts(struct cb_part parts[CB_PARTS]);
+void cb_solvers_print(void);
+
+/* completion.c: offers completions of the words of this command, whose last word is incomplete. The second function
+ * offers one word, if it begins with `before`. */
+void cb_completion(const struct command_line *line, size_t count, char **words);
+void cb_completion_offer(const char *begun, const char *before, const char *word, const char *meaning);
 
 /* Writes a word of a command, in quotes where a POSIX shell needs them. */
 void cb_shell_write(FILE *file, const char *word);

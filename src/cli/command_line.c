@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_line.c: getopt_long and the help, made of tables of options. */
+/* command_line.c: parses the command line (getopt_long) and prints the help, both from tables of options. */
 #include "cli/command_line.h"
 
 #include "cli/cli.h"
@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { FIRST_LONG = 256, HELP_WIDTH = 112 };
+enum { FIRST_LONG = 256, HELP_WIDTH = 79 /* of a terminal with 80 columns */ };
 
 static const char help_name[] = "-h, --help";
 
@@ -67,18 +67,36 @@ static void make_view(struct view *view, const struct command_line *line) {
             add_row(view, row, line->table[t].offset);
 }
 
-static void print_wrapped(const char *text, size_t indent) {
+/* The words up to `end`. */
+static void print_wrapped(const char *text, const char *end, size_t indent) {
     size_t column = indent;
-    while (*text) {
-        size_t length = strcspn(text, " ");
+    while (text < end) {
+        size_t length = strcspn(text, " \n");
         if (column > indent && column + 1 + length > HELP_WIDTH) {
             printf("\n%*s", (int)indent, "");
             column = indent;
         }
         column += (size_t)printf("%s%.*s", column > indent ? " " : "", (int)length, text);
-        text += length + strspn(text + length, " ");
+        text += length + strspn(text + length, " \n");
     }
     putchar('\n');
+}
+
+/* Paragraphs; an empty line ends one. Those that begin with "usage" stay as they are. */
+static void print_paragraphs(const char *text) {
+    while (*text) {
+        if (*text == '\n') {
+            putchar(*text++);
+            continue;
+        }
+        const char *end = strstr(text, "\n\n");
+        end = end ? end : text + strlen(text) - 1; /* its last character ends the line */
+        if (strncmp(text, "usage", 5) == 0)
+            printf("%.*s\n", (int)(end - text), text);
+        else
+            print_wrapped(text, end, 0);
+        text = end + 1;
+    }
 }
 
 static void print_row(const struct cb_option *row, size_t width) {
@@ -86,10 +104,10 @@ static void print_row(const struct cb_option *row, size_t width) {
     size_t length = (size_t)snprintf(text, sizeof text, "%s", row->help);
     for (size_t i = 0; i < CB_OPTION_VALUES; i++)
         if (row->value[i].fallback && length < sizeof text)
-            length += (size_t)snprintf(text + length, sizeof text - length, " (%s)", row->value[i].fallback);
+            length += (size_t)snprintf(text + length, sizeof text - length, " (default: %s)", row->value[i].fallback);
     row_name(row, name);
     printf("  %-*s  ", (int)width, name);
-    print_wrapped(text, width + 4);
+    print_wrapped(text, text + strlen(text), width + 4);
 }
 
 static bool is_same_group(const char *a, const char *b) {
@@ -124,7 +142,7 @@ void cb_line_help(const struct command_line *line) {
     struct view view;
     make_view(&view, line);
     size_t width = widest_name(&view);
-    fputs(line->intro, stdout);
+    print_paragraphs(line->intro);
     print_group(&view, NULL, width);
     printf("  %-*s  show this\n", (int)width, help_name);
     for (size_t i = 0; i < view.count; i++) {
@@ -135,7 +153,7 @@ void cb_line_help(const struct command_line *line) {
         print_group(&view, group, width);
     }
     if (line->end)
-        fputs(line->end, stdout);
+        print_paragraphs(line->end);
 }
 
 /* `count` when it is none of the options. */

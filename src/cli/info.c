@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* info.c: `cobre info`. */
 #include "cli/cli.h"
+#include "cli/doctor.h"
 #include "cli/json.h"
 #include "comm/select.h"
 
-#include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 static const char intro[] =
     "usage: cobre info [--json]\n"
     "\n"
     "Shows the version, the backends of this build, which one a program started here would use and\n"
-    "why, what the others lack, the cores and memory there are, and the planner's LP solvers. See\n"
-    "cobre-info(1).\n"
+    "why, what the others lack, the parts of this build and the LP solvers that are found, the limits\n"
+    "of this machine, and warnings about those that are too small. See cobre-info(1).\n"
     "\n";
 
 struct options {
@@ -36,53 +35,35 @@ struct facts {
     bool chosen; /* otherwise the choice fails, with cobre_last_error() */
     cobre_backend backend;
     char why[BACKENDS][512]; /* by backend */
-    size_t usable_cores;
-    long online_cores;
-    bool has_shm;
-    uint64_t shm_free, shm_total, reservable;
+    struct cb_machine machine;
+    struct cb_warning warning[CB_WARNINGS];
+    size_t warnings;
+    struct cb_part part[CB_PARTS];
+    size_t parts;
 };
-
-static void measure_memory(struct facts *facts) {
-    int fd = open(CB_SHARED_MEMORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct statvfs shm;
-    facts->has_shm = fd >= 0 && fstatvfs(fd, &shm) == 0;
-    if (facts->has_shm) {
-        facts->shm_free = (uint64_t)shm.f_bavail * shm.f_frsize;
-        facts->shm_total = (uint64_t)shm.f_blocks * shm.f_frsize;
-    }
-    facts->reservable = cb_memory_free(fd);
-    if (fd >= 0)
-        close(fd);
-}
 
 static void gather(struct facts *facts) {
     for (cobre_backend b = cb_first_backend(); b; b = cb_next_backend(b))
         cb_explain(b, facts->why[b], sizeof facts->why[b]);
-    facts->usable_cores = cb_usable_cores();
-    facts->online_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    measure_memory(facts);
+    cb_machine_look(&facts->machine);
+    facts->warnings = cb_machine_warn(&facts->machine, facts->warning);
+    facts->parts = cb_parts(facts->part);
     cb_options options;
     facts->chosen = cb_select(NULL, &options) == COBRE_OK; /* last: nothing may follow on its error */
     facts->backend = facts->chosen ? options.backend : COBRE_AUTO;
     explicit_bzero(options.own, sizeof options.own); /* it may hold a secret */
 }
 
-static void print_memory(const struct facts *facts) {
-    char text[32];
-    if (facts->has_shm) {
-        printf(CB_SHARED_MEMORY ": %s free", cb_bytes_text(facts->shm_free, text));
-        printf(" of %s\n", cb_bytes_text(facts->shm_total, text));
-    } else {
-        printf(CB_SHARED_MEMORY ": not there\n");
-    }
-    printf("shared memory that can be reserved: %s\n", cb_bytes_text(facts->reservable, text));
+/* Why this backend and not another. */
+static const char *reason(const struct facts *facts) {
+    if (cb_variable(CB_ENV_BACKEND))
+        return CB_ENV_BACKEND " asks for it";
+    return cb_backend_at(facts->backend)->signs ? facts->why[facts->backend] : "no launcher has started this process";
 }
 
-static void print_text(const struct facts *facts) {
-    printf("cobre %s\n", cobre_version());
-    printf("backends in this build: %s\n", cb_built_in_list());
+static void print_choice(const struct facts *facts) {
     if (facts->chosen) {
-        printf("a program started here uses: %s\n", cobre_backend_name(facts->backend));
+        printf("a program started here uses: %s (%s)\n", cobre_backend_name(facts->backend), reason(facts));
     } else {
         printf("a program started here fails: %s\n", cobre_last_error()->message);
         if (cobre_last_error()->suggestion[0])
@@ -90,9 +71,59 @@ static void print_text(const struct facts *facts) {
     }
     for (cobre_backend b = cb_first_backend(); b; b = cb_next_backend(b))
         printf("%c %-5s %s\n", facts->chosen && b == facts->backend ? '*' : ' ', cobre_backend_name(b), facts->why[b]);
-    printf("cores: %zu usable, %ld online\n", facts->usable_cores, facts->online_cores);
-    print_memory(facts);
+}
+
+static void print_parts(const struct facts *facts) {
+    for (size_t i = 0; i < facts->parts; i++)
+        printf("%s: %s\n", facts->part[i].name, facts->part[i].problem[0] ? facts->part[i].problem : "yes");
     cb_solvers_print();
+}
+
+static void print_cores(const struct cb_machine *machine) {
+    printf("cores: %zu usable, %ld online", machine->usable_cores, machine->online_cores);
+    if ((long)machine->usable_cores < machine->online_cores)
+        printf(" (limited by %s)", machine->group_cores <= machine->usable_cores ? "the cgroup" : "the affinity");
+    putchar('\n');
+}
+
+static void print_memory(const struct cb_machine *machine) {
+    char text[32];
+    printf("memory: %s available", cb_bytes_text(machine->memory_available, text));
+    printf(" of %s", cb_bytes_text(machine->memory_total, text));
+    if (machine->group_memory != UINT64_MAX)
+        printf("; the cgroup leaves %s", cb_bytes_text(machine->group_memory, text));
+    putchar('\n');
+    if (machine->has_shm) {
+        printf(CB_SHARED_MEMORY ": %s free", cb_bytes_text(machine->shm_free, text));
+        printf(" of %s\n", cb_bytes_text(machine->shm_total, text));
+    } else {
+        printf(CB_SHARED_MEMORY ": not there\n");
+    }
+    printf("shared memory that can be reserved: %s\n", cb_bytes_text(machine->reservable, text));
+}
+
+static const char *limit_text(uint64_t limit, char text[32]) {
+    return limit == UINT64_MAX ? "unlimited" : cb_bytes_text(limit, text);
+}
+
+static void print_limits(const struct cb_machine *machine) {
+    char text[32];
+    printf("open files: %" PRIu64 ", up to %" PRIu64 "\n", machine->files, machine->most_files);
+    printf("file size: %s\n", limit_text(machine->file_size, text));
+    printf("address space: %s\n", limit_text(machine->address_space, text));
+    printf("locked memory: %s\n", limit_text(machine->locked_memory, text));
+}
+
+static void print_text(const struct facts *facts) {
+    printf("cobre %s\n", cobre_version());
+    printf("backends in this build: %s\n", cb_built_in_list());
+    print_choice(facts);
+    print_parts(facts);
+    print_cores(&facts->machine);
+    print_memory(&facts->machine);
+    print_limits(&facts->machine);
+    for (size_t i = 0; i < facts->warnings; i++)
+        printf("warning: %s\n  what to do: %s\n", facts->warning[i].what, facts->warning[i].remedy);
 }
 
 static json_t *backends_json(const struct facts *facts) {
@@ -114,31 +145,83 @@ static json_t *error_json(void) {
     return json_loads(text, 0, NULL);
 }
 
-static json_t *cores_json(const struct facts *facts) {
+static json_t *count_or_null(uint64_t count) {
+    return count == UINT64_MAX ? json_null() : cb_json_count(count);
+}
+
+static json_t *parts_json(const struct facts *facts) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < facts->parts; i++) {
+        json_t *part = json_object();
+        cb_json_set(part, "name", cb_json_text(facts->part[i].name));
+        cb_json_set(part, "problem", facts->part[i].problem[0] ? cb_json_text(facts->part[i].problem) : json_null());
+        cb_json_append(list, part);
+    }
+    return list;
+}
+
+static json_t *cores_json(const struct cb_machine *machine) {
     json_t *cores = json_object();
-    cb_json_set(cores, "usable", cb_json_count(facts->usable_cores));
-    cb_json_set(cores, "online", json_integer(facts->online_cores));
+    cb_json_set(cores, "usable", cb_json_count(machine->usable_cores));
+    cb_json_set(cores, "online", json_integer(machine->online_cores));
+    cb_json_set(cores, "control_group",
+                machine->group_cores == SIZE_MAX ? json_null() : cb_json_count(machine->group_cores));
     return cores;
 }
 
-static json_t *shm_json(const struct facts *facts) {
+static json_t *memory_json(const struct cb_machine *machine) {
+    json_t *memory = json_object();
+    cb_json_set(memory, "available_bytes", count_or_null(machine->memory_available));
+    cb_json_set(memory, "total_bytes", count_or_null(machine->memory_total));
+    cb_json_set(memory, "control_group_bytes", count_or_null(machine->group_memory));
+    return memory;
+}
+
+static json_t *shm_json(const struct cb_machine *machine) {
     json_t *shm = json_object();
     cb_json_set(shm, "directory", cb_json_text(CB_SHARED_MEMORY));
-    cb_json_set(shm, "free_bytes", cb_json_count(facts->shm_free));
-    cb_json_set(shm, "total_bytes", cb_json_count(facts->shm_total));
+    cb_json_set(shm, "free_bytes", cb_json_count(machine->shm_free));
+    cb_json_set(shm, "total_bytes", cb_json_count(machine->shm_total));
     return shm;
 }
 
+static json_t *limits_json(const struct cb_machine *machine) {
+    json_t *limits = json_object();
+    cb_json_set(limits, "open_files", count_or_null(machine->files));
+    cb_json_set(limits, "most_open_files", count_or_null(machine->most_files));
+    cb_json_set(limits, "file_size_bytes", count_or_null(machine->file_size));
+    cb_json_set(limits, "address_space_bytes", count_or_null(machine->address_space));
+    cb_json_set(limits, "locked_memory_bytes", count_or_null(machine->locked_memory));
+    return limits;
+}
+
+static json_t *warnings_json(const struct facts *facts) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < facts->warnings; i++) {
+        json_t *warning = json_object();
+        cb_json_set(warning, "what", cb_json_text(facts->warning[i].what));
+        cb_json_set(warning, "remedy", cb_json_text(facts->warning[i].remedy));
+        cb_json_append(list, warning);
+    }
+    return list;
+}
+
 static void print_json(const struct facts *facts) {
+    const struct cb_machine *machine = &facts->machine;
     json_t *info = json_object();
     cb_json_set(info, "version", cb_json_text(cobre_version()));
     cb_json_set(info, "chosen", facts->chosen ? cb_json_text(cobre_backend_name(facts->backend)) : json_null());
+    cb_json_set(info, "why", facts->chosen ? cb_json_text(reason(facts)) : json_null());
     cb_json_set(info, "error", facts->chosen ? json_null() : error_json());
     cb_json_set(info, "backends", backends_json(facts));
+    cb_json_set(info, "parts", parts_json(facts));
     cb_json_set(info, "solvers", cb_solvers_json());
-    cb_json_set(info, "cores", cores_json(facts));
-    cb_json_set(info, "shm", facts->has_shm ? shm_json(facts) : json_null());
-    cb_json_set(info, "reservable_bytes", cb_json_count(facts->reservable));
+    cb_json_set(info, "cores", cores_json(machine));
+    cb_json_set(info, "memory", memory_json(machine));
+    cb_json_set(info, "shm", machine->has_shm ? shm_json(machine) : json_null());
+    cb_json_set(info, "reservable_bytes", cb_json_count(machine->reservable));
+    cb_json_set(info, "limits", limits_json(machine));
+    cb_json_set(info, "warnings", warnings_json(facts));
     cb_json_print(info, JSON_INDENT(2));
 }
 

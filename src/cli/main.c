@@ -17,7 +17,7 @@ static const struct command {
     {.line = &cb_line_init, .run = cb_command_init, .summary = "make a small case to start from"},
     {.line = &cb_line_train, .run = cb_command_train, .summary = "train a policy for a case"},
     {.line = &cb_line_watch, .run = cb_command_watch, .summary = "show a training while it runs, and steer it"},
-    {.line = &cb_line_decide, .run = cb_command_decide, .summary = "the best decision from a state, by a policy"},
+    {.line = &cb_line_decide, .run = cb_command_decide, .summary = "say what a policy decides in a given state"},
     {.line = &cb_line_simulate,
      .run = cb_command_simulate,
      .summary = "simulate a policy, and write tables of what it does"},
@@ -40,6 +40,11 @@ static const struct command {
     {.line = &cb_line_clean, .run = cb_command_clean, .summary = "remove what killed jobs have left in shared memory"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* What else can be the first word. */
+static const struct {
+    const char *word, *meaning;
+} others[] = {{"help", "how to use a command"}, {"--help", "show the commands"}, {"--version", "the version"}};
 
 static void print_help(FILE *file) {
     fputs("usage: cobre COMMAND [argument ...]\n\n", file);
@@ -82,6 +87,20 @@ static int help(char *name) {
     return 0;
 }
 
+/* `cobre completion WORD...` is asked by shells, see completion.c. */
+static int complete(size_t count, char **words) {
+    const struct command *command = count > 1 ? find_command(words[0]) : NULL;
+    if (command && command->line->intro) /* else it is not in this build */
+        cb_completion(command->line, count - 1, words + 1);
+    if (count == 1 || (count == 2 && strcmp(words[0], "help") == 0))
+        for (size_t i = 0; i < COMMANDS; i++)
+            cb_completion_offer(words[count - 1], "", commands[i].line->command, commands[i].summary);
+    if (count == 1)
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            cb_completion_offer(words[0], "", others[i].word, others[i].meaning);
+    return 0;
+}
+
 static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
@@ -98,6 +117,8 @@ static int dispatch(int argc, char **argv) {
     }
     if (strcmp(word, "agent") == 0)
         return cb_command_agent(argc - 1, argv + 1);
+    if (strcmp(word, "completion") == 0)
+        return complete((size_t)argc - 2, argv + 2);
     const struct command *command = find_command(word);
     if (command)
         return command->run(argc - 1, argv + 1);

@@ -102,6 +102,10 @@ static const char *check_range(const struct cb_value *value, double number, char
     return text;
 }
 
+static bool are_digits(const char *text) {
+    return *text && text[strspn(text, "0123456789")] == 0;
+}
+
 /* NULL, or what is wrong; `room` is for the words of that. */
 static const char *parse(const struct cb_value *value, const char *text, struct parsed *parsed, char room[128]) {
     const char *wrong = NULL;
@@ -120,7 +124,9 @@ static const char *parse(const struct cb_value *value, const char *text, struct 
     case CB_VALUE_COUNT:
         if (!cb_parse_whole(text, &parsed->count) ||
             (value->field.size < sizeof parsed->count && parsed->count >> 8 * value->field.size))
-            wrong = "not a whole number";
+            wrong = are_digits(text)                    ? "too large"
+                    : are_digits(text + (*text == '-')) ? "negative"
+                                                        : "not a whole number";
         parsed->real = (double)parsed->count;
         break;
     }

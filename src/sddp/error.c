@@ -77,7 +77,10 @@ cobre_status cb_check_result(const void *result, size_t first_version, const cha
     return refuse_size("result", cb_versioned_size(result, first_version), type);
 }
 
+/* Where the communicator is broken nobody can meet: the error that broke it stays the last one. */
 cobre_status cb_agree(cobre_comm *comm, cobre_status status) {
+    if (status == COBRE_COLLECTIVE_FAILED)
+        return status;
     const uint64_t good = UINT64_MAX, stopped = UINT64_MAX - 1;
     uint64_t first = !status ? good : status == CB_STOPPED ? stopped : cobre_rank(comm);
     CB_TRY(cobre_allreduce(comm, &first, 1, &first, 1, COBRE_U64, COBRE_MIN));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simulate.c: walking through the graph with a policy: along trajectories, or one step.
+/* simulate.c: walks through the graph with a policy: along trajectories, or for one step.
  *
  * Every LP of every trajectory starts from the policy's start of its node, so that a trajectory does not depend on the
  * others. Trajectories are dealt out in rounds: in each, rank r of R computes the r-th block of ROUND * R trajectories,
- * and tells their stages to its own callback. After a round the ranks meet: did one fail, is one asked to stop. Mean and
- * deviation are exact sums. */
+ * and passes their steps to its own callback. After a round the ranks meet: has one failed, or been asked to stop? Mean
+ * and deviation are exact sums. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,7 +286,7 @@ static cobre_status check(const cobre_sddp_policy *policy, const cobre_sddp_simu
     const cobre_sddp_problem *problem = policy->problem;
     if ((unsigned)options->sampling > COBRE_SDDP_GIVEN)
         return cb_refuse("options.sampling", "use one of the cobre_sddp_sampling constants",
-                         "options.sampling is %d, which is no way of sampling", (int)options->sampling);
+                         "options.sampling is %d, which is not a way of sampling", (int)options->sampling);
     if (options->trajectories > UINT32_MAX)
         return cb_refuse("options.trajectories", "simulate again with another seed instead",
                          "%zu trajectories are too many", options->trajectories);
@@ -334,6 +334,8 @@ static cobre_status simulate(cobre_sddp_policy *policy, const cb_stage_kind *kin
         status = rounds(&sim, policy->comm, options, trajectories, cost, &count, &total);
     if (!status)
         status = summarise(policy->comm, policy->problem->maximise ? -1 : 1, cost, count, total, result);
+    if (!status)
+        result->solves = cb_stages_solves(&stages);
     release(&sim);
     cb_stages_free(&stages);
     return status;
@@ -408,8 +410,10 @@ cobre_status cb_simulate(cobre_sddp_policy *policy, const cobre_sddp_simulate_op
         kind.lp_folder = options.lp_folder;
     if (kept)
         choose_kept(&tables, options.folder != NULL);
+    double begin = cb_clock();
     cobre_status status = options.folder || kept ? simulate_and_record(policy, &kind, &options, &tables, kept, &all)
                                                  : simulate(policy, &kind, &options, &all);
+    all.seconds = cb_clock() - begin;
     if (!status && result)
         cb_versioned_give(result, CB_THROUGH(cobre_sddp_simulation, maximum), &all, sizeof all);
     return status;

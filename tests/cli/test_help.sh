@@ -26,7 +26,7 @@ case_help() {
         cobre "$command" -h
         code_is 0
         [ "$(sed -n 1p "$scratch/out" | cut -d' ' -f1-3)" = "usage: cobre $command" ] || fail "$command: $(cat "$scratch/out")"
-        lacks -E '.{117}' "$scratch/out"
+        lacks -E '.{81}' "$scratch/out"
         mv "$scratch/out" "$scratch/short"
         cobre help "$command"
         cmp "$scratch/out" "$scratch/short" || fail "help $command is different"

@@ -450,7 +450,7 @@ case_cobre_is_not_there() {
 case_answer_that_is_not_from_cobre() {
     on chatty true
     code_is 125
-    err_has "chatty: what came back is not from cobre"
+    err_has "chatty: the answer is not from cobre"
 }
 
 case_unknown_host() {

@@ -12,7 +12,7 @@ case_info() {
     cobre info
     code_is 0
     out_has "backends in this build: local"
-    out_has "uses: local"
+    out_has "uses: local (no launcher has started this process)"
     for backend in mpi tcp shm local; do
         grep -qE "^[* ] $backend +[^ ]" "$scratch/out" || fail "nothing about $backend"
     done
@@ -25,9 +25,13 @@ case_info_json() {
     cobre info --json
     code_is 0
     json_holds "$scratch/out" 'docs[0]["chosen"] == "local" and docs[0]["error"] is None'
-    json_keys "$scratch/out" 'docs[0]' version chosen error backends solvers cores shm reservable_bytes
+    json_keys "$scratch/out" 'docs[0]' version chosen why error backends parts solvers cores memory shm reservable_bytes limits \
+        warnings
     json_keys "$scratch/out" 'docs[0]["backends"][0]' name built_in chosen why
-    json_keys "$scratch/out" 'docs[0]["cores"]' usable online
+    json_keys "$scratch/out" 'docs[0]["cores"]' usable online control_group
+    json_keys "$scratch/out" 'docs[0]["memory"]' available_bytes total_bytes control_group_bytes
+    json_keys "$scratch/out" 'docs[0]["limits"]' open_files most_open_files file_size_bytes address_space_bytes locked_memory_bytes
+    json_keys "$scratch/out" 'docs[0]["parts"][0]' name problem
     json_keys "$scratch/out" 'docs[0]["shm"]' directory free_bytes total_bytes
     json_holds "$scratch/out" 'type(docs[0]["reservable_bytes"]) is int'
 }
@@ -36,6 +40,37 @@ case_info_in_a_rank() {
     cobre run -n 2 "$cobre" info
     code_is 0
     [ "$(grep -c 'uses: shm' "$scratch/out")" = 2 ] || fail "$(cat "$scratch/out")"
+}
+
+case_info_says_why() {
+    COBRE_COMM_BACKEND=local cobre info
+    out_has "uses: local (COBRE_COMM_BACKEND asks for it)"
+    with "$ENV_SHM_NAME=/x" "$ENV_SHM_RANK=0" "$ENV_SHM_SIZE=2" cobre info
+    out_has "uses: shm ($ENV_SHM_NAME is set)"
+}
+
+# A limit that will hurt is named, with what to do; what is enough is not.
+case_info_warns() {
+    [ -n "${COBRE_TEST_OWN_SHM-}" ] || { skip "no /dev/shm of our own" && return; }
+    (ulimit -n 100; ulimit -f 100000; ulimit -v 64000000; cobre info --json)
+    json_holds "$scratch/out" 'docs[0]["limits"]["open_files"] == 100'
+    json_holds "$scratch/out" '[w["remedy"] for w in docs[0]["warnings"]][1:] == ["ulimit -f unlimited", "ulimit -v unlimited"]'
+    json_holds "$scratch/out" '"only 100 files" in docs[0]["warnings"][0]["what"]'
+    cobre info
+    lacks "/dev/shm has only" "$scratch/out"
+    mount -t tmpfs -o size=32m tmpfs /dev/shm
+    cobre info
+    umount /dev/shm
+    code_is 0
+    out_has "warning: /dev/shm has only 32.0 MiB"
+    out_has "what to do: enlarge it: docker run --shm-size=1g"
+}
+
+case_info_without_solvers() {
+    "$cobre" train --help 2>&1 | grep -q "has no trainer" && return
+    COBRE_LP_PATH=/nowhere cobre info
+    code_is 0
+    out_has "planner: no LP solver can be used: install a plugin"
 }
 
 case_info_when_the_choice_fails() {

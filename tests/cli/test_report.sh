@@ -160,7 +160,7 @@ case_without_names() {
     look gas-out/report.html 360
 }
 
-case_size() {
+case_size() { # slow
     cp -r "$cases/../tests/cases/hydros150" wide
     sed -i 's/"stages": 3/"stages": 60/; s/"openings": 4/"openings": 1/' wide/case.json
     cobre train wide --iterations 1

@@ -201,10 +201,10 @@ case_bad_options() {
     refused "1 to 4096" -n 0
     refused "1 to 4096" -n 100000
     refused "a job of shm has at most 1024 ranks" -n 1025
-    refused "not a whole number" -n 99999999999999999999999
+    refused "too large" -n 99999999999999999999999
     refused "not a whole number" -n x
     refused "not a whole number" -n 4x
-    refused "not a whole number" -n -1
+    refused "negative" -n -1
     refused "not a whole number" -n ''
     refused "write -n N" -np 4
     refused "no option --labels" --labels

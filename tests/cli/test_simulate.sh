@@ -482,7 +482,7 @@ case_begin_wrong() {
     printf 'hydro,storage\nSerra Alta,40%%\nFoz do Sul,95\n' >state.csv
     cobre simulate -n 2 "$tests/cases/rio" --stage 7 --state state.csv
     code_is 1
-    err_has "state.csv:3: state storage[Foz do Sul] cannot be 95: what comes into node 7 is from 200 to 1800"
+    err_has "state.csv:3: state storage[Foz do Sul] cannot be 95: at node 7 it must be from 200 to 1800"
     err_has "give a number within these limits"
     cobre simulate "$tests/cases/rio" --state nowhere.csv
     code_is 1

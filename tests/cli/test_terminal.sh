@@ -176,7 +176,7 @@ case_other_states() {
     lake three 3 '"terminal": "../short-out/policy.cobre",'
     cobre validate three
     code_is 0
-    out_has "case.json:4: /terminal: warning: three/../short-out/policy.cobre says nothing about state inflow[lake,2]: what"
+    out_has "case.json:4: /terminal: warning: three/../short-out/policy.cobre has no slopes of state inflow[lake,2]: its"
 }
 
 # Its program turns a file of SDDP.jl, whose intercepts are heights at a state, into a table.
@@ -194,7 +194,7 @@ END
     lake one 1 '"terminal": "../cuts.csv",'
     cobre validate one
     code_is 0
-    out_has "warning: one/../cuts.csv says nothing about state inflow[lake,1]"
+    out_has "warning: one/../cuts.csv has no slopes of state inflow[lake,1]"
     sed -i 's/"volume"/"other"/' cuts.json
     python3 convert.py cuts.json >cuts.csv 2>err && fail "a state without a name here"
     grep -q "other" err || fail "$(cat err)"

@@ -72,6 +72,36 @@ case_resume() {
     cmp whole/run.json moved/run.json || fail "nothing left to do, and another record"
 }
 
+case_drop_cuts() { # other cuts are looked for, on any number of ranks and after a break the same ones; the policy keeps all
+    local rule
+    drop() { # drop FOLDER RULE ITERATIONS OPTION...
+        cobre train "$cases/brazil3" --out "$1" --drop-cuts "$2" --iterations "$3" --forward-passes 2 --force --quiet "${@:4}"
+        code_is 0
+    }
+    drop never never 16
+    for rule in level-one last-active,3; do
+        drop $rule $rule 16
+        drop two $rule 16 -n 2
+        cmp $rule/policy.cobre two/policy.cobre || fail "$rule: another policy on two ranks"
+        drop two $rule 6 -n 2 --backend tcp
+        drop two $rule 16 --resume two/policy.cobre
+        cmp $rule/policy.cobre two/policy.cobre || fail "$rule: another policy after a break"
+        python3 - never $rule <<'END' || fail "$rule: $(tail -n 2 $rule/events.jsonl)"
+import json, sys
+never, rule = [[e for e in map(json.loads, open(f"{name}/events.jsonl")) if e["event"] == "iteration"][-1] for name in sys.argv[1:]]
+assert rule["cuts"] == never["cuts"] and sum(rule["per_stage"]["kept"]) < 0.9 * sum(never["per_stage"]["kept"])
+assert abs(rule["bound"] - never["bound"]) < 1e-3 * never["bound"]
+END
+        drop warm never 2 --warm-start $rule/policy.cobre
+        drop warm $rule 2 --warm-start never/policy.cobre
+    done
+    cobre simulate "$cases/brazil3" --policy level-one/policy.cobre --trajectories 20
+    code_is 0
+    cobre train "$cases/brazil3" --iterations 20 --forward-passes 2 --drop-cuts last-active,4 --resume last-active,3/policy.cobre
+    code_is 1
+    err_has "the rule for dropping cuts is not the one of that run"
+}
+
 case_resume_from_a_read_only_folder() {
     unshare -m true 2>/dev/null || { skip "no mount namespace here" && return; }
     cobre train "$cases/brazil3" --iterations 3 --out parts
@@ -381,7 +411,7 @@ bounds_of_multi_cuts() { # SOLVER
     done
 }
 
-case_multi_cuts_of_large_costs_glpk() { bounds_of_multi_cuts glpk; }
+case_multi_cuts_of_large_costs_glpk() { bounds_of_multi_cuts glpk; } # slow
 case_multi_cuts_of_large_costs_clp() { bounds_of_multi_cuts clp; } # slow
 
 # A stage that some state leaves without a solution: all ranks end, one says why.

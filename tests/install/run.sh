@@ -28,16 +28,13 @@ must_fail() {
 # The build that `make test` has made already: that of users has the same flags but for debugging information, and no tests.
 env -u MAKEFLAGS -u MAKELEVEL make -C "$source_dir" install PRESET=default PREFIX=/opt/cobre DESTDIR="$work/stage" \
     >"$work/log" 2>&1 || { cat "$work/log"; fail "make install"; }
-cmake -S "$source_dir" --preset release -B "$work/release" >"$work/log" 2>&1 || { cat "$work/log"; fail "release"; }
-PKG_CONFIG_LIBDIR=/nowhere cmake -S "$source_dir" --preset release -B "$work/without" >"$work/log" 2>&1 &&
-    grep -q "command cobre.*left out" "$work/log" || { cat "$work/log"; fail "release, without jansson"; }
 prefix=$work/stage/opt/cobre
 for file in bin/cobre include/cobre/comm.h lib/libcobre.a lib/libcobre.so lib/libcobre.so.0 lib/pkgconfig/cobre.pc \
     lib/cmake/cobre/cobre-config.cmake share/man/man1/cobre.1 share/man/man1/cobre-run.1 share/man/man1/cobre-info.1 \
     share/man/man7/cobre.7 share/doc/cobre/LICENSE share/doc/cobre/NOTICE lib/libcobre-lp-glpk.so lib/libcobre-lp-clp.so include/cobre/sddp.h lib/libcobre-sddp.so lib/libcobre-sddp.so.0 lib/pkgconfig/cobre-sddp.pc \
     share/man/man1/cobre-train.1 share/man/man1/cobre-simulate.1 share/man/man1/cobre-report.1 share/cobre/cases/toy/case.json \
     share/cobre/docs/case.schema.json share/cobre/docs/events.schema.json share/cobre/docs/watch.md share/cobre/docs/mcp.md share/cobre/docs/case-format.md share/cobre/docs/results.md share/cobre/docs/tutorial.md \
-    share/cobre/docs/mpi.md share/cobre/docs/slurm.md; do
+    share/cobre/docs/backends/mpi.md share/cobre/docs/slurm.md share/bash-completion/completions/cobre share/zsh/site-functions/_cobre share/man/man3/cobre_comm_open.3; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 if grep -rIl -e "$source_dir" "$work/stage"; then
@@ -96,18 +93,21 @@ right=(
     'if (n) return cobre_broadcast_t(comm, u8, 1, 0);'
     'if (n) return cobre_allgatherv_t(comm, cd, 1, d, 1, n, n);'
     'if (n) return cobre_region_create_t(comm, 1, float, 0, region);')
+# What the compiler must say, and the statement. A const buffer that would be written to is the compiler's own affair.
 wrong=(
-    'return cobre_allreduce_t(comm, f32, d, 1, COBRE_SUM);'
-    'return cobre_allreduce_t(comm, d, cd, 1, COBRE_SUM);'
-    'return cobre_allreduce_t(comm, u, u, 1, COBRE_SUM);'
-    'return cobre_broadcast_t(comm, u, 1, 0);'
-    'return cobre_broadcast_t(comm, cd, 1, 0);'
-    'return cobre_allgatherv_t(comm, f32, 1, d, 1, n, n);'
-    'return cobre_region_create_t(comm, 1, struct unknown, 0, region);')
+    'send and recv point to different types|return cobre_allreduce_t(comm, f32, d, 1, COBRE_SUM);'
+    '|return cobre_allreduce_t(comm, d, cd, 1, COBRE_SUM);'
+    'not a pointer to an element type|return cobre_allreduce_t(comm, u, u, 1, COBRE_SUM);'
+    'not a pointer to an element type|return cobre_broadcast_t(comm, u, 1, 0);'
+    '|return cobre_broadcast_t(comm, cd, 1, 0);'
+    'send and recv point to different types|return cobre_allgatherv_t(comm, f32, 1, d, 1, n, n);'
+    'not a pointer to an element type|return cobre_region_create_t(comm, 1, struct unknown, 0, region);')
 for compiler in "${c_compilers[@]}" "${cxx_compilers[@]}"; do
     compile "$compiler" "${right[*]}" || fail "$compiler: a statement above"
-    for statement in "${wrong[@]}"; do
+    for pair in "${wrong[@]}"; do
+        statement=${pair#*|}
         must_fail "$compiler takes: $statement" compile "$compiler" "$statement"
+        grep -q "${pair%%|*}" "$work/log" || fail "$compiler does not name the remedy: $statement"
     done
 done
 
@@ -145,14 +145,33 @@ for program in {pc-,}{shared,static}-{c,cc}; do
 done
 
 toy=$prefix/share/cobre/cases/toy
-for program in {pc-,}train-{c,cc}; do
+for program in {pc-,static-,}train-{c,cc}; do
     export LD_LIBRARY_PATH=$prefix/lib
     [[ $program == pc-* ]] || unset LD_LIBRARY_PATH
     [ "$(./$program "$toy")" = "ranks 1, bound 2625" ] || fail "$program, alone"
     [ "$(cobre run -n 2 ./$program "$toy")" = "ranks 2, bound 2625" ] || fail "$program, as two ranks"
 done
 unset LD_LIBRARY_PATH
+! readelf -d static-train-c static-c | grep -q 'NEEDED.*libcobre' || fail "linked with a shared libcobre"
+
+# A program that is linked statically finds the installed plugins; where there is none the folders are named.
+export COBRE_COMM_BACKEND=mpi
+env COBRE_MPI_PLUGIN=mpich ./static-c | grep -q 'rank 0 of 1$' || fail "static-c: MPICH's plugin"
+must_fail "a plugin that there is not" env COBRE_MPI_PLUGIN=nothing ./static-c
+grep -q "there is no libcobre-mpi-nothing.so in $PWD, .*$prefix/lib, .*/usr/lib" "$work/log" || { cat "$work/log"; fail "the folders"; }
+unset COBRE_COMM_BACKEND
+must_fail "training without solvers" env COBRE_LP_PATH=/nowhere ./static-train-c "$toy"
+grep -q "libcobre-lp-.*in /nowhere" "$work/log" || { cat "$work/log"; fail "the folder of COBRE_LP_PATH"; }
+
 [ "$(cobre info | grep -c "licence .*($prefix/lib/libcobre-lp-")" = 2 ] || { cobre info; fail "its LP solvers are not found"; }
 cobre train "$toy" --iterations 20 --out "$work/out" >"$work/log"
 grep -q "^bound *2625" "$work/log" || { cat "$work/log"; fail "cobre train"; }
+
+# ---- And away ----
+
+echo "a user's" >"$prefix/share/cobre/note.txt"
+env -u MAKEFLAGS -u MAKELEVEL DESTDIR="$work/stage" make -C "$source_dir" uninstall PRESET=default >"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "make uninstall"; }
+[ "$(find "$work/stage" ! -type d)" = "$prefix/share/cobre/note.txt" ] || { find "$work/stage"; fail "make uninstall leaves files, or takes what is not its own"; }
+[ ! -e "$prefix/include" ] && [ -d "$prefix/share/cobre" ] || fail "make uninstall: folders"
 echo "installed libraries: all ways of use work"

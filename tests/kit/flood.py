@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """flood.py HOST PORT COUNT [UID]: opens connections to a job's port, says a good hello on each, and then nothing; prints "flooded" and
-holds them until it is killed."""
+holds them until it is killed. Its own ports are below those that tests listen at (20000) and those that the system gives away."""
 
 import contextlib
 import os
@@ -16,10 +16,26 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, max(count + 100, resour
 if len(sys.argv) > 4:  # as another user
     os.setgid(int(sys.argv[4]))
     os.setuid(int(sys.argv[4]))
+own_ports = iter(range(2000, 20000))
+
+
+def connect():
+    """A connection from the next port that is free."""
+    while True:
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one whose last connection has just ended is free
+        try:
+            connection.bind((b"", next(own_ports)))  # bytes: another user may not see Python's files any more
+        except OSError:
+            connection.close()
+            continue
+        connection.connect((host.encode(), port))
+        return connection
+
+
 held = []
 for _ in range(count):
-    held.append(socket.socket())
-    held[-1].connect((host.encode(), port))  # bytes: another user may not see Python's files any more
+    held.append(connect())
     with contextlib.suppress(OSError):  # it may have been pushed out already
         held[-1].send(hello)
 print("flooded", flush=True)

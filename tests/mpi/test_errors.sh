@@ -10,7 +10,7 @@ came_back() { # RANK...: all of them
 }
 
 # Ranks 1 and 2 ask for less than rank 0 sends: they get MPI's error; rank 0 may have got rid of its data before. A rank without
-# an error would finalise MPI while the others exit: then Open MPI's launcher may hang or crash (docs/mpi.md). It waits
+# an error would finalise MPI while the others exit: then Open MPI's launcher may hang or crash (docs/backends/mpi.md). It waits
 # until the launcher ends it.
 case_error_of_mpi() {
     start_ranks 3 "$helpers/rank" linger=leave truncate mark=returned await=never

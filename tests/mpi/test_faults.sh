@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # test_faults.sh COBRE HELPERS MPI: ranks and launchers that die. What happens then is the MPI's affair; this holds it
-# to what docs/mpi.md says, with times that are bounds, and prints what it measures.
+# to what docs/backends/mpi.md says, with times that are bounds, and prints what it measures.
 . "$(dirname "$0")/lib.sh"
 own_shm 256m "$0" "$@"
 unset OMPI_MCA_odls_base_sigkill_timeout # as it is for users

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_train.sh COBRE HELPERS MPI: `mpirun -n 2 cobre train`, as docs/mpi.md has it.
+# test_train.sh COBRE HELPERS MPI: `mpirun -n 2 cobre train`, as docs/backends/mpi.md has it.
 cases=$(realpath "$(dirname "$0")/../../cases")
 . "$(dirname "$0")/lib.sh"
 set -m # background jobs with default signals

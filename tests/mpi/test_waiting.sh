@@ -37,7 +37,7 @@ case_stalled() {
     with $ENV_STALL_SECS=0.5 start_ranks 3 "$helpers/rank" linger=leave 0:await=go barrier mark=returned
     wait_for happened failed 1 2 || fail "the wait does not end"
     for rank in 1 2; do
-        failed_with $rank "stalled, culprit -1: CollectiveFailed: barrier #1: a rank had not come when the stall limit"
+        failed_with $rank "stalled, culprit -1: CollectiveFailed: barrier #1: a rank did not enter before the stall limit"
         case $(text_of failed.$rank) in "after 0."[5-9]* | "after "[1-9]*) ;; *) fail "too early: $(text_of failed.$rank)" ;; esac
     done
     order leave

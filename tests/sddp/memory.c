@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.c CASE ITERATIONS PASSES: trains with multi-cuts and stays, for memory.py to look at. Each rank says
- * "pid cuts bytes-of-cuts bytes-of-openings"; the job ends when its input does. */
+/* memory.c CASE ITERATIONS PASSES: trains with multi-cuts and stays, for memory.py to look at. With 0 iterations it only loads the
+ * case. Each rank says "pid cuts bytes-of-cuts bytes-of-openings"; the job ends when its input does. */
 #include <cobre/sddp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static cobre_status stay(cobre_comm *comm, const cobre_sddp_problem *problem, co
     cobre_status status = cobre_barrier(comm);
     if (status)
         return status;
-    size_t cuts = cobre_sddp_policy_cuts(policy), slopes = cobre_sddp_problem_states(problem);
+    size_t cuts = policy ? cobre_sddp_policy_cuts(policy) : 0, slopes = cobre_sddp_problem_states(problem);
     printf("%d %zu %zu %zu\n", (int)getpid(), cuts, cuts * (1 + slopes) * sizeof(double),
            opening_values(problem) * sizeof(double));
     fflush(stdout);
@@ -34,7 +34,7 @@ static cobre_status stay(cobre_comm *comm, const cobre_sddp_problem *problem, co
 int main(int argc, char **argv) {
     cobre_comm *comm;
     cobre_sddp_problem *problem;
-    cobre_sddp_policy *policy;
+    cobre_sddp_policy *policy = NULL;
     if (argc != 4)
         return complain("usage: memory CASE ITERATIONS PASSES");
     if (cobre_comm_open(NULL, &comm))
@@ -43,7 +43,8 @@ int main(int argc, char **argv) {
                                         .iterations = strtoull(argv[2], NULL, 10),
                                         .forward_passes = strtoull(argv[3], NULL, 10),
                                         .multi_cut = true};
-    if (cobre_sddp_load(comm, argv[1], NULL, &problem) || cobre_sddp_train(problem, &options, &policy, NULL))
+    if (cobre_sddp_load(comm, argv[1], NULL, &problem) ||
+        (options.iterations > 0 && cobre_sddp_train(problem, &options, &policy, NULL)))
         return complain(cobre_last_error()->message);
     if (stay(comm, problem, policy))
         return complain(cobre_last_error()->message);

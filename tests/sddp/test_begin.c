@@ -228,8 +228,8 @@ static void wrong_beginnings(void) {
     refused(cobre_sddp_simulate(policy, &options, NULL), "options.node is 24, but the problem has 24 nodes", "from 0");
     const double wrong[][2] = {{NAN, 500}, {INFINITY, 500}, {500, 199.999}, {5001, 500}, {-1, 500}};
     const char *const messages[] = {"storage[Serra Alta] cannot be nan", "storage[Serra Alta] cannot be inf",
-                                    "storage[Foz do Sul] cannot be 199.999: what comes into node 7 is from 200 to 1800",
-                                    "storage[Serra Alta] cannot be 5001: what comes into node 7 is from 500 to 5000",
+                                    "storage[Foz do Sul] cannot be 199.999: at node 7 it must be from 200 to 1800",
+                                    "storage[Serra Alta] cannot be 5001: at node 7 it must be from 500 to 5000",
                                     "storage[Serra Alta] cannot be -1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         options = given_from(BEGIN, wrong[i]);
@@ -384,7 +384,7 @@ static const struct {
      "did you mean \"Serra Alta\"?"},
     {"storage[foz do Sul]=40%", "\"storage[foz do Sul]\" is no state", "did you mean \"Foz do Sul\"?"},
     {"Pedra Branca=40%", "\"Pedra Branca\" is no state", "use one of these names"},
-    {"Serra Alta=5000.1", "storage[Serra Alta] cannot be 5000.1: what comes into node 7 is from 500 to 5000",
+    {"Serra Alta=5000.1", "storage[Serra Alta] cannot be 5000.1: at node 7 it must be from 500 to 5000",
      "within these limits"},
     {"Serra Alta=101%", "storage[Serra Alta] cannot be 5045", "a percentage of them"},
     {"Serra Alta=-1%", "storage[Serra Alta] cannot be 455", "within these limits"},

@@ -32,6 +32,7 @@ static void simulate(cobre_sddp_policy *policy, cobre_sddp_simulation *result) {
         .struct_size = sizeof options, .sampling = COBRE_SDDP_OUT_OF_SAMPLE, .trajectories = 30, .seed = 7};
     *result = (cobre_sddp_simulation){.struct_size = sizeof *result};
     CHECK_OK(cobre_sddp_simulate(policy, &options, result));
+    result->seconds = 0; /* no two are the same */
 }
 
 static void use(cobre_sddp_problem *problem, struct results *r) {

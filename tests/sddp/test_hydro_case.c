@@ -189,7 +189,8 @@ static void expect_growth(const char *par, const char *error, const char *warnin
     kit_free(&r);
 }
 
-/* Radii that are known: of one coefficient, of a swing (the roots of z^2 = -1.21), of seasons that make up for each other. */
+/* Radii that are known: of one coefficient, of a swing (the roots of z^2 = -1.21), of seasons that make up for each
+ * other. */
 static void inflows_that_run_away(void) {
     kit_copy("toy");
     kit_remove("inflows.csv");
@@ -201,7 +202,7 @@ static void inflows_that_run_away(void) {
     expect_growth(HEAD "0.5,1,0\n", NULL, NULL);
     expect_growth(HEAD "0.5,0.5,0.5\n", NULL, NULL);
     expect_growth(HEAD "0.5,1.1,0\n", NULL,
-                  "hydro lake: its inflows run away: what they deviate from their mean grows "
+                  "hydro lake: its inflows diverge: their deviation from the mean grows "
                   "1.1-fold in 1 stage, and 1.33-fold in the 3 of the case");
     expect_growth(HEAD "0.5,0,-1.21\n", NULL, "grows 1.1-fold in 1 stage");
     expect_growth(HEAD "0.5,0,-0.99\n", NULL, NULL);
@@ -326,8 +327,7 @@ static void terminal(void) {
     kit_near(kit_entry(&r, 11, "terminal[2]", "storage[mouth]"), 800);
     CHECK_EQ(r.builder->warnings, 2);
     CHECK_HOLDS(r.builder->warning[0].message, "taken as costs after cost_scale 0.5");
-    CHECK_HOLDS(r.builder->warning[1].message,
-                "cuts.csv says nothing about state inflow[head,1] and 3 more: what is left");
+    CHECK_HOLDS(r.builder->warning[1].message, "cuts.csv has no slopes of state inflow[head,1] and 3 more: its value");
     CHECK_HOLDS(r.builder->warning[1].file, "cuts.csv");
     CHECK_EQ(r.builder->warning[1].line, 1);
     kit_free(&r);

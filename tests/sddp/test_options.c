@@ -2,6 +2,7 @@
 /* test_options.c: the tables of options: every row sets its fields, refuses what is wrong, and is complete. */
 #include "cobre/sddp.h"
 #include "kit/check.h"
+#include "sddp/run/decision.h"
 #include "sddp/run/option_tables.h"
 
 #include <stdlib.h>
@@ -13,7 +14,9 @@ union fields {
     cobre_sddp_train_options train;
     cobre_sddp_simulate_options simulate;
     struct cb_begin begin;
-    unsigned char byte[sizeof(cobre_sddp_train_options) + sizeof(cobre_sddp_simulate_options)];
+    struct cb_decision decision;
+    cobre_sddp_compare_options compare;
+    unsigned char byte[sizeof(cobre_sddp_train_options) + sizeof(struct cb_decision)];
 };
 
 /* A value of each option that is right and sets no field to zero, one that is wrong, and why. Without a wrong one any
@@ -33,10 +36,11 @@ static const struct example {
     {cb_rule_rows, "window", "2", "1", "1: must be at least 2"},
     {cb_rule_rows, "simulation", "10,200", "x,200", "x,200: N is not a whole number"},
     {cb_rule_rows, "stop", "all", "never", "never: any or all"},
-    {cb_train_rows, "forward-passes", "8", "-8", "-8: not a whole number"},
-    {cb_train_rows, "seed", "18446744073709551615", "18446744073709551616", "18446744073709551616: not a whole number"},
+    {cb_train_rows, "forward-passes", "8", "-8", "-8: negative"},
+    {cb_train_rows, "seed", "18446744073709551615", "18446744073709551616", "18446744073709551616: too large"},
     {cb_train_rows, "solver", "clp", NULL, NULL},
     {cb_train_rows, "multi-cut", NULL, "1", "1: takes no value"},
+    {cb_train_rows, "drop-cuts", "last-active,20", "oldest", "oldest: RULE never, level-one or last-active"},
     {cb_train_rows, "cvar", "0.1,0.5", "0.1", "0.1: needs two values: TAIL,MEAN"},
     {cb_train_rows, "cvar", "tail=0.1,mean=0.5", "tail=0.1,0.5",
      "tail=0.1,0.5: write TAIL,MEAN, or both with their names: TAIL=..,MEAN=.."},
@@ -61,11 +65,16 @@ static const struct example {
     {cb_begin_rows, "date", "2027-03", NULL, NULL},
     {cb_begin_rows, "node", "2 tight", NULL, NULL},
     {cb_begin_rows, "state", "Furnas=40%", NULL, NULL},
+    {cb_decide_rows, "inflow", "Furnas=80%", NULL, NULL},
+    {cb_decide_rows, "solver", "glpk", NULL, NULL},
+    {cb_compare_rows, "by", "stage", "year", "year: element or stage"},
+    {cb_compare_rows, "kind", "marginal_cost", " ", ": a kind is missing"},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
-static const struct cb_option *const tables[] = {cb_load_rows,  cb_validate_rows, cb_scenario_rows, cb_rule_rows,
-                                                 cb_train_rows, cb_simulate_rows, cb_begin_rows};
+static const struct cb_option *const tables[] = {cb_load_rows,  cb_validate_rows, cb_scenario_rows,
+                                                 cb_rule_rows,  cb_train_rows,    cb_simulate_rows,
+                                                 cb_begin_rows, cb_decide_rows,   cb_compare_rows};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 static bool is_in(const struct cb_field *field, size_t byte) {
@@ -262,7 +271,7 @@ static void texts_seconds_and_small_fields(void) {
     CHECK_TEXT(error, "2m: must be above 0 and at most 60");
     CHECK(cb_option_set(rows, "pause", "1m", &fields, error) && fields.pause == 60);
     CHECK(!cb_option_set(rows, "port", "4294967296", &fields, error));
-    CHECK_TEXT(error, "4294967296: not a whole number");
+    CHECK_TEXT(error, "4294967296: too large");
     CHECK(cb_option_set(rows, "port", "4294967295", &fields, error) && fields.port == UINT32_MAX);
     CHECK(cb_option_set(rows, "voice", "loud", &fields, error) && fields.loud);
     CHECK(cb_option_set(rows, "voice", "soft", &fields, error) && !fields.loud);

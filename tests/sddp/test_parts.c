@@ -22,6 +22,7 @@
 #include "sddp/stage/pool.h"
 #include "sddp/stage/stage.h"
 #include "sddp/train/risk.h"
+#include "sddp/train/trainer.h"
 
 static cobre_comm *comm;
 
@@ -122,7 +123,7 @@ static void pool_finds_the_worst_cuts(void) {
     cb_pool pool;
     double record[CUTS][CB_CUT_SLOPES + STATES], x[STATES] = {1, 2, 3, 4, 5, 6, 7};
     size_t count = CUTS;
-    CHECK_EQ(cb_pool_init(&pool, comm, STATES, 2), 0);
+    CHECK_EQ(cb_pool_init(&pool, comm, STATES, 2, 0), 0);
     for (size_t i = 0; i < CUTS; i++) {
         record[i][CB_CUT_FUNCTION] = (double)(i % 2);
         record[i][CB_CUT_ITERATION] = 1;
@@ -143,6 +144,158 @@ static void pool_finds_the_worst_cuts(void) {
     cb_pool_free(&pool);
 }
 
+/* The next one after `before`, of all cuts above the bar; NULL: the first. Looks at every value. */
+static bool next_worst(const cb_pool *pool, const double *state, double bar, const cb_violation *before,
+                       cb_violation *next) {
+    bool found = false;
+    for (uint32_t id = 0; id < pool->cuts; id++) {
+        double value = cb_cut_value(cb_pool_cut(pool, id), state, pool->states);
+        bool after = !before || value < before->value || (value == before->value && id > before->id);
+        if (value > bar && after && (!found || value > next->value)) {
+            *next = (cb_violation){.id = id, .value = value};
+            found = true;
+        }
+    }
+    return found;
+}
+
+static void check_violated(const cb_pool *pool, const double *state, double level) {
+    cb_violation worst[2], expected = {0};
+    size_t found = cb_pool_violated(pool, 0, state, level, 0, worst, 2), i = 0;
+    for (; i < 2 && next_worst(pool, state, level, i > 0 ? &worst[i - 1] : NULL, &expected); i++)
+        CHECK(i < found && worst[i].id == expected.id && worst[i].value == expected.value);
+    CHECK_EQ(found, i);
+}
+
+/* Cuts that differ in a last digit, and some whose numbers no sketch can have. */
+static void add_cuts(cb_pool *pool, cb_rng *rng, size_t cuts) {
+    double *record = calloc(cuts, pool->stride * sizeof *record);
+    static const double odd[] = {0, 1e-120, 1e120, 1e-310};
+    for (size_t i = 0; record && i < cuts; i++) {
+        double *cut = record + i * pool->stride, size = i % 50 < 4 ? odd[i % 50] : i % 3 ? 1 : 1e4;
+        cut[CB_CUT_INTERCEPT] = 100 * cb_rng_normal(rng);
+        for (size_t s = 0; s < pool->states; s++)
+            cut[CB_CUT_SLOPES + s] = size * cb_rng_normal(rng);
+        if (i % 7 == 6) {
+            memcpy(cut, cut - pool->stride, pool->stride * sizeof *cut);
+            cut[CB_CUT_INTERCEPT] = nextafter(cut[CB_CUT_INTERCEPT], i % 2 ? INFINITY : -INFINITY);
+        }
+    }
+    CHECK_EQ(cb_pool_add(pool, record, &cuts), 0);
+    free(record);
+}
+
+/* A cut and a state that lose as much as they can when they are rounded to multiples of a step. */
+static void check_rounding(size_t states, double part) {
+    cb_pool pool;
+    double record[CB_CUT_SLOPES + 300] = {0}, *slope = record + CB_CUT_SLOPES;
+    for (size_t s = 0; s < states; s++)
+        slope[s] = s == 0 ? 4095 : 10 + part;
+    CHECK_EQ(cb_pool_init(&pool, comm, states, 1, 0), 0);
+    CHECK_EQ(cb_pool_add(&pool, record, &(size_t){1}), 0);
+    check_violated(&pool, slope, nextafter(cb_cut_value(record, slope, states), -INFINITY));
+    cb_pool_free(&pool);
+}
+
+static void sketches_change_nothing(void) {
+    static const size_t states[] = {5, 16, 50, 300};
+    cb_rng rng;
+    cb_rng_start(&rng, 1, CB_RNG_FORWARD, 0, 0, 0);
+    for (size_t k = 0; k < sizeof states / sizeof *states; k++) {
+        cb_pool pool;
+        double x[300];
+        check_rounding(states[k], 0.4999);
+        check_rounding(states[k], -0.4999);
+        CHECK_EQ(cb_pool_init(&pool, comm, states[k], 1, 0), 0);
+        add_cuts(&pool, &rng, 200);
+        for (size_t round = 0; round < 40; round++) {
+            static const double size[] = {1, 1000, 0, 1e-200, 1e150};
+            for (size_t s = 0; s < states[k]; s++)
+                x[s] = size[round < 30 ? round % 2 : round % 5] * cb_rng_normal(&rng);
+            for (uint32_t id = 0; id < pool.cuts; id += 2) {
+                double value = cb_cut_value(cb_pool_cut(&pool, id), x, states[k]);
+                check_violated(&pool, x, value);
+                check_violated(&pool, x, nextafter(value, -INFINITY));
+            }
+        }
+        cb_pool_free(&pool);
+    }
+}
+
+enum { DIM = 3, FUNCTIONS = 2, ADDED = 40, ROUNDS = 5 };
+
+/* The cuts of one iteration, each made somewhere; some are made twice. */
+static void add_made_cuts(cb_pool *pool, cb_rng *rng, size_t iteration) {
+    double record[ADDED][CB_CUT_SLOPES + 2 * DIM] = {0};
+    for (size_t i = 0; i < ADDED; i++) {
+        for (size_t j = CB_CUT_INTERCEPT; j < CB_CUT_SLOPES + 2 * DIM; j++)
+            record[i][j] = cb_rng_normal(rng);
+        if (i % 5 == 4)
+            memcpy(record[i], record[i - 2], (CB_CUT_SLOPES + DIM) * sizeof **record);
+        record[i][CB_CUT_FUNCTION] = (double)(i % FUNCTIONS);
+        record[i][CB_CUT_ITERATION] = (double)iteration;
+    }
+    CHECK_EQ(cb_pool_add(pool, *record, &(size_t){ADDED}), 0);
+}
+
+/* The oldest of the cuts that are highest where cut `at` was made. */
+static uint32_t highest_at(const cb_pool *pool, uint32_t at) {
+    const double *made = cb_pool_cut(pool, at), *state = made + CB_CUT_SLOPES + DIM;
+    uint32_t best = at % FUNCTIONS;
+    for (uint32_t id = best; id < pool->cuts; id += FUNCTIONS)
+        if (cb_cut_value(cb_pool_cut(pool, id), state, DIM) > cb_cut_value(cb_pool_cut(pool, best), state, DIM))
+            best = id;
+    return best;
+}
+
+static bool is_in_list(const cb_pool *pool, uint32_t id) {
+    const cb_cut_list *list = &pool->list[id % FUNCTIONS];
+    for (size_t i = 0; i < list->count; i++)
+        if (list->cut[i].id == id)
+            return true;
+    return false;
+}
+
+/* The lists are what the definition says, after each iteration and if they are made at once. */
+static void level_one_keeps_the_highest(void) {
+    cobre_sddp_policy policy = {.comm = comm, .drop = COBRE_SDDP_DROP_LEVEL_ONE};
+    cb_pool *pool = &policy.pool;
+    cb_rng rng;
+    cb_rng_start(&rng, 1, CB_RNG_FORWARD, 0, 0, 0);
+    CHECK_EQ(cb_pool_init(pool, comm, DIM, FUNCTIONS, cb_drop_numbers(policy.drop, DIM)), 0);
+    cb_trainer step_by_step = {.comm = comm, .policy = &policy};
+    CHECK(cb_drop_init(&step_by_step));
+    add_made_cuts(pool, &rng, 0); /* of a warm start */
+    for (size_t round = 1; round <= ROUNDS; round++) {
+        add_made_cuts(pool, &rng, round);
+        cb_trainer resumed = {.comm = comm, .policy = &policy};
+        CHECK(cb_drop_init(&resumed));
+        for (size_t once = 0; once < 2; once++) {
+            CHECK_EQ(cb_drop_cuts(once ? &resumed : &step_by_step), 0);
+            bool stays[(ROUNDS + 1) * ADDED] = {false};
+            size_t listed = 0, expected = 0;
+            for (uint32_t id = 0; id < pool->cuts; id++)
+                stays[id < ADDED ? id : highest_at(pool, id)] = true;
+            for (uint32_t id = 0; id < pool->cuts; id++) {
+                bool twice = id < ADDED && id % 5 == 4; /* the other one is listed */
+                expected += stays[id] && !twice;
+                CHECK_EQ(is_in_list(pool, id), stays[id] && !twice);
+            }
+            for (size_t f = 0; f < FUNCTIONS; f++)
+                listed += pool->list[f].count;
+            CHECK_EQ(listed, expected);
+            CHECK(listed < pool->cuts * 3 / 4);
+        }
+        cb_drop_free(&resumed);
+        cb_arena_free(&resumed.memory);
+    }
+    CHECK_EQ(cb_drop_end(&step_by_step), 0);
+    CHECK_EQ(pool->list[0].count + pool->list[1].count, (ROUNDS + 1) * ADDED * 4 / 5);
+    cb_drop_free(&step_by_step);
+    cb_arena_free(&step_by_step.memory);
+    cb_pool_free(pool);
+}
+
 /* A used LP and a fresh one, given the same start, go the same way bit by bit: the promise behind lp.h. */
 static void start_forgets(const cb_lp_solver *solver) {
     cobre_sddp_builder *builder = find_case("mccardle_farm")->build();
@@ -160,6 +313,8 @@ static void start_forgets(const cb_lp_solver *solver) {
             x[s] = (s == 0 ? 60 : 900) * cb_rng_uniform(&rng);
         CHECK_EQ(cb_stage_create(&kind, &problem->node[4], &fresh), 0);
         cb_stage *both[2] = {used, fresh};
+        if (round % 2)
+            cb_stage_rest(used);
         for (size_t i = 0; i < 2; i++) {
             cb_stage_start(both[i], &start);
             cb_stage_set_state(both[i], x);
@@ -474,6 +629,8 @@ int main(int argc, char **argv) {
         CHECK_CASE(tours_go_to_the_nearest),
         CHECK_CASE(risk_weights_have_their_floor),
         CHECK_CASE(pool_finds_the_worst_cuts),
+        CHECK_CASE(sketches_change_nothing),
+        CHECK_CASE(level_one_keeps_the_highest),
         CHECK_CASE(every_start_forgets),
         CHECK_CASE(solver_by_size),
         CHECK_CASE(solvers_by_name_and_version),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sof.c: each mistake in a StochOptFormat file is found at its line, all of them at once; and no bytes crash the
  * reader, or the bounds that are found from what it read. */
+#include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "sddp/hydro_kit.h"
 
@@ -30,6 +32,8 @@ static const kit_mistake mistakes[] = {
     {GAS, "\"store\": 2", "\"store\": 2, \"store\": 3", NULL, 5, "duplicate object key"},
     {GAS, "\"store\": 2", "\"store\": NaN", NULL, 5, "is not JSON"},
     {GAS, "\"store\": 2", "\"store\": 1e999", NULL, 5, "real number overflow"},
+    {GAS, "\"nodes\"", "\"node\\u0073\"", NULL, 0, NULL},
+    {GAS, "\"nodes\": {", "\"node\\u0073\": {\"x\": [5], ", NULL, 1, "this is an array"},
     {GAS, "{", "\xef\xbb\xbf{", NULL, 0, NULL},
     {GAS, "{\n    \"name\": \"Gas", "\xef\xbb\xbf{\n    \"nome\": \"Gas", NULL, 2, "unknown key \"nome\""},
     /* sections, types, keys */
@@ -246,19 +250,44 @@ static void scrambled(void) {
     kit_free(&r);
 }
 
+static size_t until;  /* allocations of jansson that succeed */
+static bool for_good; /* the others fail as well, not only the next one */
+
+static void *starving(size_t size) {
+    bool fails = until == 0;
+    until -= until > 0 || !for_good;
+    return fails ? NULL : malloc(size);
+}
+
+/* Wherever jansson finds none: an error about memory, or none where another way was found. */
+static void no_memory_for_json(void) {
+    char path[128];
+    kit_copy("gas.sof.json");
+    snprintf(path, sizeof path, "%s/gas.sof.json", kit_folder);
+    json_set_alloc_funcs(starving, free);
+    for (size_t run = 0; run < 2; run++) {
+        size_t failures = 0;
+        for (size_t at = 0, ended = 0; ended < 3 && at < 1000000; at += 1 + at / 20) {
+            until = at;
+            for_good = run;
+            cobre_sddp_problem *problem = NULL;
+            cobre_status status = cobre_sddp_load(comm, path, NULL, &problem);
+            CHECK(!status == (problem != NULL));
+            failures += status != COBRE_OK;
+            ended += status == COBRE_OK && until > 0 && until <= at;
+            cobre_sddp_problem_free(&problem);
+        }
+        CHECK(failures > 20 && failures < 1000);
+    }
+    json_set_alloc_funcs(malloc, free);
+}
+
 int main(int argc, char **argv) {
     static const check_case tests[] = {
-        CHECK_CASE(each_mistake),
-        CHECK_CASE(all_at_once),
-        CHECK_CASE(incoming_bounds),
-        CHECK_CASE(empty_name),
-        CHECK_CASE(names_of_rows),
-        CHECK_CASE(without_bound),
-        CHECK_CASE(ends_too_late),
-        CHECK_CASE(scrambled),
-        CHECK_CASE(of_other_programs),
-        CHECK_CASE(one_sentence),
-        CHECK_END,
+        CHECK_CASE(each_mistake),      CHECK_CASE(all_at_once),   CHECK_CASE(incoming_bounds),
+        CHECK_CASE(empty_name),        CHECK_CASE(names_of_rows), CHECK_CASE(without_bound),
+        CHECK_CASE(ends_too_late),     CHECK_CASE(scrambled),     CHECK_CASE(no_memory_for_json),
+        CHECK_CASE(of_other_programs), CHECK_CASE(one_sentence),  CHECK_END,
     };
     CHECK_OK(cobre_comm_open(&(cobre_config){.struct_size = sizeof(cobre_config), .backend = COBRE_LOCAL}, &comm));
     int failed = kit_main(argc, argv, tests);

@@ -72,6 +72,10 @@ if(COBRE_GLPK)
     case_properties(sddp_floats_solver ENVIRONMENT COBRE_LP_PATH=${CMAKE_CURRENT_BINARY_DIR}/lp)
 endif()
 
+add_sddp_program(sddp_team sddp/test_team.c $<TARGET_OBJECTS:check_parts>)
+add_case(sddp_team $<TARGET_FILE:cobre-cli> run -n 2 -- $<TARGET_FILE:sddp_team>)
+add_case(sddp_team_of_3 $<TARGET_FILE:cobre-cli> run -n 3 -- $<TARGET_FILE:sddp_team>)
+
 add_sddp_program(sddp_compare sddp/test_compare.c ${hydro_kit})
 add_case(sddp_compare sddp_compare)
 

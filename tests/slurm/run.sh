@@ -22,8 +22,8 @@ export PATH=${cobre%/*}:$PATH TMPDIR=/run/temporary COBRE_TEST_DIR=$scratch
 mkdir $TMPDIR
 
 of_page() { # of_page TEXT: the script of the page that has this text
-    awk -v text="$1" '/^    #!/ { script = ""; inside = 1 } !/^    / { if (inside && index(script, text)) printf "%s", script
-        inside = 0 } inside { script = script substr($0, 5) "\n" }' "$page"
+    awk -v text="$1" '/^```/ { if (inside && index(script, text)) printf "%s", script
+        script = ""; inside = $0 == "```sh"; next } inside { script = script $0 "\n" }' "$page"
 }
 direct() { # direct COMMAND...: $code, out and err; each task appends its own words to the files
     : >out >err

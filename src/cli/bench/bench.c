@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.c: `cobre bench`, the measuring loop on cobre alone, with whatever backend is selected. */
+/* bench.c: `cobre bench`, the measuring loop on cobre alone, with the selected backend. */
 #include "cli/bench/measure.h"
 #include "cli/cli.h"
 #include "cli/json.h"
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 static const char intro[] =
-    "usage: cobre bench [-n N] [--backend NAME] [--operations LIST] [--sizes LIST] [--buffers KIND] [--seconds S]\n"
-    "                   [--json]\n"
+    "usage: cobre bench [-n N] [--backend NAME] [--operations LIST] [--sizes LIST]\n"
+    "                   [--buffers KIND] [--seconds S] [--json]\n"
     "\n"
     "Measures how long collectives take on the backend that is selected, on the slowest rank, and checks their\n"
     "results. Start it as a program is started: alone, with cobre run, with an mpirun; or let it start its ranks.\n"

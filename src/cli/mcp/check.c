@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c: are the arguments of a call what the schema of the tool says? It knows the words of JSON schema that schema.c and
+/* check.c: do the arguments of a call fit the schema of the tool? It knows the keywords of JSON schema that schema.c and
  * job_options.c write: type, properties, required, additionalProperties, items, maxItems, enum, minimum, maximum and
  * exclusiveMinimum. */
 #include "cli/mcp/server.h"
@@ -103,8 +103,8 @@ static size_t common(const char *one, const char *other) {
     return count;
 }
 
-/* Most for a name that has the word in it, less for one that is a part of the word; else the letters that both begin with, if they
- * are most of the word. */
+/* Most for a name that has the word in it, less for one that is a part of the word; else the letters that both begin
+ * with, if they are most of the word. */
 static size_t likeness(const char *word, const char *name) {
     size_t length = strlen(word), same = common(word, name);
     if (length >= 3 && strcasestr(name, word))
@@ -307,7 +307,7 @@ static json_t *check_value(struct check *check, const char *name, json_t *value,
     if (!right)
         fail(check, name, value, schema, "is out of range");
     if (right && !is_word(good, words)) {
-        fail(check, name, value, schema, "is none of the allowed words");
+        fail(check, name, value, schema, "is not one of the allowed words");
         check->mistake->nearest = json_is_string(good) ? nearest_word(json_string_value(good), words) : NULL;
         right = false;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* png.c: draws SVG by librsvg.
  *
- * The library is loaded when it is first needed, and never linked: with it come cairo, pango and GLib, which no other command
- * should wait for. What it needs of these is found through it. */
+ * The library is loaded when it is first needed, and never linked: it brings cairo, pango and GLib, which would slow
+ * every command down. Functions of these are found through it. */
 #include "cli/mcp/png.h"
 
 #include <stdio.h>
@@ -35,13 +35,14 @@ static struct {
 #undef FUNCTION_POINTER
 } rsvg;
 
-/* NULL, or why it cannot be used. The server has one thread. */
-static const char *load(void) {
+/* The server has one thread. */
+const char *cb_png_missing(void) {
     static bool tried;
     static char why[CB_PNG_WHY];
     if (tried)
         return *why ? why : NULL;
     tried = true;
+    CB_USUAL_FLOATS();
     void *library = dlopen(COBRE_RSVG_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         snprintf(why, sizeof why, "%.250s", dlerror());
@@ -88,7 +89,7 @@ static bool draw(RsvgHandle *handle, double scale, char **png, size_t *size) {
 
 bool cb_png_of_svg(const char *svg, size_t length, double scale, char **png, size_t *size, char why[CB_PNG_WHY]) {
     CB_USUAL_FLOATS();
-    const char *missing = load();
+    const char *missing = cb_png_missing();
     if (missing) {
         snprintf(why, CB_PNG_WHY, "%s", missing);
         return false;
@@ -107,13 +108,17 @@ bool cb_png_of_svg(const char *svg, size_t length, double scale, char **png, siz
 
 #else
 
+const char *cb_png_missing(void) {
+    return "this cobre was built without librsvg (Debian: librsvg2-dev)";
+}
+
 bool cb_png_of_svg(const char *svg, size_t length, double scale, char **png, size_t *size, char why[CB_PNG_WHY]) {
     (void)svg;
     (void)length;
     (void)scale;
     (void)png;
     (void)size;
-    snprintf(why, CB_PNG_WHY, "this cobre was built without librsvg (Debian: librsvg2-dev)");
+    snprintf(why, CB_PNG_WHY, "%s", cb_png_missing());
     return false;
 }
 

@@ -8,6 +8,9 @@
 
 enum { CB_PNG_WHY = 256 };
 
+/* NULL, or why it cannot be done here. */
+const char *cb_png_missing(void);
+
 /* Draws SVG at `scale`. *png: its bytes, to be freed. False: `why` says what is wrong. */
 bool cb_png_of_svg(const char *svg, size_t length, double scale, char **png, size_t *size, char why[CB_PNG_WHY]);
 

@@ -146,7 +146,7 @@ static bool make_usual(struct cb_places *places, const char *usual, struct cb_pl
 bool cb_study_folder(struct cb_mcp_call *call, const char *path, const char *ending, struct cb_place *place) {
     struct cb_places *places = &call->server->places;
     const char *name = cb_mcp_text(call, "name");
-    char why[CB_PLACE_WHY] = "this is no good name of a folder", usual[128];
+    char why[CB_PLACE_WHY] = "this is not a valid name of a folder", usual[128];
     bool good = !name || (*name && *name != '.' && !strchr(name, '/') && strlen(name) <= 100);
     usual_name(path, ending, usual);
     if (good && (name ? cb_place_make(places, name, true, place, why) : make_usual(places, usual, place, why)))

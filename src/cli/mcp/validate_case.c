@@ -13,8 +13,7 @@ static const struct cb_mcp_field input[] = {
      .help = "the case: a folder with case.json, or a *.sof.json file; absolute or below a root"},
     {.name = "table",
      .kind = CB_MCP_TEXT,
-     .help = "tells only what is wrong with this table of the case, as hydros.csv, and with case.json, while others "
-             "are not ready yet"},
+     .help = "report errors of this table (hydros.csv) and of case.json only, while other tables are not ready yet"},
     {.name = "scenarios",
      .kind = CB_MCP_TEXT,
      .help = "a table of scenarios to simulate: it is checked, too; absolute or below a root"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide.c: `cobre decide`: what a policy does now, from this state. The answer is made as JSON; people get the same as
- * tables. */
+/* decide.c: `cobre decide`: the decision of a policy at a node, from a state. The answer is made as JSON; people get
+ * the same as tables. */
 #include "cli/json.h"
 #include "cli/plan/session.h"
 #include "sddp/run/decision.h"
@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const char intro[] =
-    "usage: cobre decide CASE [--policy FILE] [--stage N | --date DATE] [--state TEXT] [--inflow TEXT] [option ...]\n"
+    "usage: cobre decide CASE [--policy FILE] [--stage N | --date DATE]\n"
+    "                         [--state TEXT] [--inflow TEXT] [option ...]\n"
     "\n"
     "Says what a trained policy decides now: releases, generation, exchanges, deficit, costs, marginal costs and "
     "water\n"
@@ -30,24 +31,12 @@ static const struct cb_option own_rows[] = {
     {.name = NULL},
 };
 
-static const struct cb_option inflow_rows[] = {
-    {.name = "inflow",
-     .help =
-         "of the stage: NAME=VALUE,..., where NAME is a hydro plant or any random variable, and VALUE a number or a "
-         "percentage of the mean; or a table, FILE.csv (default: the mean)",
-     .value = {{.name = "TEXT", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, decision.inflow)}}},
-    {.name = "solver",
-     .help = "LP solver (default: as in the training)",
-     .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct decide, decision.solver)}}},
-    {.name = NULL},
-};
-
 const struct command_line cb_line_decide = {.command = "decide",
                                             .intro = intro,
                                             .end = "\nSee cobre-decide(1).\n",
                                             .table = {{own_rows, 0},
                                                       {cb_begin_rows, offsetof(struct decide, decision.begin)},
-                                                      {inflow_rows, 0},
+                                                      {cb_decide_rows, offsetof(struct decide, decision)},
                                                       {cb_json_rows, offsetof(struct decide, base)}},
                                             .needs = "case",
                                             .words = 1};

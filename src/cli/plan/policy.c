@@ -32,7 +32,7 @@ static const struct cb_option own_rows[] = {
                 .field = CB_FIELD(struct request, format),
                 .choices = (const struct cb_choice[]){{"csv", CSV}, {"json", JSON}, {NULL, 0}}}}},
     {.name = "out",
-     .help = "where to (default: standard output)",
+     .help = "file to write (default: standard output)",
      .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct request, out)}}},
     {.name = NULL},
 };

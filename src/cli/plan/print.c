@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print.c: what several commands print: errors of a case, its size. */
+/* print.c: prints errors of a case, for several commands. */
 #include "cli/plan/session.h"
 
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
@@ -12,21 +12,4 @@ void cb_write_issue(FILE *file, const cobre_sddp_issue *issue) {
             issue->suggestion);
     if (issue->more)
         fprintf(file, "%s: and %zu more like that\n", issue->file && *issue->file ? issue->file : "case", issue->more);
-}
-
-size_t cb_stages(const cobre_sddp_problem *problem) {
-    size_t last = 0;
-    for (size_t i = 0; i < cobre_sddp_problem_nodes(problem); i++)
-        if (cobre_sddp_problem_node_stage(problem, i) > last)
-            last = cobre_sddp_problem_node_stage(problem, i);
-    return last;
-}
-
-void cb_write_problem_size(FILE *to, const cobre_sddp_problem *problem) {
-    cb_write_size(to, cb_stages(problem), cobre_sddp_problem_nodes(problem), cobre_sddp_problem_states(problem));
-}
-
-void cb_write_size(FILE *to, size_t stages, size_t nodes, size_t states) {
-    fprintf(to, "%zu stage%s, %zu node%s, %zu state%s", stages, stages == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
-            states, states == 1 ? "" : "s");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.h: what the commands of the trainer share. */
+/* session.h: code that the commands of the planner share. */
 #ifndef COBRE_CLI_PLAN_SESSION_H
 #define COBRE_CLI_PLAN_SESSION_H
 
@@ -11,8 +11,9 @@
 #include "sddp/run/numbers.h"
 #include "sddp/run/option_tables.h"
 #include "sddp/run/table.h"
+#include "sddp/run/train_text.h"
 
-/* What every command of the trainer knows about its run. */
+/* The data of one run of a command. */
 struct session {
     struct self self; /* the command, and its ranks */
     struct cb_given given;
@@ -22,7 +23,7 @@ struct session {
     cobre_comm *comm;
     cobre_sddp_problem *problem;
     struct json_t *warnings; /* of the case, and others, as [message, suggestion]; NULL: they are not kept */
-    struct cb_folder folder; /* for results, on rank 0; close removes it again if nothing has come into it */
+    struct cb_folder folder; /* for results, on rank 0; close removes it if it is new and empty */
 };
 
 extern const struct cb_option cb_json_rows[]; /* session.c: --json */
@@ -35,63 +36,58 @@ int cb_session_open(struct session *session, int argc, char **argv);
 /* The communicator of a command that has no ranks. */
 int cb_session_alone(struct session *session);
 
-/* Reads the case. load says what is wrong with it. */
+/* Reads the case, and prints its errors. */
 bool cb_session_read(struct session *session, void (*issue)(void *arg, const cobre_sddp_issue *issue), void *arg);
 int cb_session_load(struct session *session);
 void cb_session_keep_warning(struct session *session, const char *message, const char *suggestion);
 
-/* Loads a policy. given: as the user named it; NULL: it was not. What was never trained is told how to. */
+/* Loads a policy. given: the user's path; NULL: the default. If there is none, the message tells how to train one. */
 int cb_session_policy(const struct session *session, const char *path, const char *given, cobre_sddp_policy **policy);
 
-/* CB_GO_ON when every rank goes on. Collective. */
+/* CB_GO_ON if every rank goes on. Collective. */
 int cb_session_agree(const struct session *session, int code);
 
-/* Rank 0 makes the folder for results, and locks it for one that must be alone there. Collective. */
+/* Rank 0 makes the folder for results, and locks it for a command that must be alone there. Collective. */
 int cb_session_folder(struct session *session, const char *path, bool lock);
 void cb_session_close(struct session *session);
 bool cb_session_speaks(const struct session *session); /* rank 0 */
 
-/* After a call of the library has failed on all ranks, or on rank 0: rank 0 says why. Returns the exit code. */
+/* Call it after a call of the library failed on all ranks, or on rank 0. Rank 0 prints why. Returns the exit code. */
 int cb_session_failed(const struct session *session);
 
 /* The same for a wrong argument, before there are ranks. */
 int cb_session_refused(const struct session *session);
 
-/* say.c: errors, warnings and advice, on standard error and in the log, if there is one; where a line is drawn on the
- * terminal, it is cleared first. */
+/* say.c: prints errors, warnings and advice to standard error and to the log, if there is one. A status line is cleared
+ * first. */
 void cb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 FILE *cb_say_to(size_t i);                /* the same, file by file: standard error, the log, NULL */
-void cb_say_in_handler(const char *line); /* of a signal; "": nothing */
+void cb_say_in_handler(const char *line); /* for signal handlers; "": nothing */
 
 bool cb_log_open(const char *path); /* appends; false: see errno. The path must last */
 FILE *
 cb_log(void); /* NULL: there is none. To be called after writing, too: it tells that the log could not be written */
 void cb_log_close(void);
 
-/* Writes a text in lines that end at its semicolons, and at commas where they are long; prefix: of all but the first. */
+/* Writes a text in lines, broken at semicolons, and long ones at commas. prefix: before every line but the first. */
 void cb_write_lines(FILE *to, const char *prefix, const char *text);
 
 /* print.c: one error of a case, as "file:line: place: message". */
 void cb_write_issue(FILE *file, const cobre_sddp_issue *issue);
 
-/* print.c: the size of a problem. */
-size_t cb_stages(const cobre_sddp_problem *problem);                      /* how many stages its nodes have */
-void cb_write_problem_size(FILE *to, const cobre_sddp_problem *problem);  /* "3 stages, 3 nodes, 1 state" */
-void cb_write_size(FILE *to, size_t stages, size_t nodes, size_t states); /* the same */
-
-/* stop.c: SIGINT, SIGTERM and SIGUSR1. The first one asks to stop, a later one to stop now, the last one ends the
- * process. Rank 0 answers. */
+/* stop.c: SIGINT, SIGTERM and SIGUSR1. The first one asks to stop, a later one to stop at once, the last one ends the
+ * process. Rank 0 prints the answers. */
 enum cb_stop_note {
-    CB_STOP_FIRST, /* to the first signal, and to the second */
+    CB_STOP_FIRST, /* the answer to the first signal, then to the second */
     CB_STOP_SECOND,
     CB_STOP_FIRST_OF_ALL, /* the same while nothing is finished that could be kept */
     CB_STOP_SECOND_OF_ALL,
     CB_STOP_NOTES
 };
 struct cb_stop {
-    double grace;       /* seconds until the first wish becomes urgent */
-    int deadly;         /* which signal ends the process */
-    const char *folder; /* where it then removes what is not whole; NULL: nowhere */
+    double grace;       /* seconds until the first request becomes urgent */
+    int deadly;         /* the number of the signal that ends the process */
+    const char *folder; /* in which it then removes incomplete files; NULL: none */
     const char *note[CB_STOP_NOTES];
 };
 void cb_stop_catch(const struct session *session, const struct cb_stop *how);

@@ -9,64 +9,23 @@
 
 #include "cli/live.h"
 #include "comm/select.h"
-#include "sddp/run/files.h"
-#include "sddp/run/gap.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-static double gap_of(const struct train_print *print, const cobre_sddp_progress *now) {
-    return cb_window_gap(print->maximises, print->averse, now);
-}
 
 static unsigned screen_lines(void) {
     struct winsize size;
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 8 ? size.ws_row - 3u : 20u;
 }
 
-static void write_header(FILE *to, const struct train_print *print) {
-    const char *other = print->averse ? "simulated" : print->maximises ? "lower bound" : "upper bound";
-    fprintf(to, "%6s %12s %12s %10s %8s %8s %7s %8s\n", "iter", print->maximises ? "upper bound" : "lower bound", other,
-            "+- 95 %", "gap", "cuts", "LP/s", "time");
-}
-
-static double solve_rate(const cobre_sddp_progress *from, const cobre_sddp_progress *to) {
-    double seconds = to->seconds - from->seconds;
-    bool known =
-        from->iteration > 0 || to->iteration == 1; /* of a resumed training the first row counts LPs from before */
-    return known && seconds > 0 && to->solves >= from->solves ? (double)(to->solves - from->solves) / seconds : NAN;
-}
-
-static void gap_text(const struct train_print *print, char text[32]) {
-    double share = gap_of(print, &print->newest);
-    snprintf(text, 32, "-");
-    if (isfinite(share))
-        snprintf(text, 32, fabs(share) < 1 ? "%.2f %%" : fabs(share) < 100 ? "%.0f %%" : "%.0e %%", 100 * share);
-}
-
-/* last: the row before this one. */
-static void write_row(FILE *to, const struct train_print *print, const cobre_sddp_progress *last) {
-    const cobre_sddp_progress *now = &print->newest;
-    char bound[32], mean[32], half[32] = "-", gap[32], rate[32], clock[32];
-    if (now->window_passes > 1)
-        cb_short_text(now->window_half, 5, half);
-    gap_text(print, gap);
-    double solves = solve_rate(last, now);
-    snprintf(rate, sizeof rate, isfinite(solves) ? "%.0f" : "-", solves);
-    fprintf(to, "%6" PRIu64 " %12s %12s %10s %8s %8" PRIu64 " %7s %8s\n", now->iteration,
-            cb_short_text(now->bound, 8, bound), cb_short_text(now->window_mean, 8, mean), half, gap, now->cuts, rate,
-            cb_clock_text(now->seconds, clock));
-}
-
 static void keep_row(struct train_print *print) {
     cb_live_clear();
     if (print->terminal && print->rows >= screen_lines()) {
-        write_header(stdout, print);
+        cb_train_text_header(stdout, &print->text);
         print->rows = 0;
     }
-    write_row(stdout, print, &print->last_kept);
+    cb_train_text_row(stdout, &print->text, &print->last_kept, &print->newest);
     print->kept = print->newest.seconds;
     print->last_kept = print->newest;
     print->rows++;
@@ -74,28 +33,20 @@ static void keep_row(struct train_print *print) {
 
 static void draw_progress(struct train_print *print) {
     char number[32], bound[48] = "", share[32], gap[48] = "";
-    gap_text(print, share);
+    double distance = cb_train_text_gap(&print->text, &print->newest);
     if (print->newest.iteration > 0)
         snprintf(bound, sizeof bound, "bound %s", cb_short_text(print->newest.bound, 8, number));
-    if (isfinite(gap_of(print, &print->newest)))
-        snprintf(gap, sizeof gap, "gap %s", share);
+    if (isfinite(distance))
+        snprintf(gap, sizeof gap, "gap %s", cb_train_text_share(distance, share));
     if (print->paused)
         snprintf(gap, sizeof gap, "paused");
     cb_progress_draw(&print->progress, bound, gap);
 }
 
-static const char *plural(size_t count) {
-    return count == 1 ? "" : "s";
-}
-
 static void write_start(FILE *to, const struct train *train) {
-    const struct session *base = &train->base;
-    size_t ranks = cobre_size(base->comm);
-    fprintf(to, "%s: ", cobre_sddp_problem_name(base->problem));
-    cb_write_problem_size(to, base->problem);
-    fprintf(to, "; %zu rank%s (%s)\n\n", ranks, plural(ranks), cobre_backend_name(cobre_comm_backend(base->comm)));
+    cb_train_text_start(to, &train->run);
     if (!train->print.brief || to != stdout)
-        write_header(to, &train->print);
+        cb_train_text_header(to, &train->print.text);
 }
 
 void cb_train_print_start(struct train *train) {
@@ -103,8 +54,7 @@ void cb_train_print_start(struct train *train) {
     const struct session *base = &train->base;
     print->quiet |= base->json; /* its lines are the events */
     print->brief = train->watch;
-    print->maximises = cobre_sddp_problem_maximises(base->problem);
-    print->averse = cb_options_averse(base->problem, &train->run.options);
+    print->text = cb_train_text_of(&train->run);
     /* A launcher of its own may give each rank a terminal, wherever its output goes to: Open MPI's does. */
     print->terminal = !print->quiet && cb_live_possible() && !cb_backend_at(cobre_comm_backend(base->comm))->launcher;
     if (cb_log())
@@ -118,7 +68,7 @@ void cb_train_print_start(struct train *train) {
 /* What the row before it was is known from `newest` alone: in the log each one stays. */
 static void log_row(const struct train_print *print, const cobre_sddp_progress *last) {
     if (cb_log())
-        write_row(cb_log(), print, last);
+        cb_train_text_row(cb_log(), &print->text, last, &print->newest);
     cb_log();
 }
 
@@ -148,28 +98,6 @@ void cb_train_print_break(struct train_print *print) {
     fflush(stdout);
 }
 
-static void write_bounds(FILE *to, const struct train_print *print, const cobre_sddp_progress *last, bool proven) {
-    char bound[32], mean[32], half[32];
-    double gap = gap_of(print, last);
-    fprintf(to, "bound     %s (%s%s)", cb_short_text(last->bound, 9, bound), print->maximises ? "upper" : "lower",
-            proven ? "" : ", unproven: with cuts of another case");
-    if (isfinite(gap))
-        fprintf(to, ", gap %.3g %%", 100 * gap);
-    if (print->averse)
-        fprintf(to, ", no gap: with a risk measure");
-    if (last->window_passes > 1)
-        fprintf(to, "\nsimulated %s +- %s (95 %%, last %" PRIu64 " passes)", cb_short_text(last->window_mean, 8, mean),
-                cb_short_text(last->window_half, 5, half), last->window_passes);
-    fprintf(to, "\n");
-}
-
-static cobre_sddp_progress last_of(const cobre_sddp_training *result, const cobre_sddp_policy *policy) {
-    return (cobre_sddp_progress){.bound = cobre_sddp_policy_bound(policy),
-                                 .window_mean = result->window_mean,
-                                 .window_half = result->window_half,
-                                 .window_passes = result->window_passes};
-}
-
 /* A program that reads the lines wants no hint; a person does. */
 static void write_next(FILE *to, const struct train *train, const cobre_sddp_training *result) {
     const char *path = train->base.case_path;
@@ -186,17 +114,7 @@ static void write_next(FILE *to, const struct train *train, const cobre_sddp_tra
 
 static void write_end(FILE *to, const struct train *train, const cobre_sddp_training *result,
                       const cobre_sddp_policy *policy) {
-    fprintf(to, "\nstopped: %s, after %" PRIu64 " iteration%s and %.1f s\n", cobre_sddp_stop_name(result->stop),
-            result->iterations, plural((size_t)result->iterations), result->seconds);
-    const cobre_sddp_progress last = last_of(result, policy);
-    char note[CB_TRAIN_NOTE];
-    write_bounds(to, &train->print, &last, cobre_sddp_policy_proven(policy));
-    for (size_t i = 0; cb_train_note(&train->run, result, policy, i, note); i++)
-        if (*note)
-            fprintf(to, "note      %s\n", note);
-    fprintf(to, "\npolicy    %s (%" PRIu64 " cuts)\n", train->run.policy, cobre_sddp_policy_cuts(policy));
-    fprintf(to, "trace     %s/" CB_FILE_TRAINING "\n", train->folder);
-    fprintf(to, "times     %s/" CB_FILE_TIMES "\n", train->folder);
+    cb_train_text_end(to, &train->run, result, policy);
     write_next(to, train, result);
 }
 

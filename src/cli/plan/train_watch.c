@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_watch.c: `cobre train --watch`. The training goes on in the background, in a session of its own, so that neither the end of the
- * dashboard nor that of the terminal ends it. What it prints is kept in memory, and shown when the dashboard is closed. */
+/* train_watch.c: `cobre train --watch`. The training goes on in the background, in a session of its own, so that
+ * neither the end of the dashboard nor that of the terminal ends it. What it prints is kept in memory, and shown when
+ * the dashboard is closed. */
 #include "cli/live.h"
 #include "cli/plan/train.h"
 #include "cli/watch/watch.h"
@@ -79,7 +80,7 @@ int cb_train_watch(struct train *train) {
     if (cb_folder_is_locked(train->folder, &known) && known)
         return CB_GO_ON; /* it will say what is wrong */
     if (training.output < 0 || training.errors < 0)
-        return fail("no memory for what it prints");
+        return fail("no memory for its output");
     bool was_there = cb_folder_join(train->folder, CB_FILE_EVENTS, events) == COBRE_OK && stat(events, &older) == 0;
     training.pid = fork();
     if (training.pid < 0)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 static const char intro[] =
-    "usage: cobre validate CASE [--table NAME] [--write FILE] [--scenarios FILE] [--json] [--value-bound X]\n"
-    "                           [--solver NAME]\n"
+    "usage: cobre validate CASE [--table NAME] [--write FILE] [--scenarios FILE]\n"
+    "                           [--json] [--value-bound X] [--solver NAME]\n"
     "\n"
     "Reads a case as `cobre train` would, and shows every error in it: the file, the line, and what is wrong.\n"
     "\n";
@@ -25,12 +25,10 @@ struct validate {
 
 static const struct cb_option write_rows[] = {
     {.name = "table",
-     .help =
-         "tells only what is wrong with this table of the case, as hydros.csv, and with case.json, while others are "
-         "not ready yet",
+     .help = "report errors of this table (hydros.csv) and of case.json only, while other tables are not ready yet",
      .value = {{.name = "NAME", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct validate, table)}}},
     {.name = "write",
-     .help = "writes a valid case as a StochOptFormat file",
+     .help = "write the case as a StochOptFormat file, if it is valid",
      .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = CB_FIELD(struct validate, write)}}},
     {.name = NULL},
 };

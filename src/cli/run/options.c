@@ -3,8 +3,8 @@
 #include "cli/run/job.h"
 
 static const char intro[] =
-    "usage: cobre run [-n N] [--backend NAME] [--hosts LIST | --hostfile FILE] [--label] [--log-dir DIR]\n"
-    "                 [--] program [argument ...]\n"
+    "usage: cobre run [-n N] [--backend NAME] [--hosts LIST | --hostfile FILE]\n"
+    "                 [--label] [--log-dir DIR] [--] program [argument ...]\n"
     "\n"
     "Starts N ranks of a program, on this machine or on several, and stops them all when one fails.\n"
     "\n";
@@ -35,7 +35,7 @@ static const struct cb_option rows[] = {
      .value = {{.name = "LIST", .kind = CB_VALUE_TEXT, .field = FIELD(hosts)}},
      .once = true},
     {.name = "hostfile",
-     .help = "the same from a file, a host a line",
+     .help = "read the hosts from a file, one per line",
      .value = {{.name = "FILE", .kind = CB_VALUE_TEXT, .field = FIELD(hostfile)}},
      .once = true},
     {.name = "remote-shell",
@@ -44,7 +44,7 @@ static const struct cb_option rows[] = {
     {.name = "remote-cobre",
      .help = "where this command is on the hosts (default: where it is here)",
      .value = {{.name = "PATH", .kind = CB_VALUE_TEXT, .field = FIELD(options.remote_cobre), .missing = "the path"}}},
-    {.name = "label", .help = "write the number of its rank before each line of output", .given = FIELD(options.label)},
+    {.name = "label", .help = "put the rank's number before each line of output", .given = FIELD(options.label)},
     {.name = "log-dir",
      .help = "keep each rank's output in DIR/rank-N.out and DIR/rank-N.err",
      .value = {{.name = "DIR",

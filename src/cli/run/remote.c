@@ -2,9 +2,9 @@
 /* remote.c: ranks on other hosts, as the launcher sees them.
  *
  * Each rank has an agent on its host (agent.c), which a remote shell starts; its standard input and output carry
- * frames. What the agent reports goes where a local rank's would go: output into the rank's streams, error lines into
- * its error, its end into how and status. The order, with environment and token, goes by standard input too: a command
- * line can be read by everyone.
+ * frames. The agent's reports go where those of a local rank would go: output into the rank's streams, error lines into
+ * its error, its end into how and status. The order, with environment and token, goes by standard input, too, because
+ * everyone can read a command line.
  *
  * Rank 0 is started first, because the others must be told its port, and then a few at a time: sshd turns connections
  * away when many are not logged in yet (MaxStartups, 10 by default). */
@@ -381,7 +381,7 @@ bool cb_remote_is_lost(const struct rank *rank) {
 void cb_remote_print_loss(const struct rank *rank) {
     fprintf(stderr, "lost contact with %s: ", rank->host);
     if (rank->link.garbled)
-        fprintf(stderr, "what came is not what cobre says");
+        fprintf(stderr, "the answer is not from cobre");
     else
         print_shell_end(&rank->link);
     fprintf(stderr, "\n");
@@ -394,7 +394,7 @@ static void explain(const struct job *job, const struct rank *rank) {
     if (link->late) {
         fprintf(stderr, "no answer within %d s", ANSWER_MS / 1000);
     } else if (link->garbled) {
-        fprintf(stderr, "what came back is not from cobre; a start-up file of the shell there may print text\n");
+        fprintf(stderr, "the answer is not from cobre; a start-up file of the shell there may print text\n");
         return;
     } else if (link->shell_ended && link->shell_how == CLD_EXITED &&
                (link->shell_status == CB_EXIT_NOT_FOUND || link->shell_status == CB_EXIT_CANNOT_RUN)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settle.c: what the options of a job mean together, and whether they can be met: for all commands that start ranks. */
+/* settle.c: combines the options of a job and checks whether they can be met, for all commands that start ranks. */
 #include "cli/run/job.h"
 
 static bool is_usual(cobre_backend backend, bool over_hosts) {
@@ -32,6 +32,8 @@ static int settle_backend(const struct run_options *options, cobre_backend *back
     if (!cb_built_in(*backend))
         return cb_usage_error(options->command, "--backend %s: not in this build, which has: %s", name,
                               cb_built_in_list());
+    if (options->self && found->alone && options->size > 1)
+        return cb_usage_error(options->command, "--backend %s: its ranks do not find each other; leave it out", name);
     if (over_hosts && !found->over_hosts)
         return cb_usage_error(options->command, "--backend %s: ranks on several hosts need %s", name,
                               cobre_backend_name(usual));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.c: the loop of the dashboard. It waits for keys, for new events and for answers; a file is looked at a few times per
- * second, because a file on another host tells nobody that it grows. The screen is drawn when something has changed, and once
- * per second for the clocks. */
+/* watch.c: the loop of the dashboard. It waits for keys, new events and answers. It looks at the file a few times per
+ * second, because nothing tells it when a file on another host grows. The screen is drawn when something has changed,
+ * and once per second for the clocks. */
 #include "cli/watch/dashboard.h"
 #include "cli/watch/screen.h"
 
@@ -27,8 +27,8 @@ void cb_say_line(struct cb_dashboard *dashboard, const char *format, ...) {
     dashboard->dirty = true;
 }
 
-/* Who writes to the pipe may write to the terminal, too, right across the screen, also after the last event: so all of it is drawn
- * once per second. */
+/* Who writes to the pipe may write to the terminal, too, right across the screen, also after the last event: so all of
+ * it is drawn once per second. */
 static bool is_disturbed(struct cb_dashboard *dashboard) {
     double now = cb_clock();
     if (dashboard->how->folder || now - dashboard->cleaned < CLOCK_FRAME)
@@ -154,8 +154,8 @@ static bool has_events(const struct cb_watch *how, const char *path) {
     else
         fprintf(stderr,
                 "cobre %s: %s has no " CB_FILE_EVENTS
-                ": no training runs there, and what is there is of a simulation or of "
-                "an older version; `cobre report` may show it\n",
+                ": no training runs there; it may hold a simulation, or results of an older version, which "
+                "`cobre report` may show\n",
                 how->command, how->folder);
     return false;
 }
@@ -197,6 +197,10 @@ static void tell_failure(const struct cb_dashboard *dashboard) {
         put_plain(history->advice);
     }
     putc('\n', stderr);
+}
+
+const char *cb_watch_missing(void) {
+    return NULL;
 }
 
 int cb_watch_run(const struct cb_watch *how) {

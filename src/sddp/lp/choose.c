@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* choose.c: the pair of LP solvers that a job uses. Bits depend on it, so rank 0 chooses, and all ranks have the same. */
+/* choose.c: chooses the pair of LP solvers of a job. Bits depend on it, so rank 0 chooses, and all ranks use the
+ * same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ static const cb_lp_solver *best(int rows, const cb_lp_solver *except) {
 
 #define HOW_TO_GET                                                                                                     \
     "GLPK and CLP need libglpk40 and coinor-libclp1 (Debian) to run; if cobre was built without them: install "        \
-    "libglpk-dev, coinor-libclp-dev or HiGHS (README.md) and build it again"
+    "libglpk-dev, coinor-libclp-dev or HiGHS (docs/install.md) and build it again"
 
 static cobre_status missing(const char *name) {
     char others[256] = "", why[CB_LP_WHY];

@@ -3,7 +3,7 @@
  *
  * A start copies the model that was never solved over the one in use: whatever CLP remembers (weights, random numbers,
  * dual bound) is gone, so that a used object and a fresh one go the same way, bit by bit. Copying costs about as much as
- * one solve, and is done once for all openings of a state. */
+ * one solve, and is done once per step of a forward pass, and once per chain of outcomes. */
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -21,6 +21,7 @@ struct cb_lp {
     ClpSimplex fresh, model;
     int columns, rows, extra;
     bool matrix_changed; /* the factorisation is of another matrix */
+    bool rests;          /* there is no model */
     bool broken;         /* CLP threw something: it can only be destroyed */
 };
 
@@ -63,30 +64,36 @@ double bounded(double value) {
 /* Changes go to both, so that they outlast the next start. */
 void set_column(cb_lp *lp, int column, double lower, double upper) {
     lp->fresh.setColumnBounds(column, bounded(lower), bounded(upper));
-    lp->model.setColumnBounds(column, bounded(lower), bounded(upper));
+    if (!lp->rests)
+        lp->model.setColumnBounds(column, bounded(lower), bounded(upper));
 }
 
 void set_row(cb_lp *lp, int row, double lower, double upper) {
     if (row < lp->rows)
         lp->fresh.setRowBounds(row, bounded(lower), bounded(upper));
-    lp->model.setRowBounds(row, bounded(lower), bounded(upper));
+    if (!lp->rests)
+        lp->model.setRowBounds(row, bounded(lower), bounded(upper));
 }
 
 void set_cost(cb_lp *lp, int column, double cost) {
     lp->fresh.setObjectiveCoefficient(column, cost);
-    lp->model.setObjectiveCoefficient(column, cost);
+    if (!lp->rests)
+        lp->model.setObjectiveCoefficient(column, cost);
 }
 
 void set_entry(cb_lp *lp, int row, int column, double value) {
     attempt(lp, [=] {
         lp->fresh.modifyCoefficient(row, column, value, true);
-        lp->model.modifyCoefficient(row, column, value, true);
+        if (!lp->rests)
+            lp->model.modifyCoefficient(row, column, value, true);
     });
     lp->matrix_changed = true;
 }
 
+/* What CLP has left after an exception may be freed twice: it stays. */
 void destroy(cb_lp *lp) {
-    delete lp;
+    if (!lp->broken)
+        delete lp;
 }
 
 std::vector<double> bounded_copy(const double *values, int count) {
@@ -114,6 +121,13 @@ void load(cb_lp *lp, const cb_lp_model *model) {
 void renew(cb_lp *lp) {
     lp->model = lp->fresh;
     lp->model.setLogLevel(0); /* not copied */
+    lp->rests = false;
+}
+
+/* A model that was solved has factors and weights: nine tenths of the LP's memory. */
+void rest(cb_lp *lp) {
+    attempt(lp, [=] { lp->model = ClpSimplex(); });
+    lp->rests = true;
 }
 
 cb_lp *create(const cb_lp_model *model) {
@@ -310,7 +324,7 @@ int write_file(cb_lp *lp, const char *path, const char *const *column_names, con
 
 /* From 50 rows on it is faster than GLPK: docs/rationale.md has the figures. */
 const cb_lp_solver cobre_lp_plugin = {
-    CB_LP_ABI,  "clp",     LICENSE,      Clp_Version, 50,        create,      destroy,
-    set_column, set_row,   set_cost,     set_entry,   add_row,   start,       solve,
-    trouble,    objective, column_value, row_dual,    get_basis, extra_stand, write_file,
+    CB_LP_ABI, "clp",        LICENSE,   Clp_Version, 50,          create,     destroy, set_column,
+    set_row,   set_cost,     set_entry, add_row,     start,       solve,      rest,    trouble,
+    objective, column_value, row_dual,  get_basis,   extra_stand, write_file,
 };

@@ -347,11 +347,12 @@ int write_file(cb_lp *lp, const char *path, const char *const *column_names, con
 
 /* It is never the fastest: docs/rationale.md has the figures. So it is taken by name, or where there is no other. */
 const cb_lp_solver cobre_lp_plugin = {
-    CB_LP_ABI,     "highs",      "Apache-2.0 AND MIT",
-    Highs_version, INT_MAX,      create,
-    destroy,       set_column,   set_row,
-    set_cost,      set_entry,    add_row,
-    start,         solve,        trouble,
-    objective,     column_value, row_dual,
-    get_basis,     extra_stand,  write_file,
+    CB_LP_ABI,     "highs",    "Apache-2.0 AND MIT",
+    Highs_version, INT_MAX,    create,
+    destroy,       set_column, set_row,
+    set_cost,      set_entry,  add_row,
+    start,         solve,      nullptr,
+    trouble,       objective,  column_value,
+    row_dual,      get_basis,  extra_stand,
+    write_file,
 };

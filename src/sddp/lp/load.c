@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* load.c: finds the plugins of LP solvers, libcobre-lp-NAME.so.
  *
- * Where: in COBRE_LP_PATH and nowhere else, if it is set. Otherwise beside libcobre-sddp (or the program that it is linked
- * into), then in the folders where the system's loader looks for the libraries of that file (rpath, LD_LIBRARY_PATH, the
- * system's own). Of two files of one name the first counts. RTLD_LOCAL, so that the symbols of one solver never meet
- * another's. The folders are read once, a file is loaded when it is first asked for, and nothing is ever unloaded. */
+ * If COBRE_LP_PATH is set, it looks there and nowhere else. Otherwise it looks beside libcobre-sddp (or the program
+ * that it is linked into), then in the folders where the system's loader looks for the libraries of that file (rpath,
+ * LD_LIBRARY_PATH, the system's own). If two files have the same name, the first counts. They are loaded with
+ * RTLD_LOCAL, so that symbols of different solvers do not clash. The folders are read once, a file is loaded when it is
+ * first needed, and nothing is ever unloaded. */
 #include <dirent.h>
 #include <dlfcn.h>
-#include <libgen.h>
-#include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/plugin_folders.h"
 #include "sddp/lp/plugins.h"
 #include "sddp/usual_floats.h"
 
@@ -56,61 +55,25 @@ static void add(const char *folder, const char *file) {
     count++;
 }
 
-static bool is_listed(const char *folder) {
-    size_t length = strlen(folder);
-    for (const char *at = folders; (at = strstr(at, folder)); at++)
-        if ((at == folders || at[-1] == ' ') && (at[length] == ',' || at[length] == 0))
-            return true;
-    return false;
-}
-
-static void scan(const char *folder) {
+static void scan(const char *folder, void *unused) {
+    (void)unused;
     char real[PATH_MAX];
-    size_t length = strlen(folders);
-    folder = realpath(folder, real) ? real : folder;
-    if (is_listed(folder))
-        return;
-    snprintf(folders + length, sizeof folders - length, "%s%.900s", length ? ", " : "", folder);
-    DIR *directory = opendir(folder);
+    const char *name = cb_folder_add(folders, sizeof folders, folder, real);
+    DIR *directory = name ? opendir(name) : NULL;
     if (!directory)
         return;
     for (const struct dirent *entry = readdir(directory); entry; entry = readdir(directory))
-        add(folder, entry->d_name);
+        add(name, entry->d_name);
     closedir(directory);
 }
 
-/* Where the system's loader looks on behalf of the object that holds this function. */
-static void scan_loader_folders(const char *object) {
-    void *handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD); /* NULL: the program itself */
-    static union {
-        Dl_serinfo info;
-        char room[65536];
-    } list; /* not on the heap: a rank that is short of memory would miss its solvers */
-    Dl_serinfo *info = &list.info;
-    if (!handle)
-        handle = dlopen(NULL, RTLD_LAZY);
-    if (!handle)
-        return;
-    if (dlinfo(handle, RTLD_DI_SERINFOSIZE, info) == 0 && info->dls_size <= sizeof list &&
-        dlinfo(handle, RTLD_DI_SERINFO, info) == 0)
-        for (unsigned i = 0; i < info->dls_cnt; i++)
-            if (info->dls_serpath[i].dls_name[0] == '/') /* never the current folder, whoever may write there */
-                scan(info->dls_serpath[i].dls_name);
-    dlclose(handle);
-}
-
 static void scan_all(void) {
+    static union cb_loader_folders list;
     const char *only = getenv("COBRE_LP_PATH");
-    char real[PATH_MAX];
-    Dl_info own;
-    if (only && *only) {
-        scan(only);
-    } else if (dladdr((void *)(uintptr_t)scan_all, &own)) {
-        /* A program that was found by PATH is known by its name alone. */
-        if (realpath(strchr(own.dli_fname, '/') ? own.dli_fname : "/proc/self/exe", real))
-            scan(dirname(real));
-        scan_loader_folders(own.dli_fname);
-    }
+    if (only && *only)
+        scan(only, NULL);
+    else
+        cb_visit_plugin_folders((const void *)(uintptr_t)scan_all, &list, scan, NULL);
     scanned = true;
 }
 

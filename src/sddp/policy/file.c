@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.c: a policy as a file (format.h), which is also a checkpoint. Rank 0 writes it (draft.h): FILE is whole at any time.
- * Rank 0 reads: once to check the sum, then again; the cuts go to all ranks by gathers to which the others add nothing.
+/* file.c: reads and writes a policy file (format.h), which is also a checkpoint. Rank 0 writes it as a draft (draft.h),
+ * so that the file is complete at any time. Rank 0 reads it twice: first to check the sum, then for its contents. It
+ * sends the cuts to all ranks by gathers to which the others add nothing.
  *
- * A file with a right sum may still hold anything. All that becomes an index, a size or a count is checked: the header before
- * anything is allocated (cb_policy_head_good); names, functions and starts where they are unpacked; the trace against the
- * number of cuts; each cut; and starts against the LPs of the problem (check_starts). */
+ * A file with the right checksum may still hold anything. Every index, size and count is checked: the header before
+ * anything is allocated (cb_policy_head_good); names, functions and starts while they are unpacked; the trace against
+ * the number of cuts; each cut; and the starts against the LPs of the problem (check_starts). */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -51,6 +52,8 @@ static cb_policy_head head_of(const cobre_sddp_policy *policy) {
                            .has_risk = policy->kind.has_risk,
                            .beta = policy->kind.risk.beta,
                            .alpha = policy->kind.risk.alpha,
+                           .drop = policy->drop,
+                           .drop_after = policy->drop_after,
                            .proven = policy->proven,
                            .maximise = policy->names.maximise,
                            .averse = policy->names.averse,
@@ -147,7 +150,8 @@ static bool is_risk(double beta, double alpha) {
 }
 
 static bool are_flags(const cb_policy_head *head) {
-    return head->multi_cut <= 1 && head->has_risk <= 1 && head->proven <= 1 && head->maximise <= 1 && head->averse <= 1;
+    return head->multi_cut <= 1 && head->has_risk <= 1 && head->proven <= 1 && head->maximise <= 1 &&
+           head->averse <= 1 && head->drop <= COBRE_SDDP_DROP_LAST_ACTIVE;
 }
 
 /* A season of a cycle, if there are any (problem.h). */
@@ -171,7 +175,7 @@ static cobre_status check_head(const cb_policy_head *head, const char *path) {
     if (head->order != CB_POLICY_ORDER)
         return damaged(path, "written by a machine of another byte order");
     if (head->version < CB_POLICY_VERSION)
-        return damaged(path, "written by an older version of cobre, whose cuts were no proof");
+        return damaged(path, "written by an older version of cobre");
     if (head->version > CB_POLICY_VERSION)
         return damaged(path, "written by a newer version of cobre");
     return cb_policy_head_good(head) ? COBRE_OK : damaged(path, "the header makes no sense");
@@ -192,9 +196,11 @@ static cobre_status open_here(opened *from) {
     from->file = cb_open_stream(from->path, "rb");
     if (!from->file)
         return cannot_read(from->path, "check the name");
-    if (fread(&from->head, sizeof from->head, 1, from->file) != 1)
-        return ferror(from->file) ? cannot_read(from->path, give_policy) /* a folder, say */
-                                  : damaged(from->path, "the file is too short");
+    bool whole = fread(&from->head, sizeof from->head, 1, from->file) == 1;
+    if (ferror(from->file)) /* a folder, say */
+        return cannot_read(from->path, give_policy);
+    if (!whole && memcmp(from->head.magic, CB_POLICY_MAGIC, sizeof from->head.magic) == 0)
+        return damaged(from->path, "the file is too short");
     CB_TRY(check_head(&from->head, from->path));
     CB_TRY(check_sum(from->file, &from->head, from->path));
     size_t bytes = (size_t)cb_policy_middle_bytes(&from->head);
@@ -271,43 +277,57 @@ static size_t *map_functions(const cobre_sddp_policy *policy, const opened *from
     return map;
 }
 
-/* The next cuts of rank 0's file; those without a function here are left out. iteration NULL: as they are. */
-static cobre_status read_piece(const cb_pool *pool, const opened *from, const size_t *map, const double *iteration,
-                               size_t *cuts, double *piece) {
-    size_t kept = 0;
-    if (fread(piece, pool->stride * sizeof *piece, *cuts, from->file) != *cuts)
-        return cannot_read(from->path, "try again");
+static bool is_count(double number) {
+    return number >= 0 && number <= UINT32_MAX;
+}
+
+static bool is_cut(const cb_policy_head *head, const double *cut) {
+    size_t stride = cb_policy_stride(head);
+    for (size_t j = 0; j < stride; j++)
+        if (!(fabs(cut[j]) <= MOST)) /* also NaN */
+            return false;
+    return cut[CB_CUT_FUNCTION] >= 0 && cut[CB_CUT_FUNCTION] < (double)head->functions &&
+           is_count(cut[CB_CUT_ITERATION]) &&
+           (head->drop != COBRE_SDDP_DROP_LAST_ACTIVE || is_count(cut[CB_CUT_SLOPES + head->states]));
+}
+
+/* The next cuts of rank 0's file, as the pool has them; those without a function here are left out. warm: they are not of this
+ * training: it made them in iteration 0. */
+static cobre_status read_piece(const cb_pool *pool, const opened *from, const size_t *map, bool warm, size_t *cuts,
+                               double *piece) {
+    size_t kept = 0, stride = cb_policy_stride(&from->head);
+    double *cut = piece + PIECE * pool->stride; /* one */
     for (size_t i = 0; i < *cuts; i++) {
-        double *cut = piece + i * pool->stride, function = cut[CB_CUT_FUNCTION], made = cut[CB_CUT_ITERATION];
-        bool good = true;
-        for (size_t j = 0; j < pool->stride; j++)
-            good = good && fabs(cut[j]) <= MOST; /* not for NaN */
-        if (!good || function < 0 || function >= (double)from->head.functions || made < 0 || made > UINT32_MAX)
+        if (fread(cut, stride * sizeof *cut, 1, from->file) != 1)
+            return cannot_read(from->path, "try again");
+        if (!is_cut(&from->head, cut))
             return damaged(from->path, "a cut makes no sense");
-        size_t to = map[(size_t)function];
+        size_t to = map[(size_t)cut[CB_CUT_FUNCTION]];
         if (to == CB_NONE)
             continue;
         cut[CB_CUT_FUNCTION] = (double)to;
-        if (iteration)
-            cut[CB_CUT_ITERATION] = *iteration;
-        memmove(piece + kept++ * pool->stride, cut, pool->stride * sizeof *cut);
+        if (warm) {
+            cut[CB_CUT_ITERATION] = 0;
+            memset(cut + CB_CUT_SLOPES + pool->states, 0, pool->more * sizeof *cut);
+        }
+        memcpy(piece + kept++ * pool->stride, cut, pool->stride * sizeof *cut);
     }
     *cuts = kept;
     return COBRE_OK;
 }
 
 /* The cuts, PIECE at a time, from rank 0's file into the pool. */
-static cobre_status read_cuts(cobre_sddp_policy *policy, const opened *from, const double *iteration) {
+static cobre_status read_cuts(cobre_sddp_policy *policy, const opened *from, bool warm) {
     cb_pool *pool = &policy->pool;
     size_t *counts = calloc(cobre_size(pool->comm), sizeof *counts), *map = map_functions(policy, from);
-    double *piece = malloc(PIECE * pool->stride * sizeof *piece);
+    double *piece = malloc((PIECE * pool->stride + CB_CUT_SLOPES + 2 * pool->states + 1) * sizeof *piece);
     cobre_status status = counts && map && piece ? COBRE_OK : cb_no_memory("cuts", PIECE * pool->stride * 8);
     status = cb_agree(pool->comm, status);
     for (uint64_t left = from->head.cuts, now; left > 0 && !status; left -= now) {
         now = left < PIECE ? left : PIECE;
         counts[0] = (size_t)now;
         if (from->file)
-            status = read_piece(pool, from, map, iteration, &counts[0], piece);
+            status = read_piece(pool, from, map, warm, &counts[0], piece);
         status = cb_agree(pool->comm, status);
         if (!status)
             status = cobre_broadcast(pool->comm, counts, 1, COBRE_U64, 0);
@@ -376,6 +396,8 @@ static cobre_status build(cobre_comm *comm, cobre_sddp_problem *problem, opened 
                                  .multi_cut = head->multi_cut != 0,
                                  .has_risk = head->has_risk != 0,
                                  .risk = {.beta = head->beta, .alpha = head->alpha},
+                                 .drop = (cobre_sddp_drop)head->drop,
+                                 .drop_after = head->drop_after,
                                  .lp_folder = lp_folder};
     cobre_status status = COBRE_OK;
     if (problem) {
@@ -402,7 +424,7 @@ static cobre_status read_policy(cobre_comm *comm, cobre_sddp_problem *problem, c
         status = cb_agree(comm, take_middle(*policy, &from));
     }
     if (!status)
-        status = read_cuts(*policy, &from, NULL);
+        status = read_cuts(*policy, &from, false);
     if (!status)
         status = cb_agree(comm, check_starts(*policy, &from));
     if (status)
@@ -470,12 +492,11 @@ static cobre_status check_warm(const cobre_sddp_policy *policy, const opened *fr
 
 cobre_status cb_policy_add_cuts(cobre_sddp_policy *policy, const char *path, bool accept) {
     opened from = {.path = path};
-    double before = 0;
     cobre_status status = open_together(policy->comm, policy->problem, &from);
     if (!status)
         status = check_warm(policy, &from, accept);
     if (!status)
-        status = read_cuts(policy, &from, &before);
+        status = read_cuts(policy, &from, true);
     policy->proven = policy->proven && from.head.proven && from.match.proven;
     close_file(&from);
     return status;

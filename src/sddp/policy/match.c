@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* match.c: does a policy's file go with a problem?
+/* match.c: does a policy file fit a problem?
  *
- * A cut of a node depends on the data of the nodes after it, and on no initial state, unless that is what bounds the states
- * that a node may leave. So:
- *   - the same states and nodes, with the same data: the cuts are bounds, wherever the process begins;
- *   - the same states and nodes, with other data: the cuts may serve, but they prove nothing;
- *   - a hydrothermal case that begins in another season: node n + shift of the file serves node n, and proves nothing;
- *   - other states or nodes: the file is refused. */
+ * A cut of a node depends on the data of the nodes after it. It does not depend on the initial state, unless that
+ * bounds the states that a node may leave. So there are four answers:
+ *   - The states and nodes are the same, with the same data: the cuts are bounds, wherever the process begins.
+ *   - The states and nodes are the same, with other data: the cuts may be used, but they prove nothing.
+ *   - A hydrothermal case begins in another season: node n + shift of the file serves node n, and proves nothing.
+ *   - The states or nodes differ: the file is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,11 +34,21 @@ static const char *lost_state(const cb_policy_names *file, const cobre_sddp_prob
     return NULL;
 }
 
-/* Who takes a plant out of a hydrothermal case can say it otherwise. */
+static bool has_state(const cb_policy_names *file, const char *name) {
+    for (size_t i = 0; i < file->states; i++)
+        if (strcmp(name, file->name[1 + i]) == 0)
+            return true;
+    return false;
+}
+
+/* Who takes a plant out of a hydrothermal case can say it otherwise; unless it is another system altogether. */
 static cobre_status other_states(const char *path, const cb_policy_names *file, const cobre_sddp_problem *problem,
                                  const char *why) {
     const char *lost = lost_state(file, problem);
-    if (!lost || !*problem->contents)
+    size_t common = 0;
+    for (size_t s = 0; s < problem->states; s++)
+        common += has_state(file, problem->state[s].name);
+    if (!lost || !*problem->contents || common == 0)
         return other_problem(path, why);
     return refuse(path,
                   "keep the plant in hydros.csv: with turbine_max 0 it is out of service, and the policy can be used; "
@@ -51,7 +61,8 @@ static cobre_status check_states(const char *path, const cb_policy_names *file, 
         return other_problem(path, problem->maximise ? "that one minimises" : "that one maximises");
     if (file->states != problem->states)
         return other_states(path, file, problem,
-                            CB_TEXT("it has %zu states, this one has %zu", file->states, problem->states));
+                            CB_TEXT("it has %zu state%s, this one has %zu", file->states, file->states == 1 ? "" : "s",
+                                    problem->states));
     for (size_t s = 0; s < problem->states; s++)
         if (strcmp(file->name[1 + s], problem->state[s].name) != 0)
             return other_states(

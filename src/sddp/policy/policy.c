@@ -23,7 +23,10 @@ static cobre_status fill(cobre_sddp_policy *policy, bool multi_cut) {
         policy->function[n] = policy->functions;
         policy->functions += multi_cut ? policy->names.outcomes[n] : 1;
     }
-    return cb_pool_init(&policy->pool, policy->comm, policy->names.states, policy->functions);
+    size_t states = policy->names.states;
+    CB_TRY(cb_pool_init(&policy->pool, policy->comm, states, policy->functions, cb_drop_numbers(policy->drop, states)));
+    policy->pool.notes_use = policy->drop == COBRE_SDDP_DROP_LAST_ACTIVE;
+    return COBRE_OK;
 }
 
 cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, cb_policy_names *names,
@@ -40,6 +43,8 @@ cobre_status cb_policy_new(cobre_comm *comm, cobre_sddp_problem *problem, cb_pol
     policy->solvers = options->solvers;
     policy->seed = options->seed;
     policy->passes = options->passes;
+    policy->drop = options->drop;
+    policy->drop_after = options->drop_after;
     policy->window = 100;
     policy->proven = true;
     snprintf(policy->lp_folder, sizeof policy->lp_folder, "%s", options->lp_folder ? options->lp_folder : ".");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* starts.c: starts as bytes. For each node two 32-bit counts, own and cuts (own 0: not set), then the cuts' ids, then the
- * stands. Numbers are as this machine has them: the ranks of a job are alike, and a file says its byte order. */
+/* starts.c: starts as bytes. Each node has two 32-bit counts, own and cuts (own 0: the start is not set), then the ids
+ * of its cuts, then the stands. Numbers are in the machine's byte order: all ranks of a job share it, and a file tells
+ * its own. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sddp/policy/policy.h"
 
-static size_t packed_size(const cb_start *start) {
+size_t cb_start_bytes(const cb_start *start) {
     return 2 * sizeof(uint32_t) + (start->set ? start->cuts * sizeof(uint32_t) + start->own + start->cuts : 0);
 }
 
@@ -16,27 +17,29 @@ static unsigned char *put(unsigned char *at, const void *from, size_t bytes) {
     return at + bytes;
 }
 
+unsigned char *cb_start_pack(const cb_start *start, unsigned char *at) {
+    uint32_t count[2] = {start->set ? (uint32_t)start->own : 0, start->set ? (uint32_t)start->cuts : 0};
+    at = put(at, count, sizeof count);
+    if (!start->set)
+        return at;
+    at = put(at, start->cut, start->cuts * sizeof *start->cut);
+    return put(at, start->stand, start->own + start->cuts);
+}
+
 unsigned char *cb_starts_pack(const cb_start *start, size_t nodes, size_t *bytes) {
     size_t total = 0;
     for (size_t n = 0; n < nodes; n++)
-        total += packed_size(&start[n]);
+        total += cb_start_bytes(&start[n]);
     unsigned char *packed = calloc(cb_padded(total) + 1, 1), *at = packed;
     if (!packed)
         return NULL;
-    for (size_t n = 0; n < nodes; n++) {
-        const cb_start *one = &start[n];
-        uint32_t count[2] = {one->set ? (uint32_t)one->own : 0, one->set ? (uint32_t)one->cuts : 0};
-        at = put(at, count, sizeof count);
-        if (!one->set)
-            continue;
-        at = put(at, one->cut, one->cuts * sizeof *one->cut);
-        at = put(at, one->stand, one->own + one->cuts);
-    }
+    for (size_t n = 0; n < nodes; n++)
+        at = cb_start_pack(&start[n], at);
     *bytes = total;
     return packed;
 }
 
-static cobre_status unpack_one(cb_start *start, const unsigned char **at, size_t *left) {
+cobre_status cb_start_unpack(cb_start *start, const unsigned char **at, size_t *left) {
     uint32_t count[2];
     if (*left < sizeof count)
         return COBRE_INVALID_POLICY;
@@ -63,6 +66,6 @@ static cobre_status unpack_one(cb_start *start, const unsigned char **at, size_t
 
 cobre_status cb_starts_unpack(cb_start *start, size_t nodes, const unsigned char *bytes, size_t length) {
     for (size_t n = 0; n < nodes; n++)
-        CB_TRY(unpack_one(&start[n], &bytes, &length));
+        CB_TRY(cb_start_unpack(&start[n], &bytes, &length));
     return length == 0 ? COBRE_OK : COBRE_INVALID_POLICY;
 }

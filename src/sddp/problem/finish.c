@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks what was built and packs it into a region;
- * the region is spread to the other nodes of the machine and sealed, and each rank makes its views of it. A problem that is
- * there already has an image: that of another communicator is a copy. */
+/* finish.c: from a builder on rank 0 to a problem on all ranks. Rank 0 checks the builder and packs it into a region.
+ * The region is spread to the other hosts and sealed, and each rank makes its views of it. A finished problem already
+ * has an image: for another communicator it is copied. */
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "sddp/problem/image.h"
 
@@ -27,12 +30,14 @@ static void tell_warnings(const cobre_sddp_builder *builder, const cobre_sddp_lo
         options->issue(options->arg, &builder->warning[i]);
 }
 
-/* Lines of nodes, for errors that are found when the JSON file has been forgotten. */
+/* Lines of nodes, for errors that are found when the JSON file has been forgotten: here, so that it is not in memory
+ * beside the image. */
 static void find_lines(cobre_sddp_builder *builder) {
     for (size_t n = 0; n < builder->nodes; n++) {
         cb_place *at = &builder->node[n].at;
         at->line = at->line ? at->line : cb_json_line(builder->json, at->file, at->text);
     }
+    cb_json_forget(builder);
 }
 
 static cobre_status check(cobre_sddp_builder *builder, const cobre_sddp_load_options *options, size_t *bytes) {
@@ -128,6 +133,14 @@ static cobre_status make(cobre_comm *comm, const struct source *source, cobre_sd
     return cb_agree(comm, viewed ? COBRE_OK : cb_no_memory("the problem", problem->nodes * sizeof *problem->node));
 }
 
+/* A builder is many small pieces. glibc keeps them for the process, which will never need as much again. */
+static void free_builder(cobre_sddp_builder **builder) {
+    cobre_sddp_builder_free(builder);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 /* status: of what was done before. The source is that of rank 0; elsewhere it is empty. */
 static cobre_status make_all(cobre_comm *comm, cobre_status status, const struct source *source,
                              cobre_sddp_problem **problem) {
@@ -149,7 +162,7 @@ cobre_status cb_finish(cobre_comm *comm, cobre_status status, cobre_sddp_builder
         status = check(*builder, options, &source.bytes);
     source.builder = *builder;
     status = make_all(comm, status, &source, problem);
-    cobre_sddp_builder_free(builder);
+    free_builder(builder);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.c: packing a problem and looking at the result. One function lays the image out: first without memory, which gives
- * its size, then into it. */
+/* image.c: packs a problem into an image, and makes views of an image. One function lays the image out. It runs twice:
+ * first without memory, to find the size, then to write. */
 #include "sddp/problem/image.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct {
     uint64_t name, file, place, line, stage;
     uint64_t columns, rows, entries, randoms, noises, outcomes, edges, all_edges; /* how many */
     uint64_t reached;
-    uint64_t column, range, row, start, index, value, state_in, state_out, noise, probability, outcome, edge;
+    uint64_t column, range, row, start, index, value, state_in, state_out, incoming, noise, probability, outcome, edge;
     uint64_t shown; /* 0: no random variable shows in a column */
     uint64_t column_name, row_name, random_name;
     uint64_t deviation, factor, lognormal; /* deviation 0: no model */
@@ -105,6 +105,14 @@ static void put_matrix(packer *p, const cb_builder_node *node, node_record *reco
         start[j + 1] += start[j];
 }
 
+static void put_states(packer *p, const cobre_sddp_builder *builder, const cb_builder_node *node, node_record *record) {
+    record->state_in = put(p, node->state_in, builder->states, sizeof *node->state_in);
+    record->state_out = put(p, node->state_out, builder->states, sizeof *node->state_out);
+    uint32_t *incoming = reserve(p, &record->incoming, node->columns, sizeof *incoming);
+    for (size_t s = builder->states; incoming && s-- > 0;)
+        incoming[node->state_in[s]] = (uint32_t)(s + 1);
+}
+
 static void put_noise(packer *p, const cb_builder_node *node, node_record *record) {
     cb_noise *noise = reserve(p, &record->noise, node->noises, sizeof *noise);
     for (size_t i = 0; noise && i < node->noises; i++) { /* by member: the padding stays zero */
@@ -163,8 +171,7 @@ static void put_node(packer *p, const cobre_sddp_builder *builder, size_t n, nod
     record->place = put_text(p, node->at.text);
     put_columns(p, node, record);
     put_matrix(p, node, record);
-    record->state_in = put(p, node->state_in, builder->states, sizeof *node->state_in);
-    record->state_out = put(p, node->state_out, builder->states, sizeof *node->state_out);
+    put_states(p, builder, node, record);
     put_noise(p, node, record);
     if (node->shown)
         record->shown = put(p, node->shown, node->randoms, sizeof *node->shown);
@@ -288,6 +295,7 @@ static cb_node view_node(const char *image, const node_record *record) {
                      .value = AT(record->value),
                      .state_in = AT(record->state_in),
                      .state_out = AT(record->state_out),
+                     .incoming = AT(record->incoming),
                      .noise = AT(record->noise),
                      .shown = record->shown ? AT(record->shown) : NULL,
                      .probability = AT(record->probability),

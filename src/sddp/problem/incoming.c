@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* incoming.c: what comes into a node: a state that somebody gives, and noise that is given by what it shows in. */
+/* incoming.c: the input of a node: a state that a user gives, and noise that a user gives by the column that shows
+ * it. */
 #include <math.h>
 #include <stdio.h>
 
@@ -29,7 +30,7 @@ const char *cb_limits_text(const cobre_sddp_problem *problem, size_t node, size_
     cb_range limits = cb_state_limits(problem, node, state);
     limits.lower = fmax(limits.lower, -CB_MOST);
     limits.upper = fmin(limits.upper, CB_MOST);
-    snprintf(text, CB_LIMITS_ROOM, "state %.100s cannot be %.10g: what comes into node %.100s is from %.10g to %.10g",
+    snprintf(text, CB_LIMITS_ROOM, "state %.100s cannot be %.10g: at node %.100s it must be from %.10g to %.10g",
              problem->state[state].name, value, problem->node[node].name, limits.lower, limits.upper);
     return text;
 }
@@ -79,7 +80,7 @@ cb_effect cb_effect_of(const cobre_sddp_problem *problem, size_t index, size_t r
         if (noise->target == COBRE_SDDP_NOISE_ROW)
             effect.slope += noise->factor;
         if (noise->target == COBRE_SDDP_NOISE_ENTRY)
-            effect.slope -= noise->factor * state[cb_incoming_state(problem, node, noise->column)];
+            effect.slope -= noise->factor * state[cb_incoming_state(node, noise->column)];
     }
     double unit = entry_of(node, shown.row, shown.column);
     return (cb_effect){effect.plain / unit, effect.slope / unit};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* info.c: what a problem consists of, for its users. */
+/* info.c: tells users the parts of a problem: its nodes, columns, rows, outcomes and names. */
 #include "sddp/problem/problem.h"
 
 #include <math.h>
@@ -108,13 +108,6 @@ size_t cb_usual_rows(const cobre_sddp_problem *problem) {
         most = rows > most ? rows : most;
     }
     return most;
-}
-
-size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node, size_t column) {
-    for (size_t s = 0; s < problem->states; s++)
-        if (node->state_in[s] == column)
-            return s;
-    return CB_NONE;
 }
 
 size_t cb_child_outcomes(const cobre_sddp_problem *problem, const cb_node *node) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* problem.h: a finished problem, which never changes. Every input format becomes one, by way of the builder (builder.h).
+/* problem.h: a finished problem, which never changes. Every input format becomes one through the builder (builder.h).
  *
  * A policy graph: a root with the initial state, and nodes. Each node is a sparse LP. Every state has at each node an
  * incoming column, which is fixed to what the parent left, and an outgoing column, whose value goes on. A node's random
@@ -15,8 +15,8 @@
  * where rho_i = beta * E + (1 - beta) * AVaR_alpha is taken jointly over children (with p / P) and outcomes. The
  * probability 1 - P that is missing ends the process at no cost. The first stage is taken in expectation.
  *
- * All of it lies in one block of memory with offsets instead of pointers, the image (image.h), which is in memory once per
- * node of the machine. What is below are views: each rank's own pointers into it. */
+ * The image (image.h) holds all of it: one block of memory with offsets instead of pointers, once per host. The structs
+ * below are views: each rank's own pointers into the image. */
 #ifndef COBRE_SDDP_PROBLEM_PROBLEM_H
 #define COBRE_SDDP_PROBLEM_PROBLEM_H
 
@@ -27,13 +27,13 @@
 
 #define CB_NONE COBRE_SDDP_NONE
 #define CB_ROOT COBRE_SDDP_ROOT
-#define CB_MOST 1e20 /* the largest number in a problem: CLP has an assertion that costs stay below 1e25 */
+#define CB_MOST 1e20 /* the largest number in a problem: CLP asserts that costs stay below 1e25 */
 
 #define CB_LARGE_COST 1024.0 /* in an LP: usual costs are at most about this */
 
-typedef cobre_sddp_noise_target cb_noise_target; /* what a noise term adds to */
+typedef cobre_sddp_noise_target cb_noise_target; /* the target of a noise term */
 
-/* The first of those that concern the same thing: both sides of a row belong together. */
+/* The first target of the same family: both sides of a row belong together. */
 static inline cb_noise_target cb_noise_family(cb_noise_target target) {
     return target <= COBRE_SDDP_NOISE_ROW_UPPER      ? COBRE_SDDP_NOISE_ROW
            : target == COBRE_SDDP_NOISE_COLUMN_UPPER ? COBRE_SDDP_NOISE_COLUMN_LOWER
@@ -76,11 +76,11 @@ typedef struct {
 } cb_risk;
 
 typedef struct {
-    double lower, upper, cost; /* the cost as it is minimised: negated if the problem maximises */
+    double lower, upper, cost; /* the cost to minimise: negated if the problem maximises */
 } cb_column;
 
-/* A column without bounds that has a cost is a cost itself: what rows bound it by are sums of money, as cuts are. These say
- * nothing about how large the amounts in an LP are. */
+/* A column that has a cost and no bounds is a cost itself: the rows that bound it hold sums of money, as cuts do. Such
+ * rows say nothing about the size of the amounts in an LP. */
 static inline bool cb_is_cost(const cb_column *column) {
     return column->cost != 0 && column->lower == -INFINITY && column->upper == INFINITY;
 }
@@ -93,7 +93,7 @@ typedef struct {
     bool lognormal;
 } cb_model;
 
-/* A random variable that shows in a column. All other columns of `row` are incoming states, so that the value of `column`
+/* A random variable that a column shows. All other columns of `row` are incoming states, so that the value of `column`
  * is plain + slope * random variable, once a state comes in. */
 typedef struct {
     size_t row, column;
@@ -106,16 +106,17 @@ typedef struct {
     size_t line;
 
     size_t columns, rows, entries, randoms, noises, outcomes, edges;
-    size_t all_edges; /* those of probability 0, which only given scenarios take, follow the others */
-    bool reached;     /* the process may come here */
+    size_t all_edges; /* also counts edges of probability 0, which come last; only given scenarios take them */
+    bool reached;     /* the process can reach it */
     const cb_column *column;
-    const cb_range *range; /* what each column can be at most, whatever comes in and whatever the outcome: ranges.c */
+    const cb_range *range; /* of each column: its values, for all incoming states and all outcomes (ranges.c) */
     const cb_range *row;
     const int *start, *index; /* column j has entries start[j] .. start[j + 1], in rows index[], ascending */
     const double *value;
     const size_t *state_in, *state_out; /* column of each state */
+    const uint32_t *incoming;           /* of each column: 1 + the state whose incoming column it is; 0: none */
     const cb_noise *noise;              /* sorted by family, index, column */
-    const cb_shown *shown;              /* of each random variable; NULL: they show in no column */
+    const cb_shown *shown;              /* of each random variable; NULL: no column shows them */
     const double *probability;          /* of each outcome */
     const double *outcome;              /* outcome k: randoms values */
     const uint32_t *tour;               /* in training: all outcomes, in the order in which they are solved */
@@ -128,11 +129,16 @@ typedef struct {
 
     const char *date;    /* when it begins: "2027-03-01"; "": not known */
     double duration;     /* in the problem's unit of time; 0: not known */
-    const double *share; /* of its duration: of each load block */
+    const double *share; /* of each load block: its share of the duration */
 
     const char *text; /* names lie at these offsets from here */
     const uint64_t *column_name, *row_name, *random_name;
 } cb_node;
+
+/* The state whose incoming column this is; CB_NONE: none. */
+static inline size_t cb_incoming_state(const cb_node *node, size_t column) {
+    return node->incoming[column] ? node->incoming[column] - 1 : CB_NONE;
+}
 
 static inline const char *cb_column_name(const cb_node *node, size_t column) {
     return node->text + node->column_name[column];
@@ -151,7 +157,7 @@ typedef struct {
     double initial;
 } cb_state;
 
-/* What the numbers under a name mean to people. Which names: those of the states, the columns, ... of all nodes. */
+/* The meaning of the numbers under a name. `part`: is it a name of states, of columns, ...? */
 typedef struct {
     cobre_sddp_part part;
     const char *name;
@@ -168,7 +174,7 @@ typedef struct {
 struct cobre_sddp_problem {
     cobre_comm *comm;
     cobre_region *image;
-    cobre_region *tours; /* the orders of outcomes, once per node of the machine, too */
+    cobre_region *tours; /* the orders of outcomes, also once per host */
     const char *name;
     const char *contents; /* of a hydrothermal case: "4 subsystems, 4 hydros"; else empty */
     bool maximise;
@@ -188,7 +194,7 @@ struct cobre_sddp_problem {
     size_t longest;       /* steps of the longest path; 0: there is a cycle */
     size_t seasons;       /* in a cycle; node n is stage n + 1 then. 0: there are none */
     size_t first_season;  /* of node 0, from 1 */
-    uint64_t fingerprint; /* of all that changes results */
+    uint64_t fingerprint; /* of everything that can change results */
     double scale;         /* objectives of LPs are this, a power of two, times those of the problem */
     double unit;          /* the problem's columns and rows are this, a power of two, times those of LPs */
 };
@@ -203,56 +209,57 @@ static inline size_t cb_scenario_node(const cobre_sddp_problem *problem, size_t 
 
 const double *cb_scenario_values(const cobre_sddp_problem *problem, size_t scenario, size_t step);
 
-/* model.c: draws the values of random variables; all it uses is rng. */
+/* model.c: draws the values of random variables, from rng alone. */
 void cb_draw(const cb_model *model, size_t randoms, cb_rng *rng, double *values);
 
-/* Refuses what was drawn when it, or what the noise makes of it, is out of range: a lognormal model can draw anything.
- * And the same for noise that a caller gives. */
+/* Refuses drawn values that are out of range, or that put a noise target out of range: a lognormal model can draw
+ * anything. The second function does the same for noise that a caller gives. */
 cobre_status cb_check_draw(const cb_node *node, const double *values);
 cobre_status cb_check_noise(const cb_node *node, const double *values);
 
-/* incoming.c: what a state that is given can be; a value that is beyond it by rounding becomes the limit. */
+/* incoming.c: the limits of a state that a user gives; a value that is beyond them only by rounding becomes the limit. */
 cb_range cb_state_limits(const cobre_sddp_problem *problem, size_t node, size_t state);
 bool cb_state_fits(const cobre_sddp_problem *problem, size_t node, size_t state, double *value);
 enum { CB_LIMITS_ROOM = 400 };
 const char *cb_limits_text(const cobre_sddp_problem *problem, size_t node, size_t state, double value,
-                           char text[CB_LIMITS_ROOM]); /* why it does not fit */
+                           char text[CB_LIMITS_ROOM]); /* text: why it does not fit */
 
-/* The state that comes in at `start`, a node or CB_ROOT. given NULL: the initial one. own NULL: it is only checked. */
+/* The incoming state at `start`, a node or CB_ROOT. given NULL: the initial state. own NULL: the state is only
+ * checked. */
 cobre_status cb_take_state(const cobre_sddp_problem *problem, size_t start, const double *given, double *own);
 
-/* The value in which random variable `random` shows is plain + slope * random. Of one that shows in no column: itself. */
+/* The column that shows random variable `random` has the value plain + slope * random. If no column shows it, that is
+ * the variable itself. */
 typedef struct {
     double plain, slope;
 } cb_effect;
 cb_effect cb_effect_of(const cobre_sddp_problem *problem, size_t node, size_t random, const double *state);
 
-/* The noise for this value. false: there is none, and `why` says why not. */
+/* The noise that gives this value. false: there is none, and `why` tells the reason. */
 bool cb_noise_for(const cobre_sddp_problem *problem, size_t node, size_t random, const double *state, double value,
                   double *noise, char why[CB_LIMITS_ROOM]);
-const char *cb_noise_advice(const cb_node *node); /* what to do then */
+const char *cb_noise_advice(const cb_node *node); /* tells the user how to mend that */
 double cb_mean_noise(const cb_node *node, size_t random);
 
-/* sums.c: of all that belongs to the node, its edges included. */
+/* sums.c: a hash of the node's data, including its edges. */
 uint64_t cb_node_sum(const cobre_sddp_problem *problem, size_t node);
 
 /* info.c */
-void cb_find_cost_rows(const cb_node *node, bool *cost); /* for each row: has it such a column (cb_is_cost)? */
-size_t cb_most_rows(const cobre_sddp_problem *problem);  /* of its nodes */
-size_t cb_usual_rows(const cobre_sddp_problem *problem); /* the same without those that bound a cost, as cuts do */
-cobre_status cb_refuse_node(const char *subject, const cobre_sddp_problem *problem, size_t node); /* there is none */
-size_t cb_incoming_state(const cobre_sddp_problem *problem, const cb_node *node,
-                         size_t column); /* whose column this is; CB_NONE */
+void cb_find_cost_rows(const cb_node *node,
+                       bool *cost); /* for each row: does it have a column that is a cost (cb_is_cost)? */
+size_t cb_most_rows(const cobre_sddp_problem *problem);  /* the most rows of any node */
+size_t cb_usual_rows(const cobre_sddp_problem *problem); /* the same without rows that bound a cost, as cuts do */
+cobre_status cb_refuse_node(const char *subject, const cobre_sddp_problem *problem, size_t node); /* no such node */
 
 size_t cb_child_outcomes(const cobre_sddp_problem *problem, const cb_node *node); /* of all successors */
 double cb_going_on(const cb_node *node);                                          /* probability of a successor */
 
-#define CB_FAR 0x1p28 /* in units of an LP, where usual numbers are about 2^8: beyond it a bound is as good as none */
+#define CB_FAR 0x1p28 /* in units of an LP, where usual numbers are about 2^8: a bound beyond this counts as infinite */
 
-/* ranges.c: infinite where it is far. */
+/* ranges.c: the range, with sides beyond CB_FAR made infinite. */
 cb_range cb_near(cb_range range, double unit);
 
-/* ranges.c: holds the bounds of a column, with and without noise. */
+/* ranges.c: a range that includes the bounds of a column, with and without noise. */
 cb_range cb_bounds_of(const cb_node *node, size_t column);
 
 /* tour.c: the tours of all nodes, if the problem has none yet. Collective. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ranges.c: what values the columns of each node can have, from bounds and rows, over all outcomes and all states that can
- * come in. Safe cuts need a finite bound where a reduced cost asks for one (stage/safe.c).
+/* ranges.c: finds the values that the columns of each node can take, from bounds and rows, over all outcomes and all
+ * possible incoming states. Safe cuts need a finite bound where a reduced cost asks for one (stage/safe.c).
  *
- * All ranges begin as the bounds of the columns, those of incoming states without any. A row bounds each of its columns by
- * what the others leave; a state comes in as one of the parents left it, or as the root gives it. What is found only
- * narrows ranges that hold already, so that it may end anywhere. Every step is rounded outwards. */
+ * Every range begins as the bounds of its column; incoming states begin unbounded. A row bounds each of its columns by
+ * the ranges of the others. A state comes in as one of the parents left it, or as the root gives it. Each result
+ * narrows a range that is already valid, so the search may end at any time. Every operation is rounded outwards. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -180,7 +180,7 @@ static void look_at_rows(const cobre_sddp_problem *problem, const cb_node *node,
         changed = false;
         add_up(node, d, p->column);
         for (size_t j = 0; j < node->columns; j++)
-            if (cb_incoming_state(problem, node, j) == CB_NONE && !is_near(p->column[j], d->unit))
+            if (cb_incoming_state(node, j) == CB_NONE && !is_near(p->column[j], d->unit))
                 changed |= narrow(node, d, j, &p->column[j]);
     }
     p->stale = false;

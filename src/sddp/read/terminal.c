@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.c: what comes after a node, from the cuts of a policy file, or of a table (*.csv) that has the columns of
- * `cobre policy --export csv`. Of all nodes that have cuts there one is chosen: the one that is asked for, the only one, or
- * that of the same time of the year (by_season). */
+/* terminal.c: reads terminal cuts from a policy file, or from a table (*.csv) with the columns of `cobre policy --export
+ * csv`. It takes the cuts of one node: the one that is asked for, the only one with cuts, or the one of the same time of the
+ * year (by_season). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +134,8 @@ static void warn_of_states(const reader *r, const cb_place *at, const size_t *kn
         }
     if (lacks > 0)
         cb_warn_at(r->builder, at, "use cuts of all states, with slopes of 0 where that is meant",
-                   "%s says nothing about state %s%s: what is left of it at the end counts for nothing", r->wish->file,
-                   first, lacks > 1 ? CB_TEXT(" and %zu more", lacks - 1) : "");
+                   "%s has no slopes of state %s%s: its value at the end counts for nothing", r->wish->file, first,
+                   lacks > 1 ? CB_TEXT(" and %zu more", lacks - 1) : "");
 }
 
 /* A number of the table; 0: reported, or there is no such column. */

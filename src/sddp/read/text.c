@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.c: see text.h. Whether a file is compressed is known by its first bytes, as gzread does. */
+/* text.c: see text.h. The first bytes of a file tell whether it is compressed, as in gzread. */
 #include "sddp/read/text.h"
 #include "sddp/open.h"
 
@@ -61,7 +61,7 @@ static bool read_all(cobre_sddp_builder *builder, const cb_place *at, gzFile fil
         }
         if (*size > cb_text_most) {
             cb_error_at(builder, at, "start a job with it, such as train, or use cobre on the command line",
-                        "has more than %zu MiB, which is too much to be looked at here", cb_text_most >> 20);
+                        "has more than %zu MiB, which is too large to be read here", cb_text_most >> 20);
             return false;
         }
         got = gzread(file, *text + *size, PIECE);

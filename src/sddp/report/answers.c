@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answers.c: what a reader wants to know first, as a figure and a sentence each, and as tables by component and
+/* answers.c: the answers at the top of a report, each with a figure and a sentence; and tables by component and by
  * subsystem. */
 #include "sddp/report/parts.h"
 
@@ -72,7 +72,7 @@ static void answer_deficit(const struct report *report) {
         return;
     }
     snprintf(figure, sizeof figure, "In %s", cb_percent_text(total->positive, a));
-    add(text, "A deficit comes in so many of the trajectories, most often in %s (%s of them).", cb_step_text(worst, a),
+    add(text, "So many of the trajectories have a deficit, most often in %s (%s of them).", cb_step_text(worst, a),
         cb_percent_text(worst->positive, b));
     add(text, " Over the horizon %s are not served on average;", cb_quantity_text(total->mean, energy->unit, a));
     double most = total->percentile[CB_PERCENTILES - 1];
@@ -151,7 +151,7 @@ static void answer_storage(const struct report *report) {
     if (share < 1e-3)
         add(text, "them empty.");
     else
-        add(text, "less than %s of what they can hold.", cb_percent_text(share, b));
+        add(text, "less than %s of their capacity.", cb_percent_text(share, b));
     cb_answer(report->to, "How full are the reservoirs?", "", figure, text);
 }
 
@@ -263,7 +263,7 @@ static void table_of_costs(struct report *report) {
     if (!all || !has_components(results))
         return;
     double scale = cb_amount_scale(all->total.mean, &scale_name);
-    add(text, "Over the horizon, discounted, in %s%s: the mean, and what 95 %% stay below.", scale_name,
+    add(text, "Over the horizon, discounted, in %s%s: the mean and the 95th percentile.", scale_name,
         *all->unit ? all->unit : "units of the objective");
     cb_card_begin(report->to, "Cost by component", text);
     draw_shares(report, component, count);
@@ -299,8 +299,8 @@ static void table_of_prices(struct report *report) {
     if (!series)
         return;
     add(text,
-        "In %s: the mean over the horizon, the means of the cheapest and of the dearest step, and the highest of what "
-        "95 %% stay below.",
+        "In %s: the mean over the horizon, the means of the cheapest and of the most expensive step, and the highest "
+        "95th percentile of a step.",
         series->unit);
     cb_card_begin(report->to, "Marginal cost by subsystem", text);
     cb_table_begin(report->to, "Marginal cost by subsystem", (const char *[]){"", "Mean", "From", "To", "95 %", NULL});
@@ -331,7 +331,7 @@ static void table_of_deficits(struct report *report) {
     if (!all || all->total.positive == 0)
         return;
     double scale = cb_amount_scale(all->total.mean, &scale_name);
-    add(text, "How many of the trajectories have a deficit, and what is not served over the horizon, in %s%s.",
+    add(text, "The share of trajectories with a deficit, and the energy not served over the horizon, in %s%s.",
         scale_name, all->unit);
     cb_card_begin(report->to, "Energy not served by subsystem", text);
     cb_table_begin(report->to, "Energy not served by subsystem",

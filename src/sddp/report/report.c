@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c: the page: answers first, then pictures, and where it comes from at the bottom. */
+/* report.c: the page of a report: answers first, then pictures, and the origin of the results at the bottom. */
 #include "sddp/draft.h"
 #include "sddp/error.h"
 #include "sddp/report/parts.h"
@@ -227,7 +227,7 @@ static cobre_status write_page(struct report *report) {
         return cb_no_memory("a report", 0);
     if (any)
         return COBRE_OK;
-    return cb_fail(COBRE_FILE_FAILED, NULL,
+    return cb_fail(COBRE_FILE_FAILED, "give a folder of results; that of the case CASE is CASE-out by default",
                    "%s: no " CB_FILE_TRAINING ", " CB_FILE_TIMES " or tables of a simulation are there",
                    report->run->folder);
 }

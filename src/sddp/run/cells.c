@@ -54,7 +54,7 @@ cobre_status cb_cells_gather(struct cb_spool *spool, struct cb_cells *cells) {
         cells->node = malloc((spool->longest + 1) * sizeof *cells->node);
     }
     bool room = !keeps || (cells->value && cells->node);
-    CB_TRY(cb_agree(spool->comm, room ? COBRE_OK : cb_no_memory("what was simulated", bytes)));
+    CB_TRY(cb_agree(spool->comm, room ? COBRE_OK : cb_no_memory("the results of the simulation", bytes)));
     struct cb_cells_batch all = {.spool = spool, .value = cells->value};
     CB_TRY(cb_spool_gather(spool, CB_STREAM_CELLS, take, &all));
     for (size_t i = all.count * size_of(spool); keeps && i < spool->count * size_of(spool); i++)

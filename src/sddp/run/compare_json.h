@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_json.h: a comparison of runs, as `cobre compare --json` and `cobre mcp` say it. */
+/* compare_json.h: a comparison of runs, as in the JSON of `cobre compare` and others. */
 #ifndef COBRE_SDDP_RUN_COMPARE_JSON_H
 #define COBRE_SDDP_RUN_COMPARE_JSON_H
 
@@ -8,5 +8,6 @@
 #include <jansson.h>
 
 json_t *cb_compare_json(const cobre_sddp_comparison *comparison); /* NULL: no memory */
+cobre_status cb_compare_csv(const char *path, const cobre_sddp_comparison *comparison);
 
 #endif

@@ -140,7 +140,7 @@ static bool say_horizons(struct words *words, const struct cb_run *first, const 
     else
         say(words, "%s begins at stage %zu%s%s and %s at stage %zu%s%s", first->name, one->stage,
             *one->date ? ", " : "", one->date, its->name, other->stage, *other->date ? ", " : "", other->date);
-    say(words, ": what is summed over the horizon is not of the same time. Compare means over the stages, and stages "
+    say(words, ": sums over the horizon are of different times. Compare means over the stages, and stages "
                "(--by stage).");
     return true;
 }

@@ -11,6 +11,9 @@ extern const struct cb_option cb_train_rows[];    /* cobre_sddp_train_options, b
 extern const struct cb_option cb_simulate_rows[]; /* cobre_sddp_simulate_options, but for where it begins */
 extern const struct cb_option cb_begin_rows[];    /* struct cb_begin */
 
+extern const struct cb_option cb_decide_rows[];  /* struct cb_decision, but for where it begins */
+extern const struct cb_option cb_compare_rows[]; /* cobre_sddp_compare_options */
+
 extern const struct cb_option cb_validate_rows[]; /* cobre_sddp_validate_options */
 
 /* cobre_sddp_load_options: of a case that is only checked, and of one that is to be simulated. */

@@ -417,7 +417,7 @@ cobre_status cb_record_simulation(const char *folder, const char *hash, const co
 
 static cobre_status not_of_it(const char *folder, const char *name, const char *why) {
     return cb_fail_at(COBRE_FILE_FAILED, folder, 0,
-                      "train or simulate again; " CB_FILE_RUN " says what belongs together",
+                      "train or simulate again; " CB_FILE_RUN " lists the files that belong together",
                       "%s/%s does not belong to the run in " CB_FILE_RUN ": %s", folder, name, why);
 }
 
@@ -498,7 +498,8 @@ void cb_record_unfinished(const char *folder, char sentence[CB_RECORD_SENTENCE])
     const char *state = json_string_value(json_object_get(training, "state"));
     const char *error = json_string_value(json_object_get(training, "error"));
     if (state && strcmp(state, "failed") == 0)
-        snprintf(sentence, CB_RECORD_SENTENCE, "This training has failed: %s.", error ? error : "nobody knows why");
+        snprintf(sentence, CB_RECORD_SENTENCE, "This training has failed: %s.",
+                 error ? error : "the reason is not known");
     if (state && strcmp(state, "running") == 0)
         snprintf(sentence, CB_RECORD_SENTENCE, "This training has not ended: it is running, or was killed.");
     json_decref(record);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conflict.c: which limits of a node's LP contradict each other, when there is no solution. The answer is irreducible:
- * without any one of its members there is a solution.
+/* conflict.c: finds limits of a node's LP that contradict each other, when the LP has no solution. The answer is
+ * irreducible: without any one of its members there is a solution.
  *
  * It is found by deletion, on an LP of its own: the node's rows and columns at the state and outcome, without costs and
- * cuts. (Cuts take no solution away: the future cost has no upper limit.) A block of limits is lifted; if there is still no
- * solution, it stays lifted; else its limits come back, and each half is tried alone, down to single limits. With k of n
- * limits in conflict that takes about 2 k log2(n / k) LPs. What comes last is lifted first: rows, then bounds of columns, then
- * the incoming state. */
+ * cuts. (Cuts take no solution away: the future cost has no upper limit.) A block of limits is lifted. If there is
+ * still no solution, it stays lifted. Otherwise its limits come back, and each half is tried alone, down to single
+ * limits. With k of n limits in conflict that takes about 2 k log2(n / k) LPs. Limits are lifted from the last to the
+ * first: rows, then bounds of columns, then the incoming state. */
 #include <math.h>
 
 #include "sddp/stage/conflict.h"
@@ -67,7 +67,7 @@ static void list_limits(struct search *search) {
         add_limit(search, CB_LIMIT_STATE, s, search->stage->state[s], search->stage->state[s]);
     for (size_t j = 0; j < node->columns; j++) {
         double lower = model->column_lower[j], upper = model->column_upper[j];
-        if (cb_incoming_state(problem, node, j) != CB_NONE)
+        if (cb_incoming_state(node, j) != CB_NONE)
             continue;
         if (lower == upper) {
             add_limit(search, CB_LIMIT_COLUMN, j, lower, upper);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* noise.c: puts an outcome into the LP. The noise terms of one row, column, cost or entry are next to each other
- * (src/sddp/problem/check.c sorts them) and make one target, which is computed and set as a whole.
+ * (src/sddp/problem/check.c sorts them). They make one target, which is computed and set as a whole.
  *
- * Noise in an entry of an incoming state's column needs no change of the matrix, which would cost a factorisation: that
- * column is fixed, so that noise times state goes to the row's right-hand side. The state must be set before the noise. */
+ * Noise in an entry of an incoming state's column does not change the matrix, which would cost a factorisation. That
+ * column is fixed, so noise times state goes to the row's right-hand side. The state must be set before the noise. */
 #include "sddp/stage/stage.h"
 
 struct cb_target {
@@ -45,7 +45,7 @@ static cb_target make(const cb_node *node, const cb_noise *noise) {
 static size_t incoming_state(const cb_stage *stage, const cb_noise *noise) {
     if (stage->kind->free_state || noise->target != COBRE_SDDP_NOISE_ENTRY)
         return CB_NONE;
-    return cb_incoming_state(stage->kind->problem, stage->node, noise->column);
+    return cb_incoming_state(stage->node, noise->column);
 }
 
 void cb_targets_create(cb_stage *stage) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* polish.c: more accurate duals, by one step of iterative refinement (after Gleixner, Steffy and Wolter, 2016).
+/* polish.c: makes duals more accurate, by one step of iterative refinement (after Gleixner, Steffy and Wolter, 2016).
  *
- * Solvers judge reduced costs by an absolute tolerance, or relative to the largest cost: with a penalty of 1e12 among costs
- * of 1 nothing is left to judge. So the LP is solved again, from its last basis, with the reduced costs as costs, magnified
- * so that what is wrong in them is about 1, and cut off where they are far from 0: there a bound holds its column anyway.
- * Rows whose duals have gone into the reduced costs are held where they stand. The duals of that LP, made small again, are
- * added to those at hand. If they prove more they stay, else everything is as before. */
+ * Solvers judge reduced costs by an absolute tolerance, or relative to the largest cost. With a penalty of 1e12 among
+ * costs of 1, that leaves no accuracy for the small ones. So the LP is solved again, from its last basis, with the
+ * reduced costs as costs. They are magnified until their errors are about 1, and cut off where they are far from 0:
+ * there a bound holds the column anyway. Rows whose duals went into the reduced costs are fixed at their activity. The
+ * duals of that LP are scaled back and added to the present ones. If they prove more they stay; otherwise everything is
+ * as before. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,7 @@ static void find_reduced(cb_stage *stage, double *reduced) {
 }
 
 static bool is_fixed(const cb_stage *stage, size_t column) {
-    return stage->lower[column] == stage->upper[column] ||
-           cb_incoming_state(stage->kind->problem, stage->node, column) != CB_NONE;
+    return stage->lower[column] == stage->upper[column] || cb_incoming_state(stage->node, column) != CB_NONE;
 }
 
 /* By how much the worst reduced cost is wrong, beyond what rounding explains: of a basic column it should be 0, of another
@@ -113,8 +113,8 @@ static double worst_of(const cb_stage *stage, const double *reduced) {
                                                         : reduced[j];
         double noise = own ? 4 * stage->scale * stage->unit[j] * stage->error[j]
                            : 4 * stage->scale * stage->future_unit * cb_rounding(stage->cuts);
-        if (!(own && is_fixed(stage, j)) && wrong > noise)
-            worst = fmax(worst, wrong);
+        if (wrong > noise && wrong > worst && !(own && is_fixed(stage, j)))
+            worst = wrong;
     }
     return worst;
 }

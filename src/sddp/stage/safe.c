@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* safe.c: a lower bound of a node's cost that holds however inaccurate the solver was (after Neumaier and Shcherbina, 2004).
+/* safe.c: a lower bound of a node's cost that holds however inaccurate the solver was (after Neumaier and Shcherbina,
+ * 2004).
  *
- * With any duals y of the rows and u >= 0 of the cuts, and the reduced costs d = c - A'y - (cuts)'u, the cost at an incoming
- * state x is at least
+ * With any duals y of the rows and u >= 0 of the cuts, and the reduced costs d = c - A'y - (cuts)'u, the cost at an
+ * incoming state x is at least
  *
  *     constant + sum of y times the side of its row that its sign asks for + sum of u times intercept
  *              + sum over all other columns of d times the bound that its sign asks for + d_in x.
  *
- * Only the duals are taken from the solver. Those that ask for a side that is infinite become 0; those of the cuts of one
- * future-cost column are scaled down until they are certainly no more than what that column costs. All errors of
- * rounding are bounded and taken off.
+ * Only the duals are taken from the solver. A dual that asks for an infinite side becomes 0. The duals of the cuts of
+ * one future-cost column are scaled down until their sum is certainly at most that column's cost. All rounding errors
+ * are bounded and subtracted.
  *
- * A bound that is far beyond all usual numbers counts as infinite as long as that works: a rounding error times 1e15 would
- * be all that is left of a proof.
+ * A bound far beyond all usual numbers counts as infinite, as long as that works: a rounding error times 1e15 would
+ * spoil the proof.
  *
- * A column without any bound needs a reduced cost of exactly 0. The dual of one of its rows is taken to be the real number that
- * makes it so. That number is known up to a wobble, which goes into the errors of all other columns of that row.
+ * A column without any bound needs a reduced cost of exactly 0. The dual of one of its rows is taken to be the real
+ * number that makes it so. That number is known up to a wobble, which goes into the errors of all other columns of that
+ * row.
  *
- * A column that has no finite bound where its reduced cost asks for one, be it by 1e-18, is mended by an anchor y0, duals
- * for which the reduced costs of such columns have the right sign and are not small: (1 - t) y + t y0, with a tiny t. It
- * depends on the node alone (and on the outcome, if costs or entries are random), so that bits do not depend on ranks. */
+ * A column may have no finite bound where its reduced cost asks for one, even if only by 1e-18. An anchor y0 mends
+ * that: duals for which the reduced costs of such columns have the right sign and are not small. The duals become
+ * (1 - t) y + t y0, with a tiny t. The anchor depends on the node alone (and on the outcome, if costs or entries are
+ * random), so that bits do not depend on ranks. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -71,7 +74,7 @@ bool cb_safe_create(cb_stage *stage) {
         return false;
     stage->entry_error = cb_rounding(longest_column(node));
     for (size_t j = 0; j < node->columns; j++) {
-        bool state = cb_incoming_state(stage->kind->problem, node, j) != CB_NONE;
+        bool state = cb_incoming_state(node, j) != CB_NONE;
         if (stage->kind->free_state || !state) /* else it is no part of the intercept */
             cb_safe_bounds(stage, j, state ? node->range[j] : (cb_range){node->column[j].lower, node->column[j].upper});
     }
@@ -156,7 +159,8 @@ static void settle_risk(cb_stage *stage, tally *sum) {
     sum->loss += 2 * error * cost[0] * fabs(least);
 }
 
-/* The duals of a future-cost column's cuts are together at most what it costs: by how much they must shrink, in budget[f]. */
+/* The duals of a future-cost column's cuts are together at most what it costs: by how much they must shrink, in
+ * budget[f]. */
 static void settle_future(cb_stage *stage, size_t f, double total, tally *sum) {
     double error = cb_rounding(stage->cuts), cost = stage->future_cost[f];
     if (cb_stage_averse(stage))
@@ -453,7 +457,7 @@ static double way(cb_range range) {
 typedef enum { ALL, NO_STATES, PRICED, CHOICES } choice;
 
 static bool is_chosen(const cb_stage *stage, size_t column, choice which) {
-    bool state = cb_incoming_state(stage->kind->problem, stage->node, column) != CB_NONE;
+    bool state = cb_incoming_state(stage->node, column) != CB_NONE;
     return which == ALL || (!state && (which == NO_STATES || stage->cost[column] != 0));
 }
 

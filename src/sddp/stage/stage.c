@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage.c: solving a node's LP with the cuts it needs.
+/* stage.c: solves a node's LP with the cuts that it needs.
  *
- * What a solve does depends on the pool, on the start that the LP was given and on the solves since: never on anything
- * else, so that a trajectory's results do not depend on what else its rank computes. */
+ * A solve depends only on the pool, on the start that the LP was given and on the solves since then. So the results of
+ * a trajectory do not depend on the other work of its rank. */
 #include "sddp/stage/stage.h"
 
 #include <math.h>
@@ -53,6 +53,14 @@ void cb_stage_free(cb_stage *stage) {
     free(stage->resident);
     cb_arena_free(&stage->memory);
     free(stage);
+}
+
+void cb_stage_rest(cb_stage *stage) {
+    const cb_lp_pair *pair = &stage->kind->pair;
+    if (pair->solver->rest)
+        pair->solver->rest(stage->own);
+    if (stage->spare && pair->fallback->rest)
+        pair->fallback->rest(stage->spare);
 }
 
 static void use(cb_stage *stage, const cb_lp_solver *solver, cb_lp *lp) {
@@ -219,8 +227,8 @@ const cb_lp_solver *cb_stage_other_solver(const cb_stage *stage) {
     return stage->solver == stage->kind->pair.solver ? stage->kind->pair.fallback : stage->kind->pair.solver;
 }
 
-/* The other solver takes over, with the state, the noise and the cuts as they are. It starts from the slack basis: the one at
- * hand led to no optimum. All of this is the same whatever else this rank computes. */
+/* The other solver takes over, with the state, the noise and the cuts as they are. It starts from the slack basis: the
+ * one at hand led to no optimum. All of this is the same whatever else this rank computes. */
 static cobre_status fall_back(cb_stage *stage, const double *values) {
     const cb_lp_solver *other = cb_stage_other_solver(stage);
     if (!stage->spare)
@@ -317,8 +325,11 @@ static void read_solution(cb_stage *stage) {
     for (size_t s = 0; s < stage->kind->problem->states; s++)
         stage->out[s] = cb_stage_column(stage, stage->node->state_out[s]);
     for (size_t i = 0; i < stage->cuts; i++)
-        if (!stage->resident[i].used && solver->extra_stand(stage->lp, (int)i) != CB_BASIC)
+        if (!stage->resident[i].used && solver->extra_stand(stage->lp, (int)i) != CB_BASIC) {
             stage->resident[i].used = true;
+            if (stage->kind->pool->now > 0)
+                stage->kind->pool->used[stage->resident[i].id] = stage->kind->pool->now;
+        }
 }
 
 static size_t refine(cb_stage *stage) {
@@ -343,6 +354,8 @@ static cobre_status solve_lp(cb_stage *stage, int effort, size_t outcome, const 
     const cb_lp_solver *first = stage->solver;
     cb_lp *lp = stage->lp;
     cb_lp_outcome result = cb_lp_solve_from(first, lp, effort);
+    if (result == CB_LP_STUCK && effort > 0) /* less effort has found an optimum before */
+        result = cb_lp_solve(first, lp);
     if (result == CB_LP_OPTIMAL)
         return COBRE_OK;
     if (result != CB_LP_GAVE_UP && cb_stage_other_solver(stage)) {

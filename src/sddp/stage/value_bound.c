@@ -2,13 +2,13 @@
 /* value_bound.c: a valid bound on each node's future cost, for the LPs before there are cuts.
  *
  *   1. own_bound of a node: its stage cost is never below this, whatever the state and the outcome. If the bounds of the
- *      columns alone show that it is not negative, that is taken; else the node's LP is solved for every outcome, with
- *      the incoming state free within what its parents may leave.
+ *      columns alone show that it is not negative, that bound is taken. Otherwise the node's LP is solved for every
+ *      outcome, with the incoming state free within the range that its parents may leave.
  *   2. future cost of node i >= sum over edges of p d (own_bound + future cost bound of the child), as a fixed point;
  *      monotone and homogeneous risk measures obey it, too. On a graph without cycles it is exact after as many rounds
  *      as the longest path has steps.
  *
- * Bounds from an LP are what its duals prove (safe.c). A looser bound costs iterations, never correctness. */
+ * A bound from an LP is the one that its duals prove (safe.c). A looser bound costs iterations, never correctness. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,14 +27,14 @@ static bool has_random_cost(const cb_node *node) {
 }
 
 /* From the bounds of the columns alone; -INFINITY when they do not say. */
-static double bound_by_columns(const cobre_sddp_problem *problem, const cb_node *node) {
+static double bound_by_columns(const cb_node *node) {
     if (has_random_cost(node))
         return -INFINITY;
     double bound = node->constant, size = fabs(bound);
     for (size_t j = 0; j < node->columns; j++) {
         const cb_column *column = &node->column[j];
         double term = column->cost == 0 ? 0
-                      : cb_incoming_state(problem, node, j) != CB_NONE
+                      : cb_incoming_state(node, j) != CB_NONE
                           ? -INFINITY
                           : column->cost * (column->cost > 0 ? column->lower : column->upper);
         bound += term;
@@ -106,7 +106,7 @@ static cobre_status find_own_bound(struct search *search, size_t index, bool nee
     const cobre_sddp_problem *problem = search->problem;
     const cb_node *node = &problem->node[index];
     own_cost own;
-    search->own_bound[index] = node->reached ? bound_by_columns(problem, node) : 0;
+    search->own_bound[index] = node->reached ? bound_by_columns(node) : 0;
     if (search->own_bound[index] >= 0)
         return COBRE_OK;
     CB_TRY(bound_by_pair(search, index, &own));

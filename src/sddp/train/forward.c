@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forward.c: the forward passes of an iteration.
  *
- * Every rank samples the paths of all trajectories and walks along its own block: at each step the node's LP starts where
- * the iteration starts at that node (or where this trajectory left it, if it was there before), takes the state and the
- * outcome, and hands its outgoing state on, projected onto its bounds. No communication.
+ * Every rank samples the paths of all trajectories. The ranks of a node then walk along those of their node, each taking the
+ * next trajectory that nobody has begun: at each step the node's LP starts where the iteration starts at that node, takes
+ * the state and the outcome, and hands its outgoing state on, projected onto its bounds. States and bases are left for
+ * the backward pass, where any rank of the node may need them.
  *
  * Cost: one LP per step, with one more factorisation, because a start is restored. */
-#include <stdlib.h>
-
 #include "sddp/train/trainer.h"
 
 /* The paths are the same on all ranks. */
@@ -23,50 +22,48 @@ static cobre_status sample(cb_trainer *trainer, uint64_t iteration) {
     return COBRE_OK;
 }
 
-static cobre_status state_room(cb_trainer *trainer, size_t own, size_t steps) {
-    size_t need = (steps + 1) * (trainer->problem->states + 1);
-    if (need <= trainer->state_room[own])
-        return COBRE_OK;
-    double *state = realloc(trainer->state[own], 2 * need * sizeof *state);
-    if (!state)
-        return cb_no_memory("states", 2 * need * sizeof *state);
-    trainer->state[own] = state;
-    trainer->state_room[own] = 2 * need;
+static cobre_status walk_step(cb_trainer *trainer, size_t i, size_t k, double *cost) {
+    cb_team *team = &trainer->team;
+    cb_stage *stage;
+    const struct cb_step *step = &trainer->path[team->first + i].step[k];
+    const cb_node *node = &trainer->problem->node[step->node];
+    const double *noise = node->outcome + step->outcome * node->randoms;
+    CB_TRY(cb_trainer_start(trainer, step->node, &trainer->policy->start[step->node], &stage));
+    cb_stage_set_state(stage, cb_team_state(team, i, k));
+    cb_stage_set_noise(stage, noise);
+    CB_TRY(cb_trainer_solve(trainer, stage, step->outcome, noise));
+    cb_stage_state_out(stage, cb_team_state(team, i, k + 1));
+    *cost += step->discount * (stage->objective - stage->future);
+    CB_TRY(cb_stage_save(stage, &trainer->scratch));
+    return cb_team_put(team, &trainer->scratch, cb_team_start(team, i, k));
+}
+
+/* Trajectory i of this node. */
+static cobre_status walk(cb_trainer *trainer, size_t i) {
+    const cb_team *team = &trainer->team;
+    for (size_t s = 0; s < trainer->problem->states; s++)
+        cb_team_state(team, i, 0)[s] = trainer->problem->state[s].initial;
+    team->cost[i] = 0;
+    for (size_t k = 0; k < trainer->path[team->first + i].steps; k++)
+        CB_TRY(walk_step(trainer, i, k, &team->cost[i]));
     return COBRE_OK;
 }
 
-static cobre_status walk_step(cb_trainer *trainer, size_t m, const struct cb_step *step, const double *in, double *out,
-                              double *cost) {
-    cb_stage *stage;
-    const cb_node *node = &trainer->problem->node[step->node];
-    const double *noise = node->outcome + step->outcome * node->randoms;
-    CB_TRY(cb_trainer_lp(trainer, m, step->node, &stage));
-    cb_stage_set_state(stage, in);
-    cb_stage_set_noise(stage, noise);
-    CB_TRY(cb_trainer_solve(trainer, stage, step->outcome, noise));
-    cb_stage_state_out(stage, out);
-    *cost += step->discount * (stage->objective - stage->future);
-    return cb_stage_save(stage, cb_trainer_chain(trainer, m, step->node));
-}
-
-static cobre_status walk(cb_trainer *trainer, size_t m) {
-    const cb_path *path = &trainer->path[m];
-    size_t own = m - trainer->first, states = trainer->problem->states;
-    CB_TRY(state_room(trainer, own, path->steps));
-    double *state = trainer->state[own]; /* before step k: k * states on */
-    for (size_t s = 0; s < states; s++)
-        state[s] = trainer->problem->state[s].initial;
-    trainer->cost[own] = 0;
-    for (size_t k = 0; k < path->steps; k++, state += states)
-        CB_TRY(walk_step(trainer, m, &path->step[k], state, state + states, &trainer->cost[own]));
+static cobre_status walk_all(cb_trainer *trainer) {
+    cb_team *team = &trainer->team;
+    for (size_t i; (i = cb_team_take(team, team->last - team->first)) != CB_NONE;)
+        CB_TRY(cb_trainer_worked(trainer, walk(trainer, i)));
     return COBRE_OK;
 }
 
 cobre_status cb_forward(cb_trainer *trainer, uint64_t iteration) {
-    CB_TRY(sample(trainer, iteration));
-    for (size_t i = 0; i < (trainer->last - trainer->first) * trainer->problem->nodes; i++)
-        trainer->chain[i].set = false;
-    for (size_t m = trainer->first; m < trainer->last; m++)
-        CB_TRY(walk(trainer, m));
-    return COBRE_OK;
+    double begin = cb_clock();
+    cobre_status status = sample(trainer, iteration);
+    cb_tally_add(trainer, COBRE_SDDP_EFFORT_FORWARD, begin);
+    CB_TRY(cb_trainer_agree(trainer, status));
+    CB_TRY(cb_team_steps(&trainer->team, trainer->comm, trainer->steps));
+    begin = cb_clock();
+    status = walk_all(trainer);
+    cb_tally_add(trainer, COBRE_SDDP_EFFORT_FORWARD, begin);
+    return cb_trainer_settle(trainer, status);
 }

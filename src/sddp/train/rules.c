@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules.c: when training ends. Each rule that is set holds or does not; any of them, or all, end training. Being asked to
- * stop always does. All ranks decide alike: the rules see only what is in the policy, and the news of the iteration.
+/* rules.c: decides when training ends. Each rule that is set holds or does not hold. Training ends if any of them
+ * holds, or all, as the user asks; a request to stop always ends it. All ranks decide alike, because the rules see only
+ * the policy and the news of the iteration.
  *
- * A rule is a line in COBRE_SDDP_STOP_MAP and a field of cobre_sddp_train_options (both in sddp.h), and here an option,
- * two functions, and a row of the table. */
+ * A rule is a line in COBRE_SDDP_STOP_MAP and a field of cobre_sddp_train_options (both in sddp.h). Here it is an
+ * option, two functions, and a row of the table. */
 #include "sddp/train/rules.h"
 
 #include <math.h>
@@ -23,17 +24,17 @@ const char *cobre_sddp_stop_name(cobre_sddp_stop stop) {
     return "?";
 }
 
-#define GROUP "It stops when one of these says so (without any: after 100 iterations):"
+#define GROUP "Stopping rules; training ends when one holds (default: --iterations 100):"
 #define FIELD(member) CB_FIELD(cobre_sddp_train_options, member)
 
 const struct cb_option cb_rule_rows[] = {
     {.name = "iterations",
-     .help = "stop after so many iterations in all; with resume, those of the policy count",
+     .help = "stop after N iterations in all; of a resumed training, earlier ones count, too",
      .group = GROUP,
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(iterations), .least = 1}},
      .again = true},
     {.name = "time",
-     .help = "stop after so much time: 90, 90s, 15m, 2h, 1d",
+     .help = "stop after this time: 90, 90s, 15m, 2h, 1d",
      .group = GROUP,
      .value = {{.name = "T", .kind = CB_VALUE_SECONDS, .field = FIELD(seconds), .above = true}},
      .again = true},
@@ -54,7 +55,7 @@ const struct cb_option cb_rule_rows[] = {
      .given = FIELD(gap_rule),
      .again = true},
     {.name = "window",
-     .help = "forward passes that the interval of gap is made of",
+     .help = "number of last forward passes that the gap rule looks at",
      .group = GROUP,
      .value = {{.name = "N", .kind = CB_VALUE_COUNT, .field = FIELD(window), .least = 2, .fallback = "100"}},
      .again = true},

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train.c: the training loop.
  *
- * An iteration: forward passes, each rank its block; backward pass, one gather of cuts per step; the bound, by the owner of
- * trajectory 0, which is rank 0; then, if no rank failed, one exchange:
+ * An iteration has forward passes, a backward pass with one gather of cuts per step, and the solves for the bound. In
+ * all of them the ranks of a node share the work (team.h). If no rank failed, the ranks then exchange:
  *   - allreduce, maximum: the news;
- *   - broadcast of the starts of the next iteration: where trajectory 0's last solve at each node ended;
- *   - two exact sums (mean, then squares of the deviations from it);
+ *   - broadcast: the starts of the next iteration, where trajectory 0's last solve at each node ended;
+ *   - two exact sums: the mean, then the squares of the deviations from it;
  *   - allreduce, sum: LPs solved;
- *   - gather: what each rank has done (effort.c);
- *   - broadcast of stopping rules, if they were changed from outside (steer.c).
+ *   - gather: the work of each rank (effort.c);
+ *   - allreduce, maximum: which cuts were active, if those that are not are dropped (drop.c);
+ *   - broadcast: stopping rules, if they were changed from outside (steer.c).
  * So everything that the next iteration depends on is in the policy, and the same on all ranks: a policy file is a
- * checkpoint. An iteration that fails leaves nothing in the policy but cuts behind those that its trace counts, which a
- * file leaves out: what was complete before can be saved then, by rank 0 alone. One that is stopped ends in the same way, but
- * without a failure: then all ranks cut these cuts off. */
+ * checkpoint.
+ *
+ * A failed iteration may leave cuts behind those that the trace counts, and nothing else. A file leaves them out, so
+ * rank 0 alone can still save the complete iterations. A stopped iteration ends in the same way, but without a failure:
+ * all ranks then drop these cuts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,19 +38,6 @@ cobre_status cb_mean_deviation(cobre_comm *comm, const double *value, size_t cou
     CB_TRY(cobre_exact_allreduce(comm, &squares));
     *deviation = total > 1 ? sqrt(cobre_exact_round(&squares) / (double)(total - 1)) : 0;
     return COBRE_OK;
-}
-
-/* Rank 0: where trajectory 0 ended at each node it visited, the old start elsewhere. */
-static unsigned char *pack_starts(cb_trainer *trainer, size_t *bytes) {
-    size_t nodes = trainer->problem->nodes;
-    cb_start *next = calloc(nodes + 1, sizeof *next); /* it shares their memory */
-    for (size_t n = 0; next && n < nodes; n++) {
-        const cb_start *chain = cb_trainer_chain(trainer, 0, n);
-        next[n] = chain->set ? *chain : trainer->policy->start[n];
-    }
-    unsigned char *packed = next ? cb_starts_pack(next, nodes, bytes) : NULL;
-    free(next);
-    return packed;
 }
 
 /* The starts of the next iteration, from rank 0 to all. */
@@ -89,8 +79,9 @@ static cobre_status exchange(cb_trainer *trainer, const unsigned char *packed, s
     trace->bound = trainer->news.bound;
     uint64_t own[2] = {solves, trainer->unproven}, all[2];
     begin = cb_clock();
-    CB_TRY(cb_mean_deviation(trainer->comm, trainer->cost, trainer->last - trainer->first, trainer->policy->passes,
-                             &trace->mean, &trace->deviation));
+    size_t costs = cobre_is_leader(trainer->comm) ? trainer->team.last - trainer->team.first : 0;
+    CB_TRY(cb_mean_deviation(trainer->comm, trainer->team.cost, costs, trainer->policy->passes, &trace->mean,
+                             &trace->deviation));
     CB_TRY(cobre_allreduce_t(trainer->comm, own, all, 2, COBRE_SUM));
     cb_tally_operation(trainer, COBRE_SDDP_OPERATION_ALLREDUCE, 3, 2 * sizeof(cobre_exact) + sizeof all, begin);
     trainer->tally.spent[COBRE_SDDP_EFFORT_SOLVES] += (double)solves;
@@ -118,13 +109,18 @@ static cobre_status take(cb_trainer *trainer, cb_trace trace) {
 }
 
 /* The end of an iteration: the ranks meet before the exchange, and again over what they had no memory for after it. */
-static cobre_status finish(cb_trainer *trainer, uint64_t solves) {
+static cobre_status finish(cb_trainer *trainer, cobre_status status, uint64_t solves) {
     cb_trace trace = {0};
     size_t bytes = 0;
     unsigned char *packed = NULL;
-    if (trainer->rank == 0 && !trainer->status && !(packed = pack_starts(trainer, &bytes)))
-        trainer->status = cb_no_memory("starts", 0);
-    cobre_status status = cb_trainer_agree(trainer, trainer->status);
+    CB_TRY(cb_trainer_settle(trainer, status ? status : cb_trainer_stopped(trainer, 2)));
+    cb_team_clear(&trainer->team);
+    if (trainer->rank == 0) {
+        cb_lower_bound(trainer);
+        if (!(packed = cb_next_starts(trainer, &bytes)))
+            status = cb_no_memory("starts", 0);
+    }
+    status = cb_trainer_agree(trainer, status);
     if (!status)
         status = exchange(trainer, packed, bytes, solves, &trace);
     free(packed);
@@ -133,15 +129,16 @@ static cobre_status finish(cb_trainer *trainer, uint64_t solves) {
 
 static cobre_status iterate(cb_trainer *trainer) {
     uint64_t iteration = trainer->policy->iterations + 1, solves = cb_stages_solves(&trainer->stages);
-    double begin = cb_clock();
-    trainer->status = cb_forward(trainer, iteration);
-    cb_tally_add(trainer, COBRE_SDDP_EFFORT_FORWARD, begin);
+    cb_pool *pool = &trainer->policy->pool;
+    pool->now = pool->notes_use ? (uint32_t)iteration : 0;
+    CB_TRY(cb_forward(trainer, iteration));
     CB_TRY(cb_backward(trainer, iteration));
-    begin = cb_clock();
-    if (trainer->rank == 0 && !trainer->status)
-        trainer->status = cb_lower_bound(trainer);
+    double begin = cb_clock();
+    cobre_status status = cb_solve_first(trainer);
     cb_tally_add(trainer, COBRE_SDDP_EFFORT_BOUND, begin);
-    CB_TRY(finish(trainer, cb_stages_solves(&trainer->stages) - solves));
+    pool->now = 0;
+    CB_TRY(finish(trainer, status, cb_stages_solves(&trainer->stages) - solves));
+    CB_TRY(cb_drop_cuts(trainer));
     return cb_tally_tell(trainer);
 }
 
@@ -161,6 +158,16 @@ void cb_checkpoint(cb_trainer *trainer) {
         options->saved(options->arg, status);
 }
 
+/* The last chance: if the file cannot be written, another one is. */
+static cobre_status save_last(const cb_trainer *trainer, const char *path) {
+    cobre_status status = cb_policy_write(trainer->policy, path);
+    if (!status || !trainer->options.rescue)
+        return status;
+    cobre_error error = *cobre_last_error();
+    (void)cb_policy_write(trainer->policy, trainer->options.rescue);
+    return cobre_set_error(&error);
+}
+
 /* Training has failed: what was complete before is saved, and the error stays. */
 static void save_rest(const cb_trainer *trainer) {
     const cobre_sddp_policy *policy = trainer->policy;
@@ -170,7 +177,7 @@ static void save_rest(const cb_trainer *trainer) {
     cobre_error error = *cobre_last_error();
     char message[sizeof error.message];
     memcpy(message, error.message, sizeof message);
-    if (cb_policy_write(policy, path))
+    if (save_last(trainer, path))
         snprintf(error.message, sizeof error.message, "%.*s; and the policy so far cannot be saved: %.*s",
                  (int)sizeof message / 2, message, (int)sizeof message / 3, cobre_last_error()->message);
     cobre_set_error(&error);
@@ -211,6 +218,7 @@ static cobre_status loop(cb_trainer *trainer, ending *result) {
         result->last = cb_policy_progress(policy, policy->iterations);
     if (options->start)
         options->start(options->arg, policy->iterations);
+    CB_TRY(cb_drop_cuts(trainer));
     CB_TRY(cb_rules_check(trainer, &result->stop)); /* a resumed run may have been done */
     while (!result->stop) {
         result->under_way = true;
@@ -255,6 +263,9 @@ static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_tr
     if (options->forward_passes > UINT32_MAX)
         return cb_refuse("options.forward_passes", "make more iterations instead", "%zu forward passes are too many",
                          options->forward_passes);
+    if ((unsigned)options->drop_cuts > COBRE_SDDP_DROP_LAST_ACTIVE)
+        return cb_refuse("options.drop_cuts", "give one of cobre_sddp_drop", "there is no rule %d for dropping cuts",
+                         (int)options->drop_cuts);
     if (options->simulate_passes > UINT32_MAX)
         return cb_refuse("options.simulate_passes", "simulate more often instead", "%zu passes are too many",
                          options->simulate_passes);
@@ -263,6 +274,7 @@ static cobre_status check(const cobre_sddp_problem *problem, const cobre_sddp_tr
 
 static void set_defaults(cobre_sddp_train_options *all) {
     all->forward_passes = all->forward_passes ? all->forward_passes : 1;
+    all->drop_after = all->drop_cuts != COBRE_SDDP_DROP_LAST_ACTIVE ? 0 : all->drop_after ? all->drop_after : 50;
     cb_rules_default(all);
 }
 
@@ -304,6 +316,8 @@ static cobre_status resume(cobre_sddp_problem *problem, const cobre_sddp_train_o
              (options->has_risk &&
               (options->risk_beta != old->kind.risk.beta || options->risk_alpha != old->kind.risk.alpha)))
         differs = "risk measure";
+    else if (options->drop_cuts != old->drop || options->drop_after != old->drop_after)
+        differs = "rule for dropping cuts";
     else if (is_other_bound(old, options))
         differs = "value bound";
     if (!differs)
@@ -343,6 +357,8 @@ static cobre_status make(cobre_sddp_problem *problem, const cobre_sddp_train_opt
                              .multi_cut = options->multi_cut,
                              .has_risk = options->has_risk,
                              .risk = {.beta = options->risk_beta, .alpha = options->risk_alpha},
+                             .drop = options->drop_cuts,
+                             .drop_after = options->drop_after,
                              .lp_folder = options->lp_folder};
     cobre_status status = cb_names_of(problem, cb_options_averse(problem, options), &names);
     if (!status)
@@ -397,11 +413,13 @@ cobre_status cobre_sddp_train(cobre_sddp_problem *problem, const cobre_sddp_trai
     if (!status)
         status = cb_problem_share_tours(problem);
     if (!status)
-        status = cb_agree(problem->comm, cb_trainer_init(&trainer, *policy, &options));
+        status = cb_trainer_init(&trainer, *policy, &options);
     if (!status)
         status = run(&trainer, &end);
+    if (!status)
+        status = cb_drop_end(&trainer);
     if (!status && options.checkpoint && (*policy)->iterations > 0)
-        status = cobre_sddp_policy_save(*policy, options.checkpoint);
+        status = cb_agree(trainer.comm, trainer.rank == 0 ? save_last(&trainer, options.checkpoint) : COBRE_OK);
     if (!status)
         tell(&trainer, &end, result);
     cb_trainer_free(&trainer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trainer.c: what a rank holds while it trains. */
+/* trainer.c: the data of a rank while it trains: creates, shares out and frees it. */
 #include "sddp/train/trainer.h"
 
 #include <stdlib.h>
@@ -27,6 +27,9 @@ cobre_status cb_stages_get(cb_stages *stages, size_t node, cb_stage **stage) {
     if (!stages->stage[node])
         CB_TRY(cb_stage_create(stages->kind, &stages->kind->problem->node[node], &stages->stage[node]));
     *stage = stages->stage[node];
+    if (stages->last && stages->last != *stage)
+        cb_stage_rest(stages->last);
+    stages->last = *stage;
     return COBRE_OK;
 }
 
@@ -37,36 +40,44 @@ uint64_t cb_stages_solves(const cb_stages *stages) {
     return sum;
 }
 
-/* Outcomes of all children of the node that has most of them. */
-static size_t most_children(const cobre_sddp_problem *problem) {
-    size_t most = 1;
-    for (size_t n = 0; n < problem->nodes; n++) {
-        size_t outcomes = cb_child_outcomes(problem, &problem->node[n]);
-        most = outcomes > most ? outcomes : most;
+/* What one trajectory has in one step at most, after any node or the root. */
+static void measure(cb_team *team, const cobre_sddp_policy *policy) {
+    const cobre_sddp_problem *problem = policy->problem;
+    team->states = problem->states;
+    team->outcomes = team->pieces = 1;
+    for (size_t n = 0; n <= problem->nodes; n++) {
+        bool root = n == problem->nodes;
+        size_t edges = root ? problem->root_edges : problem->node[n].edges, outcomes = 0, pieces = 0;
+        const cb_edge *edge = root ? problem->root_edge : problem->node[n].edge;
+        for (size_t e = 0; e < edges; e++) {
+            outcomes += problem->node[edge[e].to].outcomes;
+            pieces += cb_pieces(&problem->node[edge[e].to]);
+        }
+        team->outcomes = outcomes > team->outcomes ? outcomes : team->outcomes;
+        team->pieces = pieces > team->pieces ? pieces : team->pieces;
     }
-    return most;
+    team->records = (policy->kind.multi_cut ? team->outcomes : 1) * policy->pool.stride;
 }
 
 static bool allocate(cb_trainer *trainer) {
-    size_t passes = trainer->policy->passes, own = trainer->last - trainer->first, nodes = trainer->problem->nodes;
-    size_t outcomes = most_children(trainer->problem), states = trainer->problem->states;
-    size_t cuts = own * (trainer->policy->kind.multi_cut ? outcomes : 1);
+    size_t passes = trainer->policy->passes, nodes = trainer->problem->nodes, outcomes = trainer->team.outcomes;
     cb_arena *memory = &trainer->memory;
     trainer->path = cb_arena_alloc(memory, passes, sizeof *trainer->path);
-    trainer->chain = cb_arena_alloc(memory, own * nodes, sizeof *trainer->chain);
     trainer->next = cb_arena_alloc(memory, nodes, sizeof *trainer->next);
-    trainer->state = cb_arena_alloc(memory, own, sizeof *trainer->state);
-    trainer->state_room = cb_arena_alloc(memory, own, sizeof *trainer->state_room);
-    trainer->cost = cb_arena_alloc(memory, own, sizeof *trainer->cost);
+    trainer->ended = cb_arena_alloc(memory, nodes, sizeof *trainer->ended);
+    trainer->piece = cb_arena_alloc(memory, passes + 1, sizeof *trainer->piece);
+    trainer->cut = cb_arena_alloc(memory, passes + 1, sizeof *trainer->cut);
+    trainer->own_cut = cb_arena_alloc(memory, passes, sizeof *trainer->own_cut);
     trainer->count = cb_arena_alloc(memory, trainer->ranks, sizeof *trainer->count);
-    trainer->record = cb_arena_alloc(memory, cuts, trainer->policy->pool.stride * sizeof *trainer->record);
     trainer->probability = cb_arena_alloc(memory, outcomes, sizeof *trainer->probability);
-    trainer->value = cb_arena_alloc(memory, outcomes, sizeof *trainer->value);
-    trainer->intercept = cb_arena_alloc(memory, outcomes, sizeof *trainer->intercept);
     trainer->weight = cb_arena_alloc(memory, outcomes, sizeof *trainer->weight);
-    trainer->slope = cb_arena_alloc(memory, outcomes, states * sizeof *trainer->slope);
     trainer->worst = cb_arena_alloc(memory, outcomes, sizeof *trainer->worst);
-    return !memory->failed && cb_tally_init(trainer);
+    return !memory->failed && cb_tally_init(trainer) && cb_drop_init(trainer);
+}
+
+static cobre_status init_own(cb_trainer *trainer) {
+    CB_TRY(cb_stages_init(&trainer->stages, &trainer->policy->kind));
+    return allocate(trainer) ? COBRE_OK : cb_no_memory("training", trainer->policy->passes * trainer->problem->nodes);
 }
 
 cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, const cobre_sddp_train_options *options) {
@@ -80,36 +91,49 @@ cobre_status cb_trainer_init(cb_trainer *trainer, cobre_sddp_policy *policy, con
     trainer->saved_time = trainer->start_time;
     trainer->wished = *options;
     policy->window = options->window;
-    cb_block(policy->passes, trainer->rank, trainer->ranks, &trainer->first, &trainer->last);
-    CB_TRY(cb_stages_init(&trainer->stages, &policy->kind));
-    return allocate(trainer) ? COBRE_OK : cb_no_memory("training", policy->passes * trainer->problem->nodes);
+    measure(&trainer->team, policy);
+    CB_TRY(cb_agree(trainer->comm, init_own(trainer)));
+    return cb_team_open(&trainer->team, trainer->comm, &trainer->memory, policy->passes);
 }
 
 void cb_trainer_free(cb_trainer *trainer) {
-    size_t own = trainer->last - trainer->first;
     for (size_t m = 0; trainer->path && m < trainer->policy->passes; m++)
         free(trainer->path[m].step);
-    for (size_t i = 0; trainer->chain && i < own * trainer->problem->nodes; i++)
-        cb_start_free(&trainer->chain[i]);
-    for (size_t n = 0; trainer->next && n < trainer->problem->nodes; n++)
+    for (size_t n = 0; trainer->next && trainer->ended && n < trainer->problem->nodes; n++) {
         cb_start_free(&trainer->next[n]);
-    for (size_t i = 0; trainer->state && i < own; i++)
-        free(trainer->state[i]);
+        cb_start_free(&trainer->ended[n]);
+    }
+    cb_team_close(&trainer->team);
+    cb_drop_free(trainer);
+    cb_start_free(&trainer->scratch);
     cb_stages_free(&trainer->stages);
     cb_arena_free(&trainer->memory);
     free(trainer->starts);
 }
 
-cobre_status cb_trainer_lp(cb_trainer *trainer, size_t trajectory, size_t node, cb_stage **stage) {
-    const cb_start *chain = cb_trainer_chain(trainer, trajectory, node);
+cobre_status cb_trainer_start(cb_trainer *trainer, size_t node, const cb_start *start, cb_stage **stage) {
     CB_TRY(cb_stages_get(&trainer->stages, node, stage));
-    return cb_stage_start(*stage, chain->set ? chain : &trainer->policy->start[node]);
+    return cb_stage_start(*stage, start);
+}
+
+cobre_status cb_trainer_worked(cb_trainer *trainer, cobre_status status) {
+    if (status)
+        cb_team_give_up(&trainer->team);
+    return status;
 }
 
 cobre_status cb_trainer_agree(cb_trainer *trainer, cobre_status status) {
     double begin = cb_clock();
     status = cb_agree(trainer->comm, status);
     cb_tally_add(trainer, COBRE_SDDP_EFFORT_WAITING, begin);
+    return status;
+}
+
+cobre_status cb_trainer_settle(cb_trainer *trainer, cobre_status status) {
+    CB_TRY(cb_trainer_agree(trainer, status));
+    double begin = cb_clock();
+    status = cb_team_settle(&trainer->team, trainer->comm);
+    cb_tally_add(trainer, COBRE_SDDP_EFFORT_COMMUNICATION, begin);
     return status;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sof.c: writes a problem as a StochOptFormat 1.0 file, so that the reader makes the same problem of it. Each node has a
+/* sof.c: writes a problem as a StochOptFormat 1.0 file, from which the reader makes the same problem. Each node has a
  * subproblem of its own.
  *
  *   - A noise term in a right-hand side is a term with the random variable; in a cost or an entry, a product with it.
  *   - Noise in the bound of a column is a row, because sets of StochOptFormat have no random bounds; the column keeps
  *     bounds that hold for all outcomes. A row with noise in one of two sides becomes two.
  *   - Bounds of incoming columns mean nothing here and are left out; so are rows without bounds and given value bounds.
- *   - There is no discount: an edge gets probability times discount, which ends the process with what is missing. The
+ *   - There is no discount: an edge gets probability times discount, and the process ends with the missing probability. The
  *     optimum is the same. Outcomes of a noise model are written as they were drawn.
  *   - There are no risk measures: a node with one is refused. */
 #include <math.h>
@@ -192,7 +192,7 @@ static void add_bounds(writer *w, size_t j) {
     cb_range range = cb_bounds_of(w->node, j);
     add_bound_row(w, j, COBRE_SDDP_NOISE_COLUMN_LOWER);
     add_bound_row(w, j, COBRE_SDDP_NOISE_COLUMN_UPPER);
-    if (cb_incoming_state(w->problem, w->node, j) != CB_NONE || (isinf(range.lower) && isinf(range.upper)))
+    if (cb_incoming_state(w->node, j) != CB_NONE || (isinf(range.lower) && isinf(range.upper)))
         return;
     add_constraint(w, NULL, json_pack("{ssss}", "type", "Variable", "name", cb_column_name(w->node, j)), range.lower,
                    range.upper);
@@ -375,20 +375,21 @@ static cobre_status check(const cobre_sddp_problem *problem) {
     for (size_t n = 0; n < problem->nodes; n++) {
         if (problem->node[n].risk.beta < 1)
             return cb_refuse("problem", "leave it out here, and train with one (--cvar)",
-                             "node %s has a risk measure, which StochOptFormat cannot say", problem->node[n].name);
+                             "node %s has a risk measure, which StochOptFormat cannot express", problem->node[n].name);
         if (!cb_is_utf8(problem->name) || !names_are_utf8(problem, &problem->node[n]))
             return cb_refuse("problem", "write names in UTF-8", "node %s: a name in it is not UTF-8",
                              problem->node[n].name);
     }
     for (size_t n = 0; n < problem->nodes && problem->scenarios > 0; n++)
         if (problem->node[n].shown)
-            return cb_refuse("problem", "write the case without a table of scenarios",
-                             "node %s: its scenarios are inflows that a model makes, which StochOptFormat cannot say",
-                             problem->node[n].name);
+            return cb_refuse(
+                "problem", "write the case without a table of scenarios",
+                "node %s: its scenarios are inflows that a model makes, which StochOptFormat cannot express",
+                problem->node[n].name);
     for (size_t e = 0; e < problem->root_edges; e++)
         if (problem->root_edge[e].discount < 1)
             return cb_refuse("problem", "discount what follows the first nodes",
-                             "the edge from the root to node %s has a discount, which StochOptFormat cannot say",
+                             "the edge from the root to node %s has a discount, which StochOptFormat cannot express",
                              problem->node[problem->root_edge[e].to].name);
     return COBRE_OK;
 }

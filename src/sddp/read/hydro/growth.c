@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* growth.c: do the inflows of par.csv run away from their mean?
+/* growth.c: do the inflows of par.csv diverge from their mean?
  *
- * Without noise, x(t) = sum over l of phi_l(t) x(t-l), where x is what the inflow deviates from its mean, in units of the
- * scale. One step takes the last p values to the next p, by the companion matrix of its season; the product of these
- * over all seasons, M, goes once around. A deviation grows if the spectral radius of M is above 1. That radius is the limit of
- * |M^k|^(1/k), found by squaring M again and again. The noise of a lognormal model multiplies all, on average by
- * exp(w^2 / 2). */
+ * Without noise, x(t) = sum over l of phi_l(t) x(t-l), where x is the deviation of the inflow from its mean, in units of the
+ * scale. The companion matrix of a season takes the last p values one stage further. M is the product of these matrices over
+ * all seasons. A deviation grows if the spectral radius of M is above 1. That radius is the limit of |M^k|^(1/k), found by
+ * squaring M repeatedly. The noise of a lognormal model multiplies everything, on average by exp(w^2 / 2). */
 #include <math.h>
 #include <string.h>
 
@@ -95,7 +94,7 @@ void cb_hydro_check_growth(cb_hydro_case *c) {
             continue;
         (in_all > USELESS ? cb_error_at : cb_warn_at)(
             c->builder, &at, "correct its coefficients",
-            "hydro %s: its inflows run away: what they deviate from their mean grows %.3g-fold in %zu stage%s, and "
+            "hydro %s: its inflows diverge: their deviation from the mean grows %.3g-fold in %zu stage%s, and "
             "%.3g-fold in the %zu of the case",
             cb_hydro_at_name(c, h), around, cycle, cycle == 1 ? "" : "s", in_all, c->stages);
     }

@@ -33,7 +33,7 @@ static void check_columns(cb_hydro_case *c, cb_csv *table) {
         return;
     }
     cb_error_at(c->builder, CB_CSV_AT(table, CB_NONE, column), "add it to hydros.csv",
-                "\"%s\" is no hydro plant: there are none", table->header[column]);
+                "\"%s\" is not a hydro plant: the case has none", table->header[column]);
 }
 
 static void read_values(cb_hydro_case *c, const cb_csv *table, size_t row, const size_t *columns, double *values) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c: what all readers of tables share: names, numbers with limits, keys. */
+/* table.c: code that all readers of tables share: names, numbers with limits, keys. */
 #include "sddp/read/hydro/hydro.h"
 
 #include <math.h>
@@ -90,7 +90,7 @@ bool cb_hydro_good_name(cb_hydro_case *c, const cb_place *at, const char *name) 
         cb_error_at(c->builder, at, "give one", "a name is missing");
     else if (strpbrk(name, "[],\"\t\r\n") || strlen(name) > 100)
         cb_error_at(c->builder, at, "use at most 100 bytes, without brackets, commas, quotes and tabs",
-                    "\"%.120s\" is no good name", name);
+                    "\"%.120s\" is not a valid name", name);
     else
         return true;
     return false;

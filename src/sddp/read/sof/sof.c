@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sof.c: reads StochOptFormat 1.0 (https://odow.github.io/StochOptFormat): the graph, the realizations, the scenarios;
- * lp.c reads the subproblems. */
+ * lp.c reads the subproblems. Subproblems, nodes and scenarios are parsed one at a time, because a parsed text takes six
+ * times its memory. They are parsed twice: before anything is built, all must be JSON, and the sense must be known. */
 #include "sddp/read/sof/sof.h"
 
 #include <math.h>
@@ -99,24 +100,45 @@ static void read_realizations(cobre_sddp_builder *builder, const cb_place *at, s
     free(values);
 }
 
-/* The LP of the node at `at`. used: names of subproblems that have been read before; their errors have been told. */
+/* Subproblems that have been read before: their errors have been told. One that other nodes need as well stays parsed. */
+typedef struct {
+    json_t *left;   /* by name: how many nodes still need it */
+    json_t *parsed; /* by name: the entry, or true */
+} subproblems;
+
+static json_t *take_entry(cobre_sddp_builder *builder, const json_t *top, const char *name, const subproblems *known) {
+    json_t *parsed = json_object_get(known->parsed, name);
+    if (json_is_object(parsed))
+        return json_incref(parsed);
+    return cb_json_part(builder, json_object_get(json_object_get(top, "subproblems"), name));
+}
+
+static void keep_entry(cobre_sddp_builder *builder, const char *name, json_t *entry, const subproblems *known) {
+    json_t *left = json_object_get(known->left, name);
+    json_integer_set(left, json_integer_value(left) - 1);
+    json_t *kept = json_integer_value(left) > 0 ? json_incref(entry) : json_true();
+    builder->no_memory |= json_object_set_new(known->parsed, name, kept) < 0;
+}
+
+/* The LP of the node at `at`. */
 static void read_subproblem(cobre_sddp_builder *builder, const cb_place *at, size_t node, const json_t *top,
-                            const char *name, json_t *used) {
-    const json_t *entry = json_object_get(json_object_get(top, "subproblems"), name);
-    if (!json_is_object(entry)) {
+                            const char *name, const subproblems *known) {
+    json_t *entry = take_entry(builder, top, name, known);
+    const cb_place file = {.file = at->file}, *all = CB_MEMBER(&file, "subproblems");
+    builder->quiet = json_object_get(known->parsed, name) != NULL;
+    if (json_is_object(entry))
+        cb_sof_subproblem(builder, CB_MEMBER(all, name), node, entry);
+    builder->quiet = false;
+    if (json_is_object(entry))
+        keep_entry(builder, name, entry, known);
+    else if (!builder->no_memory)
         cb_error_at(builder, CB_MEMBER(at, "subproblem"), "correct the name, or add it to \"subproblems\"",
                     "there is no subproblem \"%s\"", name);
-        return;
-    }
-    const cb_place file = {.file = at->file}, *all = CB_MEMBER(&file, "subproblems");
-    builder->quiet = json_object_get(used, name) != NULL;
-    cb_sof_subproblem(builder, CB_MEMBER(all, name), node, entry);
-    builder->quiet = false;
-    json_object_set_new(used, name, json_true());
+    json_decref(entry);
 }
 
 static void read_node(cobre_sddp_builder *builder, const cb_place *at, const json_t *top, const char *name,
-                      const json_t *value, json_t *used) {
+                      const json_t *value, const subproblems *known) {
     static const char *const keys[] = {"subproblem", "realizations", "successors", NULL};
     size_t node = cb_add_node(builder, at, name, 0);
     cb_json_known(builder, at, value, keys);
@@ -124,7 +146,7 @@ static void read_node(cobre_sddp_builder *builder, const cb_place *at, const jso
     if (node == CB_NONE)
         return;
     if (subproblem)
-        read_subproblem(builder, at, node, top, subproblem, used);
+        read_subproblem(builder, at, node, top, subproblem, known);
     const json_t *realizations = cb_sof_member(builder, at, value, "realizations", JSON_ARRAY, false);
     if (subproblem) /* else its random variables are not known */
         read_realizations(builder, CB_MEMBER(at, "realizations"), node, realizations);
@@ -149,9 +171,11 @@ static void read_edges(cobre_sddp_builder *builder, const cb_place *at, size_t n
     }
 }
 
-static void read_nodes(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
+/* left: by name, how many nodes need each subproblem. */
+static void read_nodes(cobre_sddp_builder *builder, const cb_place *at, const json_t *top, json_t *left) {
     const char *name;
-    json_t *value, *used = json_object(), *numbers = json_object();
+    json_t *value, *numbers = json_object();
+    const subproblems known = {.left = left, .parsed = json_object()};
     cb_sof_member(builder, at, top, "subproblems", JSON_OBJECT, true);
     json_t *nodes = cb_sof_member(builder, at, top, "nodes", JSON_OBJECT, true);
     const cb_place *here = CB_MEMBER(at, "nodes");
@@ -159,9 +183,13 @@ static void read_nodes(cobre_sddp_builder *builder, const cb_place *at, const js
     json_object_foreach(nodes, name, value) {
         if (json_object_set_new(numbers, name, json_integer((json_int_t)builder->nodes)) < 0)
             builder->no_memory = true;
-        read_node(builder, CB_MEMBER(here, name), top, name, value, used);
+        json_t *node = cb_json_part(builder, value);
+        if (node)
+            read_node(builder, CB_MEMBER(here, name), top, name, node, &known);
+        json_object_del(node, "realizations"); /* the rest, of which edges are made, is small */
+        json_object_iter_set_new(nodes, json_object_key_to_iter(name), node ? node : json_null());
     }
-    json_decref(used);
+    json_decref(known.parsed);
     json_object_foreach(nodes, name, value) read_edges(builder, CB_MEMBER(here, name), index++, value, numbers, false);
     const json_t *root = json_object_get(top, "root");
     if (json_is_object(root))
@@ -219,16 +247,20 @@ static void read_step(cobre_sddp_builder *builder, const cb_place *at, size_t sc
 
 static void read_scenarios(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
     size_t i, k;
-    json_t *scenario, *step;
+    json_t *value, *step;
     json_t *all = cb_sof_member(builder, at, top, "validation_scenarios", JSON_ARRAY, false);
     const cb_place *here = CB_MEMBER(at, "validation_scenarios");
-    json_array_foreach(all, i, scenario) {
+    json_array_foreach(all, i, value) {
         const cb_place *item = CB_ITEM(here, i);
         size_t index = cobre_sddp_add_scenario(builder);
+        json_t *scenario = cb_json_part(builder, value);
+        if (!scenario)
+            return;
         if (!json_is_array(scenario) || json_array_size(scenario) == 0)
             cb_error_at(builder, item, "it must be an array of steps", "this is %s",
                         json_is_array(scenario) ? "empty" : type_name(json_typeof(scenario)));
         json_array_foreach(scenario, k, step) read_step(builder, CB_ITEM(item, k), index, step);
+        json_decref(scenario);
     }
 }
 
@@ -245,40 +277,93 @@ static bool check_version(cobre_sddp_builder *builder, const cb_place *at, const
     return false;
 }
 
-/* Functions and sets of vectors, which solvers for cones write. The first is enough to say that they are not read. */
-static bool check_vectors(cobre_sddp_builder *builder, const cb_place *at, const json_t *top) {
-    const char *name;
-    json_t *entry, *constraint;
-    const cb_place *list = CB_MEMBER(at, "subproblems");
-    json_object_foreach(json_object_get(top, "subproblems"), name, entry) {
-        size_t i;
-        const cb_place *rows = CB_MEMBER(CB_MEMBER(CB_MEMBER(list, name), "subproblem"), "constraints");
-        json_array_foreach(json_object_get(json_object_get(entry, "subproblem"), "constraints"), i, constraint) {
-            const char *type = json_string_value(json_object_get(json_object_get(constraint, "function"), "type"));
-            if (!type || strncmp(type, "Vector", 6) != 0)
-                continue;
-            cb_error_at(builder, CB_ITEM(rows, i), "write each row as a constraint of its own, with a scalar function",
-                        "\"%s\": cobre reads no functions of vectors, and the file has at least this one", type);
-            return false;
+/* What is known of the subproblems before any is read. */
+typedef struct {
+    bool has_sense, maximises; /* of the first subproblem that has one */
+    const char *vector;        /* the first function of vectors; NULL: there is none */
+    const char *name;          /* of its subproblem */
+    size_t row;
+    json_t *left; /* by name of a subproblem: how many nodes need it */
+} survey;
+
+static void find_vector(cobre_sddp_builder *builder, survey *known, const char *name, const json_t *mof) {
+    size_t i;
+    json_t *constraint;
+    json_array_foreach(json_object_get(mof, "constraints"), i, constraint) {
+        const char *type = json_string_value(json_object_get(json_object_get(constraint, "function"), "type"));
+        if (type && strncmp(type, "Vector", 6) == 0 && !known->vector) {
+            known->vector = cb_builder_keep(builder, type);
+            known->name = name;
+            known->row = i;
         }
     }
-    return true;
 }
 
-/* The sense of the first subproblem that has one. */
-static bool maximises(const json_t *top) {
+static void find_sense(survey *known, const json_t *mof) {
+    const char *sense = json_string_value(json_object_get(json_object_get(mof, "objective"), "sense"));
+    if (!sense || known->has_sense)
+        return;
+    known->maximises = strcmp(sense, "max") == 0;
+    known->has_sense = known->maximises || strcmp(sense, "min") == 0;
+}
+
+/* false: it is not JSON, which is reported. */
+static bool look_at_subproblem(cobre_sddp_builder *builder, survey *known, const char *name, json_t *value) {
+    json_t *part = cb_json_part(builder, value);
+    const json_t *mof = json_object_get(part, "subproblem");
+    find_sense(known, mof);
+    find_vector(builder, known, name, mof);
+    json_decref(part);
+    return part;
+}
+
+static bool look_at_node(cobre_sddp_builder *builder, survey *known, json_t *value) {
+    json_t *part = cb_json_part(builder, value);
+    const char *name = json_string_value(json_object_get(part, "subproblem"));
+    if (name && !json_object_get(known->left, name))
+        builder->no_memory |= json_object_set_new(known->left, name, json_integer(0)) < 0;
+    json_t *left = json_object_get(known->left, name);
+    json_integer_set(left, json_integer_value(left) + 1);
+    json_decref(part);
+    return part;
+}
+
+static bool look_at_scenario(cobre_sddp_builder *builder, json_t *value) {
+    json_t *part = cb_json_part(builder, value);
+    json_decref(part);
+    return part;
+}
+
+/* Parses each part once. */
+static bool look_through(cobre_sddp_builder *builder, const json_t *top, survey *known) {
     const char *name;
-    json_t *entry;
-    json_object_foreach(json_object_get(top, "subproblems"), name, entry) {
-        const json_t *objective = json_object_get(json_object_get(entry, "subproblem"), "objective");
-        const char *sense = json_string_value(json_object_get(objective, "sense"));
-        if (sense && (strcmp(sense, "min") == 0 || strcmp(sense, "max") == 0))
-            return strcmp(sense, "max") == 0;
+    json_t *value;
+    size_t i;
+    bool good = true;
+    json_object_foreach(json_object_get(top, "subproblems"), name, value) {
+        good = good && look_at_subproblem(builder, known, name, value);
     }
+    json_object_foreach(json_object_get(top, "nodes"), name, value) {
+        good = good && look_at_node(builder, known, value);
+    }
+    json_array_foreach(json_object_get(top, "validation_scenarios"), i, value) {
+        good = good && look_at_scenario(builder, value);
+    }
+    return good;
+}
+
+/* Functions and sets of vectors, which solvers for cones write. The first is enough to say that they are not read. */
+static bool check_vectors(cobre_sddp_builder *builder, const cb_place *at, const survey *known) {
+    if (!known->vector)
+        return true;
+    const cb_place *list = CB_MEMBER(at, "subproblems");
+    const cb_place *rows = CB_MEMBER(CB_MEMBER(CB_MEMBER(list, known->name), "subproblem"), "constraints");
+    cb_error_at(builder, CB_ITEM(rows, known->row), "write each row as a constraint of its own, with a scalar function",
+                "\"%s\": cobre reads no functions of vectors, and the file has at least this one", known->vector);
     return false;
 }
 
-static void read_all(cobre_sddp_builder *builder, const cb_place *at, const json_t *top,
+static void read_all(cobre_sddp_builder *builder, const cb_place *at, const json_t *top, json_t *left,
                      const cobre_sddp_load_options *options) {
     static const char *const keys[] = {
         "version", "name", "author", "date", "description", "root", "nodes", "subproblems", "validation_scenarios",
@@ -286,7 +371,7 @@ static void read_all(cobre_sddp_builder *builder, const cb_place *at, const json
     cb_json_known(builder, at, top, keys);
     cb_sof_member(builder, at, top, "name", JSON_STRING, false);
     read_root(builder, at, top);
-    read_nodes(builder, at, top);
+    read_nodes(builder, at, top, left);
     if (builder->errors == 0 && !builder->no_memory)
         bound_incoming(builder, at);
     read_scenarios(builder, at, top);
@@ -298,17 +383,24 @@ cobre_sddp_builder *cb_read_sof(const char *path, const cobre_sddp_load_options 
     cobre_sddp_builder *builder;
     if (cobre_sddp_builder_new(path, false, &builder))
         return NULL;
-    json_t *top = cb_json_load(builder, path);
-    if (!top)
+    static const char *const sections[] = {"subproblems", "nodes", "validation_scenarios", NULL};
+    survey known = {.left = json_object()};
+    json_t *top = cb_json_load_parts(builder, path, sections);
+    builder->no_memory |= !known.left;
+    if (!top || !known.left || !look_through(builder, top, &known)) {
+        json_decref(known.left);
+        json_decref(top);
         return builder;
+    }
     const char *name = json_string_value(json_object_get(top, "name"));
     if (name && *name)
         cb_builder_rename(builder, name);
-    builder->maximise = maximises(top);
+    builder->maximise = known.maximises;
     const cb_place at = {.file = path};
     cb_builder_place(builder, CB_MEMBER(&at, "root"));
-    if (check_version(builder, &at, top) && check_vectors(builder, &at, top))
-        read_all(builder, &at, top, options);
+    if (check_version(builder, &at, top) && check_vectors(builder, &at, &known))
+        read_all(builder, &at, top, known.left, options);
+    json_decref(known.left);
     json_decref(top);
     return builder;
 }
