@@ -18,6 +18,7 @@ for name in $(compgen -e); do # of a launcher that the tests themselves run unde
 done
 . "$(dirname "$0")/cluster.sh"
 cd "$scratch" || exit 1
+export SLURM_PMIX_FENCE=ring # as the page says: else Open MPI sometimes crashes while it starts
 export PATH=${cobre%/*}:$PATH TMPDIR=/run/temporary COBRE_TEST_DIR=$scratch
 mkdir $TMPDIR
 
