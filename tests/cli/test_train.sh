@@ -644,7 +644,7 @@ case_third_signal() {
 
 case_signal_before_the_first_iteration_is_finished() {
     start train "$cases/brazil60" -n 2 --forward-passes 20000 --iterations 2 --grace 0 --out long # an iteration has no end
-    ranks_catch() { [ "$(for pid in $(pgrep -P "$launcher" -f -- --rank); do grep SigCgt "/proc/$pid/status"; done | grep -c '[2367abef]$')" = 2 ]; }
+    ranks_catch() { [ "$(for pid in $(pgrep -P "$launcher" -f -- --rank); do grep SigCgt "/proc/$pid/status"; done | grep -c '[2367abef]..$')" = 2 ]; }
     wait_for ranks_catch || fail "no start"
     kill -TERM "$launcher"
     finish
@@ -660,7 +660,7 @@ case_signal_before_the_first_iteration_is_finished() {
 case_signal_while_a_policy_is_read() {
     mkfifo policy
     start train "$cases/brazil3" --resume policy --out long
-    catches() { grep -q 'SigCgt.*[2367abef]$' "/proc/$launcher/status"; }
+    catches() { grep -q 'SigCgt.*[2367abef]..$' "/proc/$launcher/status"; }
     wait_for catches || fail "no start"
     kill -TERM "$launcher"
     wait_for grep -q "asked to stop" err || fail "no answer"
