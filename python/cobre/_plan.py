@@ -57,7 +57,8 @@ def _text(what: str, value: Any) -> str:
     if isinstance(value, (str, os.PathLike)):
         return str(os.fspath(value))
     if hasattr(value, "items"):
-        return ",".join(f"{name}={_text(what, one)}" for name, one in value.items())
+        quoted = {'"' + str(name).replace('"', '""') + '"': one for name, one in value.items()}  # it may have commas in it
+        return ",".join(f"{name}={_text(what, one)}" for name, one in quoted.items())
     if hasattr(value, "tolist"):  # of NumPy
         value = value.tolist()
     if isinstance(value, (tuple, list)):

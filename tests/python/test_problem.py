@@ -297,6 +297,29 @@ def test_pickle(tmp_path):
     assert (tmp_path / "a.sof.json").read_bytes() == (tmp_path / "b.sof.json").read_bytes()
 
 
+def test_any_name_of_a_state():
+    """A mapping takes all names that a problem may have; a text takes them in quotes."""
+    names = ["a,b", "x=1", 'say "no"', '"quoted"', '"', "[", "end]", " blank ", "%", "file.csv"]
+    problem = cobre.Problem()
+    states = [problem.state(name, initial=0, lower=0, upper=100) for name in names]
+    for _ in range(2):
+        with problem.stage() as stage:
+            noises = {name: stage.random(name, [0, 100]) for name in names}
+            bought = stage.variable("bought", lower=0, cost=1)
+            for state in states:
+                stage.add(state.out == state.in_)
+            stage.add(bought == sum(state.in_ for state in states) + 1000 * sum(noises.values()))
+    policy = problem.train(iterations=1).policy
+    value = {name: 1 + i for i, name in enumerate(names)}
+    decide = policy.decide(state=value, inflow={name: 0 for name in names})
+    assert decide.cost == sum(value.values())
+    for name in names:
+        assert policy.decide(state={name: 7}, inflow={other: 0 for other in names}).cost == 7
+        assert policy.decide(inflow={other: 100 * (other == name) for other in names}).cost == pytest.approx(1000 * 100)
+    assert policy.decide(state='"a,b"=7,x=1=20%', inflow={name: 0 for name in names}).cost == 27
+    assert policy.simulate(trajectories=1, state={"a,b": 50}).mean >= 50
+
+
 def test_details():
     """What the library makes of names, stages, dates, risk measures and scenarios."""
     problem = cobre.Problem("details")

@@ -375,6 +375,7 @@ static const struct {
     {"storage[Foz do Sul]=0%,storage[Serra Alta]=100%", {5000, 200}},
     {" Foz do Sul=1.8e3", {2800, 1800}},
     {"Serra Alta=2800.000000000001", {2800.000000000001, 1000}},
+    {"\"Serra Alta\"=40%, \"storage[Foz do Sul]\" = 1200", {2300, 1200}},
 };
 
 static const struct {
@@ -403,6 +404,12 @@ static const struct {
     {"Serra Alta=40%,", "a name and its value are missing", "NAME=VALUE"},
     {"", "a name and its value are missing", ".csv"},
     {" ", "a name and its value are missing", ".csv"},
+    {"\"\"=1", "a name and its value are missing", ".csv"},
+    {"\"", "a name and its value are missing", ".csv"},
+    {"\"Serra Alta=1", "\"\"Serra Alta=1\" has no value", "NAME=VALUE"},
+    {"\"Serra Alta\"", "\"Serra Alta\" has no value", "NAME=VALUE"},
+    {"\"Serra\" Alta=1", "\"\"Serra\" Alta\" is no state", "did you mean \"Serra Alta\"?"},
+    {"\"a,\"\"b\"\"=]\"=1", "\"a,\"b\"=]\" is no state", "use one of these names"},
 };
 
 static void states_from_text(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* values.c: reads states and noise that people write: "Furnas=40%,inflow[Furnas,1]=120", or a table with one per
- * line. */
+ * line. Names may be in quotes: "\"a, b\"=3". */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -172,12 +172,34 @@ static char *trim(char *text) {
     return text;
 }
 
+/* What follows a name in quotes, in which "" is a quote; the text itself, if it begins without one. */
+static char *skip_quotes(char *text) {
+    while (*text == '"') {
+        text += 1 + strcspn(text + 1, "\"");
+        text += *text == '"';
+    }
+    return text;
+}
+
+/* Takes off the quotes around a name. */
+static char *unquote(char *name) {
+    const char *end = skip_quotes(name);
+    char *to = name;
+    if (end == name || *end || end[-1] != '"')
+        return name;
+    for (const char *from = name + 1; from < end - 1; from += *from == '"' ? 2 : 1)
+        *to++ = *from;
+    *to = '\0';
+    return name;
+}
+
 static cobre_status set_item(reader *r, char *item) {
     const char *advice = "write NAME=VALUE,NAME=VALUE, or the name of a file that ends in .csv";
-    char *equals = strrchr(item, '=');
+    item = trim(item);
+    char *equals = strrchr(skip_quotes(item), '=');
     if (equals)
         *equals = '\0';
-    const char *name = trim(item), *value = equals ? trim(equals + 1) : "";
+    const char *name = unquote(trim(item)), *value = equals ? trim(equals + 1) : "";
     if (*name && !*value && !name[strspn(name, "0123456789%")])
         advice = "write a decimal point, not a comma";
     if (!*name)
@@ -185,10 +207,10 @@ static cobre_status set_item(reader *r, char *item) {
     return *value ? set(r, name, value) : fail(r, advice, "\"%.100s\" has no value", name);
 }
 
-/* The end of an item: a comma that is in no brackets. */
+/* The end of an item: a comma that is in no brackets and no quotes. */
 static char *end_of(char *text) {
     int depth = 0;
-    for (; *text && (*text != ',' || depth > 0); text++)
+    for (text = skip_quotes(text + strspn(text, " \t")); *text && (*text != ',' || depth > 0); text++)
         depth += *text == '[' ? 1 : *text == ']' ? -1 : 0;
     return text;
 }
