@@ -65,6 +65,22 @@ bool is_busy(const struct handle *handle) {
     return handle->busy;
 }
 
+void take_turn(struct handle *handle) {
+    if (handle->process != getpid()) { /* the child of a fork: it has no other threads that could end their calls */
+        pthread_mutex_init(&handle->turn, NULL);
+        handle->busy = handle->in_turn = false;
+        handle->process = getpid();
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    pthread_mutex_lock(&handle->turn);
+    PyEval_RestoreThread(thread);
+}
+
+void end_turn(struct handle *handle) {
+    handle->in_turn = false;
+    pthread_mutex_unlock(&handle->turn);
+}
+
 bool enter_call(struct handle *handle) {
     if (is_busy(handle))
         return false;
@@ -78,6 +94,8 @@ bool leave_call(struct state *state, struct handle *handle, cobre_status status)
     PyEval_RestoreThread(waiting);
     waiting = NULL;
     handle->busy = false;
+    if (handle->in_turn)
+        end_turn(handle);
     if (status != COBRE_OK && !PyErr_Occurred())
         raise_error(state);
     release_handle(handle);
@@ -109,10 +127,13 @@ PyObject *raise_error(struct state *state) {
 
 struct handle *new_handle(void) {
     struct handle *handle = calloc(1, sizeof *handle);
-    if (handle)
-        handle->users = 1;
-    else
+    if (!handle) {
         PyErr_NoMemory();
+        return NULL;
+    }
+    handle->users = 1;
+    handle->process = getpid();
+    pthread_mutex_init(&handle->turn, NULL);
     return handle;
 }
 

@@ -33,6 +33,26 @@ policy_object *take_policy(struct state *state, PyObject *object, bool may_be_no
     return (policy_object *)take_object(object, state->policy_type, may_be_none);
 }
 
+bool is_case_busy(const problem_object *problem) {
+    bool busy = problem->comm->handle->busy;
+    if (busy)
+        PyErr_SetString(PyExc_RuntimeError,
+                        "this case is being trained or simulated, by another thread or by the call that this progress "
+                        "belongs to: load it once more for each");
+    return busy;
+}
+
+bool enter_case(const problem_object *problem) {
+    struct handle *handle = problem->comm->handle;
+    take_turn(handle);
+    if (is_case_busy(problem)) {
+        end_turn(handle);
+        return false;
+    }
+    handle->in_turn = true;
+    return enter_call(handle);
+}
+
 bool take_text(PyObject *object, const char *name, const char **text) {
     Py_ssize_t length;
     *text = NULL;
@@ -155,7 +175,7 @@ static PyObject *validate(PyObject *module, PyObject *arguments) {
     struct issues issues = {.list = list};
     cobre_sddp_validate_options options = {.struct_size = sizeof options, .arg = &issues, .issue = keep_issue};
     const struct option_table tables[] = {{cb_validate_rows, &options}, {NULL, NULL}};
-    if (!problem || !set_options(tables, pairs) || !enter_call(problem->comm->handle))
+    if (!problem || !set_options(tables, pairs) || !enter_case(problem))
         return NULL;
     cobre_status status = cobre_sddp_validate(problem->problem, &options);
     bool invalid = status == COBRE_INVALID_CASE;
@@ -219,7 +239,7 @@ METHOD(write_problem) {
     TAKE("write", 1, "path", )
     problem_object *its = (problem_object *)self;
     const char *path;
-    if (!take_text(found[0], "path", &path) || !enter_call(its->comm->handle))
+    if (!take_text(found[0], "path", &path) || !enter_case(its))
         return NULL;
     return leave_call(state, its->comm->handle, cobre_sddp_problem_write(its->problem, path)) ? Py_NewRef(Py_None)
                                                                                               : NULL;
@@ -271,7 +291,7 @@ static PyObject *load_policy(PyObject *module, PyObject *arguments) {
         return NULL;
     if (!problem)
         return cobre_sddp_policy_read(path, &policy) ? raise_error(state) : new_policy(state, NULL, policy);
-    if (!enter_call(problem->comm->handle))
+    if (!enter_case(problem))
         return NULL;
     bool good = leave_call(state, problem->comm->handle, cobre_sddp_policy_load(problem->problem, path, &policy));
     return good ? new_policy(state, problem, policy) : NULL;
@@ -285,10 +305,10 @@ METHOD(save_policy) {
         return NULL;
     if (!its->problem)
         return cobre_sddp_policy_save(its->policy, path) ? raise_error(state) : Py_NewRef(Py_None);
-    struct handle *handle = its->problem->comm->handle;
-    if (!enter_call(handle))
+    if (!enter_case(its->problem))
         return NULL;
-    return leave_call(state, handle, cobre_sddp_policy_save(its->policy, path)) ? Py_NewRef(Py_None) : NULL;
+    cobre_status status = cobre_sddp_policy_save(its->policy, path);
+    return leave_call(state, its->problem->comm->handle, status) ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *names_of(const cobre_sddp_policy *policy, size_t count,
@@ -394,7 +414,7 @@ METHOD(decide) {
         PyErr_SetString(PyExc_ValueError, "this policy was read without its case, and cannot decide");
         return NULL;
     }
-    if (!enter_call(its->problem->comm->handle))
+    if (!enter_case(its->problem))
         return NULL;
     cobre_status status = cb_decision_find(its->problem->problem, &decision);
     if (!status)

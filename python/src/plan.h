@@ -32,6 +32,11 @@ comm_object *take_comm(struct state *state, PyObject *object);
 problem_object *take_problem(struct state *state, PyObject *object, bool may_be_none);
 policy_object *take_policy(struct state *state, PyObject *object, bool may_be_none);
 
+/* Entering a call on a case; leave_call ends it. Calls that take a moment wait for each other. So does one that takes long, which
+ * others cannot wait for: while it runs they fail. False: an exception is set. */
+bool enter_case(const problem_object *problem);
+bool is_case_busy(const problem_object *problem); /* then an exception is set */
+
 /* A str. Texts of a file need not be UTF-8. */
 PyObject *text_of(const char *text);
 

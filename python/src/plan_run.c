@@ -147,14 +147,15 @@ static bool close_log(struct run *run) {
 
 /* Both communicators are busy meanwhile: that of the problem, and that of the ranks, which may be the same. */
 static bool enter(struct run *run, comm_object *comm, problem_object *problem) {
-    struct handle *own = problem && problem->comm->handle != comm->handle ? problem->comm->handle : NULL;
-    if ((own && is_busy(own)) || is_busy(comm->handle)) {
-        if (problem)
-            PyErr_SetString(PyExc_RuntimeError, "this case is in use by another call, of another thread or of this "
-                                                "progress: load it once more for each");
-        return false;
-    }
+    struct handle *own = problem ? problem->comm->handle : NULL;
     if (own)
+        take_turn(own);
+    bool busy = (own && is_case_busy(problem)) || is_busy(comm->handle);
+    if (own)
+        end_turn(own);
+    if (busy)
+        return false;
+    if (own && own != comm->handle)
         own->busy = true;
     running = run;
     signals_of_call = signals_of_run;

@@ -10,7 +10,9 @@
 #define Py_LIMITED_API 0x030b0000 /* 3.11: the first with the buffer protocol */
 #include <Python.h>
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "cobre/comm.h"
 
@@ -23,9 +25,12 @@ struct record {
 
 struct handle {
     size_t users;
-    cobre_comm *comm; /* NULL: not open, freed, or left */
-    bool busy;        /* a thread is inside a call; others must not touch the rest */
-    bool gone;        /* for its users it is not open: it is being freed, or left */
+    cobre_comm *comm;     /* NULL: not open, freed, or left */
+    bool busy;            /* a thread is inside a call; others must not touch the rest */
+    bool in_turn;         /* and it holds `turn` until the call is over */
+    pid_t process;        /* that `busy` and `turn` belong to */
+    pthread_mutex_t turn; /* who has it may begin a call, of those that wait for each other */
+    bool gone;            /* for its users it is not open: it is being freed, or left */
     struct record *records;
 };
 
@@ -73,6 +78,8 @@ struct operand {
 cobre_comm *open_comm_of(const struct handle *handle); /* NULL: there is none */
 bool is_open(struct state *state, const struct handle *handle);
 bool is_busy(const struct handle *handle);                                        /* then an exception is set */
+void take_turn(struct handle *handle);                                            /* waits; the GIL guards the rest */
+void end_turn(struct handle *handle);                                             /* before the GIL is released */
 bool enter_call(struct handle *handle);                                           /* releases the GIL */
 bool leave_call(struct state *state, struct handle *handle, cobre_status status); /* and takes it again */
 int ask_signals(void *unused);                                                    /* cobre_config.interrupted */

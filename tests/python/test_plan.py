@@ -14,12 +14,13 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import cobre
 import numpy
 import pytest
 from cobre import _cobre
-from conftest import COBRE
+from conftest import COBRE, PATIENCE
 
 CASES = pathlib.Path(__file__).parents[2] / "cases"
 BRAZIL3 = str(CASES / "brazil3")
@@ -377,8 +378,65 @@ def test_resume_and_warm_start_from_memory():
 
 def test_a_case_is_used_by_one_call_at_a_time():
     case = cobre.load(TOY)
-    with pytest.raises(RuntimeError, match="this case is in use by another call"):
+    with pytest.raises(RuntimeError, match="this case is being trained or simulated"):
         cobre.train(case, iterations=2, progress=lambda now: cobre.train(case, iterations=1))
+
+
+def test_threads_decide_with_one_policy():
+    training = cobre.train(BRAZIL3, iterations=5)
+    alone = [training.decide(state={"SE": f"{share}%"}).cost for share in range(1, 101)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda share: training.decide(state={"SE": f"{share}%"}).cost, range(1, 101))) == alone
+        list(pool.map(lambda number: training.policy.save(f"{number}.cobre"), range(50)))
+
+
+def test_decisions_beside_long_calls():
+    """A long call waits for decisions, and refuses them while it runs."""
+    training = cobre.train(BRAZIL3, iterations=5)
+    begun, over, refused = threading.Event(), threading.Event(), []
+
+    def decide():
+        while not over.is_set():
+            try:
+                training.decide()
+                begun.set()
+            except RuntimeError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=decide) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert begun.wait(PATIENCE)
+        means = {training.simulate(trajectories=200).mean for _ in range(10)}
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert len(means) == 1 and all("this case is being trained or simulated" in text for text in refused)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(RuntimeError, match="load it once more"):
+        cobre.train(training.policy._case, iterations=2, progress=lambda now: pool.submit(training.decide).result())
+
+
+def test_decisions_in_the_child_of_a_fork():
+    """Also if another thread was in a call."""
+    training = cobre.train(BRAZIL3, iterations=5)
+    cost = training.decide(state={"SE": "30%"}).cost
+
+    def fork_and_decide(now):
+        child = os.fork()
+        if child == 0:
+            found = None
+            try:
+                found = training.decide(state={"SE": "30%"}).cost
+            finally:
+                os._exit(0 if found == cost else 1)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    codes = []
+    with ThreadPoolExecutor(1) as pool:
+        cobre.train(training.policy._case, iterations=1, progress=lambda now: pool.submit(fork_and_decide, now).result())
+    assert codes == [0]
 
 
 def test_threads_train_side_by_side():

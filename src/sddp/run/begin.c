@@ -157,6 +157,8 @@ cobre_status cb_begin_find(const cobre_sddp_problem *problem, const struct cb_be
     cobre_status status = found->state ? COBRE_OK : cb_no_memory("a state", problem->states * sizeof *found->state);
     if (!status && cobre_rank(problem->comm) == 0)
         status = read_state(problem, begin->state, found);
+    if (cobre_size(problem->comm) == 1) /* it needs no call, and so works in the child of a fork, too */
+        return status;
     CB_TRY(cb_agree(problem->comm, status));
     return cobre_broadcast(problem->comm, found->state, problem->states, COBRE_F64, 0);
 }
