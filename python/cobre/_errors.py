@@ -133,7 +133,7 @@ class WorkerError(CobreError):
         super().__init__("WorkerFailed", str(self), {"rank": rank, "exit_code": exit_code}, "")
 
     def __reduce__(self) -> Any:
-        return WorkerError, (self.rank, self.exit_code, self.inner)
+        return WorkerError, (self.rank, self.exit_code, self.inner), {"result": self.result}
 
     def __str__(self) -> str:
         if self.inner is not None:

@@ -14,7 +14,7 @@ from . import _cobre
 from ._comm import MOST_RANKS, Comm, whole
 from ._launch import open_memory as _open_memory
 from ._launch import take_part
-from ._errors import CaseError, CobreError, ConvergenceError, FileError, Issue
+from ._errors import CaseError, CobreError, ConvergenceError, FileError, Issue, PolicyError
 from ._notebook import progress_of
 from ._tables import Table, from_rows, read_table
 
@@ -131,9 +131,10 @@ def _option_help(command: str) -> str:
 class Case:
     """A case that was read and checked: cobre.load() makes it. It can be given wherever a case is asked for."""
 
-    def __init__(self, problem: Any, comm: Comm, path: str, warnings: list[Issue]) -> None:
+    def __init__(self, problem: Any, comm: Comm, path: str, warnings: list[Issue], source: tuple[str, str | None] | Problem) -> None:
         self._problem = problem
         self._comm = comm
+        self._source = source  # the files that it was read from, or what it was built by
         self.path = path
         self.warnings = warnings
         facts = problem.describe()
@@ -162,6 +163,15 @@ class Case:
         """As a StochOptFormat file, *.sof.json."""
         self._problem.write(_path("path", path))
 
+    def __reduce__(self) -> Any:
+        """It is loaded again, where its pickle is."""
+        if not isinstance(self._source, tuple) and not self._source._still_is(self._problem):
+            raise TypeError(
+                f"the problem {self.name!r} was changed after this was made of it, which can no longer be pickled or copied: do that "
+                "first, or change a copy.deepcopy() of the problem"
+            )
+        return _load_again, (self._source,)
+
     def __repr__(self) -> str:
         return f"<cobre.Case {self.name!r}: {self.stages} stages, {len(self.nodes)} nodes, {len(self.states)} states>"
 
@@ -189,7 +199,12 @@ def load(case: CaseLike, *, scenarios: Path | None = None) -> Case:
     problem = _cobre.load(comm, path, table, issues)
     if problem is None:
         raise CaseError.of(path, [Issue(*issue) for issue in issues])
-    return Case(problem, comm, path, [Issue(*issue) for issue in issues])
+    source = (os.path.abspath(path), table and os.path.abspath(table))
+    return Case(problem, comm, path, [Issue(*issue) for issue in issues], source)
+
+
+def _load_again(source: tuple[str, str | None] | Problem) -> Case:
+    return load(source[0], scenarios=source[1]) if isinstance(source, tuple) else load(source)
 
 
 class Validation:
@@ -329,6 +344,22 @@ class Policy:
     def _files(self, folder: str) -> None:
         self._policy.save(os.path.join(folder, "policy.cobre"))
 
+    def __getstate__(self) -> dict[str, Any]:
+        with _file_of(self) as path, open(path, "rb") as file:
+            return {**self.__dict__, "_policy": file.read()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        with _memory_file() as path:
+            with open(path, "wb") as file:
+                file.write(state["_policy"])
+            self._policy = _cobre.load_policy(None if self._case is None else self._case._problem, path)
+        difference = self._policy.describe()["difference"]
+        if self._case is not None and difference != self.difference:
+            place = self._case.path
+            message = f"{place}: the case has changed since this was pickled: {difference or 'it is as in the training again'}"
+            raise PolicyError("InvalidPolicy", message, {"file": place}, "give the files their old contents, or keep the policy by save()")
+
     def _for(self, case: CaseLike | None) -> Policy:
         """The same policy with its case: the one given, or the one that its run folder names."""
         if case is None and self._case is not None:
@@ -390,12 +421,29 @@ def _recorded_case(path: str | None) -> Case:
     return load(where)
 
 
-class _file_of:
-    """The path of a policy's file, for as long as `with` lasts; one in memory is saved to a file without a name."""
+class _memory_file:
+    """The path of a file without a name, for as long as `with` lasts."""
+
+    def __init__(self) -> None:
+        self._fd = -1
+
+    def __enter__(self) -> Any:
+        self._fd = _open_memory("cobre-policy")  # type: ignore[no-untyped-call]
+        return f"/proc/self/fd/{self._fd}"
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            if isinstance(error, CobreError):  # nobody knows this file
+                error.message = error.message.replace(f"/proc/self/fd/{self._fd}", "the policy")
+
+
+class _file_of(_memory_file):
+    """The same of a policy's file; one in memory is saved."""
 
     def __init__(self, policy: Policy | None) -> None:
+        super().__init__()
         self._policy = policy
-        self._fd = -1
 
     def __enter__(self) -> Any:
         if self._policy is None:  # nobody reads it, or another rank has it
@@ -407,16 +455,13 @@ class _file_of:
             if not own._file:
                 raise FileError("FileFailed", f"{own.path}: the file of this policy has changed", {"file": own.path}, "read it again")
             return own._file.path
-        self._fd = _open_memory("cobre-policy")  # type: ignore[no-untyped-call]
-        path = f"/proc/self/fd/{self._fd}"
-        own._policy.save(path)
+        path = super().__enter__()
+        try:
+            own._policy.save(path)
+        except BaseException as error:
+            self.__exit__(None, error, None)
+            raise
         return path
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            if isinstance(error, CobreError):  # nobody knows this file
-                error.message = error.message.replace(f"/proc/self/fd/{self._fd}", "the policy")
 
 
 def _policy_file(what: str, path: Any) -> str:
@@ -913,6 +958,15 @@ class Simulation:
             coords |= its.coords
             data[name] = (its.dims, its.values, {"units": its.unit, "long_name": its.description})
         return xarray.Dataset(data, coords)
+
+    def __getstate__(self) -> dict[str, Any]:
+        from array import array
+
+        cells = None
+        if self._cells is not None:
+            cells = (array("f"), *self._cells[1:])
+            cells[0].frombytes(memoryview(self._cells[0]).cast("B"))
+        return {**self.__dict__, "_cells": cells, "_variables": None}
 
     def _files(self, folder: str) -> None:
         for name, text in self._texts.items():

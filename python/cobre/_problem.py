@@ -786,8 +786,12 @@ class Problem:
             raise CaseError.of("", [Issue(*issue) for issue in given])
         if self._cased is None or self._cased._problem is not made:
             assert self._made is not None
-            self._cased = Case(made, self._made[0][0], "", [Issue(*issue) for issue in given])
+            self._cased = Case(made, self._made[0][0], "", [Issue(*issue) for issue in given], self)
         return self._cased
+
+    def _still_is(self, made: _cobre.Problem) -> bool:
+        """Has nothing changed since that was made?"""
+        return self._made is not None and self._made[1] is made and self._made[0][1:4] == (self.name, self.sense, self.bound)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_made": None, "_cased": None}  # what the library has made stays in its process

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studies from Python: the same bits as the command line, results in memory, errors, and what is left behind: nothing."""
 
+import copy
 import gc
 import inspect
 import json
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import cobre
 import numpy
@@ -461,6 +463,69 @@ def test_an_object_stays_what_it_was(tmp_path):
     assert "12" in cobre.report(good, out=tmp_path / "12.html") and "svg" in good._repr_html_()
     shutil.rmtree(folder)
     assert good.simulate(trajectories=20, num_workers=2).mean == mean and "svg" in good._repr_html_()
+
+
+def made_of(comm, training):
+    """By a rank of launch(), or any process."""
+    simulation = training.simulate(trajectories=20, tables="all")
+    return training.decide(2).cost, simulation, os.getcwd()
+
+
+def test_results_in_other_processes(monkeypatch):
+    """As pickles, wherever those processes are."""
+    shutil.copytree(BRAZIL3, "case")
+    training = cobre.train("case", iterations=5, out="run")
+    os.mkdir("elsewhere")
+    monkeypatch.chdir("elsewhere")
+    cost, simulation, here = made_of(None, training)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        forked = pool.submit(made_of, None, training).result(PATIENCE)
+    for other_cost, other, there in (forked, cobre.launch(made_of, 1, args=(training,))):
+        assert (other_cost, other.mean, there) == (cost, simulation.mean, here)
+        assert numpy.array_equal(other["storage"].values, simulation["storage"].values)
+        assert other.to_xarray().sizes == simulation.to_xarray().sizes
+
+
+def test_results_by_cloudpickle():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    training = cobre.train(TOY, iterations=2)
+    assert pickle.loads(cloudpickle.dumps(lambda: training.decide().facts))() == training.decide().facts
+
+
+def test_copies_of_results():
+    training = cobre.train(BRAZIL3, iterations=5, out="run")
+    for twin in (pickle.loads(pickle.dumps(training)), copy.deepcopy(training)):
+        assert repr(twin) == repr(training) and twin.trace["bound"] == training.trace["bound"]
+        assert cobre.train(BRAZIL3, resume=twin, iterations=6).iterations == 6
+        assert cobre.simulate(BRAZIL3, twin, 2, trajectories=20).mean == training.simulate(trajectories=20).mean
+        cobre.train(twin.policy._case, iterations=1, progress=lambda now: training.decide() and None)  # its case is its own
+    alone = cobre.load_policy("run/policy.cobre")
+    assert pickle.loads(pickle.dumps(alone)).decide().cost == training.decide().cost  # its folder names the case
+    twin = pickle.loads(pickle.dumps(cobre.validate(TOY)))
+    assert twin and twin.case.states == cobre.load(TOY).states
+
+    def fail(now):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        cobre.train(TOY, iterations=3, progress=fail)
+    assert pickle.loads(pickle.dumps(caught.value)).result.iterations == 1
+
+
+def test_pickle_of_a_case_that_changed():
+    shutil.copytree(TOY, "case")
+    data = pickle.dumps(cobre.train("case", iterations=2))
+    table = pathlib.Path("case/thermals.csv")
+    table.write_text(table.read_text().replace("0,80,50", "0,80,51"))
+    with pytest.raises(cobre.PolicyError, match="case: the case has changed since this was pickled"):
+        pickle.loads(data)
+    shutil.rmtree("case")
+    shutil.copytree(BRAZIL3, "case")
+    with pytest.raises(cobre.PolicyError, match="^the policy: this policy belongs to another problem"):
+        pickle.loads(data)
+    shutil.rmtree("case")
+    with pytest.raises(cobre.CaseError, match="case: cannot be read"):
+        pickle.loads(data)
 
 
 def test_a_policy_simulates_another_case(tmp_path):

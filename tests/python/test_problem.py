@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """cobre.Problem: what is written as a model is the problem that was meant, and mistakes are told where they are made."""
 
+import copy
 import json
 import pickle
 import statistics
@@ -295,6 +296,28 @@ def test_pickle(tmp_path):
     problem.write(tmp_path / "a.sof.json")
     pickle.loads(pickle.dumps(problem)).write(tmp_path / "b.sof.json")
     assert (tmp_path / "a.sof.json").read_bytes() == (tmp_path / "b.sof.json").read_bytes()
+
+
+def test_pickle_of_results():
+    """They go with their problem, which is built again: the same one."""
+    problem = tutorial()
+    problem.nodes[0].cvar(tail=0.5)  # which no file can hold
+    training = problem.train(iterations=10)
+    data = pickle.dumps((training, training.simulate(trajectories=10, tables="all")))
+    twin, simulation = pickle.loads(data)
+    assert twin.bound == training.bound and list(simulation["thermal"].values.shape) == [10, 3]
+    assert twin.decide(2, state={"volume": 70}).facts == training.decide(2, state={"volume": 70}).facts
+    assert twin.simulate(trajectories=10).mean == simulation.mean
+    other = copy.deepcopy(problem)
+    problem.nodes[0].variable("more")
+    with pytest.raises(TypeError, match="the problem 'hydrothermal' was changed after this was made of it"):
+        pickle.dumps(training)
+    assert training.decide(2).cost == twin.decide(2).cost
+    again = other.train(iterations=10)
+    assert again.bound == training.bound
+    other.bound = 1e3
+    with pytest.raises(TypeError, match="can no longer be pickled"):
+        copy.copy(again.policy._case)
 
 
 def test_any_name_of_a_state():
