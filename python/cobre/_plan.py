@@ -52,13 +52,18 @@ def _plain_bool(value: Any) -> Any:
     return bool(value) if getattr(getattr(value, "dtype", None), "kind", None) == "b" else value
 
 
+def _name(name: str) -> str:
+    """In quotes if it has anything in it that means something where names and values are listed."""
+    plain = name == name.strip() and not set(name) & set(',="[]')
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
 def _text(what: str, value: Any) -> str:
     """A value as one writes it on the command line."""
     if isinstance(value, (str, os.PathLike)):
         return str(os.fspath(value))
     if hasattr(value, "items"):
-        quoted = {'"' + str(name).replace('"', '""') + '"': one for name, one in value.items()}  # it may have commas in it
-        return ",".join(f"{name}={_text(what, one)}" for name, one in quoted.items())
+        return ",".join(f"{_name(str(name))}={_text(what, one)}" for name, one in value.items())
     if hasattr(value, "tolist"):  # of NumPy
         value = value.tolist()
     if isinstance(value, (tuple, list)):
