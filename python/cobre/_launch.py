@@ -87,45 +87,44 @@ def _check(function, num_workers, args, start_method):
 
 
 class _Patience:
-    """Holds Ctrl-C back, except in call(): it shall not come between the start or the end of a process and our note of it. This
-    is for the main thread. Others run no signal handlers."""
+    """Holds back the handlers of Ctrl-C and SIGTERM, except in call(): they shall not come between the start or the end of a process
+    and our note of it. This is for the main thread. Others run no signal handlers."""
 
     def __enter__(self):
-        self._held, self._lets_in = None, False
-        self._handler = getsignal(SIGINT)
-        if callable(self._handler):
-            try:
-                signal(SIGINT, self._handle)
-            except ValueError:  # not the main thread
-                self._handler = None
+        self._held, self._lets_in = [], False
+        self._handlers = {number: getsignal(number) for number in (SIGINT, SIGTERM) if callable(getsignal(number))}
+        try:
+            for number in self._handlers:
+                signal(number, self._handle)
+        except ValueError:  # not the main thread
+            self._handlers = {}
         return self
 
     def _handle(self, *signal_and_frame):
+        self._held.append(signal_and_frame)
         if self._lets_in:
-            self._deliver(signal_and_frame)
-        else:
-            self._held = signal_and_frame
+            self._deliver()
 
-    def _deliver(self, signal_and_frame):
-        lets_in, self._lets_in, self._held = self._lets_in, False, None  # no other while this one is raised
-        self._handler(*signal_and_frame)
+    def _deliver(self):
+        lets_in, self._lets_in = self._lets_in, False  # no other while this one is raised
+        while self._held:
+            number, frame = self._held.pop(0)
+            self._handlers[number](number, frame)
         self._lets_in = lets_in
 
     def call(self, function, *arguments):
-        """function(*arguments), which Ctrl-C may end."""
+        """function(*arguments), which these signals may end."""
         try:
             self._lets_in = True
-            if self._held:
-                self._deliver(self._held)
+            self._deliver()
             return function(*arguments)
         finally:
             self._lets_in = False
 
     def __exit__(self, *error):
-        if callable(self._handler):
-            signal(SIGINT, self._handler)
-        if self._held:
-            self._deliver(self._held)
+        for number, handler in self._handlers.items():
+            signal(number, handler)
+        self._deliver()
 
 
 def take_part(follow, count, backend, args, here):

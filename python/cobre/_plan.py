@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from _signal import SIG_DFL, SIG_IGN, SIGTERM, getsignal, raise_signal, signal
 
 from . import _cobre
 from ._comm import MOST_RANKS, Comm, whole
@@ -638,7 +639,8 @@ def _workers(started: dict[str, Any], finished: dict[str, Any], iterations: list
 
 
 def _follow_training(comm: Comm, *rest: Any) -> None:
-    """What ranks other than 0 do."""
+    """What ranks other than 0 do. A signal that all processes of a job get is for rank 0, which ends the training in order."""
+    signal(SIGTERM, SIG_IGN)
     _cobre.train(comm, None, *rest, -1, [], None)  # type: ignore[call-arg]
 
 
@@ -678,6 +680,31 @@ def _on_ranks(here: Any, follow: Any, rest: Any, case: Case | None, count: int, 
         assert case is not None
         return here(case._comm)
     return take_part(follow, count, backend, rest, here)  # type: ignore[no-untyped-call]
+
+
+class _saved_at_sigterm:
+    """Inside `with`, SIGTERM stops a training as Ctrl-C does, which saves it, and then ends the process. So it is in the main thread
+    of a program that leaves this signal to the system."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._saves = folder is not None
+        self._asked = False
+
+    def __enter__(self) -> None:
+        try:
+            self._saves = self._saves and getsignal(SIGTERM) == SIG_DFL and signal(SIGTERM, self._ask) == SIG_DFL
+        except ValueError:  # not the main thread
+            self._saves = False
+
+    def _ask(self, *signal_and_frame: object) -> None:
+        self._asked = True
+        raise SystemExit(128 + SIGTERM)
+
+    def __exit__(self, *error: object) -> None:
+        if self._saves:
+            signal(SIGTERM, SIG_DFL)
+        if self._asked:
+            raise_signal(SIGTERM)
 
 
 def _seconds(what: str, given: Any) -> float:
@@ -790,7 +817,8 @@ def train(
     quiet: no line of progress, in a notebook either.
     require: "converged" raises ConvergenceError unless a rule has found that it converged: stall, gap or simulation.
 
-    Ctrl-C and exceptions of `progress` stop it after the iteration. What was trained is in .result of the exception.
+    Ctrl-C and exceptions of `progress` stop it after the iteration. What was trained is in .result of the exception. With out=DIR SIGTERM
+    does so, too, and what was trained is saved before the process ends by it, unless the program handles SIGTERM itself.
 
     Options are those of the command line, with _ for -:
 
@@ -847,7 +875,8 @@ def train(
             return Training(Policy(policy, loaded, path), listener.events, kept)
 
         try:
-            policy, exception = _on_ranks(train_here, _follow_training, rest, loaded, count, backend, comm)
+            with _saved_at_sigterm(folder):
+                policy, exception = _on_ranks(train_here, _follow_training, rest, loaded, count, backend, comm)
             if exception is not None:
                 raise exception
             made = result(policy)

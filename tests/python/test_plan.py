@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -179,6 +180,87 @@ def test_ctrl_c_keeps_what_was_trained(workers):
     with pytest.raises(KeyboardInterrupt) as caught:
         cobre.train(BRAZIL3, workers, iterations=100000, progress=interrupt)
     assert 2 <= caught.value.result.iterations < 100000
+
+
+def of_job(mark):
+    """The processes whose environment has it."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            environment = pathlib.Path("/proc", process, "environ").read_bytes()
+        except OSError:
+            continue
+        if f"TEST_MARK={mark}".encode() in environment.split(b"\0"):
+            found.append(int(process))
+    return found
+
+
+def ends_by_sigterm(program, to_all=False):
+    """What the program prints, and its exit code. It prints a line when it shall get the signal, or all its processes shall."""
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    command = [sys.executable, "-c", "import cobre, os, signal, sys\nsys.argv.append('" + BRAZIL3 + "')\n" + program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TEST_MARK": mark}) as process:
+        try:
+            assert process.stdout.readline() == "now\n"
+            for one in of_job(mark) if to_all else [process.pid]:
+                os.kill(one, signal.SIGTERM)
+            printed, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    end = time.monotonic() + PATIENCE
+    while of_job(mark):  # workers that are told by the kernel to end
+        assert time.monotonic() < end, "a worker is left"
+        time.sleep(0.01)
+    assert not [name for name in os.listdir("/dev/shm") if str(process.pid) in name]
+    return printed, process.returncode
+
+
+@pytest.mark.parametrize("workers, to_all", [(1, False), (2, False), (2, True)])
+def test_sigterm_saves_what_was_trained(workers, to_all):
+    program = f"""
+def tell(now):
+    if now.iteration == 3:
+        print("now", flush=True)
+cobre.train(sys.argv[-1], {workers}, out="run", iterations=10**9, progress=tell)
+"""
+    assert ends_by_sigterm(program, to_all) == ("", -signal.SIGTERM)
+    assert cobre.load_policy("run").iterations >= 3 and cobre.load_policy("run").decide().cost > 0
+    assert "asked to stop" in pathlib.Path("run/summary.csv").read_text() and not [name for name in os.listdir("run") if name[0] == "."]
+    half = cobre.load_policy("run").iterations
+    assert cobre.train(BRAZIL3, resume="run", out="run", iterations=half + 1).iterations == half + 1
+
+
+def test_sigterm_of_a_program_that_handles_it():
+    """A handler that raises ends the training; what the handler does otherwise is the program's matter."""
+    program = """
+def tell(now):
+    if now.iteration == 3:
+        print("now", flush=True)
+    return not noted
+noted = []
+signal.signal(signal.SIGTERM, HANDLER)
+try:
+    result = cobre.train(sys.argv[-1], 2, out="run", force=True, iterations=10**9, progress=tell)
+    print(signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL, result.stop)
+except SystemExit as error:
+    print(error.result.iterations >= 3)
+    raise
+"""
+    assert ends_by_sigterm(program.replace("HANDLER", "lambda *_: sys.exit(7)"), True) == ("True\n", 7)
+    assert cobre.load_policy("run").iterations >= 3
+    assert ends_by_sigterm(program.replace("HANDLER", "lambda *_: noted.append(1)"), True) == ("True asked to stop\n", 0)
+
+
+def test_sigterm_without_a_folder():
+    """There is nothing to save: it ends at once, with its workers."""
+    program = """
+def tell(now):
+    if now.iteration == 3:
+        print("now", flush=True)
+        signal.pause()
+cobre.train(sys.argv[-1], 2, iterations=10**9, progress=tell)
+"""
+    assert ends_by_sigterm(program) == ("", -signal.SIGTERM)
 
 
 @pytest.mark.parametrize("out", [None, "run"])
