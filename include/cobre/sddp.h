@@ -262,7 +262,8 @@ COBRE_API size_t cobre_sddp_problem_node_at(const cobre_sddp_problem *problem, c
 COBRE_API cobre_status cobre_sddp_problem_mean_noise(const cobre_sddp_problem *problem, size_t node, double *noise);
 
 /* States and noise as people write them. text: "Furnas=40%,Serra Alta=2300", or the name of a CSV file, which ends in
- * ".csv". A name may be in quotes, in which "" is a quote: "\"a, b\"=3". In the array only what it names changes; after a failure nothing does. Not collective.
+ * ".csv". A name may be in quotes, in which "" is a quote: "\"a, b\"=3". In the array only what it names changes; after a
+ * failure nothing does. Not collective.
  *
  * States that come into `node`: a name is that of a state, or X for storage[X]. A number is in the unit of the case; n % is
  * lower + n / 100 * (upper - lower) of the state's limits there. Columns of a file: state and value, or hydro and storage.

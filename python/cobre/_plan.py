@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from _signal import SIG_DFL, SIG_IGN, SIGTERM, getsignal, raise_signal, signal
+from signal import SIG_DFL, SIG_IGN, SIGTERM, getsignal, raise_signal, signal
 
 from . import _cobre
 from ._comm import MOST_RANKS, Comm, whole
@@ -360,11 +360,12 @@ class Policy:
             with open(path, "wb") as file:
                 file.write(state["_policy"])
             self._policy = _cobre.load_policy(None if self._case is None else self._case._problem, path)
-        difference = self._policy.describe()["difference"]
-        if self._case is not None and difference != self.difference:
+        if self._case is not None and self._policy.describe()["difference"] != self.difference:
             place = self._case.path
-            message = f"{place}: the case has changed since this was pickled: {difference or 'it is as in the training again'}"
-            raise PolicyError("InvalidPolicy", message, {"file": place}, "give the files their old contents, or keep the policy by save()")
+            raise PolicyError(
+                "InvalidPolicy", f"{place}: the case has changed since this was pickled", {"file": place},
+                "give its files their old contents, or keep the policy by save() and load_policy()",
+            )  # fmt: skip
 
     def _for(self, case: CaseLike | None) -> Policy:
         """The same policy with its case: the one given, or the one that its run folder names."""
@@ -812,7 +813,7 @@ def train(
         run is refused, unless force is true.
     progress: called after each iteration with its figures; if it returns False, training stops then. True shows a line.
     comm: train on the ranks of this communicator instead. Each of them makes this call; rank 0's case counts, and the others get None.
-    grace: seconds that an iteration may still take when Ctrl-C, or an exception of `progress`, ends the training.
+    grace: seconds that an iteration may still take when Ctrl-C, SIGTERM or an exception of `progress` ends the training.
     log: a file to which the lines are appended that `cobre train` prints.
     quiet: no line of progress, in a notebook either.
     require: "converged" raises ConvergenceError unless a rule has found that it converged: stall, gap or simulation.

@@ -492,7 +492,7 @@ def test_decisions_beside_long_calls():
         thread.start()
     try:
         assert begun.wait(PATIENCE)
-        means = {training.simulate(trajectories=200).mean for _ in range(10)}
+        means = {training.simulate(trajectories=100).mean for _ in range(5)}
     finally:
         over.set()
         for thread in threads:
