@@ -84,13 +84,18 @@ static void rng_normal(void) {
 }
 
 /* The second variable counts a thousand times the first, and its range takes that out again; the third never varies. */
-static void tours_go_to_the_nearest(void) {
+static void tours_are_short(void) {
     const double outcome[] = {0, 0, 7, 1, 1000, 7, .1, 0, 7, .9, 1000, 7, 0, 300, 7};
     uint32_t tour[1000];
     cb_node node = {.outcome = outcome, .outcomes = 5, .randoms = 3};
     CHECK(cb_find_tour(&node, tour));
     const uint32_t expected[] = {0, 2, 4, 3, 1};
     CHECK_BYTES(tour, expected, sizeof expected);
+    const double line[] = {0, -1, 2, -4}; /* to the nearest each time: 0, -1, 2, -4, which is 10 long */
+    node = (cb_node){.outcome = line, .outcomes = 4, .randoms = 1};
+    CHECK(cb_find_tour(&node, tour));
+    const uint32_t shorter[] = {0, 2, 1, 3};
+    CHECK_BYTES(tour, shorter, sizeof shorter);
     node = (cb_node){.outcomes = 3};
     CHECK(cb_find_tour(&node, tour));
     CHECK(tour[0] == 0 && tour[1] == 1 && tour[2] == 2);
@@ -626,7 +631,7 @@ int main(int argc, char **argv) {
         CHECK_CASE(rng_is_philox),
         CHECK_CASE(rng_streams),
         CHECK_CASE(rng_normal),
-        CHECK_CASE(tours_go_to_the_nearest),
+        CHECK_CASE(tours_are_short),
         CHECK_CASE(risk_weights_have_their_floor),
         CHECK_CASE(pool_finds_the_worst_cuts),
         CHECK_CASE(sketches_change_nothing),

@@ -2,7 +2,9 @@
 /* tour.c: the order in which the outcomes of a node are solved.
  *
  * Each LP of a chain starts from the basis of the one before. The more alike the two are, the fewer pivots it takes. So
- * after each outcome comes the nearest of the next few that are left, with each random variable measured by its range.
+ * after each outcome comes the nearest of the next few that are left, with each random variable measured by its range. That
+ * leaves long ways for the end. So parts of the tour are then reversed where it becomes shorter (2-opt), until none does, but
+ * a few times at most.
  * Only training needs tours. They are in one region per host; each of its L ranks finds those of every L-th node. */
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include "sddp/problem/problem.h"
 
 #define CANDIDATES 128 /* looked at for each place: without a limit a million outcomes would take days */
+#define PASSES 4
 
 static double distance(const cb_node *node, const double *scale, size_t a, size_t b) {
     const double *one = node->outcome + a * node->randoms, *other = node->outcome + b * node->randoms;
@@ -45,6 +48,35 @@ static size_t nearest(const cb_node *node, const double *scale, const uint32_t *
     return best;
 }
 
+/* From the outcome at one place to that at a later one; behind the last there is none. */
+static double way(const cb_node *node, const double *scale, const uint32_t *tour, size_t from, size_t to) {
+    return to < node->outcomes ? sqrt(distance(node, scale, tour[from], tour[to])) : 0;
+}
+
+static void reverse(uint32_t *tour, size_t first, size_t last) {
+    for (; first < last; first++, last--) {
+        uint32_t outcome = tour[first];
+        tour[first] = tour[last];
+        tour[last] = outcome;
+    }
+}
+
+/* Reverses what comes after `at`, up to each of the next few places, where that is shorter. True: it was, for one. */
+static bool shorten(const cb_node *node, const double *scale, uint32_t *tour, size_t at) {
+    size_t end = at + CANDIDATES < node->outcomes ? at + CANDIDATES : node->outcomes;
+    double first = way(node, scale, tour, at, at + 1);
+    bool shorter = false;
+    for (size_t last = at + 2; last < end; last++) {
+        double before = first + way(node, scale, tour, last, last + 1), other = way(node, scale, tour, at, last);
+        if (other >= before || other + way(node, scale, tour, at + 1, last + 1) >= (1 - 1e-9) * before)
+            continue;
+        reverse(tour, at + 1, last);
+        first = other;
+        shorter = true;
+    }
+    return shorter;
+}
+
 bool cb_find_tour(const cb_node *node, uint32_t *tour) {
     double *scale = malloc((node->randoms + 1) * sizeof *scale);
     if (!scale)
@@ -58,6 +90,12 @@ bool cb_find_tour(const cb_node *node, uint32_t *tour) {
         uint32_t outcome = tour[next];
         tour[next] = tour[at];
         tour[at] = outcome;
+    }
+    bool shorter = true;
+    for (int pass = 0; pass < PASSES && shorter; pass++) {
+        shorter = false;
+        for (size_t at = 0; at + 2 < node->outcomes; at++)
+            shorter |= shorten(node, scale, tour, at);
     }
     free(scale);
     return true;

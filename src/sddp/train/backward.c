@@ -4,8 +4,8 @@
  * From the last step to the first, each trajectory that has successors after that step gets a cut there: all outcomes of all
  * successors are solved at the state where the trajectory is. They are solved in pieces, chains of outcomes along the tour
  * of a successor: the first LP of a chain starts where the forward pass of this trajectory has left that LP (or, where it did
- * not go, where the iteration starts), each other one from the LP before. How long chains are depends on the problem
- * alone. The ranks of a node take the pieces of their node's trajectories one by one.
+ * not go, where the iteration starts), each other one from the LP before. How long chains are depends on the problem and
+ * the trajectory's number alone. The ranks of a node take the pieces of their node's trajectories one by one.
  *
  * Each solve proves a cut (safe.c). Who finishes a trajectory makes its cut: the weighted mean (single cuts); or each outcome
  * gives a cut of its own (multi-cuts). Where nothing can be proven the bound from before there were cuts stands in. Then the
@@ -27,9 +27,14 @@
  * four small LPs (docs/rationale.md). */
 enum { CHAIN = 41, CHAIN_OF_LARGE = 10, LARGE = 100 /* rows */ };
 
-size_t cb_pieces(const cb_node *node) {
-    size_t chain = node->rows < LARGE ? CHAIN : CHAIN_OF_LARGE;
+size_t cb_pieces(const cb_node *node, bool shorter) {
+    size_t whole = node->rows < LARGE ? CHAIN : CHAIN_OF_LARGE, chain = shorter ? whole / 2 : whole;
     return (node->outcomes + chain - 1) / chain;
+}
+
+/* The last of several trajectories has chains of half the length: they are what ranks wait for at the end of a step. */
+static bool is_short(const cb_trainer *trainer, size_t m) {
+    return m > 0 && m + 1 == trainer->policy->passes;
 }
 
 /* Where trajectory m may go after so many steps. */
@@ -44,7 +49,7 @@ static size_t pieces_after(const cb_trainer *trainer, size_t m, size_t step) {
     size_t edges, pieces = 0;
     const cb_edge *edge = edges_after(trainer, m, step, &edges);
     for (size_t e = 0; e < edges; e++)
-        pieces += cb_pieces(&trainer->problem->node[edge[e].to]);
+        pieces += cb_pieces(&trainer->problem->node[edge[e].to], is_short(trainer, m));
     return pieces;
 }
 
@@ -109,11 +114,12 @@ static cobre_status solve_piece(cb_trainer *trainer, size_t i, size_t step, size
     size_t edges, part = piece, place = i % team->batch * team->outcomes;
     const cb_edge *edge = edges_after(trainer, team->first + i, step, &edges);
     const cb_node *node = &trainer->problem->node[edge->to];
-    for (; part >= cb_pieces(node); node = &trainer->problem->node[(++edge)->to]) {
-        part -= cb_pieces(node);
+    bool shorter = is_short(trainer, team->first + i);
+    for (; part >= cb_pieces(node, shorter); node = &trainer->problem->node[(++edge)->to]) {
+        part -= cb_pieces(node, shorter);
         place += node->outcomes;
     }
-    size_t pieces = cb_pieces(node), last = (part + 1) * node->outcomes / pieces;
+    size_t pieces = cb_pieces(node, shorter), last = (part + 1) * node->outcomes / pieces;
     cb_stage *stage;
     CB_TRY(start_child(trainer, i, step, edge->to, &stage));
     cb_stage_set_state(stage, cb_team_state(team, i, step));
@@ -403,7 +409,7 @@ static bool join_all(cb_trainer *trainer) {
         size_t edges, first = 0;
         const cb_edge *edge = edges_after(trainer, 0, step, &edges);
         for (size_t e = 0; e < edges; e++) {
-            size_t pieces = cb_pieces(&trainer->problem->node[edge[e].to]);
+            size_t pieces = cb_pieces(&trainer->problem->node[edge[e].to], false);
             cb_start *ended = &trainer->ended[edge[e].to];
             if (!ended->set && !join_ends(trainer, step, first, pieces, ended))
                 return false;

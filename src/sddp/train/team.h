@@ -47,10 +47,11 @@ typedef struct {
 
     /* The board. Arrays are by trajectory of this node, from 0, unless they say otherwise. */
     cobre_region *board;
-    size_t steps;                     /* for which there is room */
-    size_t states;                    /* numbers of one state */
-    size_t outcomes, pieces, records; /* most that one trajectory has in one step; records: numbers */
-    size_t batch;                     /* trajectories for whose proofs there is room */
+    size_t steps;  /* for which there is room */
+    size_t states; /* numbers of one state */
+    size_t outcomes, pieces,
+        records;  /* most in one step of one trajectory (pieces: of trajectory 0); records: numbers */
+    size_t batch; /* trajectories for whose proofs there is room */
     cb_counters *counters;
     _Atomic uint64_t *finished;        /* pieces of backward passes, ever */
     double *cost;                      /* of the forward pass */

@@ -40,7 +40,7 @@ uint64_t cb_stages_solves(const cb_stages *stages) {
     return sum;
 }
 
-/* What one trajectory has in one step at most, after any node or the root. */
+/* What one trajectory has in one step at most, after any node or the root; pieces: trajectory 0. */
 static void measure(cb_team *team, const cobre_sddp_policy *policy) {
     const cobre_sddp_problem *problem = policy->problem;
     team->states = problem->states;
@@ -51,7 +51,7 @@ static void measure(cb_team *team, const cobre_sddp_policy *policy) {
         const cb_edge *edge = root ? problem->root_edge : problem->node[n].edge;
         for (size_t e = 0; e < edges; e++) {
             outcomes += problem->node[edge[e].to].outcomes;
-            pieces += cb_pieces(&problem->node[edge[e].to]);
+            pieces += cb_pieces(&problem->node[edge[e].to], false);
         }
         team->outcomes = outcomes > team->outcomes ? outcomes : team->outcomes;
         team->pieces = pieces > team->pieces ? pieces : team->pieces;

@@ -110,8 +110,8 @@ cobre_status cb_trainer_solve(const cb_trainer *trainer, cb_stage *stage, size_t
 /* After a piece of work: a rank that failed leaves no more work to the others. Returns the status. */
 cobre_status cb_trainer_worked(cb_trainer *trainer, cobre_status status);
 
-/* The number of chains in which the outcomes of a node are solved (backward.c). */
-size_t cb_pieces(const cb_node *node);
+/* The number of chains in which the outcomes of a node are solved (backward.c); shorter: of half the length. */
+size_t cb_pieces(const cb_node *node, bool shorter);
 
 /* The LP of a node on this rank, set to a start. */
 cobre_status cb_trainer_start(cb_trainer *trainer, size_t node, const cb_start *start, cb_stage **stage);
