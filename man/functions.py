@@ -3,7 +3,7 @@
 
 Functions that are declared together, in lines without an empty one between them, share a page: the comment above them is its
 text. Where there is none, that of the types or of the section above holds, but not that of other functions. What is written behind a declaration, or above it alone, becomes
-a paragraph of its own. A macro that takes the type from the pointers (cobre_allreduce_t) is on the page of its function. The comment at the top of a header becomes a page, too: cobre_comm(3), cobre_sddp(3).
+a paragraph of its own. RETURN VALUES has what the type of a function says, and the sentences of its comment about it. A macro that takes the type from the pointers (cobre_allreduce_t) is on the page of its function. The comment at the top of a header becomes a page, too: cobre_comm(3), cobre_sddp(3).
 """
 
 import pathlib
@@ -13,6 +13,13 @@ import sys
 TOKEN = re.compile(r"/\*.*?\*/|#(?:\\\n|[^\n])*|\n[ \t]*\n|COBRE_API[^;]*;|typedef[^;{]*(?:\{.*?\}[^;{}]*)?;|\s+|.", re.S)
 
 BRACKETS = r"\s*\([^()]*\)"
+
+# Sentences of a comment about what comes back: of any function, and of one that returns no status.
+ABOUT_FAILURES = r"^Returns |^Each returns |and returns |[Oo]n failure|COBRE_({statuses})\b"
+ABOUT_VALUES = r"for NULL|never NULL|get NULL|^NULL |^False |unknown|not known|NaN|_NONE"
+
+# What sddp.h says in its first comment: what is returned for a wrong argument.
+RULE = "Functions that return a value instead of a status return 0, false, NULL or NaN for it."
 
 
 class Group:
@@ -129,8 +136,48 @@ def arguments(prototype):
 
 def synopsis(prototype):
     name = name_of(prototype)
-    kind = prototype[: prototype.index(name + "(")].strip()
-    return [f'.Ft "{kind}"', f".Fo {name}", *(f'.Fa "{argument}"' for argument in arguments(prototype)), ".Fc"]
+    return [f'.Ft "{kind_of(prototype)}"', f".Fo {name}", *(f'.Fa "{argument}"' for argument in arguments(prototype)), ".Fc"]
+
+
+def kind_of(prototype):
+    return prototype[: prototype.index(name_of(prototype) + "(")].strip()
+
+
+def sentences(text, pattern):
+    """Those of running text that have the pattern."""
+    running = " ".join(line for line in text.split("\n") if not line.startswith("  "))
+    return [sentence for sentence in re.split(r"(?<=[.?])\s+", running) if re.search(pattern, sentence)]
+
+
+def subject(names, verb):
+    """One function returns, two return."""
+    listed = [f".Fn {name} ,".removesuffix(" ," if i >= len(names) - 2 else "") for i, name in enumerate(names)]
+    return [*listed[:-1], *["and"] * (len(names) > 1), listed[-1], verb + "s" * (len(names) == 1)]
+
+
+def return_values(group, statuses, rule):
+    kinds = {name_of(prototype): kind_of(prototype) for prototype, _ in group.functions}
+    failing = [name for name, kind in kinds.items() if kind == "cobre_status"]
+    valued = [name for name, kind in kinds.items() if kind not in ("cobre_status", "void")]
+    if not failing and not valued:
+        return []
+    pattern = ABOUT_FAILURES.format(statuses=statuses) + ("|" + ABOUT_VALUES if valued else "")
+    text = "\n\n".join(group.comments)
+    own = sentences(text, pattern)
+    notes = {name_of(prototype): sentences("\n".join(notes), pattern) for prototype, notes in group.functions}
+    parts = []
+    if failing and "returns its status" not in text:
+        parts.append([*subject(failing, "return"), ".Dv COBRE_OK ,", "or the status of an error;", ".Xr cobre_last_error 3", "then says more."])
+    if own or not failing and not rule:
+        parts.append(body("\n".join(own or sentences(text, "")[:1])))
+    parts += [[f".Fn {name} :", *body("\n".join(note))] for name, note in notes.items() if note]
+    nothing = {}
+    for name, prototype in zip(kinds, (prototype for prototype, _ in group.functions)):
+        if rule and name in valued and "(void)" not in prototype and not re.search(r"_NONE|unknown", " ".join(own + notes[name])):
+            word = "NULL" if kinds[name].endswith("*") else {"bool": "false", "double": "NaN"}.get(kinds[name], "0")
+            nothing.setdefault(word, []).append(name)
+    parts += [["If an argument is wrong,", *subject(names, "return"), word + "."] for word, names in nothing.items()]
+    return [".Sh RETURN VALUES", *[line for part in parts for line in [".Pp", *part]][1:]]
 
 
 def page(header, title, names, description, lines, date):
@@ -160,7 +207,7 @@ def typed_macros(text):
     return macros, comments[0]
 
 
-def group_page(header, intro, group, types, date, macros, about_macros):
+def group_page(header, intro, group, types, date, macros, about_macros, statuses, rule):
     names = [name_of(prototype) for prototype, _ in group.functions]
     calls = [macros[name + "_t"] for name in names if name + "_t" in macros]
     text = "\n\n".join(group.comments)
@@ -175,6 +222,7 @@ def group_page(header, intro, group, types, date, macros, about_macros):
             lines += [".Pp", f".Fn {name_of(prototype)} :", *body("\n\n".join(notes))]
     if calls:
         lines += [".Pp", *body(about_macros)]
+    lines += return_values(group, statuses, rule)
     definitions = types_of(group, types)
     if definitions:
         lines += [".Sh TYPES", ".Bd -literal"]
@@ -200,12 +248,14 @@ def main(output, *headers):
     date = re.search(r"^\.Dd (.*)", (pathlib.Path(__file__).parent / "cobre.7").read_text(), re.M).group(1)
     read_headers = [(pathlib.Path(header).name, *read(pathlib.Path(header))) for header in headers]
     types = {name: text for *_, own in read_headers for name, text in own.items()}
+    statuses = "|".join(re.findall(r'X\((\w+), "', pathlib.Path(headers[0]).read_text()))
     for path, (header, groups, top, _) in zip(headers, read_headers):
+        rule = RULE in " ".join(top.split())
         macros = typed_macros(pathlib.Path(path).read_text())
         intro = "cobre_" + header.removesuffix(".h")
         functions = []
         for group in groups:
-            lines, names = group_page(header, intro, group, types, date, *macros)
+            lines, names = group_page(header, intro, group, types, date, *macros, statuses, rule)
             write(output, names[0], lines)
             for name in names[1:]:
                 (output / f"{name}.3").write_text(f".so man3/{names[0]}.3\n")

@@ -104,7 +104,7 @@ COBRE_API cobre_status cobre_sddp_problem_share(cobre_comm *comm, const cobre_sd
 COBRE_API cobre_status cobre_sddp_builder_new(const char *name, bool maximise, cobre_sddp_builder **builder);
 COBRE_API void cobre_sddp_builder_free(cobre_sddp_builder **builder); /* without finish; sets NULL; accepts NULL */
 
-/* Add states, nodes, columns, rows and entries. Each returns the index of what it added: from 0, in the order added. stage: for reports; 0: the distance from the root. */
+/* Add states, nodes, columns, rows and entries. Each returns the index of what it added: from 0, in the order added; COBRE_SDDP_NONE after a mistake. stage: for reports; 0: the distance from the root. */
 COBRE_API size_t cobre_sddp_add_state(cobre_sddp_builder *builder, const char *name, double initial);
 COBRE_API size_t cobre_sddp_add_node(cobre_sddp_builder *builder, const char *name, size_t stage);
 COBRE_API size_t cobre_sddp_add_column(cobre_sddp_builder *builder, size_t node, const char *name, double lower,
@@ -132,7 +132,7 @@ typedef enum {
     COBRE_SDDP_NOISE_ENTRY     /* of row `index` in column `column`; no other target uses `column` */
 } cobre_sddp_noise_target;
 
-/* Adds a random variable to a node, and a term of it. */
+/* Adds a random variable to a node, and a term of it. Returns the index of the variable; COBRE_SDDP_NONE after a mistake. */
 COBRE_API size_t cobre_sddp_add_random(cobre_sddp_builder *builder, size_t node, const char *name);
 COBRE_API void cobre_sddp_add_noise(cobre_sddp_builder *builder, size_t node, size_t random, double factor,
                                     cobre_sddp_noise_target target, size_t index, size_t column);
@@ -144,7 +144,8 @@ COBRE_API void cobre_sddp_add_outcome(cobre_sddp_builder *builder, size_t node, 
 
 /* Give a node a noise model instead of a table of outcomes: finish draws `openings` equally likely outcomes. With independent normal z[j] random variable i
  * is deviation[i] * sum over j <= i of factor[i][j] * z[j], or, lognormal, the exponential of that. A factor is a square
- * matrix by rows, of which only the lower triangle is used; nodes can share it. The seed is 0 unless set. */
+ * matrix by rows, of which only the lower triangle is used; nodes can share it. cobre_sddp_add_factor returns its index,
+ * COBRE_SDDP_NONE after a mistake. The seed is 0 unless set. */
 COBRE_API size_t cobre_sddp_add_factor(cobre_sddp_builder *builder, size_t order, const double *values);
 COBRE_API void cobre_sddp_set_model(cobre_sddp_builder *builder, size_t node, size_t openings, bool lognormal,
                                     const double *deviation, size_t factor);
@@ -173,7 +174,8 @@ COBRE_API void cobre_sddp_add_terminal_cut(cobre_sddp_builder *builder, size_t n
 COBRE_API void cobre_sddp_add_terminal(cobre_sddp_builder *builder, size_t node, const char *path, const char *of);
 
 /* A trajectory to simulate (COBRE_SDDP_GIVEN), and its steps. values as of an outcome of the node. It may begin at any
- * node: a simulation from there on takes it, or a part of it. */
+ * node: a simulation from there on takes it, or a part of it. cobre_sddp_add_scenario returns its index, COBRE_SDDP_NONE
+ * after a mistake. */
 COBRE_API size_t cobre_sddp_add_scenario(cobre_sddp_builder *builder);
 COBRE_API void cobre_sddp_add_step(cobre_sddp_builder *builder, size_t scenario, size_t node, const double *values);
 
@@ -198,7 +200,8 @@ typedef struct {
 /* Says what the numbers of a name mean: of all states, columns, rows or random variables of that name, whatever their node. */
 COBRE_API void cobre_sddp_add_label(cobre_sddp_builder *builder, cobre_sddp_part part, const char *name,
                                     const cobre_sddp_label *label);
-COBRE_API size_t cobre_sddp_add_block(cobre_sddp_builder *builder, const char *name);
+COBRE_API size_t cobre_sddp_add_block(cobre_sddp_builder *builder,
+                                      const char *name); /* its index; COBRE_SDDP_NONE after a mistake */
 COBRE_API void cobre_sddp_set_units(cobre_sddp_builder *builder, const char *time, const char *cost);
 COBRE_API void cobre_sddp_set_date(cobre_sddp_builder *builder, size_t node, const char *date); /* "2027-03-01" */
 
@@ -279,7 +282,7 @@ COBRE_API cobre_status cobre_sddp_noise_from_text(const cobre_sddp_problem *prob
 
 /* Writes a StochOptFormat 1.0 file that cobre_sddp_load makes the same problem of: beside `path` first, then it is renamed.
  * Not collective. What the format cannot say: a risk measure, a discount of an edge from the root, and scenarios of inflows
- * that a model makes are refused with COBRE_INVALID_ARGUMENT; other discounts become part of the probabilities, which keeps
+ * that a model makes are refused with COBRE_INVALID_ARGUMENT. Other discounts become part of the probabilities, which keeps
  * the optimum, but trajectories may end earlier; noise in the bound of a column becomes a row; a noise model becomes the
  * outcomes drawn from it; value bounds and stages are left out. */
 COBRE_API cobre_status cobre_sddp_problem_write(const cobre_sddp_problem *problem, const char *path);
@@ -314,7 +317,7 @@ typedef enum {
 #undef COBRE_SDDP_STOP_ENUM
 } cobre_sddp_stop;
 
-COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop); /* "iteration limit" */
+COBRE_API const char *cobre_sddp_stop_name(cobre_sddp_stop stop); /* "iteration limit"; "?" if unknown */
 
 /* What a rank has done and what it holds: X(code, name, unit). A pause counts nowhere. */
 #define COBRE_SDDP_EFFORT_MAP(X)                                                                                       \
@@ -339,8 +342,8 @@ typedef enum {
 
 #define COBRE_SDDP_EFFORT_ROOM 16 /* in results: for those that may come */
 
-COBRE_API const char *cobre_sddp_effort_name(cobre_sddp_effort effort); /* "forward" */
-COBRE_API const char *cobre_sddp_effort_unit(cobre_sddp_effort effort); /* "s" */
+COBRE_API const char *cobre_sddp_effort_name(cobre_sddp_effort effort); /* "forward"; "?" if unknown */
+COBRE_API const char *cobre_sddp_effort_unit(cobre_sddp_effort effort); /* "s"; "?" if unknown */
 
 /* The collectives that carry data while it trains: X(code, name). */
 #define COBRE_SDDP_OPERATION_MAP(X)                                                                                    \
@@ -355,7 +358,7 @@ typedef enum {
         COBRE_SDDP_OPERATIONS
 } cobre_sddp_operation;
 
-COBRE_API const char *cobre_sddp_operation_name(cobre_sddp_operation operation); /* "allgatherv" */
+COBRE_API const char *cobre_sddp_operation_name(cobre_sddp_operation operation); /* "allgatherv"; "?" if unknown */
 
 typedef struct {
     uint64_t calls, bytes; /* bytes: of what a rank has afterwards */
@@ -512,14 +515,14 @@ COBRE_API size_t cobre_sddp_policy_nodes(const cobre_sddp_policy *policy);
 COBRE_API const char *cobre_sddp_policy_node_name(const cobre_sddp_policy *policy, size_t node);
 COBRE_API size_t cobre_sddp_policy_node_stage(const cobre_sddp_policy *policy, size_t node); /* from 1 */
 COBRE_API uint64_t cobre_sddp_policy_iterations(const cobre_sddp_policy *policy);
-/* Of the last iteration. NaN if there is a difference, below. */
+/* Of the last iteration. NaN before the first one, and if there is a difference, below. */
 COBRE_API double cobre_sddp_policy_bound(const cobre_sddp_policy *policy);
 
 /* False after a warm start with the cuts of another case: then the bound may lie beyond the optimum. */
 COBRE_API bool cobre_sddp_policy_proven(const cobre_sddp_policy *policy);
 
 /* What differs between the problem that a policy was loaded for and the one that it was trained for: "the initial state of
- * x is 1 here and was 2 there". NULL: nothing does. Such a policy can be simulated; the bound of its training is not one of
+ * x is 1 here and was 2 there". NULL if nothing does. Such a policy can be simulated; the bound of its training is not one of
  * this problem. Where a hydrothermal case begins in another season, its cuts have moved with the seasons. */
 COBRE_API const char *cobre_sddp_policy_difference(const cobre_sddp_policy *policy);
 
@@ -545,7 +548,7 @@ typedef struct {
 /* The number of cuts. */
 COBRE_API uint64_t cobre_sddp_policy_cuts(const cobre_sddp_policy *policy);
 
-/* Returns a cut by its index, from 0. slopes: room for cobre_sddp_policy_states values; may be NULL. */
+/* Gives a cut by its index, from 0. slopes: room for cobre_sddp_policy_states values; may be NULL. */
 COBRE_API cobre_status cobre_sddp_policy_cut(const cobre_sddp_policy *policy, uint64_t index, cobre_sddp_cut *cut,
                                              double *slopes);
 
@@ -678,7 +681,7 @@ COBRE_API size_t cobre_sddp_comparison_runs(const cobre_sddp_comparison *compari
 COBRE_API cobre_status cobre_sddp_comparison_run(const cobre_sddp_comparison *comparison, size_t run,
                                                  cobre_sddp_compared_run *result);
 
-/* Sentences about what cannot be compared, or not as it seems, and what to do about it. NULL: there are no more. */
+/* Sentences about what cannot be compared, or not as it seems, and what to do about it. NULL after the last one. */
 COBRE_API const char *cobre_sddp_comparison_note(const cobre_sddp_comparison *comparison, size_t note);
 
 /* A figure: as in statistics.csv, or "cost_cvar5" (mean of the worst 5 % of the costs), "deficit_probability", "gap",

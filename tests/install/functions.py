@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""functions.py FOLDER HEADER...: has every public function a page of section 3, with its prototype and a text, and is it clean?"""
+"""functions.py FOLDER HEADER...: has every public function a page of section 3, with its prototype, a text and what it returns, and is it clean?"""
 
 import pathlib
 import re
@@ -7,6 +7,20 @@ import subprocess
 import sys
 
 folder = pathlib.Path(sys.argv[1])
+
+# What the comments say of some of them.
+SAY = {
+    "cobre_comm_open": "cobre_comm_open() returns COBRE_OK, or the status of an error; cobre_last_error(3) then says more. On failure *comm is NULL",
+    "cobre_set_error": "and returns its status",
+    "cobre_region_claim": "Returns NULL, with an error",
+    "cobre_exact_round": "The sum, correctly rounded.",
+    "cobre_last_error": "never NULL",
+    "cobre_status_name": '"?" if unknown',
+    "cobre_sddp_train": "COBRE_INVALID_CASE: a node has no bound",
+    "cobre_sddp_add_column": "COBRE_SDDP_NONE after a mistake",
+    "cobre_sddp_policy_name": "If an argument is wrong, cobre_sddp_policy_name(), cobre_sddp_policy_state_name() and cobre_sddp_policy_node_name() return NULL.",
+    "cobre_sddp_policy_bound": "If an argument is wrong, cobre_sddp_policy_bound() returns NaN.",
+}
 
 
 def rendered(page):
@@ -34,6 +48,9 @@ def main():
                 sys.exit(f"{name}: the page has no {prototype}\n{page['SYNOPSIS']}")
             if name not in page["NAME"] or not re.search(r" - \S+", page["NAME"]) or len(page["DESCRIPTION"].split()) < 3:
                 sys.exit(f"{name}: the page says nothing: {page}")
+            said = page.get("RETURN VALUES", "")
+            if SAY.get(name, "") not in said or (not said and not prototype.startswith("void ")):
+                sys.exit(f"{name}: the page does not say what it returns: {said}")
             count += 1
     if count < 100:
         sys.exit(f"only {count} functions were found")
