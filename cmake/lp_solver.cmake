@@ -20,8 +20,8 @@ function(add_lp_plugin name source)
 endfunction()
 
 # lp_solver(NAME PACKAGE SOURCE HEADER LIBRARY...): builds the plugin if the solver's header and libraries are here. The header
-# may be in a folder of the solver's name. Sets the option COBRE_NAME, lp_NAME_libraries, and appends to lp_plugins. A macro,
-# because a language is enabled.
+# may be in a folder of the solver's name. Sets the option COBRE_NAME, lp_NAME_libraries, and appends to lp_plugins, and to
+# lp_known, from which `cobre info` knows it. A macro, because a language is enabled.
 macro(lp_solver name package source header)
     forget_gone(lp_${name}_include "${lp_${name}_include}/${header}")
     find_path(lp_${name}_include ${header} PATH_SUFFIXES ${name})
@@ -58,7 +58,9 @@ macro(lp_solver name package source header)
         add_lp_plugin(${name} ${source} ${lp_${name}_libraries})
         target_include_directories(cobre-lp-${name} SYSTEM PRIVATE ${lp_${name}_include})
         list(APPEND lp_plugins cobre-lp-${name})
+        string(APPEND lp_known "X(\"${name}\", NULL) ")
     else()
+        string(APPEND lp_known "X(\"${name}\", \"${package}\") ")
         without_plugin(cobre-lp-${name})
     endif()
 endmacro()

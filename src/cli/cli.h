@@ -30,9 +30,9 @@ extern const struct command_line cb_line_run, cb_line_info, cb_line_clean, cb_li
     cb_line_decide, cb_line_simulate, cb_line_policy, cb_line_validate, cb_line_report, cb_line_compare, cb_line_watch,
     cb_line_mcp;
 
-/* `cobre info`: parts that a build may lack, or that need a library at run time; returns how many. And the LP solvers,
- * one per line. */
-enum { CB_PARTS = 4 };
+/* `cobre info`: parts that a build may lack, or that need a library at run time, with LP solvers that are not found;
+ * returns how many. And the LP solvers that are found, one per line. */
+enum { CB_PARTS = 16 };
 struct cb_part {
     const char *name;
     char problem[256]; /* "": it can be used */

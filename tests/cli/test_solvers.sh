@@ -66,6 +66,20 @@ case_info() {
     cobre info --json
     json_keys out 'docs[0]["solvers"][0]' name version license file problem
     json_holds out '[s["name"] for s in docs[0]["solvers"] if s["name"] != "highs"] == ["clp", "glpk"]'
+    lacks "LP solver clp" out
+}
+
+# One that is not found is named, with what brings it.
+case_info_names_what_is_missing() {
+    local -x COBRE_LP_PATH=$PWD/single
+    folder single "$clp"
+    cobre info
+    code_is 0
+    out_has "LP solver glpk: there is no libcobre-lp-glpk.so (package: cobre-lp-glpk)"
+    out_has "LP solver highs: "
+    lacks "LP solver clp" out
+    cobre info --json
+    json_holds out '[p["name"] for p in docs[0]["parts"] if "solver" in p["name"]] == ["LP solver glpk", "LP solver highs"]'
 }
 
 # A new solver is a new file. It is found, listed, taken when it is asked for, and named in the policy.
