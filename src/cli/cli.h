@@ -40,6 +40,10 @@ struct cb_part {
 size_t cb_parts(struct cb_part parts[CB_PARTS]);
 void cb_solvers_print(void);
 
+/* variables.c: tells of each variable of the environment that begins with COBRE_ and that cobre does not read. meant: the
+ * one that it was probably to be; NULL: none is close. */
+void cb_unknown_variables(void (*tell)(void *arg, const char *name, const char *meant), void *arg);
+
 /* completion.c: offers completions of the words of this command, whose last word is incomplete. The second function
  * offers one word, if it begins with `before`. */
 void cb_completion(const struct command_line *line, size_t count, char **words);

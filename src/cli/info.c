@@ -42,11 +42,22 @@ struct facts {
     size_t parts;
 };
 
+static void warn_of_variable(void *arg, const char *name, const char *meant) {
+    struct facts *facts = arg;
+    if (facts->warnings == CB_WARNINGS)
+        return;
+    struct cb_warning *warning = &facts->warning[facts->warnings++];
+    snprintf(warning->what, sizeof warning->what, "%s is set, but is no variable of cobre%s%s%s", name,
+             meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    warning->remedy = "rename it or unset it; cobre(7) has the variables";
+}
+
 static void gather(struct facts *facts) {
     for (cobre_backend b = cb_first_backend(); b; b = cb_next_backend(b))
         cb_explain(b, facts->why[b], sizeof facts->why[b]);
     cb_machine_look(&facts->machine);
     facts->warnings = cb_machine_warn(&facts->machine, facts->warning);
+    cb_unknown_variables(warn_of_variable, facts);
     facts->parts = cb_parts(facts->part);
     cb_options options;
     facts->chosen = cb_select(NULL, &options) == COBRE_OK; /* last: nothing may follow on its error */

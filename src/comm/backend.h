@@ -157,6 +157,7 @@ typedef struct {
  * are still known, because they may indicate ranks that this build cannot join. */
 typedef struct {
     const char *const *variables; /* that identify a rank, NULL at the end; a rank's children must not inherit them */
+    const char *const *settings;  /* further variables of cobre that it reads, NULL at the end; NULL: none */
     const char *const *signs;     /* auto takes the backend if one is set; NULL at the end. NULL: always; none: never */
     const cb_size_sign *sizes;    /* without a name at the end; NULL: none */
     bool alone;                   /* each process is a job of its own; a user who names it means that */

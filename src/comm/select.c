@@ -236,7 +236,7 @@ static cobre_status from_environment(cb_options *options) {
     if (!status)
         status = cb_backend_at(options->backend)->from_environment(options);
     if (!status)
-        status = cb_read_seconds(options->backend, "COBRE_STALL_SECS", &options->stall_secs);
+        status = cb_read_seconds(options->backend, CB_ENV_STALL, &options->stall_secs);
     if (!status && may_be_lonely(options) && !(asked && cb_backend_at(asked)->alone))
         status = refuse_lonely_rank(options, false);
     return status;

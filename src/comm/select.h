@@ -51,6 +51,7 @@ cobre_status cb_missing(cobre_backend backend, const char *list, const char *exa
  * variables. */
 void cb_find_launcher(void);
 #define CB_ENV_BACKEND "COBRE_COMM_BACKEND"
+#define CB_ENV_STALL "COBRE_STALL_SECS"
 #define CB_ENV_ERROR_FD "COBRE_RUN_ERROR_FD"
 #define CB_ENV_RUN_RANK "COBRE_RUN_RANK"
 #define CB_ENV_RUN_SIZE "COBRE_RUN_SIZE"

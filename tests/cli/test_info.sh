@@ -66,6 +66,29 @@ case_info_warns() {
     out_has "what to do: enlarge it: docker run --shm-size=1g"
 }
 
+# The name of a variable that nothing reads is probably a slip. No other gives a warning.
+case_info_unknown_variables() {
+    COBRE_TCP_TIMEOUT=5 COBRE_shm_NAME=/x COBRE_BACKEND=tcp COBRE_HOME=/opt COBRE_EMPTY= COBRE_TEST_X=1 cobre info
+    code_is 0
+    out_has "warning: COBRE_TCP_TIMEOUT is set, but is no variable of cobre; did you mean COBRE_TCP_TIMEOUT_SECS?"
+    out_has "warning: COBRE_shm_NAME is set, but is no variable of cobre; did you mean COBRE_SHM_NAME?"
+    out_has "warning: COBRE_BACKEND is set, but is no variable of cobre; did you mean COBRE_COMM_BACKEND?"
+    grep -qx "warning: COBRE_HOME is set, but is no variable of cobre" "$scratch/out" || fail "$(cat "$scratch/out")"
+    lacks COBRE_EMPTY "$scratch/out"
+    lacks COBRE_TEST "$scratch/out"
+    local name
+    for name in ${!ENV_*}; do
+        with "${!name}=1" cobre info
+        lacks "is no variable" "$scratch/out"
+    done
+    cobre run -n 2 "$cobre" info
+    lacks "is no variable" "$scratch/out"
+    COBRE_SHM_TIMEOUT=5 COBRE_HOME=/opt cobre run -n 2 true
+    code_is 0
+    [ "$(cat "$scratch/err")" = "cobre run: COBRE_SHM_TIMEOUT is set, but is no variable of cobre; \
+did you mean COBRE_SHM_TIMEOUT_SECS?" ] || fail "$(cat "$scratch/err")"
+}
+
 case_info_without_solvers() {
     "$cobre" train --help 2>&1 | grep -q "has no trainer" && return
     COBRE_LP_PATH=/nowhere cobre info

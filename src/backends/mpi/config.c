@@ -9,7 +9,7 @@
 static cobre_status from_environment(cb_options *options) {
     struct cb_mpi_options *own = cb_mpi_own_mut(options);
     own->plugin = cb_variable(CB_ENV_MPI_PLUGIN);
-    CB_TRY(cb_read_switch(COBRE_MPI, "COBRE_CHECK", &own->check));
+    CB_TRY(cb_read_switch(COBRE_MPI, CB_ENV_CHECK, &own->check));
     return cb_mpi_check_step(own->plugin);
 }
 
@@ -21,6 +21,7 @@ static cobre_status from_config(const cobre_config *config, cb_options *options)
 #endif
 
 const cb_backend cb_mpi_backend = {
+    .settings = (const char *const[]){CB_ENV_MPI_PLUGIN, CB_ENV_CHECK, NULL},
     .signs = (const char *const[]){"PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                                    "MPI_LOCALRANKID", NULL},
     .sizes = (const cb_size_sign[]){{.name = "OMPI_COMM_WORLD_SIZE"},

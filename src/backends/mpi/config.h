@@ -6,6 +6,7 @@
 #include "backends/mpi/mpi.h"
 
 #define CB_ENV_MPI_PLUGIN "COBRE_MPI_PLUGIN"
+#define CB_ENV_CHECK "COBRE_CHECK"
 /* Slurm: how many tasks srun started as this step. The shells of sbatch and salloc have other variables of tasks
  * (SLURM_PROCID, SLURM_NTASKS), but are not ranks, and do not have this one; the step that salloc may start for its
  * shell has one task. */

@@ -93,6 +93,7 @@ static void launch_end(const cb_launch *launch) {
 
 const cb_backend cb_shm_backend = {
     .variables = (const char *const[]){NAME, RANK, SIZE, NULL},
+    .settings = (const char *const[]){TIMEOUT, NULL},
     .signs = (const char *const[]){NAME, NULL},
     .sizes = (const cb_size_sign[]){{.name = SIZE}, {.name = RANK, .is_rank = true}, {.name = NULL}},
     .default_here = true,

@@ -197,6 +197,7 @@ static void launch_rank(const cb_launch *launch, size_t rank) {
 
 const cb_backend cb_tcp_backend = {
     .variables = (const char *const[]){COORDINATOR, PORT, RANK, SIZE, BIND, TOKEN, TOKEN_FILE, OPEN, LISTEN_FD, NULL},
+    .settings = (const char *const[]){TIMEOUT, NULL},
     .signs = (const char *const[]){COORDINATOR, RANK, NULL},
     .sizes = (const cb_size_sign[]){{.name = SIZE}, {.name = RANK, .is_rank = true}, {.name = NULL}},
     .over_hosts = true,

@@ -298,6 +298,13 @@ static void forget(struct job *job, struct pollfd *fds) {
     free(fds);
 }
 
+/* Only of what looks like a slip: other programs may have variables of such names, too. */
+static void warn_of_variable(void *arg, const char *name, const char *meant) {
+    if (meant)
+        fprintf(stderr, "cobre %s: %s is set, but is no variable of cobre; did you mean %s?\n", (const char *)arg, name,
+                meant);
+}
+
 int cb_run(const struct run_options *options) {
     struct job job = {.place = options->hosts.count ? &cb_elsewhere : &cb_here,
                       .options = *options,
@@ -309,6 +316,7 @@ int cb_run(const struct run_options *options) {
     int code = cb_settle(&job.options, &job.backend);
     if (code != CB_GO_ON)
         return code;
+    cb_unknown_variables(warn_of_variable, (void *)(uintptr_t)job.options.command);
     struct pollfd *fds = calloc(RANKS + job.place->files(&job), sizeof *fds);
     code = CB_EXIT_LAUNCHER;
     if (fds && prepare(&job)) {

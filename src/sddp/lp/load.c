@@ -69,7 +69,7 @@ static void scan(const char *folder, void *unused) {
 
 static void scan_all(void) {
     static union cb_loader_folders list;
-    const char *only = getenv("COBRE_LP_PATH");
+    const char *only = getenv(CB_ENV_LP_PATH);
     if (only && *only)
         scan(only, NULL);
     else

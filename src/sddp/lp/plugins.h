@@ -6,6 +6,8 @@
 #include "sddp/error.h"
 #include "sddp/lp/lp.h"
 
+#define CB_ENV_LP_PATH "COBRE_LP_PATH" /* the only folder where plugins are looked for */
+
 /* load.c: a file libcobre-lp-NAME.so that was found. */
 typedef struct {
     char name[CB_LP_NAME];
