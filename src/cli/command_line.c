@@ -166,10 +166,11 @@ static size_t find_place(const struct view *view, int found) {
 }
 
 /* The name of the option that `word`, "--tme=5", was probably meant to be; NULL: none is close. */
+/* word: without dashes. */
 static const char *find_closest(const struct view *view, const char *word) {
     char name[CB_DISTANCE_ROOM];
     const char *closest = NULL;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     for (size_t i = 0; i < view->count; i++) {
         const struct cb_option *row = view->place[i].row;
         if (row->help && row->name[1] && cb_is_close(name, row->name) &&
@@ -188,11 +189,12 @@ static int refuse_option(const struct view *view, const char *command, int found
         return cb_usage_error(command, "%s needs a value", word);
     if (found == ':')
         return cb_usage_error(command, "-%c needs a value", optopt);
-    if (optopt && !is_long)
-        return cb_usage_error(command, "there is no option -%c", optopt);
-    if (optopt)
+    if (optopt && is_long)
         return cb_usage_error(command, "%s takes no value", word);
-    const char *closest = find_closest(view, word);
+    char letter[] = {'-', (char)optopt, '\0'};
+    if (optopt) /* "-json" is the letters j, s, o, n to getopt, which stands at the first one */
+        word = argv[optind] && strncmp(argv[optind], letter, 2) == 0 ? argv[optind] : letter;
+    const char *closest = find_closest(view, word + strspn(word, "-"));
     return cb_usage_error(command, closest ? "there is no option %s; did you mean --%s?" : "there is no option %s",
                           word, closest);
 }

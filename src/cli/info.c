@@ -13,7 +13,8 @@ static const char intro[] =
     "\n"
     "Shows the version, the backends of this build, which one a program started here would use and\n"
     "why, what the others lack, the parts of this build and the LP solvers that are found, the limits\n"
-    "of this machine, and warnings about those that are too small. See cobre-info(1).\n"
+    "of this machine, and warnings: limits that are too small, variables COBRE_... that nothing reads.\n"
+    "See cobre-info(1).\n"
     "\n";
 
 struct options {

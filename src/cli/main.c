@@ -49,7 +49,7 @@ static const struct {
 static void print_help(FILE *file) {
     fputs("usage: cobre COMMAND [argument ...]\n\n", file);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(file, "  %-8s %s\n", commands[i].line->command, commands[i].summary);
+        fprintf(file, "  %-8s  %s\n", commands[i].line->command, commands[i].summary);
     fputs("\n  cobre help COMMAND    how to use it\n"
           "  cobre --version       the version\n"
           "\nThe environment variables that choose a backend are in cobre(7).\n",

@@ -114,6 +114,13 @@ case_info_bad_options() {
     cobre info --xml
     code_is 2
     err_has "cobre info: there is no option --xml"
+    cobre info -json
+    code_is 2
+    err_has "cobre info: there is no option -json; did you mean --json?"
+    cobre info -j
+    code_is 2
+    err_has "cobre info: there is no option -j"
+    lacks "did you mean" "$scratch/err"
     cobre info now
     code_is 2
     cobre clean --force

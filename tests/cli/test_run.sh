@@ -169,7 +169,7 @@ case_not_executable() {
     echo text >"$scratch/plain"
     cobre run -n 4 "$scratch/plain"
     code_is 126
-    err_has "Permission denied"
+    err_has "$scratch/plain: is not executable; make it so (chmod +x), or name its interpreter, as in python3 $scratch/plain"
     cobre run -n 4 "$scratch"
     code_is 126
     err_has "is a directory"

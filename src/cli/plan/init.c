@@ -16,7 +16,7 @@ static const char intro[] = "usage: cobre init FOLDER\n"
                             "Makes a small hydrothermal case to start from, with remarks in its tables.\n"
                             "\n";
 
-static const char end[] = "\nThe case trains at once. See cobre-init(1).\n";
+static const char end[] = "\nIt can be trained at once. See cobre-init(1).\n";
 
 const struct command_line cb_line_init = {.command = "init", .intro = intro, .end = end, .needs = "folder", .words = 1};
 

@@ -125,6 +125,9 @@ static int explain_exec(const struct job *job, const char *program, int error) {
         complain(job, "%s: cannot be run: the interpreter or loader that it names is not there", program);
     else if (there && S_ISDIR(file.st_mode))
         complain(job, "%s: is a directory", program);
+    else if (error == EACCES && there && !(file.st_mode & 0111))
+        complain(job, "%s: is not executable; make it so (chmod +x), or name its interpreter, as in python3 %s",
+                 program, program);
     else
         complain(job, "%s: cannot be run: %s", program, strerror(error));
     return CB_EXIT_CANNOT_RUN;
