@@ -20,7 +20,7 @@ ARGS ?=
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 .DEFAULT_GOAL := all
-.PHONY: all build demo test check test-builds test-clients soak fuzz bench docs install uninstall deb wheel format clean help \
+.PHONY: all build demo test check test-builds test-clients soak fuzz bench docs may-write install uninstall deb wheel format clean help \
     setup-build setup-test setup-bench setup-docs
 
 help:
@@ -124,10 +124,15 @@ docs: setup-docs
 # ldconfig: so that the loader finds the library at its new place.
 ldconfig = if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
-install: build
+# Asked before anything is built.
+may-write:
 	@cmake/may_write.sh "$(DESTDIR)$$(realpath -m "$(PREFIX)")"
+
+install: may-write build
 	@cmake --install build/$(PRESET) --prefix "$$(realpath -m "$(PREFIX)")"
 	@$(ldconfig)
+	@echo "Installed in $(DESTDIR)$$(realpath -m "$(PREFIX)"). make uninstall removes it;"
+	@echo "docs/install.md says what the shell must know of a folder of your own."
 
 uninstall:
 	@cmake -DMANIFEST=build/$(PRESET)/install_manifest.txt -P cmake/uninstall.cmake

@@ -116,7 +116,10 @@ def check():
 # The pages.
 
 def run(*command, text=""):
-    return subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout
+    try:
+        return subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout
+    except FileNotFoundError:
+        sys.exit(f"{command[0]} is not there; packages.txt names the packages of the site")
 
 
 def from_markdown(text):
