@@ -68,7 +68,7 @@ case_text() {
     cobre train "$cases/gas.sof.json" --iterations 5
     cobre decide "$cases/gas.sof.json" --node "2 tight" --state store=3 --inflow price=15
     code_is 0
-    out_has "stage 2, 1 of 1 state given, the others as the case begins, with the given inflow"
+    out_has "stage 2, 1 of 1 state given, with the given inflow"
     grep -qE '^price +15\.0' out || fail "$(cat out)"
 }
 

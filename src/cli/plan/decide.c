@@ -201,7 +201,8 @@ static void print_answer(const struct decide *decide) {
     printf(", %s%s, %s\n\n",
            decide->decision.begin.state ? decide->decision.beginning.text + decide->decision.beginning.said
                                         : "from the case's initial state",
-           decide->decision.begin.state ? ", the others as the case begins" : "",
+           decide->decision.begin.state && !decide->decision.beginning.complete ? ", the others as the case begins"
+                                                                                : "",
            decide->decision.inflow ? "with the given inflow" : "with the mean of its outcomes");
     print_costs(answer);
     json_t *decision = json_object_get(answer, "decision"), *subsystems = json_object_get(decision, "subsystem");

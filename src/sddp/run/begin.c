@@ -114,6 +114,7 @@ static void say_state(const cobre_sddp_problem *problem, const double *state, st
     char values[128];
     count_states(problem, state, true, storages);
     count_states(problem, state, false, others);
+    found->complete = storages[1] == storages[0] && others[1] == others[0];
     if (storages[0] > 0)
         add(found, CB_TEXT("storage given for %zu of %zu reservoir%s%s", storages[1], storages[0],
                            storages[0] > 1 ? "s" : "", storages_text(problem, state, storages[1], values)));

@@ -17,6 +17,7 @@ struct cb_begin {
 struct cb_beginning {
     size_t node;   /* COBRE_SDDP_ROOT: where the case begins */
     double *state; /* NULL: the initial one */
+    bool complete; /* every state is given */
     size_t said;   /* the offset in `text` of the words about the state */
     char
         text[400]; /* "from stage 7, storage given for 1 of 2 reservoirs (Furnas 2300 hm3)"; empty: nothing was given */
