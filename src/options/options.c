@@ -83,7 +83,7 @@ static const char *parse_choice(const char *text, const struct cb_choice *choice
             *value = choice->value;
             return NULL;
         }
-        const char *before = choice == choices ? "" : choice[1].word ? ", " : " or ";
+        const char *before = choice == choices ? "must be " : choice[1].word ? ", " : " or ";
         int more = snprintf(words + length, 128 - length, "%s%s", before, choice->word);
         length = more > 0 && length + (size_t)more < 128 ? length + (size_t)more : 127;
     }

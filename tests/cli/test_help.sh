@@ -68,7 +68,7 @@ case_mistakes() {
     refused report "unexpected argument 'g'" a b c d e f g
     refused policy "no policy file given"
     refused policy "unexpected argument 'b'" a b
-    refused policy "--export xml: csv or json" a --export xml
+    refused policy "--export xml: must be csv or json" a --export xml
     refused run "no program given" -n 2
     refused run "the program's name is empty" ''
     for command in run train simulate bench; do
@@ -79,7 +79,7 @@ case_mistakes() {
         refused $command "-n: not a whole number" -n ''
         refused $command "there is no -np here: write -n N" -np 4
     done
-    refused bench "--buffers lukewarm: warm, cold or both" --buffers lukewarm
+    refused bench "--buffers lukewarm: must be warm, cold or both" --buffers lukewarm
     refused bench "--seconds 2h: must be above 0 and at most 3600" --seconds 2h
     for command in train simulate; do
         refused $command "--out: the name of a directory is missing" a --out=

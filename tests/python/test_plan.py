@@ -333,7 +333,7 @@ def test_errors_of_arguments():
         "accept_other_case: it says": lambda: cobre.train(TOY, accept_other_case=True),
         "require: 'all' is not": lambda: cobre.train(TOY, require="all"),
         "stage, date and node: give one": lambda: cobre.train(TOY, iterations=1).decide(1, node="2"),
-        "by: year: element or stage": lambda: cobre.compare("a", "b", by="year"),
+        "by: year: must be element or stage": lambda: cobre.compare("a", "b", by="year"),
         "num_workers: 5000 is not from 1 to 4096": lambda: cobre.train(TOY, 5000),
         "grace: nan is not a number of seconds": lambda: cobre.train(TOY, grace=float("nan")),
         "out: the path is empty": lambda: cobre.train(TOY, out=""),
