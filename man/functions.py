@@ -172,7 +172,8 @@ def return_values(group, statuses, rule):
         parts.append(body("\n".join(own or sentences(text, "")[:1])))
     parts += [[f".Fn {name} :", *body("\n".join(note))] for name, note in notes.items() if note]
     nothing = {}
-    for name, prototype in zip(kinds, (prototype for prototype, _ in group.functions)):
+    for prototype, _ in group.functions:
+        name = name_of(prototype)
         if rule and name in valued and "(void)" not in prototype and not re.search(r"_NONE|unknown", " ".join(own + notes[name])):
             word = "NULL" if kinds[name].endswith("*") else {"bool": "false", "double": "NaN"}.get(kinds[name], "0")
             nothing.setdefault(word, []).append(name)

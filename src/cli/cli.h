@@ -40,9 +40,9 @@ struct cb_part {
 size_t cb_parts(struct cb_part parts[CB_PARTS]);
 void cb_solvers_print(void);
 
-/* variables.c: tells of each variable of the environment that begins with COBRE_ and that cobre does not read. meant: the
- * one that it was probably to be; NULL: none is close. */
-void cb_unknown_variables(void (*tell)(void *arg, const char *name, const char *meant), void *arg);
+/* variables.c: tells of each variable of the environment that begins with COBRE_ and that cobre does not read. is_slip:
+ * it is much like one that cobre reads, which `text` then names. */
+void cb_unknown_variables(void (*tell)(void *arg, const char *text, bool is_slip), void *arg);
 
 /* completion.c: offers completions of the words of this command, whose last word is incomplete. The second function
  * offers one word, if it begins with `before`. */

@@ -165,8 +165,7 @@ static size_t find_place(const struct view *view, int found) {
     return at;
 }
 
-/* The name of the option that `word`, "--tme=5", was probably meant to be; NULL: none is close. */
-/* word: without dashes. */
+/* The name of the option that `word`, "tme=5", was probably meant to be; NULL: none is close. */
 static const char *find_closest(const struct view *view, const char *word) {
     char name[CB_DISTANCE_ROOM];
     const char *closest = NULL;

@@ -13,8 +13,8 @@ static const char intro[] =
     "\n"
     "Shows the version, the backends of this build, which one a program started here would use and\n"
     "why, what the others lack, the parts of this build and the LP solvers that are found, the limits\n"
-    "of this machine, and warnings: limits that are too small, variables COBRE_... that nothing reads.\n"
-    "See cobre-info(1).\n"
+    "of this machine. Warns of limits that are too small, and of variables COBRE_... that nothing\n"
+    "reads. See cobre-info(1).\n"
     "\n";
 
 struct options {
@@ -43,13 +43,13 @@ struct facts {
     size_t parts;
 };
 
-static void warn_of_variable(void *arg, const char *name, const char *meant) {
+static void warn_of_variable(void *arg, const char *text, bool is_slip) {
+    (void)is_slip;
     struct facts *facts = arg;
     if (facts->warnings == CB_WARNINGS)
         return;
     struct cb_warning *warning = &facts->warning[facts->warnings++];
-    snprintf(warning->what, sizeof warning->what, "%s is set, but is no variable of cobre%s%s%s", name,
-             meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    snprintf(warning->what, sizeof warning->what, "%s", text);
     warning->remedy = "rename it or unset it; cobre(7) has the variables";
 }
 

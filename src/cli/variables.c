@@ -36,7 +36,7 @@ static void compare(struct search *search, const char *const *names) {
     }
 }
 
-void cb_unknown_variables(void (*tell)(void *arg, const char *name, const char *meant), void *arg) {
+void cb_unknown_variables(void (*tell)(void *arg, const char *text, bool is_slip), void *arg) {
     for (char **variable = environ; *variable; variable++) {
         char name[CB_DISTANCE_ROOM];
         size_t length = strcspn(*variable, "=");
@@ -51,7 +51,12 @@ void cb_unknown_variables(void (*tell)(void *arg, const char *name, const char *
             compare(&search, cb_backend_at(b)->variables);
             compare(&search, cb_backend_at(b)->settings);
         }
-        if (!search.known)
-            tell(arg, name, distance(name, search.closest) <= 0.5 ? search.closest : NULL);
+        if (search.known)
+            continue;
+        bool is_slip = distance(name, search.closest) <= 0.5;
+        char text[256];
+        snprintf(text, sizeof text, "%s is set, but is no variable of cobre%s%s%s", name,
+                 is_slip ? "; did you mean " : "", is_slip ? search.closest : "", is_slip ? "?" : "");
+        tell(arg, text, is_slip);
     }
 }

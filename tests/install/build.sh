@@ -131,7 +131,7 @@ case_packages_required() {
 case_install_without_permission() {
     local user=()
     [ "$(id -u)" != 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-    ! "${user[@]}" env -u MAKEFLAGS make -s -C "$source_dir" install PREFIX=/usr/lib/cobre >"$work/log" 2>&1 || fail "/usr/lib may be written to"
+    ! "${user[@]}" env -u MAKEFLAGS -u MAKELEVEL make -s -C "$source_dir" install PREFIX=/usr/lib/cobre >"$work/log" 2>&1 || fail "/usr/lib may be written to"
     [ "$(grep -v '^make: ' "$work/log")" = "$(sed -n 1p "$work/log")" ] || fail "more was done: $(cat "$work/log")"
     has '^/usr/lib cannot be written to\. .*make install PREFIX='
     "$source_dir/cmake/may_write.sh" "$work/new/folder" || fail "a folder of ours"

@@ -299,10 +299,10 @@ static void forget(struct job *job, struct pollfd *fds) {
 }
 
 /* Only of what looks like a slip: other programs may have variables of such names, too. */
-static void warn_of_variable(void *arg, const char *name, const char *meant) {
-    if (meant)
-        fprintf(stderr, "cobre %s: %s is set, but is no variable of cobre; did you mean %s?\n", (const char *)arg, name,
-                meant);
+static void warn_of_variable(void *arg, const char *text, bool is_slip) {
+    const struct job *job = arg;
+    if (is_slip)
+        fprintf(stderr, "cobre %s: %s\n", job->options.command, text);
 }
 
 int cb_run(const struct run_options *options) {
@@ -316,7 +316,7 @@ int cb_run(const struct run_options *options) {
     int code = cb_settle(&job.options, &job.backend);
     if (code != CB_GO_ON)
         return code;
-    cb_unknown_variables(warn_of_variable, (void *)(uintptr_t)job.options.command);
+    cb_unknown_variables(warn_of_variable, &job);
     struct pollfd *fds = calloc(RANKS + job.place->files(&job), sizeof *fds);
     code = CB_EXIT_LAUNCHER;
     if (fds && prepare(&job)) {
