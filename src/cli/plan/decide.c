@@ -80,7 +80,7 @@ static const char *unit_of(const json_t *answer, const char *key) {
     return unit ? unit : "";
 }
 
-enum { LEAST_WIDTH = 9, NAME_WIDTH = 18, HEADING_LINES = 3 };
+enum { LINE = 80, LEAST_WIDTH = 9, NAME_WIDTH = 18, HEADING_LINES = 3 };
 
 /* A heading has its words below each other: "hydro_generation" takes two lines. */
 static const char *heading_line(const char *key, int line, int *length) {
@@ -153,19 +153,38 @@ static bool is_all_zero(json_t *elements) {
     return true;
 }
 
+/* Moves the first columns, as many as a line has room for, to another object. */
+static json_t *take_columns(json_t *columns) {
+    json_t *taken = json_object();
+    int width = NAME_WIDTH;
+    for (void *first; (first = json_object_iter(columns));) {
+        const char *key = json_object_iter_key(first);
+        width += 2 + width_of(key);
+        if (width > LINE && json_object_size(taken) > 0)
+            break;
+        json_object_set_new(taken, key, json_null());
+        json_object_del(columns, key);
+    }
+    return taken;
+}
+
 static void print_table(const json_t *answer, const char *type, json_t *elements) {
     json_t *columns = columns_of(elements), *element;
     const char *name;
-    printf("\n");
     if (strcmp(type, "tier") == 0 && is_all_zero(elements)) {
-        printf("%-*s  none\n", NAME_WIDTH, "deficit");
+        printf("\n%-*s  none\n", NAME_WIDTH, "deficit");
         json_decref(columns);
         return;
     }
-    print_headings(answer, type, columns);
-    json_object_foreach(elements, name, element) {
-        print_row(name, element, columns);
-    }
+    do {
+        json_t *fit = take_columns(columns);
+        printf("\n");
+        print_headings(answer, type, fit);
+        json_object_foreach(elements, name, element) {
+            print_row(name, element, fit);
+        }
+        json_decref(fit);
+    } while (json_object_size(columns) > 0);
     json_decref(columns);
 }
 
